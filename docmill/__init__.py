@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from docmill.flows.runs.phases import Phase
     from docmill.flows.runs.report import Report
     from docmill.storage.reader.document import Document
+    from docmill.storage.reader.outline import Section
     from docmill.storage.reader.store import Store, open_store
     from docmill.storage.retrieval.candidates.hit import Hit
     from docmill.storage.retrieval.candidates.search_options import Mode, SearchArguments
@@ -40,6 +41,7 @@ __all__ = [
     "Phase",
     "Report",
     "SearchArguments",
+    "Section",
     "Settings",
     "Store",
     "__version__",
@@ -56,6 +58,7 @@ _HOMES = {
     "Phase": "docmill.flows.runs.phases",
     "Report": "docmill.flows.runs.report",
     "SearchArguments": "docmill.storage.retrieval.candidates.search_options",
+    "Section": "docmill.storage.reader.outline",
     "Settings": "docmill.flows.config.settings",
     "Store": "docmill.storage.reader.store",
     "open_store": "docmill.storage.reader.store",

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from docmill.storage.errors import Rejected
-from docmill.storage.names import fault
+from docmill.storage.name_grammar import fault
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions, Source, SourceFile

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path, PurePath
 from typing import Any, TypeVar, cast
 from uuid import UUID
@@ -19,7 +19,7 @@ from docmill.flows.config.configuration import load
 from docmill.flows.config.settings import Settings
 from docmill.flows.records.outcome import emit_events, final_state, leave_artifacts
 from docmill.flows.records.task_graph import TaskGraph
-from docmill.flows.runs.engine import THREADS, Node
+from docmill.flows.runs.engine import THREADS, Node, RunSite
 from docmill.flows.runs.phases import COMMIT, Phase
 from docmill.flows.runs.pipeline import ingest as run_pipeline
 from docmill.flows.runs.report import Report, artifact_key
@@ -58,12 +58,17 @@ class PrefectEngine:
     """Runs steps as Prefect tasks on the flow's threads, and shows progress as an artifact."""
 
     name = "prefect"
+    slots = THREADS
+    embedders = 1
 
     def __init__(self, own: RunContext, flow_run_id: UUID) -> None:
         self._own = own
         self._graph = TaskGraph(flow_run_id)
         self._progress = self._begin_progress()
         self._percent = 0.0
+
+    def attend(self, site: RunSite) -> AbstractContextManager[None]:  # noqa: ARG002  threads need nothing
+        return nullcontext()
 
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         self._own.tasks += 1

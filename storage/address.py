@@ -15,7 +15,7 @@ from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import OWNER_ONLY, put_if_absent, write_whole
 from docmill.storage.foreign_address import why_foreign
 from docmill.storage.keys import key_of
-from docmill.storage.names import fault, shown, steps
+from docmill.storage.name_grammar import fault, shown, steps
 
 MARKER = "remote.json"
 VARIABLE = "DOCMILL_MIRRORS"

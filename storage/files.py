@@ -17,7 +17,7 @@ from stat import S_ISREG
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.failpoints import boundary
 from docmill.storage.keys import KEY_BYTES
-from docmill.storage.names import check_file
+from docmill.storage.name_grammar import check_file
 
 TEMPORARY = ".tmp-"
 OWNER_ONLY = 0o700

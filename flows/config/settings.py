@@ -131,10 +131,16 @@ class SearchSettings(ConfigSection):
         description="Fusion of rankings: linear (min-max normalised scores), rrf (ranks) or weighted_rrf.",
     )
     spread: Share = Field(
-        default=0.0,
+        default=0.2,
         ge=0,
         le=1,
         description="Share of the scores of its neighbours in running text that a chunk gets in hybrid search.",
+    )
+    lift: Share = Field(
+        default=0.3,
+        ge=0,
+        le=1,
+        description="Share of the best score in its document that a chunk of running text gets in hybrid search.",
     )
     candidates: Hits = Field(default=200, ge=1, description="Number of candidates that each index gives to the fusion.")
     distinct: bool = Field(default=True, description="Drop hits that overlap or repeat a better hit.")
@@ -153,6 +159,12 @@ class SearchSettings(ConfigSection):
     )
     widen: Tokens = Field(
         default=0, ge=0, description="Extend hits by whole neighbouring chunks up to this many tokens; 0 is off."
+    )
+    passages: Tokens = Field(
+        default=0,
+        ge=0,
+        description="Choose the sentences of the hits that answer, up to this many tokens in all hits together; 0 is"
+        " off.",
     )
 
 

@@ -6,7 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from docmill.flows.runs.engine import EngineName, LocalEngine, choose_engine, configured_api
+from docmill.storage.address import url_of
 from docmill.storage.errors import ConfigError
+from docmill.storage.lock import check_free
 
 if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
@@ -25,9 +27,12 @@ def start_run(
     """Run the ingest and return its report. The default of `sources` is the settings.
 
     The local engine calls `progress` with the phase that it is at, and `tell` with a line about each of several
-    commits. Raises what `docmill.flows.runs.pipeline.ingest` raises, and `ConfigError` if no source is named.
+    commits. Raises what `docmill.flows.runs.pipeline.ingest` raises, `ConfigError` if no source is named, and
+    `StoreError` if a file stands where the store should be.
     """
     named = sources_of(settings, sources)
+    if url_of(settings.store) is None:
+        check_free(settings.store)  # before a Prefect server is started, which takes seconds
     if engine_of(settings, options) == "prefect":
         from docmill.flows.hosting.prefect_run import run_prefect
 

@@ -53,11 +53,21 @@ class Measured:
         return f"{name}, {self.evaluation.way.spelled()}"
 
 
-def ways_of(settings: Settings, modes: Sequence[Mode], weights: Sequence[float]) -> list[SearchMethod]:
-    """Return the ways to search: one for each mode, and for hybrid one for each weight, if any are given."""
-    ways = [search_method_of(settings, mode) for mode in modes]
+def ways_of(
+    settings: Settings, modes: Sequence[Mode], weights: Sequence[float], passages: int | None = None
+) -> list[SearchMethod]:
+    """Return the ways to search: one for each mode, and for hybrid one for each weight, if any are given.
+
+    `passages` takes the place of the setting, if given.
+    """
+    budget = settings.search.passages if passages is None else passages
+    ways = [search_method_of(settings, mode).with_passages(budget) for mode in modes]
+    return _weighted(ways, weights) if weights else ways
+
+
+def _weighted(ways: Sequence[SearchMethod], weights: Sequence[float]) -> list[SearchMethod]:
     hybrid = [way for way in ways if way.mode == "hybrid"]
-    return [way for way in ways if not (weights and way in hybrid)] + [
+    return [way for way in ways if way not in hybrid] + [
         replace(way, how=way.how | {"weight": weight}) for way in hybrid for weight in weights
     ]
 

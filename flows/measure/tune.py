@@ -59,7 +59,7 @@ class TuneOptions:
     strategies: tuple[str, ...] = ("structure", "recursive", "sentence")
     sizes: tuple[int, ...] = (80, 120, 200)
     contexts: tuple[str, ...] = ("none", "structural", "window")
-    weights: tuple[float, ...] = (0.3, 0.4, 0.5, 0.6, 0.7)
+    weights: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
     questions: int = 200
     made_from: tuple[str, ...] = ()
 

@@ -17,7 +17,8 @@ from docmill.tasks.publishing.publish import artifact_paths
 EMBED_CHUNKS = 2048
 """Chunks to collect before the model is called.
 
-It batches texts of similar length, for which few chunks give little choice; more chunks take more memory.
+It batches texts of similar length, for which few chunks give little choice; more chunks take more memory. Each worker
+that embeds gets so many.
 """
 SLICE_S = 20.0
 """Seconds after which an order to embed ends, finished or not. So long a run may have to wait for it when it is
@@ -49,7 +50,7 @@ class Backlog:
         self._waiting.append(batch)
         if self._order is not None and self._finished.is_set():
             self.settle()
-        if self._order is None and sum(map(chunk_count, self._waiting)) >= EMBED_CHUNKS:
+        if self._order is None and sum(map(chunk_count, self._waiting)) >= self._most:
             self._begin()
 
     def step(self) -> None:
@@ -76,8 +77,13 @@ class Backlog:
         done = self.embedded.tokens
         return Phase(EMBED, done, done + tokens_left(self.batches, packs), "tokens", self.embedded.rate)
 
+    @property
+    def _most(self) -> int:
+        """Chunks that an order embeds."""
+        return EMBED_CHUNKS * self._run.engine.embedders
+
     def _begin(self) -> None:
-        while self._waiting and sum(map(chunk_count, self._taken)) < EMBED_CHUNKS:
+        while self._waiting and sum(map(chunk_count, self._taken)) < self._most:
             self._taken.append(self._waiting.pop(0))
         self._finished = Event()
         order = _saved(self._run, self._taken, self._seconds)

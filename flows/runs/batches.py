@@ -1,11 +1,12 @@
 """Batches: process a few ahead, and embed each one as it finishes."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
+from queue import SimpleQueue
 
 from docmill.flows.runs.backlog import Backlog
 from docmill.flows.runs.batch_phases import BatchNodes
@@ -32,13 +33,12 @@ BATCH_BYTES = 4 << 20
 Smaller ones cost more files and orders; larger ones lose more work and keep the other workers waiting at the end.
 """
 
-BATCHES_AHEAD = 7
-"""Batches in process while the one before is embedded; with fewer, workers would be idle meanwhile."""
-
 UNPACKED_BYTES = 256 << 20
 """Bytes of an archive's files to unpack together, which limits the disk space; a larger file is unpacked alone."""
 
 _FIRST = -(1 << 62)  # before every file, whatever its size
+
+Running = tuple[BatchNodes, Future[BatchDone]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
             backlog.add(batch)
         done += document_count(batch)
         run.engine.progress(Phase(PARSE, done, len(works), "documents", done / (time.monotonic() - began)))
-    run.batches = waiting
+    run.batches = sorted(waiting, key=lambda batch: batch.folder)  # they come in the order in which they end
     asked = asked_texts(run.folder)
     _report_calls(run, made=embed)
     if not embed:
@@ -109,9 +109,10 @@ def _may_commit_early(run: Run) -> bool:
 
 
 def _processed(run: Run, works: Sequence[WorkItem]) -> Iterator[Batch]:
-    """Yield finished batches in order, and keep a few in flight."""
+    """Yield batches as they finish, and keep as many in flight as the engine has slots."""
     packs = artifact_paths(run.root, run.base, "texts")
-    running: list[tuple[BatchNodes, Future[BatchDone]]] = []
+    finished: SimpleQueue[Running] = SimpleQueue()
+    in_flight = 0
     unpacks: dict[str, Path] = {}
     recipe = run.recipe.with_passwords(())  # orders lie on disk
     for number, part in enumerate(_parts(_laid(run, sorted(works, key=_turn), unpacks))):
@@ -119,11 +120,18 @@ def _processed(run: Run, works: Sequence[WorkItem]) -> Iterator[Batch]:
         order = Order(run.folder / f"batch-{number:05d}", part, recipe, packs, _answering(run, number), orders)
         path = save_order(order, run.folder / f"order-{number:05d}.json")
         nodes = BatchNodes(number, len(part))
-        running.append((nodes, run.engine.submit(process_batch, path, node=nodes.whole)))
-        if len(running) > BATCHES_AHEAD:
-            yield _finished(run, *running.pop(0))
-    for nodes, future in running:
-        yield _finished(run, nodes, future)
+        future = run.engine.submit(process_batch, path, node=nodes.whole)
+        future.add_done_callback(_put_into(finished, nodes))
+        in_flight += 1
+        if in_flight >= run.engine.slots:
+            yield _finished(run, finished)
+            in_flight -= 1
+    for _ in range(in_flight):
+        yield _finished(run, finished)
+
+
+def _put_into(finished: "SimpleQueue[Running]", nodes: BatchNodes) -> "Callable[[Future[BatchDone]], None]":
+    return lambda future: finished.put((nodes, future))
 
 
 def _answering(run: Run, number: int) -> LookupSources:
@@ -175,9 +183,11 @@ def _archives(works: Iterable[WorkItem]) -> Iterator[tuple[str, list[WorkItem]]]
         yield path, part
 
 
-def _finished(run: Run, nodes: BatchNodes, batch: Future[BatchDone]) -> Batch:
+def _finished(run: Run, finished: "SimpleQueue[Running]") -> Batch:
+    """Wait for the batch that ends next."""
     with run.step("parse and split"):
-        done = batch.result()
+        nodes, future = finished.get()
+        done = future.result()
         nodes.record(run.engine, done)
         return Batch(done.folder)
 

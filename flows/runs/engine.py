@@ -5,12 +5,17 @@ import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from docmill.flows.runs.phases import Phase
+
+if TYPE_CHECKING:
+    from docmill.storage.embedding.encoder import EmbeddingSpace
+    from docmill.storage.history.folder import StoreFolder
 
 T = TypeVar("T")
 EngineName = Literal["local", "prefect"]
@@ -36,10 +41,46 @@ class Node:
         return f"{self.key} ({self.about})" if self.about else self.key
 
 
+@dataclass(frozen=True, slots=True)
+class RunSite:
+    """A run as its steps see it.
+
+    Attributes:
+        store: The folder of the store.
+        folder: The staging folder of the run.
+        space: The embedding space of the run.
+        sizes_by: The setting `[chunk] tokenizer`.
+        passwords: The passwords of encrypted files.
+        address_of: Returns the `s3://` address of the object that a file is a copy of, given its path, or "".
+    """
+
+    store: "StoreFolder"
+    folder: Path
+    space: "EmbeddingSpace"
+    sizes_by: str
+    passwords: tuple[str, ...]
+    address_of: Callable[[str], str]
+
+
 class Engine(Protocol):
-    """Runs plain step functions somewhere."""
+    """Runs plain step functions somewhere.
+
+    Attributes:
+        name: What the table of runs says of the engine.
+        slots: How many batches to have in process at a time, at least 2. With fewer, workers would be idle.
+        embedders: How many workers embed side by side.
+    """
 
     name: str
+
+    @property
+    def slots(self) -> int: ...
+
+    @property
+    def embedders(self) -> int: ...
+
+    def attend(self, site: RunSite) -> AbstractContextManager[None]:
+        """Prepare for the steps of a run, which come inside of the block, and tidy up after them."""
 
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         """Start `step(*args)`; `.result()` returns its result or raises its exception. `node` is its place."""
@@ -61,13 +102,21 @@ class LocalEngine:
     """Threads of this process. As a context manager, it drops unstarted steps when the block ends."""
 
     name = "local"
+    slots = THREADS
+    embedders = 1
 
     def __init__(
-        self, progress: Callable[[Phase], None] | None = None, tell: Callable[[str], None] | None = None
+        self,
+        progress: Callable[[Phase], None] | None = None,
+        tell: Callable[[str], None] | None = None,
+        threads: int = THREADS,
     ) -> None:
-        self._threads = ThreadPoolExecutor(THREADS, "docmill")
+        self._threads = ThreadPoolExecutor(threads, "docmill")
         self._progress = progress
         self._tell = tell
+
+    def attend(self, site: RunSite) -> AbstractContextManager[None]:  # noqa: ARG002  threads need nothing
+        return nullcontext()
 
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         del node

@@ -26,7 +26,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.batch_phases import PLAN
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.commits import commit, complete, count_chunks, pending_chunks, save_changes
-from docmill.flows.runs.engine import Engine, Node
+from docmill.flows.runs.engine import Engine, Node, RunSite
 from docmill.flows.runs.phases import counted
 from docmill.flows.runs.report import EARLIER, Report
 from docmill.flows.runs.run_options import RunOptions
@@ -113,6 +113,7 @@ def ingest(
         run = _begin(ready, store, engine, folder, how)
         stack.callback(run.incoming.remove)
         stack.enter_context(tidied(close_pools))
+        stack.enter_context(engine.attend(_site(run)))
         _execute(run, opened, how)
         run.report.pending = pending_chunks(run)
         return run.report
@@ -143,6 +144,12 @@ def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how:
     asking = model_access_of(ready.settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
     now = datetime.now(UTC)
     return Run(ready.settings, store, engine, folder, base, space, ready.recipe, report, now, ready.gate, asking)
+
+
+def _site(run: Run) -> RunSite:
+    chosen = run.settings
+    address_of = run.incoming.address_of
+    return RunSite(run.store, run.folder, run.space, chosen.chunk.tokenizer, chosen.parse.passwords, address_of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ an earlier one, so that a killed run loses only the batches that are not finishe
 import errno
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,8 @@ PORTION_TEXTS = 256
 """Texts in a portion. Fewer make batches of the model too small: a GPU takes 256 texts of 256 tokens at a time."""
 PORTION_S = 10.0
 """Seconds that a portion should take. A model that is slow gets portions of fewer texts."""
+LANE_TOKENS = 32_768
+"""Tokens in a portion of a lane: seconds of work for a CPU, and enough for a GPU to be busy."""
 _FIRST_TEXTS = 32  # in the first portion, when the speed of the model is not known
 _GROWTH = 4  # a portion has at most so many times the texts of the one before, which may have been exceptionally fast
 _UNBOUND = ("chunk_id", "document_id", "uri", "parent_id", "children")
@@ -148,13 +151,16 @@ class Portions:
 
 
 def embed_in_portions(
-    rows: pa.Table, encode: Callable[[pa.Table], pa.Table], target: Path, seconds: float | None = None
+    rows: pa.Table, encode: Callable[[pa.Table], pa.Table], target: Path, seconds: float | None = None, lanes: int = 1
 ) -> Portions:
     """Embed rows in their order, and write their vectors to one pack, `target`.
 
     `encode` returns the pack of some rows. Each portion is a pack of its own until all are joined. Only the first one
-    begins after `seconds`, so that some rows may be left.
+    begins after `seconds`, so that some rows may be left. Of several `lanes`, each embeds one portion after the other;
+    then `encode` is called from several threads, and `seconds` are those of all lanes together.
     """
+    if lanes > 1:
+        return _embed_in_lanes(rows, encode, target, seconds, lanes)
     parts: list[Path] = []
     done, size, began = 0, _FIRST_TEXTS, time.monotonic()
     free = _free_number(target)
@@ -170,6 +176,42 @@ def embed_in_portions(
     took = time.monotonic() - began
     _join(parts, target)
     return Portions(done, took)
+
+
+def _embed_in_lanes(
+    rows: pa.Table, encode: Callable[[pa.Table], pa.Table], target: Path, seconds: float | None, lanes: int
+) -> Portions:
+    """Embed portions of like numbers of tokens side by side; a lane that is free takes the next one."""
+    free, began = _free_number(target), time.monotonic()
+
+    def embed(number: int, some: pa.Table) -> Path | None:
+        if number and seconds is not None and time.monotonic() - began >= seconds:
+            return None
+        path = target.with_stem(f"{target.stem}-{free + number:05d}")
+        _write(path, [encode(some)])
+        return path
+
+    portions = list(_by_tokens(rows, lanes))
+    with ThreadPoolExecutor(lanes, "docmill-embed") as threads:
+        written = list(threads.map(embed, range(len(portions)), portions))
+    parts = [path for path in written if path]
+    done = sum(some.num_rows for some, path in zip(portions, written, strict=True) if path)
+    took = time.monotonic() - began
+    _join(parts, target)
+    return Portions(done, took)
+
+
+def _by_tokens(rows: pa.Table, lanes: int) -> Iterator[pa.Table]:
+    """Cut rows, in their order, into portions of about `LANE_TOKENS`, and of less if a lane would have none."""
+    tokens = rows.column("tokens").to_pylist()
+    most = min(LANE_TOKENS, max(sum(tokens) // lanes, 1))
+    first, held = 0, 0
+    for place, count in enumerate(tokens):
+        if held and held + count > most:
+            yield rows.slice(first, place - first)
+            first, held = place, 0
+        held += count
+    yield rows.slice(first)
 
 
 def _free_number(target: Path) -> int:

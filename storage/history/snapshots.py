@@ -17,7 +17,7 @@ from docmill.storage.files import FileRef
 from docmill.storage.keys import hash_bytes
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance.vectors import VectorState
-from docmill.storage.names import UnsafeName, check_table
+from docmill.storage.name_grammar import UnsafeName, check_table
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -1,5 +1,6 @@
 """Flat index: all vectors of a small table in memory; a search compares the query with every one of them."""
 
+from bisect import bisect_left
 from collections.abc import Collection
 
 import numpy as np
@@ -41,6 +42,16 @@ class FlatIndex:
     def held(self, ids: Collection[str]) -> set[str]:
         """Return those of some chunks that have a vector."""
         return set(self._ids.take(pa.array(self._chunks(ids))).to_pylist())
+
+    def vectors_of(self, ids: Collection[str]) -> dict[str, npt.NDArray[np.float32]]:
+        """Return the vectors of chunks, (n, dim), in the order of the table's rows; chunks without one are left out."""
+        found = {}
+        for key in ids:
+            place = bisect_left(self._ids, key, key=lambda one: one.as_py())
+            if place < len(self._ids) and self._ids[place].as_py() == key:
+                first = self._starts[place]
+                found[key] = self._vectors[first : first + self._counts[place]]
+        return found
 
     def _exact(self, vector: npt.NDArray[np.float32], chunks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the cosine of each chunk, bit-equal for equal vectors, which `@` does not guarantee."""

@@ -244,6 +244,18 @@ class VectorIndex:
             query = self._table.search().where(among(sorted(set(ids)))).select(["chunk_id"]).limit(self._rows)
             return set(query.to_arrow().column("chunk_id").to_pylist())
 
+    def vectors_of(self, ids: Collection[str]) -> dict[str, npt.NDArray[np.float32]]:
+        """Return the vectors of chunks, (n, dim), a chunk's in the order of its parts; others are left out."""
+        if not self._rows or not ids:
+            return {}
+        with _explained(self._root):
+            if not self._indexed:
+                return self._matrix.vectors_of(ids)
+            query = self._table.search().where(among(sorted(set(ids)))).select(["chunk_id", "vector"])
+            found = query.with_row_id(True).limit(self._rows).to_arrow()
+        # The parts of a chunk were written side by side, and no rewrite of the table changes the order of its rows.
+        return FlatIndex(found.sort_by("_rowid").select(["chunk_id", "vector"])).vectors_of(ids)
+
     def version_of(self, tag: str) -> int | None:
         """Return the version that a tag keeps, or None without such a tag."""
         with _explained(self._root):

@@ -11,7 +11,7 @@ from docmill.storage.history.garbage import named_files
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror import giving_back
 from docmill.storage.mirror.inventory import vector_files
-from docmill.storage.names import placed
+from docmill.storage.name_grammar import placed
 from docmill.storage.objects.bucket import Objects
 from docmill.storage.objects.transfer import faults, fetch_possible, is_here, key_of_file, send_again
 

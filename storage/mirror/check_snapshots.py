@@ -4,7 +4,7 @@ from pathlib import Path
 
 from docmill.storage.history import snapshots
 from docmill.storage.mirror import giving_back
-from docmill.storage.names import is_listed
+from docmill.storage.name_grammar import is_listed
 from docmill.storage.objects.bucket import Objects, Vanished
 
 

@@ -13,7 +13,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, hash_file, write_immutable
 from docmill.storage.history.garbage import named_files
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.names import UnsafeName
+from docmill.storage.name_grammar import UnsafeName
 from docmill.storage.objects.lance_manifest import version_files
 from docmill.storage.objects.transfer import VECTORS
 

@@ -21,7 +21,7 @@ from docmill.storage.mirror import offline
 from docmill.storage.mirror.giving_back import answer
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import all_files, vector_files
-from docmill.storage.names import is_listed, shown
+from docmill.storage.name_grammar import is_listed, shown
 from docmill.storage.objects.bucket import Objects, Vanished
 from docmill.storage.objects.shared_files import level
 from docmill.storage.objects.transfer import INCOMING, VECTORS, fetch, is_here

@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 from docmill.storage.errors import StoreError
-from docmill.storage.names import fault, shown
+from docmill.storage.name_grammar import fault, shown
 
 _MAGIC = b"LANC"
 _FOOTER = struct.Struct("<QHH4s")  # offset of the manifest, major and minor version, magic

@@ -11,7 +11,7 @@ from pathlib import Path
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import hash_file, write_whole
 from docmill.storage.keys import hash_bytes
-from docmill.storage.names import is_listed
+from docmill.storage.name_grammar import is_listed
 from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished
 
 _OBJECT = re.compile(r"[^/]+/(?P<name>.+)-(?P<hash>[0-9a-f]{32})\.parquet")

@@ -9,7 +9,7 @@ from pathlib import Path
 from docmill.storage.errors import StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import FileRef, hash_file, hash_pieces, open_to_readers, temporary
-from docmill.storage.names import placed
+from docmill.storage.name_grammar import placed
 from docmill.storage.objects.bucket import Objects, Vanished
 
 INCOMING = "incoming"

@@ -1,27 +1,15 @@
 """Store: open one snapshot of a store, search it, query it in SQL and read its documents."""
 
-import os
-import re
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
-from weakref import finalize
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from docmill.storage.arrow_schema import SCHEMAS, from_table
-from docmill.storage.artifacts.packs import Packs, decode_parsed
-from docmill.storage.errors import QueryError
-from docmill.storage.history import measurements, snapshots, tags
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.document import Document
 from docmill.storage.reader.overview import history_table, status_of
+from docmill.storage.reader.statements import run_statement
+from docmill.storage.reader.stored_documents import StoredDocuments
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.long_query import vectors_of
 from docmill.storage.retrieval.candidates.query import Query
@@ -33,19 +21,10 @@ from docmill.storage.retrieval.candidates.search_options import (
     check_query,
     check_text,
 )
-from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.retrieval.search_pipeline import search
-from docmill.storage.schema import ChunkRow, DocumentRow
-from docmill.storage.schema_evolution import schema_of
-from docmill.storage.sql.derived_views import EMBEDDINGS, OF_VECTORS
-from docmill.storage.sql.document_warnings import messages_of
-from docmill.storage.sql.statement_pool import query, select_ids
-from docmill.storage.tables.tables import read_table
-
-_AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
-_OF_VECTORS = re.compile(rf"\b(?:{'|'.join(OF_VECTORS)}|{EMBEDDINGS}|neighbours)\b", re.IGNORECASE)
-"""Names in a statement that need packs of vectors: others do without them, which a mirror may have to fetch."""
-_ID = re.compile("[0-9a-f]{32}")
+from docmill.storage.retrieval.similar import similar
+from docmill.storage.sql.statement import SqlLimits
+from docmill.storage.sql.statement_pool import select_ids
 
 
 def open_store(path: str | Path, at: int | str | None = None) -> "Store":
@@ -74,7 +53,7 @@ def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     return Store(*open_folder(path).hold(at))
 
 
-class Store:
+class Store(StoredDocuments):
     """One open snapshot of a store; `open_store` makes it.
 
     Tables, indexes and the model are loaded when a method first needs them. While the store is open, its snapshot is
@@ -86,35 +65,6 @@ class Store:
         ...     [hit.uri for hit in store.search("undo a commit", k=1)]
         ['git.md']
     """
-
-    def __init__(self, stored: StoredSnapshot, handle: int | None = None) -> None:
-        self.stored = stored
-        self._release = finalize(self, os.close, handle) if handle is not None else None
-
-    @property
-    def root(self) -> Path:
-        """The folder of the store, or its mirror if the store is on an object store."""
-        return self.stored.root
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The open snapshot: its number, its embedding space and its files."""
-        return self.stored.snapshot
-
-    def close(self) -> None:
-        """Release the snapshot. A vacuum may then remove its files, after which calls of this object fail.
-
-        Examples:
-            >>> docmill.open_store("store").close()
-        """
-        if self._release is not None:
-            self._release()
-
-    def __enter__(self) -> "Store":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def search(
         self,
@@ -198,74 +148,51 @@ class Store:
             for text, own in zip(texts, vectors, strict=True)
         ]
 
+    def similar(self, chunk_id: str, k: int = 5, where: str | None = None) -> list[Hit]:
+        """Return the chunks whose vectors are nearest to that of a chunk.
+
+        Args:
+            chunk_id: The id of the chunk, such as `Hit.chunk_id`.
+            k: How many hits to return at most, from 1.
+            where: As in `search`.
+
+        Returns:
+            At most `k` hits, the nearest first, without the chunk itself. `score`, `vector_score` and `relevance` are
+            cosine similarities.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot has no such chunk, the chunk has no vector yet, `k` is wrong, or
+                `where` cannot be evaluated.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> hit = store.search("undo a commit", k=1)[0]
+            >>> len(store.similar(hit.chunk_id, k=2))
+            2
+        """
+        k = SearchOptions(k).k  # which checks it
+        allowed = self._allowed(where)
+        return similar(self._sources, self._chunk(chunk_id).chunk_id, k, allowed) if allowed != set() else []
+
     def _allowed(self, where: str | None) -> set[str] | None:
         if where is None:
             return None
         check_text(where, "where")
         return set(select_ids(self.stored.paths("chunks"), self.stored.paths("documents"), where))
 
-    @cached_property
-    def _sources(self) -> SnapshotReader:
-        return SnapshotReader(self.stored)
-
-    def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
-        """Return chunks by their ids.
-
-        Args:
-            ids: Ids of chunks, such as `Hit.chunk_id`: 32 hex digits.
-
-        Returns:
-            The rows of the chunks that the snapshot holds, by id. Unknown and malformed ids are left out.
-
-        Raises:
-            docmill.errors.StoreError: A file of the snapshot is damaged.
-
-        Examples:
-            >>> hit = store.search("undo a commit", k=1)[0]
-            >>> store.chunks([hit.chunk_id])[hit.chunk_id].uri
-            'git.md'
-        """
-        return self._sources.rows([key for key in ids if _ID.fullmatch(key)])
-
-    def document(self, uri: str) -> Document:
-        """Return a document with its canonical text and elements.
-
-        Args:
-            uri: The name of the document, such as `Hit.uri`.
-
-        Returns:
-            The document. Its offsets are half-open, in code points of its `text`.
-
-        Raises:
-            docmill.errors.QueryError: The snapshot has no document at `uri`, or `uri` is not valid text.
-            docmill.errors.StoreError: A file of the snapshot is damaged.
-
-        Examples:
-            >>> document = store.document("git.md")
-            >>> document.title, len(document.text)
-            ('Undo', 44)
-        """
-        check_text(uri, "the uri")
-        table = read_table(self.stored, "documents")
-        rows = from_table(table.filter(pc.equal(table.column("uri"), uri)), DocumentRow)
-        if not rows:
-            raise QueryError(f"no document {uri!r} in snapshot {self.snapshot.number}")
-        texts = Packs(self.stored.ensure_packs("texts"))
-        parsed = decode_parsed(texts.take([rows[0].text_key]).to_pylist()[0])
-        warnings = messages_of(rows[0].metadata)
-        return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0], warnings)
-
-    def sql(self, statement: str) -> pa.Table:
+    def sql(self, statement: str, rows: int | None = None, seconds: float = 60.0) -> pa.Table:
         """Run one SELECT statement, which can read the store and nothing else.
 
         It reads the tables of the snapshot and the views that `docmill sql --tables` describes, such as `routing`,
         `snapshots`, `lengths` and `duplicates`; `neighbours(CHUNK_ID, 5)` gives the nearest chunks of one.
         `chunks_at(41)` and `chunks_at('TAG')` read `chunks` of another kept snapshot; every table has such a macro. The
-        statement runs in a process of its own, which is kept for the next one. It may take 60 s, 2 GB for its work and
-        2 GB for its result.
+        statement runs in a process of its own, which is kept for the next one. It may take 2 GB for its work and 2 GB
+        for its result.
 
         Args:
             statement: One SELECT in the SQL of DuckDB.
+            rows: How many rows to return at most; those after them are left out. None returns all.
+            seconds: How long the statement may run, by the wall clock.
 
         Returns:
             The result, an Arrow table.
@@ -277,33 +204,11 @@ class Store:
             docmill.errors.Transient: The process of the statement cannot be started.
 
         Examples:
-            >>> store.sql("SELECT uri, chunks FROM documents ORDER BY uri LIMIT 1").to_pylist()
+            >>> store.sql("SELECT uri, chunks FROM documents ORDER BY uri", rows=1).to_pylist()
             [{'uri': 'git.md', 'chunks': 1}]
         """
         check_text(statement, "the statement")
-        files = {name: self.stored.paths(name) for name in SCHEMAS}
-        if _OF_VECTORS.search(statement):
-            files[EMBEDDINGS] = self._packs_of_space()
-        extra = {
-            "snapshots": history_table(self.root, self.snapshot.number),
-            "evaluations": measurements.read(self.root),
-        }
-        return query(files, extra, statement, past=self._past(statement))
-
-    def _packs_of_space(self) -> list[Path]:
-        """Return the packs that can hold vectors of the snapshot; others are of a model that it had before."""
-        packs, dimension = self.stored.ensure_packs("embeddings"), self.snapshot.space.dimension
-        return [path for path in packs if schema_of(path).field("vector").type.list_size == dimension]
-
-    def _past(self, statement: str) -> dict[str, dict[str, list[Path]]]:
-        """Return the files of the kept snapshots that a statement names in a macro such as `chunks_at(41)`."""
-        found = _named_snapshots(self.root, statement)
-        if not found:
-            return {}
-        kept = {state.number: state for state in snapshots.each(self.root) if state.number in found.values()}
-        states = {at: replace(self.stored, snapshot=kept[number]) for at, number in found.items() if number in kept}
-        self.stored.folder.ensure([*chain.from_iterable(state.snapshot.table_files() for state in states.values())])
-        return {at: {name: state.paths(name) for name in SCHEMAS} for at, state in states.items()}
+        return run_statement(self.stored, statement, SqlLimits(seconds, rows=rows))
 
     def status(self) -> dict[str, Any]:
         """Return counts and properties of the snapshot.
@@ -340,10 +245,3 @@ class Store:
         """
         rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
         return rows
-
-
-def _named_snapshots(root: Path, statement: str) -> dict[str, int]:
-    """Return the numbers of the snapshots that a statement names; a number takes precedence over an equal tag."""
-    named = set(_AT.findall(statement))
-    known = tags.tags(root) | {str(number): number for number in snapshots.numbers(root)}
-    return {at: number for at, number in known.items() if at in named}

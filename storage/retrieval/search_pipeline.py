@@ -9,7 +9,9 @@ from docmill.storage.retrieval.candidates.hit import Candidate, Hit, as_hit
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.relevance import highest_score, relevances
 from docmill.storage.retrieval.candidates.search_options import Rewrite, SearchOptions, check_query
+from docmill.storage.retrieval.passages.hit_passages import with_passages
 from docmill.storage.retrieval.steps.distinct import distinct
+from docmill.storage.retrieval.steps.document_smoothing import lift
 from docmill.storage.retrieval.steps.mmr import diversify
 from docmill.storage.retrieval.steps.neighbour_smoothing import spread
 from docmill.storage.retrieval.steps.parents import climb, widen
@@ -27,6 +29,7 @@ class Step:
 
 STEPS: Mapping[str, Step] = {
     "spread": Step(lambda options: options.mode == "hybrid" and options.spread > 0, spread),
+    "lift": Step(lambda options: options.mode == "hybrid" and options.lift > 0, lift),
     "rerank": Step(lambda options: bool(options.rerank), rerank),
     "diverse": Step(lambda options: options.diversity > 0, diversify),
     "distinct": Step(lambda options: options.distinct, distinct),
@@ -54,7 +57,8 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
     shares = relevances(best, highest)
     copies = chain.from_iterable(one.copies for one in best)
     urls = query.sources.source_urls({row.document_id for row in (*rows.values(), *copies)})
-    return [as_hit(rank, one, rows[one.key], next(shares), urls) for rank, one in enumerate(best, start=1)]
+    hits = [as_hit(rank, one, rows[one.key], next(shares), urls) for rank, one in enumerate(best, start=1)]
+    return with_passages(hits, query) if query.options.passages else hits
 
 
 def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:

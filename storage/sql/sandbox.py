@@ -71,10 +71,10 @@ def answered(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator[Ro
 
     limits = statement.limits
     with _connect(statement, extra) as connection:
-        source = _where(statement.sql) if statement.is_predicate else _only_select(connection, statement.sql)
+        source = _where(statement) if statement.is_predicate else _only_select(connection, statement.sql)
         try:
             reader = connection.sql(source.ran).to_arrow_reader(_ROWS_AT_ONCE)
-            yield reader.schema, _bounded(reader, limits)
+            yield reader.schema, _bounded(_first(reader, limits.rows), limits)
         except (duckdb.BinderException, duckdb.CatalogException) as error:
             raise QueryError(_explain(_placed(connection, error, source), limits, connection, source)) from None
         except (duckdb.Error, pa.ArrowException, OSError) as error:  # failures during the stream come through Arrow
@@ -252,16 +252,18 @@ def _placed(connection: "duckdb.DuckDBPyConnection", error: Exception, source: A
     return error
 
 
-def _where(where: str) -> AskedStatement:
-    """Return the SELECT of the ids of the chunks for which a predicate is true."""
+def _where(statement: Statement) -> AskedStatement:
+    """Return the SELECT of the ids of the chunks, or without these of the documents, for which a predicate is true."""
     import duckdb
 
+    where = statement.sql
     try:
         duckdb.SQLExpression(where)
     except duckdb.Error as error:
         message = f"where must be one SQL predicate such as content_type = 'code', got {where!r}: {first_line(error)}"
         raise QueryError(message) from None
-    head = f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n"
+    of_chunks = f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n"
+    head = of_chunks if "chunks" in statement.files else "SELECT document_id FROM documents WHERE (\n"
     return AskedStatement(where, f"{head}{where}\n)", len(head))
 
 
@@ -270,6 +272,19 @@ def _chunks_with_documents() -> str:
     shared = [name for name in DOCUMENTS.names if name in CHUNKS.names and name != "document_id"]
     columns = [f"d.{name}" for name in own] + [f"d.{name} AS document_{name}" for name in shared]
     return f"SELECT c.*, {', '.join(columns)} FROM chunks AS c LEFT JOIN documents AS d USING (document_id)"
+
+
+def _first(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[pa.RecordBatch]:
+    """Yield the first rows; those after them are not computed."""
+    left = rows
+    for batch in batches:
+        if left is None:
+            yield batch
+        elif left:
+            yield batch.slice(0, left)
+            left -= min(left, batch.num_rows)
+        if left == 0:
+            break
 
 
 def _bounded(batches: Iterable[pa.RecordBatch], limits: SqlLimits) -> Iterator[pa.RecordBatch]:

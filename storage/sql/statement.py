@@ -21,10 +21,14 @@ Files = Mapping[str, Sequence[Path]]
 
 @dataclass(frozen=True, slots=True)
 class SqlLimits:
-    """Limits of one statement: wall clock seconds, and megabytes for the work on it and, again, for its result."""
+    """Limits of one statement: wall clock seconds, and megabytes for the work on it and, again, for its result.
+
+    Of the result, only the first `rows` are kept; None keeps all.
+    """
 
     seconds: float = 60.0
     memory_mb: int = 2048
+    rows: int | None = None
 
 
 DEFAULT_LIMITS = SqlLimits()
@@ -32,7 +36,8 @@ DEFAULT_LIMITS = SqlLimits()
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One SELECT over views named by `files`, or one predicate over the chunks of `files`.
+    """One SELECT over views named by `files`, or one predicate over the chunks of `files`, or over its documents
+    if it names no chunks.
 
     `past` are the files of other snapshots by number or tag, for macros such as `chunks_at(41)`.
     """
@@ -45,7 +50,7 @@ class Statement:
 
     def encode(self) -> bytes:
         """Return the statement as JSON."""
-        limits = [self.limits.seconds, self.limits.memory_mb]
+        limits = [self.limits.seconds, self.limits.memory_mb, self.limits.rows]
         past = {at: _named(files) for at, files in self.past.items()}
         return json.dumps([self.sql, _named(self.files), limits, past, self.is_predicate]).encode()
 

@@ -60,6 +60,12 @@ def select_ids(
     return set(found.column(0).to_pylist())
 
 
+def select_documents(document_files: Sequence[Path], where: str, limits: SqlLimits = DEFAULT_LIMITS) -> set[str]:
+    """Return the ids of the documents for which the SQL predicate `where` is true. Errors are those of `query`."""
+    found = _pool.ask(Statement(where, {"documents": document_files}, limits, is_predicate=True), {})
+    return set(found.column(0).to_pylist())
+
+
 def prepare() -> None:
     """Start a process for a statement that is about to come, without waiting for it."""
     _pool.prepare()

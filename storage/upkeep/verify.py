@@ -28,6 +28,7 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep import verify_older
+from docmill.storage.upkeep.recount import miscounted
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import vector_rows
 from docmill.storage.writer.pending_vectors import COLUMNS, waiting_in, with_vectors
@@ -66,8 +67,8 @@ def verify(store: str | Path | StoreFolder, deep: bool = False) -> list[Finding]
     """Return the faults of the newest snapshot; an empty list means that all parts agree.
 
     The files of older snapshots are checked for presence. `deep` also compares the content hash of every file and of
-    every object, every vector key with its text, and every vector of the index with the computed one. Other processes
-    may write meanwhile, because the snapshot is held.
+    every object, every vector key with its text, every vector of the index with the computed one, and the counts of the
+    keyword index with the words of every chunk. Other processes may write meanwhile, because the snapshot is held.
     """
     return findings_of(open_folder(store), deep, deep)
 
@@ -93,9 +94,9 @@ def _findings(stored: StoredSnapshot, deep: bool, read: bool) -> list[Finding]:
     findings = [Finding(kind, said, _repair(stored)) for kind, said in far]
     findings += _check_files(stored, deep)
     # Damaged files of the keyword index are not opened: they would be mapped, and reading them could end the process.
-    unsafe = {finding.kind for finding in findings} & {"keywords"}
+    damaged = {finding.kind for finding in findings} & {"keywords"}
     checks = _CHECKS | (_DEEP_CHECKS if deep else {})
-    for kind in [kind for kind in checks if kind not in unsafe]:
+    for kind in [kind for kind in checks if _PARTS.get(kind, kind) not in damaged]:
         findings += _checked(stored, kind, checks[kind])
     older = verify_older.faults(stored, deep, read)
     findings += [Finding("past", said, mend or _repair(stored)) for said, mend in older]
@@ -107,7 +108,7 @@ def _checked(stored: StoredSnapshot, kind: str, check: Check) -> Iterator[Findin
     try:
         yield from check(stored)
     except (StoreError, OSError, pa.ArrowException, ValueError, KeyError) as error:
-        named = "vectors" if kind == "values" else kind
+        named = _PARTS.get(kind, kind)
         yield Finding(named, str(error), _mend(stored, named))
 
 
@@ -250,6 +251,13 @@ def _check_keywords(stored: StoredSnapshot) -> Iterator[Finding]:
     )
 
 
+def _check_fields(stored: StoredSnapshot) -> Iterator[Finding]:
+    """Compare what the keyword index counts in the fields of every chunk with the chunk's row."""
+    if wrong := miscounted(stored):
+        said = f"{wrong} chunks have other words than the index counted"
+        yield Finding("keywords", said, _mend(stored, "keywords"))
+
+
 def _compare(stored: StoredSnapshot, kind: str, chunks: pa.ChunkedArray, indexed: pa.Array) -> Iterator[Finding]:
     """Compare the ids of an index with the expected ids: each chunk's id once for each of its vectors."""
     wanted, here = Counter(chunks.to_pylist()), Counter(indexed.to_pylist())
@@ -290,4 +298,7 @@ _CHECKS: dict[str, Check] = {
 _DEEP_CHECKS: dict[str, Check] = {
     "space": _check_space,
     "values": _check_values,
+    "fields": _check_fields,
 }
+_PARTS = {"values": "vectors", "fields": "keywords"}
+"""The part of the store that a check with another name is about."""

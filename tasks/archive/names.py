@@ -3,7 +3,7 @@
 import re
 
 from docmill.storage.errors import Rejected
-from docmill.storage.names import fault, steps
+from docmill.storage.name_grammar import fault, steps
 
 _MAX_SHOWN = 200  # characters of a rejected name in a message: enough to find the member by
 _DRIVE = re.compile(r"[A-Za-z]:")  # archives alone come from systems with drives, and with backslashes between folders

@@ -1,7 +1,7 @@
 """Batch: turn some files from bytes into staged chunks, and answer what splitting and contexts ask of models."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ from docmill.tasks.document.process import (
 from docmill.tasks.document.recipe import WITH, Recipe
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.pool import Pool, shared_pool
+
+Answering = Callable[[Pool, Sequence[WorkRequest], Sequence[WorkResult], LookupSources], list[WorkResult]]
+"""Returns the final results of requests, given the first ones and the sources of answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +69,20 @@ class BatchDone:
 
 def process_batch(order: Path) -> BatchDone:
     """Process the batch that an order describes."""
-    began = time.time()
     task = load_order(order, Order)
     passwords = passwords_of(order.parent)
+    unpack(task.unpacks, shared_pool(task.recipe.limits), passwords)
+    return carry_out(task, passwords, _answer_all)
+
+
+def carry_out(task: Order, passwords: tuple[str, ...], answer_all: Answering) -> BatchDone:
+    """Process a batch whose files are in their places; `answer_all` answers what the documents ask of models."""
+    began = time.time()
     pool = shared_pool(task.recipe.limits)
-    unpack(task.unpacks, pool, passwords)
     jobs = _jobs(task, task.recipe.with_passwords(passwords))
     first = _map(pool, jobs)
     split = time.time()
-    results = _answer_all(pool, jobs, first, task.answering)
+    results = answer_all(pool, jobs, first, task.answering)
     answered = time.time()
     drafts = _draft_table(results)
     write_batch(
@@ -112,7 +120,7 @@ def _answer_all(
     tried: set[object] = set()
     # Each round may ask anew: a summary is of chunks whose cuts the round before has decided.
     while waiting := _waiting(results, tried, task):
-        tried.update(*(_wants(one, task) for one in waiting.values()))
+        tried.update(*(wants(one, task) for one in waiting.values()))
         answers = _answer_some(list(waiting.values()), task)
         known = [(i, one) for i, one in waiting.items() if answers.knows(one.asked, one.unsaid)]
         again = {i: _asked_again(jobs[i], one, answers) for i, one in known}
@@ -123,10 +131,10 @@ def _answer_all(
 
 def _waiting(results: Sequence[WorkResult], tried: set[object], task: LookupSources) -> dict[int, WorkResult]:
     """Return the documents, by index, that ask for anything not yet looked for."""
-    return {i: one for i, one in enumerate(results) if not tried.issuperset(_wants(one, task))}
+    return {i: one for i, one in enumerate(results) if not tried.issuperset(wants(one, task))}
 
 
-def _wants(one: WorkResult, task: LookupSources) -> tuple[object, ...]:
+def wants(one: WorkResult, task: LookupSources) -> tuple[object, ...]:
     """Return the texts and, if there is a language model, the prompts that a document asks for."""
     return (*one.asked, *(one.unsaid if task.asking else ()))
 

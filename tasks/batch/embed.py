@@ -1,6 +1,6 @@
 """Embed: compute the missing vectors of staged chunks, each distinct text once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -59,16 +59,30 @@ class EmbedOrder:
     seconds: float | None = None
 
 
-def embed_batches(order: Path) -> Embedding:
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """Where texts are encoded: `load` takes a model, its revision and `light`, as `load_encoder` does.
+
+    `lanes` is how many portions the encoder takes side by side.
+    """
+
+    load: Callable[[str, str, int], TextEncoder] = load_encoder
+    lanes: int = 1
+
+
+HERE = Encoding()
+
+
+def embed_batches(order: Path, encoding: Encoding = HERE) -> Embedding:
     """Write one pack with the vectors that the order's batches lack, or with some of them if the time is over."""
     task = load_order(order, EmbedOrder)
     earlier = sorted(task.target.parent.glob("embeddings-*.parquet"))
     rows = in_turn(unembedded(task.batches, (*task.packs, *earlier)), task.late)
     if not rows.num_rows:
         return Embedding(0, 0)
-    encoder = load_encoder(task.model, task.revision, task.light)
+    encoder = encoding.load(task.model, task.revision, task.light)
     encode = _LateEncoding(task, encoder).encoded if task.late else partial(_plain, encoder)
-    return timed(rows, embed_in_portions(rows, encode, task.target, task.seconds))
+    return timed(rows, embed_in_portions(rows, encode, task.target, task.seconds, encoding.lanes))
 
 
 def timed(rows: pa.Table, done: Portions) -> Embedding:

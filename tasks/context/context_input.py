@@ -76,14 +76,17 @@ class ContextInput:
         """Return the document's topic line for a span that it reaches and that does not contain it, else ""."""
         line, end = self.own_line
         # A chunk that holds the line need not have it repeated above itself.
-        return line if end <= span.start <= end + self._topic_reach else ""
+        return line if end <= span.start < self._topic_end else ""
 
     @cached_property
-    def _topic_reach(self) -> int:
-        """Return how many characters after the topic line it tells the topic."""
-        text, elements = self.parsed.text, self.parsed.elements
-        stated = not self.own_line[1]  # by the file's own description
-        return len(text) if stated or (elements and elements[0].kind == "code") else TOPIC_REACH
+    def _topic_end(self) -> int:
+        """Return how far the topic line tells the topic: no further than its section, or than `TOPIC_REACH`."""
+        end, elements = self.own_line[1], self.parsed.elements
+        whole = len(self.parsed.text) + 1
+        # The file's own description stands nowhere in it.
+        if not end or (elements and elements[0].kind == "code"):
+            return whole
+        return min(end + TOPIC_REACH + 1, self.outline.section_end(self.outline.at(end - 1), whole))
 
     def rows_of(self, table: Element) -> list[int]:
         """Return the starts of a table's rows, without the first."""

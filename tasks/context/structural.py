@@ -1,5 +1,6 @@
 """Structural context: the title, the headings above a chunk, and the block around its start."""
 
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ from docmill.tasks.split.spans.span import Span
 
 SEPARATOR = " \u203a "
 _LEFT_OUT = "\u2026"
+_SIGNS = "#=*_> \t"
+"""Markup around a heading or a title, which is stated without it."""
 
 
 class _Content(NamedTuple):
@@ -52,10 +55,27 @@ def _content(setting: ContextInput, span: Span, lead: Lead) -> _Content:
         known.add(setting.title.casefold())
     path += setting.enclosing.signatures(span)
     # A strategy knows better than the elements what its chunks begin in.
-    within = lead(span) or begun(setting, span)
-    new = [one for one in within.splitlines() if one.casefold() not in known]
-    line = "" if known else setting.about(span)
-    return _Content(_without_repeats(path), tuple(new), line)
+    within = (lead(span) or begun(setting, span)).splitlines()
+    line = [] if known else [setting.about(span)]
+    new = _Said(setting.parsed.text[slice(*span)]).without
+    above = _without_repeats(new(path, set()))
+    return _Content(above, tuple(new(within, known)), "".join(new(line, set())))
+
+
+class _Said:
+    """What a chunk says itself: its lines, and its words in one line."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = {line.strip(_SIGNS).casefold() for line in text.splitlines()}
+        self._words = " ".join(text.split()).casefold()
+
+    def without(self, names: Sequence[str], known: Collection[str]) -> list[str]:
+        """Return the names that neither the chunk nor `known` has."""
+        return [name for name in names if name.casefold() not in known and not self._has(name.casefold())]
+
+    def _has(self, name: str) -> bool:
+        """Return whether the chunk has such a line, or a name of four words or more within one."""
+        return name in self._lines or (len(word_ends(name)) >= LEAST_WORDS and name in self._words)
 
 
 def _adds(title: str, known: set[str]) -> bool:

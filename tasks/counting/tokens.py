@@ -8,16 +8,16 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from docmill.storage.errors import ConfigError
+from docmill.storage.embedding.token_counts import load_tokenizer
 from docmill.tasks.counting.character_kinds import FALSE_SPACE, RUN, SPACE, SPACES, STOP, WIDE, Kinds, kinds_and_runs
 from docmill.tasks.counting.counter import counter_of
+
+__all__ = ["Tokens", "load_tokenizer"]
 
 _LONG_WORD = 64
 """Characters above which a word is tokenized in place, so that it can be cut: a shorter one fits a chunk."""
@@ -25,26 +25,12 @@ _SLICE = 1 << 18
 """Characters to tokenize at once: tokens take many times the memory of text. Fewer need more calls."""
 _FEW = 16
 """Positions below which a search for each is faster than handing the array to numpy."""
-_TOKENIZERS = 4
-"""Tokenizers that a process keeps: the embedding model's, one to measure sizes by, and the same of another store."""
 _SAFE_CUT = re.compile(r"[ \n,;:.!?/\u4e00-\u9fff\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _WIDE_SPACE = np.array(sorted(ord(c) for c in SPACES if ord(c) > 0x7F), np.uint32)
 
 Positions = np.ndarray[Any, np.dtype[np.int64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Long = tuple[int, int, int]
-
-
-@lru_cache(maxsize=_TOKENIZERS)
-def load_tokenizer(model_dir: str) -> Tokenizer:
-    """Return the tokenizer of a model's folder, without truncation and padding; raise ConfigError without one."""
-    path = Path(model_dir) / "tokenizer.json"
-    if not path.is_file():
-        raise ConfigError(f"{path}: no such file; a model needs a fast tokenizer, saved as tokenizer.json")
-    tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
 
 
 class Tokens:

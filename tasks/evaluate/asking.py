@@ -10,7 +10,7 @@ from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments, SearchOptions
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
-from docmill.tasks.evaluate.excerpts import Excerpts, excerpt_measure
+from docmill.tasks.evaluate.excerpts import Excerpts, excerpt_measure, only_passages
 from docmill.tasks.evaluate.overlap import Passage, shared
 from docmill.tasks.evaluate.questions import LeftOut, Question
 from docmill.tasks.evaluate.ranking import Values, is_target, measure, measure_of, names_of, ranked
@@ -49,6 +49,10 @@ class SearchMethod:
         mode, weight, fusion = (more.pop(name) for name in ("mode", "weight", "fusion"))
         fused = "" if mode != "hybrid" else f" {weight:g}" if fusion == "linear" else f" {fusion}"
         return ", ".join([f"{mode}{fused}", *(f"{name} {value}" for name, value in more.items())])
+
+    def with_passages(self, tokens: int) -> "SearchMethod":
+        """Return the same way to rank, which chooses passages of so many tokens; none if it is 0."""
+        return replace(self, how=self.how | {"passages": tokens})
 
     def ask(self, store: Store, text: str, k: int) -> list[Hit]:
         """Return the hits for one question."""
@@ -197,12 +201,20 @@ def _ask_snapshot(
     found = []
     for way in ways:
         # The same depth for every measure, so that one search serves them all.
-        hits, refused = _hits(store, questions, way, reading.depth * _CHUNKS_PER_DOCUMENT)
+        hits, refused = _hits(store, questions, way.with_passages(0), reading.depth * _CHUNKS_PER_DOCUMENT)
         read = {one.id: reading.read(_shown(one, hits[one.id])) for one in questions}
         rankings = {one.id: ranked(one, read[one.id]) for one in questions}
         # Hits hold texts: of thousands of questions they would fill the memory.
+        if whole and way.how.get("passages"):
+            read = _passages(store, questions, way, reading.depth)
         found.append(_AskedWay(way, rankings, read if whole else {}, refused))
     return _AskedSnapshot(Answers(store), reading, found)
+
+
+def _passages(store: Store, questions: Sequence[Question], way: SearchMethod, depth: int) -> dict[str, list[Hit]]:
+    """Return for each question the passages of its first hits, as hits: the budget of tokens holds for these."""
+    hits, _ = _hits(store, questions, way, depth)
+    return {one.id: only_passages(_shown(one, hits[one.id])) for one in questions}
 
 
 def _shown(question: Question, hits: Sequence[Hit]) -> list[Hit]:

@@ -4,7 +4,8 @@ The measures of Chroma's chunking evaluation: `recall@5`, `precision@5`, `IoU@5`
 `precision_omega` of a perfect retrieval. `half@5` is 1 for a question of whose answer they hold a half at least. A
 cutoff such as `@500tokens` reads what fits into so many tokens of the embedding model, the last chunk cut. All use the
 position of a chunk. With `_first` (`IoU_first@5`) they use the first occurrence of its text in the document, as does
-the reference implementation, which knows no positions.
+the reference implementation, which knows no positions. If a search chooses passages, these
+are measured in place of the chunks.
 """
 
 import re
@@ -40,6 +41,15 @@ class ExcerptMeasure(NamedTuple):
     def of(self, found: Overlap) -> float:
         """Return the value for one question."""
         return float(found.recall >= _HALF) if self.name == "half" else float(getattr(found, self.name.lower()))
+
+
+def only_passages(hits: Iterable[Hit]) -> list[Hit]:
+    """Return the passages of hits as hits; a hit without one is left out."""
+    return [
+        replace(hit, text=hit.passage.text, start_char=hit.passage.start_char, end_char=hit.passage.end_char)
+        for hit in hits
+        if hit.passage
+    ]
 
 
 def excerpt_measure(name: str) -> ExcerptMeasure | None:

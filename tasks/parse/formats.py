@@ -6,6 +6,7 @@ from importlib import import_module
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import Format, ParseOptions
 from docmill.tasks.parse.languages import LANGUAGES
+from docmill.tasks.parse.titles.untitled import with_titles
 
 
 def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
@@ -19,6 +20,12 @@ def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
     return parse
 
 
+def _titled(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
+    """Return the parser of that name, and find titles by their looks where a document has none by markup."""
+    parse = _by(function)
+    return lambda data, options: with_titles(parse(data, options))
+
+
 _CODE = frozenset(suffix for language in LANGUAGES.values() for suffix in language.suffixes)
 _TEXT = frozenset({".txt", ".text", ".adoc", ".asc", ".me"})
 
@@ -27,31 +34,31 @@ FORMATS: dict[str, Format] = {
     for form in (
         Format(
             name="text",
-            version=2,
-            parse=_by("plain.parse_text"),
+            version=3,
+            parse=_titled("plain.parse_text"),
             suffixes=_TEXT,
             files="plain text, and markup without a parser of its own",
-            by="as it is; paragraphs",
+            by="as it is; paragraphs, and titles by their looks",
         ),
         Format(
             name="markdown",
-            version=4,
-            parse=_by("markup.md.markdown_file.parse_markdown"),
+            version=5,
+            parse=_titled("markup.md.markdown_file.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
             by="markdown-it-py: headings, lists, tables, code, front matter",
         ),
         Format(
             name="html",
-            version=3,
-            parse=_by("markup.html.hypertext.parse_html"),
+            version=4,
+            parse=_titled("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
             by="a walk over lxml's tree: headings, nested lists, tables, code",
         ),
         Format(
             name="pdf",
-            version=5,
+            version=6,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
@@ -67,24 +74,24 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=3,
-            parse=_by("pandoc.word.word.parse_docx"),
+            version=4,
+            parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
             by="pandoc: headings, numbered lists, tables, notes; pages, text boxes and charts by our own",
         ),
         Format(
             name="odt",
-            version=2,
-            parse=_by("pandoc.formats.odt_rtf.parse_odt"),
+            version=3,
+            parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott"}),
             files="OpenDocument text",
             by="pandoc",
         ),
         Format(
             name="rtf",
-            version=2,
-            parse=_by("pandoc.formats.odt_rtf.parse_rtf"),
+            version=3,
+            parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
             by="pandoc",
@@ -123,8 +130,8 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="doc",
-            version=2,
-            parse=_by("pandoc.word.libreoffice.parse_doc"),
+            version=3,
+            parse=_titled("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
             by="LibreOffice, where it is installed, to `docx`",

@@ -8,18 +8,6 @@ from docmill.tasks.parse.format import ParseOptions
 
 _BLOCK = re.compile(r"\S[^\r\n]*(?:(?:\r\n?|\n)(?![^\S\r\n]*(?:\r|\n|\Z))[^\r\n]+)*")
 _NEWLINE = re.compile(r"\r\n?|\n")
-_HEADING = re.compile(
-    r"(?:(?P<top>book|part|volume|act)|chapter|canto|scene|article|appendix|section|letter|stave)"
-    r"[ \t]+(?:[ivxlcdm]+|\d+|the[ \t]\w+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b[.:]?"
-    r"(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_MAX_HEADING = 120
-"""Maximum characters of a heading.
-
-A longer block that begins like one is a paragraph ("Section 2 of the act provides ..."); with less, long chapter titles
-are lost.
-"""
 _SAMPLE = 20_000
 """Characters by which a text is judged to be prose. A smaller sample may all be one table or one heading."""
 _MIN_LINES = 10
@@ -37,16 +25,13 @@ The rest are stops and digits; code and logs have more of both, and tables of nu
 
 
 def parse_text(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the decoded file, newlines unchanged, with a paragraph for each run of lines.
-
-    A short block such as "CHAPTER IV" or "Article 2. Fees", alone between blank lines, is a title.
-    """
+    """Return the decoded file, newlines unchanged, with a paragraph for each run of lines."""
     found = decode(data)
     return Parsed(found.text, tuple(paragraphs(found.text)), "", found.metadata)
 
 
 def paragraphs(text: str) -> list[Element]:
-    """Return the paragraphs and the chapter headings of a text."""
+    """Return the paragraphs of a text."""
     elements = []
     line, seen = 1, 0
     for match in _BLOCK.finditer(text):
@@ -56,11 +41,7 @@ def paragraphs(text: str) -> list[Element]:
         # From the last block on; to count from the beginning each time takes quadratic time.
         line += newlines(text, seen, start)
         seen = start
-        level = _heading_level(block)
-        if level:
-            elements.append(Element("title", start, end, level, 0, line, None, {"text": " ".join(block.split())}))
-        else:
-            elements.append(Element("paragraph", start, end, 0, 0, line))
+        elements.append(Element("paragraph", start, end, 0, 0, line))
     return elements
 
 
@@ -81,26 +62,3 @@ def newlines(text: str, start: int, end: int) -> int:
         # Slower than `count`, and needed only for the few texts with old or foreign line ends.
         count = len(_NEWLINE.findall(text, start, end))
     return count
-
-
-def _heading_level(block: str) -> int:
-    if len(block) > _MAX_HEADING:
-        return 0
-    match = _HEADING.match(block)
-    # The name of a chapter may stand on a line below its number; three lines are a paragraph.
-    if match is None or len(_NEWLINE.findall(block)) > 1:
-        return 0
-    if _is_sentence(match["rest"].strip()):
-        return 0
-    return 1 if match["top"] else 2
-
-
-def _is_sentence(rest: str) -> bool:
-    """Return whether "Chapter 4" begins a sentence, such as "Chapter 4 showed that ...".
-
-    In a heading, the rest begins with a capital letter, and does not end in a stop unless all of it is in capitals.
-    """
-    if not rest:
-        return False
-    stops = rest.endswith((".", ",", ";", "!", "?")) and not rest.isupper()
-    return stops or not rest.lstrip("-—–.: ")[:1].isupper()

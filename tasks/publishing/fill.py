@@ -7,17 +7,16 @@ import pyarrow as pa
 
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.artifacts import staging
-from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.tables.tables import read_stored_file, read_table
 from docmill.storage.writer.commit import Changes
 from docmill.storage.writer.pending_vectors import among, waiting_pieces
-from docmill.tasks.batch.embed import Embedding, in_turn, timed, unvectored
+from docmill.tasks.batch.embed import HERE, Embedding, Encoding, in_turn, timed, unvectored
 from docmill.tasks.batch.orders import load_order
 from docmill.tasks.publishing.reembed import VectorSource
 
 _CHUNKS_AT_ONCE = 2048
-"""Chunks in memory, from which the model fills batches of similar length."""
+"""Chunks in memory for each lane, from which the model fills batches of similar length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +28,31 @@ class FillOrder:
     seconds: float | None
 
 
-def embed_pending(order: Path) -> Embedding:
+def embed_pending(order: Path, encoding: Encoding = HERE) -> Embedding:
     """Write one pack with pending vectors; `left` says whether the order has ended before the last one."""
     task = load_order(order, FillOrder)
-    chunks = _some_chunks(task.base)
+    chunks = _some_chunks(task.base, _CHUNKS_AT_ONCE * encoding.lanes)
     space = task.base.snapshot.space
     packs = [*staging.embedding_packs(task.base.root), *task.base.packs("embeddings")]
     rows = in_turn(unvectored(chunks, packs), space.late)
     if not rows.num_rows:
         return Embedding(0, 0)
-    source, encoder = VectorSource(task.base, space), load_encoder(space.model, space.revision, space.light)
-    done = staging.embed_in_portions(rows, lambda some: source.encoded(some, encoder), task.target, task.seconds)
-    return timed(rows, done)
+    source, encoder = VectorSource(task.base, space), encoding.load(space.model, space.revision, space.light)
+
+    def encode(some: pa.Table) -> pa.Table:
+        return source.encoded(some, encoder)
+
+    return timed(rows, staging.embed_in_portions(rows, encode, task.target, task.seconds, encoding.lanes))
 
 
-def _some_chunks(base: StoredSnapshot) -> pa.Table:
-    """Return chunks that wait for vectors that are not in staging either, about `_CHUNKS_AT_ONCE`."""
+def _some_chunks(base: StoredSnapshot, most: int) -> pa.Table:
+    """Return chunks that wait for vectors that are not in staging either, about `most`."""
     found = [CHUNKS.empty_table()]
     for piece, rows in waiting_pieces(base, staging.embedding_packs(base.root)):
         found.append(among(read_stored_file(base.root, piece), rows.column("chunk_id")))
-        if sum(map(len, found)) >= _CHUNKS_AT_ONCE:
+        if sum(map(len, found)) >= most:
             break
-    return pa.concat_tables(found).slice(0, _CHUNKS_AT_ONCE)
+    return pa.concat_tables(found).slice(0, most)
 
 
 def fill(base: StoredSnapshot, tokens_per_s: float) -> Changes:

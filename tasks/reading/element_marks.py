@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from docmill.storage.schema import Element
 from docmill.tasks.split.spans.span import Span
 
-_TITLE = re.compile(r"\A[#=]{1,6}(?=\s)|(?<=\s)[#=]{1,6}\Z|(?<=\n)[ \t]*(?:=+|-+|~+|\^+)\Z")
+_TITLE = re.compile(
+    r"\A(?:=(?: =)+(?=\s)|[#=]{1,6}(?=\s)|={2,6})|(?<=\s)(?:(?:= )+=|[#=]{1,6})\Z|={2,6}\Z"
+    r"|(?<=\n)[ \t]*(?:=+|-+|~+|\^+|\*+|#+)\Z"
+)
 _FENCES = re.compile(r"\A(?:`{3,}|~{3,})|\n[ \t>]*(?:`{3,}|~{3,})\s*\Z")
 _QUOTE = re.compile(r"^[ \t]{0,3}>(?:[ \t]?>)*", re.MULTILINE)
 _BULLET = re.compile(r"\A[-*+\u2022](?=\s)(?:[ \t]+\[ \](?=\s))?")

@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 from docmill.storage.errors import Rejected
 from docmill.storage.files import remove, temporary
 from docmill.storage.keys import key_of
-from docmill.storage.names import fault
+from docmill.storage.name_grammar import fault
 from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
-from docmill.tasks.sources.source import DiscoverOptions, Listing, PathRules, Skipped, Source, SourceFile
+from docmill.tasks.sources.source import OBJECTS, DiscoverOptions, Listing, PathRules, Skipped, Source, SourceFile
 
 _AT_ONCE = 16
 """Concurrent downloads: each waits for the source, so fewer leave the line idle; more only share it."""
@@ -41,6 +41,11 @@ class Incoming:
         with ThreadPoolExecutor(_AT_ONCE, "docmill-incoming") as pool:
             refused = zip(lacking, pool.map(self._fetch, lacking), strict=True)
             return {path: why for path, why in refused if why}
+
+    def address_of(self, path: str) -> str:
+        """Return the `s3://` address of an object, given its future path here; "" for any other file."""
+        source, file = self._offered.get(path, (None, None))
+        return file.link if source and file and source.kind == OBJECTS else ""
 
     def remove(self) -> None:
         """Remove what was fetched: what a later run needs of it is in the store."""

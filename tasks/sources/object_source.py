@@ -11,6 +11,7 @@ from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, conne
 from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
 from docmill.tasks.sources.incoming import admitted
 from docmill.tasks.sources.source import (
+    OBJECTS,
     UNREADABLE,
     DiscoverOptions,
     Listing,
@@ -30,7 +31,7 @@ _BUCKET_STEP = 2
 class ObjectSource(NamedSource):
     """A prefix of an object store at `where`, a glob below it, or one object."""
 
-    kind = "an object store"
+    kind = OBJECTS
     folder = None
 
     @property

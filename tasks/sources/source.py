@@ -14,6 +14,8 @@ from typing import Literal, Protocol
 from docmill.tasks.paths.patterns import PathPatterns, patterns_in, patterns_of
 from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
 
+OBJECTS = "an object store"
+"""The kind of a source whose files have addresses that other machines can read."""
 OUTSIDE = "outside"
 """The reason of links that lead out of the source, in `Skipped`."""
 UNREADABLE = "unreadable"

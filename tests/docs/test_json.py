@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.kit.making.printed_json.json_fields import PRINTED, fields_of
+from tests.kit.making.printed_json.json_fields import PRINTED
+from tests.kit.making.printed_json.json_meanings import fields_of
 from tests.kit.making.printed_json.json_samples import COMMANDS, ENDLESS, samples
 from tests.kit.making.reference.commands_page import commands, named
 

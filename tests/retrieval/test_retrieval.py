@@ -29,6 +29,7 @@ WAYS: list[SearchArguments] = [
     {"fusion": "weighted_rrf", "weight": 0.2},
     {"spread": 0.2},
     {"spread": 1.0},
+    {"lift": 1.0},
     {"distinct": False},
     {"diversity": 0.5},
     {"rerank": "late"},
@@ -98,14 +99,26 @@ def test_fusions_are_what_their_papers_say() -> None:
 
 
 def test_spread_gives_a_chunk_a_share_of_its_neighbours(store: Store) -> None:
-    alone = {hit.chunk_id: hit.score for hit in store.search("godwit curlew dunlin", 50, spread=0.0, distinct=False)}
-    hits = store.search("godwit curlew dunlin", 50, spread=0.5, distinct=False)
+    text = "godwit curlew dunlin"
+    unspread = store.search(text, 50, spread=0.0, lift=0.0, distinct=False)
+    alone = {hit.chunk_id: hit.score for hit in unspread}
+    hits = store.search(text, 50, spread=0.5, lift=0.0, distinct=False)
     places = {(hit.uri, hit.start_char): hit for hit in hits}
     for uri in ("birds.md", "copy.md"):
         own = [places[key] for key in sorted(places) if key[0] == uri]
         scores = [0.0, *(alone[hit.chunk_id] for hit in own), 0.0]
-        expected = [(b + 0.5 * (a + c)) / 2 for a, b, c in zip(scores, scores[1:], scores[2:], strict=False)]
-        assert [hit.score for hit in own] == pytest.approx(expected)
+        mixed = [b + 0.5 * (a + c) for a, b, c in zip(scores, scores[1:], scores[2:], strict=False)]
+        assert [hit.score for hit in own] == pytest.approx([max(scores) / max(mixed) * one for one in mixed])
+
+
+def test_lift_gives_a_chunk_a_share_of_the_best_score_of_its_document(store: Store) -> None:
+    text = "godwit curlew dunlin"
+    alone = store.search(text, 50, spread=0.0, lift=0.0, distinct=False)
+    best = {hit.uri: max(one.score for one in alone if one.uri == hit.uri) for hit in alone}
+    lifted = store.search(text, 50, spread=0.0, lift=0.5, distinct=False)
+    assert {hit.chunk_id: hit.score for hit in lifted} == pytest.approx(
+        {hit.chunk_id: (hit.score + best[hit.uri]) / 2 for hit in alone}
+    )
 
 
 def test_of_hits_that_say_the_same_the_best_stays_and_says_so(store: Store) -> None:
@@ -300,7 +313,15 @@ def test_what_looks_like_sql_is_only_text(store: Store, query: str) -> None:
 @pytest.mark.parametrize(
     "how",
     [
-        *({"weight": 2.0}, {"fusion": "sum"}, {"spread": -1.0}, {"rerank_depth": 0}, {"widen": -1}, {"expand": "more"}),
+        *(
+            {"weight": 2.0},
+            {"fusion": "sum"},
+            {"spread": -1.0},
+            {"lift": 1.1},
+            {"rerank_depth": 0},
+            {"widen": -1},
+            {"expand": "more"},
+        ),
         *({"k": "5"}, {"k": 2.5}, {"k": 0}, {"weight": "0.5"}, {"widen": None}),
     ],
     ids=str,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.commands.search_and_sql import Mode
+from docmill.flows.cli.commands.search_and_sql import Mode, Passages
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note
 from docmill.storage.errors import ConfigError
@@ -78,6 +78,7 @@ def questions(
     measure: Annotated[list[str] | None, MEASURE] = None,
     by: Annotated[list[Dimension] | None, BY] = None,
     depth: Annotated[int, typer.Option(min=1, help="Number of hits in a ranking.")] = 10,
+    passages: Passages = None,
     run_file: Annotated[Path | None, RUN_FILE] = None,
     html: Annotated[Path | None, HTML] = None,
     keep: Annotated[bool, KEEP] = True,
@@ -94,7 +95,7 @@ def questions(
     from docmill.tasks.evaluate.ranking import MEASURES
 
     asked = asked or _make(settings.store, at, made_from, most)
-    ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [])
+    ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [], passages)
     found = evaluation.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
     subject = partial(_subject, file, qrels, made_from, asked, depth)
     if keep:

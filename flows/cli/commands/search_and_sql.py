@@ -31,6 +31,16 @@ class Mode(StrEnum):
     keyword = "keyword"
 
 
+Passages = Annotated[
+    int | None,
+    typer.Option(
+        "--passages",
+        min=0,
+        metavar="TOKENS",
+        help="Choose the sentences that answer, up to so many tokens in all hits together.",
+        show_default=False,
+    ),
+]
 At = Annotated[str | None, typer.Option("--at", metavar="N|TAG", help="A kept snapshot, by number or tag.")]
 
 _VIEWS = (
@@ -53,6 +63,7 @@ def search(
     where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks that match this SQL condition.")] = None,
     at: At = None,
     parents: Annotated[bool, typer.Option("--parents", help="Return the parent of each chunk, once.")] = False,
+    passages: Passages = None,
     queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Search for each line of a file.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON, with explanations.")] = False,
@@ -68,6 +79,8 @@ def search(
     store = open_store(settings.store, at)
     how = how_of(settings.search)
     how["parents"] = parents
+    if passages is not None:
+        how["passages"] = passages
     with waiting("searching"):
         found = store.search_all(asked, k, mode.value, where, rewrite=_rewrite_of(settings), **how)
     for said in _remarks(store, mode, found):
@@ -82,7 +95,7 @@ def search(
     for text, hits in zip(asked, found, strict=True):
         if query is None:
             typer.echo(f"# {plain(text)}")
-        print_hits(store, text, hits, explain)
+        print_hits(store, text, hits, explain, passages=bool(how["passages"]))
 
 
 def _remarks(store: "Store", mode: Mode, found: "Sequence[Sequence[Hit]]") -> "Iterator[str]":

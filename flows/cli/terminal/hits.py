@@ -10,7 +10,7 @@ import typer
 
 from docmill.flows.cli.terminal.capabilities import colours, hyperlinks
 from docmill.flows.cli.terminal.output import plain
-from docmill.flows.cli.terminal.snippet import snippet
+from docmill.flows.cli.terminal.snippet import WIDTH, snippet
 from docmill.storage.errors import Transient
 
 if TYPE_CHECKING:
@@ -21,21 +21,31 @@ if TYPE_CHECKING:
 _MOST_PLACES = 3  # fit into a line; `--json` lists all
 
 
-def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool) -> None:
-    """Print the relevance and the place of each hit, its raw scores, and the passage that best matches the query."""
+def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool, passages: bool = False) -> None:
+    """Print the relevance and the place of each hit, its raw scores, and the text that best matches the query.
+
+    With `passages`, that text is the passage of the hit, in full.
+    """
     coloured, language, files = colours(), store.snapshot.keywords.language, _known_files(store)
     for hit in hits:
         headings = f"  {' › '.join(map(plain, hit.headings))}" if hit.headings else ""
         place = _styled(_place(hit, _url(store, hit, files)), coloured, fg="cyan", bold=True)
         raw = _styled(_raw_scores(hit), coloured, dim=True)
         typer.echo(f"{hit.rank}. {hit.relevance:.2f}  {place}{headings}  {raw}")
-        typer.echo(f"   {snippet(query, hit.text, mark=coloured, language=language)}")
+        text, width = _shown(hit) if passages else (hit.text, WIDTH)
+        typer.echo(f"   {snippet(query, text, mark=coloured, language=language, width=width)}")
         if hit.also_at:
             typer.echo(f"   {_styled(_also(hit), coloured, dim=True)}")
         for line in _explained(hit) if explain else ():
             typer.echo(f"     {plain(line)}")
     if not hits:
         typer.echo("No hits.")
+
+
+def _shown(hit: "Hit") -> tuple[str, int]:
+    """Return the passage of a hit with its whole length, or a remark that it has none."""
+    text = hit.passage.text if hit.passage else "(no passage: the sentences of other hits answer better)"
+    return text, len(text)
 
 
 def _styled(text: str, coloured: bool, fg: str | None = None, bold: bool | None = None, dim: bool | None = None) -> str:

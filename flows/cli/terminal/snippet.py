@@ -14,16 +14,16 @@ WIDTH = 240
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:\+\+|#)?")  # of the analyser's pieces, those that it may leave whole
 
 
-def snippet(query: str, text: str, mark: bool, language: str = "english") -> str:
-    """Return about `WIDTH` characters of `text` on one line, where most words of `query` occur.
+def snippet(query: str, text: str, mark: bool, language: str = "english", width: int = WIDTH) -> str:
+    """Return about `width` characters of `text` on one line, where most words of `query` occur.
 
     `mark` highlights these words for a terminal: those of which the keyword index would find the stem in `language`.
     """
     line = plain(text)
     wanted = set(analyse(query, language))
     spans = [span for word in _WORD.finditer(line) for span in _matched(word, wanted, language)]
-    start = _best_start(spans, len(line))
-    end = min(len(line), start + WIDTH)
+    start = _best_start(spans, len(line), width)
+    end = min(len(line), start + width)
     shown = _mark(line, [s for s in spans if start <= s[0] and s[1] <= end], start, end) if mark else line[start:end]
     return f"{'…' if start else ''}{shown}{'…' if end < len(line) else ''}"
 
@@ -47,12 +47,12 @@ def _runs(lit: list[bool], start: int) -> Iterator[tuple[int, int]]:
         at += length
 
 
-def _best_start(spans: list[tuple[int, int]], length: int) -> int:
+def _best_start(spans: list[tuple[int, int]], length: int, width: int) -> int:
     """Return the start of the window that holds the most spans; the first one wins a tie."""
-    if length <= WIDTH or not spans:
+    if length <= width or not spans:
         return 0
-    starts = [0, *(max(0, min(s - WIDTH // 8, length - WIDTH)) for s, _ in spans)]
-    return max(starts, key=lambda start: sum(start <= s and e <= start + WIDTH for s, e in spans))
+    starts = [0, *(max(0, min(s - width // 8, length - width)) for s, _ in spans)]
+    return max(starts, key=lambda start: sum(start <= s and e <= start + width for s, e in spans))
 
 
 def _mark(line: str, spans: list[tuple[int, int]], start: int, end: int) -> str:

@@ -1,4 +1,4 @@
-"""Chunk ordinals: the section and the position of each chunk, so that a search finds the neighbours of a chunk."""
+"""Chunk ordinals: the document, section and position of each chunk, so that a search finds what stands around it."""
 
 from collections.abc import Collection
 from functools import cached_property
@@ -21,14 +21,11 @@ _ID_BYTES = "S32"
 
 
 class Place(NamedTuple):
-    """The number of a section and the position of a chunk in its document, from 0."""
+    """The numbers of a document and of a section, and the position of a chunk in its document, from 0."""
 
+    document: int
     section: int
     ordinal: int
-
-    def beside(self, step: int) -> "Place":
-        """Return the place `step` chunks further on."""
-        return Place(self.section, self.ordinal + step)
 
 
 class ChunkOrdinals:
@@ -42,24 +39,30 @@ class ChunkOrdinals:
 
     def of(self, ids: Collection[str]) -> dict[str, Place]:
         """Return the places of those of some chunks that are running text."""
-        keys, sections, ordinals = self._rows
+        keys, rows_of = self._rows
         if not len(keys):
             return {}
         asked = np.array(list(ids), _ID_BYTES)
         rows = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-        places = zip(asked, sections[rows].tolist(), ordinals[rows].tolist(), keys[rows] == asked, strict=True)
-        return {key.decode(): Place(section, ordinal) for key, section, ordinal, known in places if known}
+        known = keys[rows] == asked
+        places = rows_of[rows[known]].tolist()
+        return {key.decode(): Place._make(place) for key, place in zip(asked[known].tolist(), places, strict=True)}
 
     @cached_property
-    def _rows(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """The ids of all chunks of running text in order, and the section and the ordinal of each."""
+    def _rows(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32]]:
+        """The ids of all chunks of running text in order, and the document, section and ordinal of each, (n, 3)."""
         table = read_table(self._stored, "chunks", _COLUMNS)
         table = table.filter(pc.is_in(table.column("content_type"), value_set=pa.array(RUNNING)))
         headings = pc.binary_join(table.column("headings"), "\n")
         depth = table.column("depth").cast(pa.string())
         named = pc.binary_join_element_wise(*(table.column(name) for name in _SERIES), depth, headings, "\n")
-        sections = named.combine_chunks().dictionary_encode().indices
+        documents, sections = (_numbered(one) for one in (table.column("document_id"), named))
         keys = np.asarray(table.column("chunk_id").to_numpy(), _ID_BYTES)
         order = np.argsort(keys)
-        ordinals = table.column("ordinal").to_numpy()
-        return keys[order], np.asarray(sections, np.int32)[order], np.asarray(ordinals, np.int32)[order]
+        places = np.column_stack((documents, sections, table.column("ordinal").to_numpy())).astype(np.int32)
+        return keys[order], places[order]
+
+
+def _numbered(names: pa.ChunkedArray) -> npt.NDArray[np.int32]:
+    """Return a number for each name, the same for equal ones."""
+    return np.asarray(names.combine_chunks().dictionary_encode().indices, np.int32)

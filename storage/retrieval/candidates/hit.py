@@ -39,6 +39,19 @@ class OtherPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class HitPassage:
+    """The part of a hit that answers the query: whole sentences, `text` from `start_char` to `end_char`.
+
+    Offsets are half-open, in code points of the canonical text, and lie within those of the hit. Rows of tables, list
+    items, headings and lines of code count as sentences.
+    """
+
+    text: str
+    start_char: int
+    end_char: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One result of a search: a chunk with its rank, its text and its scores.
 
@@ -74,6 +87,8 @@ class Hit:
         line: The line on which `text` starts, from 1, in the canonical text: for a format that is text, such as
             Markdown, that is the line of the file.
         source_url: The URL where a person opens the original of the document, or "" for a file on a disk.
+        passage: The sentences of the hit that answer the query, if the search was asked for `passages`. None if it was
+            not, or if the budget of tokens went to better sentences of other hits.
 
     Examples:
         >>> hit = store.search("undo a commit", k=1)[0]
@@ -106,6 +121,7 @@ class Hit:
     also_at: tuple[OtherPlace, ...] = ()
     line: int = 1
     source_url: str = ""
+    passage: HitPassage | None = None
 
 
 @dataclass(slots=True)

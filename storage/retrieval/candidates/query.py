@@ -7,6 +7,8 @@ from itertools import chain, product
 import numpy as np
 
 from docmill.storage.errors import QueryError
+from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.retrieval.candidates.chunk_ordinals import Place
 from docmill.storage.retrieval.candidates.fusion import fuse
 from docmill.storage.retrieval.candidates.hit import Candidate, in_order
 from docmill.storage.retrieval.candidates.long_query import MOST_WORDS, best_words, windows_of
@@ -38,6 +40,7 @@ class Query:
         self.allowed = allowed
         self._vectors = vectors
         self._rows: dict[str, ChunkRow] = {}
+        self._places: dict[str, Place] | None = None
 
     @cached_property
     def windows(self) -> list[str]:
@@ -66,12 +69,24 @@ class Query:
         """The text for the keyword index, and how many different words the query has."""
         return best_words(self.text, self.sources.language, self.sources.rarity)
 
+    @cached_property
+    def term_weights(self) -> dict[str, float]:
+        """The rarity of each term of the query, 0 for one that no chunk contains."""
+        terms = dict.fromkeys(analyse(self.words[0], self.sources.language))
+        return {term: self.sources.rarity(term) for term in terms}
+
     def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return the rows of chunks; each is read once."""
         missing = [key for key in ids if key not in self._rows]
         if missing:
             self._rows |= self.sources.rows(missing)
         return {key: self._rows[key] for key in ids}
+
+    def places(self, candidates: Sequence[Candidate]) -> dict[str, Place]:
+        """Return where those candidates stand that are running text; steps that ask have the same candidates."""
+        if self._places is None:
+            self._places = self.sources.places.of([one.key for one in candidates])
+        return self._places
 
     def rank(self, vectors: Vector | None, words: str) -> list[Candidate]:
         """Return the fused candidates of both indexes, best first; without vectors or words, skip that index.
@@ -126,8 +141,6 @@ class Query:
             yield f"the query is long: it is read {' and '.join(ways)}"
 
     def _explain_nothing(self) -> None:
-        from docmill.storage.keywords.analysis.analyser import analyse
-
         if not analyse(self.text, self.sources.language):
             raise QueryError(
                 f"every word of the query {self.text.strip()[:40]!r} is a stop word, which keyword search ignores; "

@@ -29,6 +29,7 @@ class SearchArguments(TypedDict, total=False):
     weight: float
     fusion: Fusion
     spread: float
+    lift: float
     candidates: int
     distinct: bool
     diversity: float
@@ -37,6 +38,7 @@ class SearchArguments(TypedDict, total=False):
     expand: Expansion
     widen: int
     parents: bool
+    passages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class SearchOptions:
         weight: The weight of the vectors in a weighted fusion, from 0 to 1; the keywords get the rest.
         fusion: `"linear"` fuses normalised scores, `"rrf"` ranks, `"weighted_rrf"` ranks by `weight`.
         spread: The share of its neighbours' scores that a chunk of a hybrid search gets, from 0 to 1.
+        lift: The share of the best score in its document that a chunk of a hybrid search gets, from 0 to 1.
         candidates: How many candidates each index returns, from 1. There are never fewer than `k`, or than four
             times as many if hits are widened or replaced by their parents.
         distinct: Whether to drop hits that repeat a better hit.
@@ -61,6 +64,7 @@ class SearchOptions:
         expand: `"feedback"` searches again with words of the first hits, `"model"` with a language model's wordings.
         widen: Tokens up to which a hit grows by whole neighbouring chunks; 0 is off.
         parents: Whether to return the parent of each chunk found, once.
+        passages: Tokens of the passages that are chosen in all hits together, see `Hit.passage`; 0 is off.
 
     Raises:
         docmill.errors.QueryError: A value is wrong.
@@ -71,7 +75,8 @@ class SearchOptions:
     where: str | None = None
     weight: float = 0.4
     fusion: Fusion = "linear"
-    spread: float = 0.0
+    spread: float = 0.2
+    lift: float = 0.3
     candidates: int = CANDIDATES
     distinct: bool = True
     diversity: float = 0.0
@@ -80,6 +85,7 @@ class SearchOptions:
     expand: Expansion = ""
     widen: int = 0
     parents: bool = False
+    passages: int = 0
 
     def __post_init__(self) -> None:
         for name, value, least in (
@@ -87,6 +93,7 @@ class SearchOptions:
             ("candidates", self.candidates, 1),
             ("rerank_depth", self.rerank_depth, 1),
             ("widen", self.widen, 0),
+            ("passages", self.passages, 0),
         ):
             # Python's callers may pass anything, among it numpy's integers, which are no `int`.
             if not isinstance(value, Integral) or value < least:
@@ -98,7 +105,12 @@ class SearchOptions:
         ):
             if chosen not in known:
                 raise QueryError(f"{name} must be one of {', '.join(filter(None, known))}, got {chosen!r}")
-        for name, share in (("weight", self.weight), ("spread", self.spread), ("diversity", self.diversity)):
+        for name, share in (
+            ("weight", self.weight),
+            ("spread", self.spread),
+            ("lift", self.lift),
+            ("diversity", self.diversity),
+        ):
             if not isinstance(share, Real) or not 0 <= share <= 1:
                 raise QueryError(f"{name} must be in [0, 1], got {share!r}")
 

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed
-from docmill.storage.embedding.encoder import TextEncoder, load_encoder
+from docmill.storage.embedding.encoder import TextEncoder, load_encoder, tokenizer_dir
+from docmill.storage.embedding.token_counts import token_counts
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
@@ -26,7 +27,7 @@ from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.retrieval.candidates.vector_source import open_vectors
-from docmill.storage.schema import ChunkRow
+from docmill.storage.schema import ChunkRow, DocumentRow
 from docmill.storage.tables.row_reader import OpenedTable
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.posting_rows import stored_rows
@@ -94,6 +95,15 @@ class SnapshotReader:
         rows = from_table(self._chunks.rows("chunk_id", ids), ChunkRow)
         return {row.chunk_id: row for row in rows}
 
+    def chunks_of(self, document: str) -> list[ChunkRow]:
+        """Return the chunks of a document in their order."""
+        rows: list[ChunkRow] = from_table(self._chunks.rows("document_id", [document]), ChunkRow)
+        return sorted(rows, key=lambda row: row.ordinal)
+
+    def documents(self, ids: Sequence[str]) -> list[DocumentRow]:
+        """Return documents by their ids, in no order."""
+        return from_table(self._documents.rows("document_id", ids), DocumentRow)
+
     def pieces(self, document: str) -> list[ChunkPiece]:
         """Return the chunks of a document."""
         names = ("chunk_id", "start_char", "end_char", "tokens", "strategy", "role", "depth", "about_end")
@@ -118,6 +128,18 @@ class SnapshotReader:
         matrix = np.asarray(flat, np.float32).reshape(len(distinct), -1)
         found = dict(zip(distinct, matrix, strict=True))
         return {key: _mean([found[one] for one in own]) for key, own in keys.items()}
+
+    def part_vectors(self, ids: Collection[str]) -> dict[str, Vector]:
+        """Return the vectors of each chunk's parts in order, (parts, dim); chunks without vectors are left out."""
+        return self._vectors.vectors_of(ids)
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of texts as the model of the store counts them; raises `StoreError` if it is missing."""
+        space = self.snapshot.space
+        try:
+            return token_counts(texts, str(tokenizer_dir(space.model, space.revision)))
+        except ConfigError as error:
+            raise StoreError(f"passages are counted in tokens of {space.model}; {error}") from error
 
     def source_urls(self, documents: Collection[str]) -> dict[str, str]:
         """Return where a person opens the originals of documents, by their ids; "" for files on a disk."""

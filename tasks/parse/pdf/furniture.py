@@ -1,56 +1,99 @@
-"""PDF furniture: headers, footers and page numbers, recognised because they repeat on most pages."""
+"""PDF furniture: headers, footers and page numbers, recognised because they repeat at one place on most pages.
 
-import re
+A line is furniture for what it says, for where it stands and for how its numbers change. The numbers of clauses at the
+tops of pages are alike in form and place, too, but they do not count with the pages.
+"""
+
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 from docmill.tasks.parse.pdf.page_content import PageContent
+from docmill.tasks.parse.pdf.page_numbers import edge_number, form, is_clause, is_lone, numbers, pages_in_a_row, repeat
 from docmill.tasks.parse.pdf.text.line import TextLine
 
-_DIGITS = re.compile(r"\d+|\b[ivxlc]+\b")
-_COUNT = re.compile(r"\s*(\d{1,4})\b|.*?\b(\d{1,4})\s*$")
 # Of the page's height. A wider margin holds text of the page, which few pages do not tell from what repeats.
 _MARGIN, _NARROW_MARGIN = 0.16, 0.08
 _LARGE = 1.12  # of the body's font size: text this large in a margin may be a heading
 _FEW = 6  # letters: fewer than these that run up a page are a label of a drawing
 _UPRIGHT = 2  # times as high as it is wide: text that runs up the page
 _FEW_PAGES = 4  # of so few, most may have the same text by chance
+_SAME_PLACE = 4.0
+"""Points between the heights of lines that stand at one place of their pages. Programs set heads and feet to a fraction
+of a point; what was scanned is off by more, and lines of the body come at any height."""
 
 # Text on most pages is furniture. Lower shares take what a few pages say alike for furniture; higher ones lose
 # headers that the first pages of chapters lack.
 _MOST = 0.5  # of the pages with text
 _MOST_OF_PARITY, _LEAST_OF_PARITY = 0.6, 3  # of the left or of the right ones, and how many of them
+_NEARLY_ALL = 0.8  # of the pages with text: what stands on so many is furniture even where the pages are all alike
 _LEAST_COUNTED = 3  # pages that a number counts: on two it may do so by chance
+_STEP = 2  # pages from one page number to the next: books number left pages only, or leave out the first of a chapter
 
-Key = tuple[bool, str]  # at the top or the bottom, and its text without numbers
-Offset = tuple[bool, int]  # at the top or the bottom, and how far a number is from the page's
+
+@dataclass(slots=True)
+class _Marginal:
+    """A line in a margin: whether it is the upper one, and how far from the edge of the page it stands, in points."""
+
+    line: TextLine
+    top: bool
+    distance: float
+    form: str
+
+    @property
+    def page(self) -> int:
+        return self.line.page
+
+
+@dataclass(slots=True)
+class _Sheets:
+    """What is asked of all pages: how many have text, their heights by number, the size of the body's letters.
+
+    `inner` holds the text and the place of the lines outside the margins, by page.
+    """
+
+    written: int
+    heights: dict[int, float]
+    body: float
+    inner: dict[int, set[tuple[str, int]]]
+
+    def is_large(self, line: TextLine) -> bool:
+        return line.size >= self.body * _LARGE
+
+    def on_most(self, pages: set[int]) -> bool:
+        """Return whether some of the pages with text are most of them, or most of the left or right ones."""
+        if len(pages) > _MOST * self.written:
+            return True
+        # Books print left and right pages differently, so most pages of one parity are enough.
+        parity = max(sum(page % 2 == odd for page in pages) for odd in (0, 1))
+        if parity >= _LEAST_OF_PARITY and parity > _MOST_OF_PARITY * self.written / 2:
+            return True
+        return parity > 1 and parity >= self.written / 2
+
+    def are_alike(self, pages: set[int]) -> bool:
+        """Return whether pages say the same between their margins, as forms to sign do."""
+        said = Counter(one for page in pages for one in self.inner[page])
+        return 2 * sum(times for times in said.values() if times > 1) >= said.total()
 
 
 def mark_furniture(sheets: list[PageContent], body: float) -> None:
-    """Mark text that runs up a margin, and lines in a margin whose text, apart from numbers, is on most pages.
+    """Mark text that runs up a margin, and lines in a margin that repeat, or count, on most pages.
 
-    Lines with page numbers are marked, too, whatever else they say: the running title of a chapter is one.
+    Lines repeat if they say the same at the same place; numbers in them stay the same, count with the pages, or are
+    those of chapters. What stands beside the number of a page belongs to it: the running title of a chapter does.
     """
     written = sum(bool(sheet.items) for sheet in sheets)
-    found = _marginal(sheets, body, _MARGIN if written > 2 else _NARROW_MARGIN)
+    margin = _MARGIN if written > 2 else _NARROW_MARGIN
+    found = [one for sheet in sheets for one in _in_margins(sheet, margin)]
     if written > 1:
-        _mark_repeated(found, {sheet.number: sheet.height for sheet in sheets}, written)
-        _mark_counts([(top, line) for (top, _), line in found if line.size < body * _LARGE], written)
+        pages = _Sheets(written, {one.number: one.height for one in sheets}, body, _inner(sheets, margin))
+        _mark_repeated(found, pages)
+        _mark_counted([one for one in found if not pages.is_large(one.line)], pages)
 
 
-def _marginal(sheets: list[PageContent], body: float, margin: float) -> list[tuple[Key, TextLine]]:
-    return [(_key(line, top, body), line) for sheet in sheets for line, top in _in_margins(sheet, margin)]
-
-
-def _key(line: TextLine, top: bool, body: float) -> Key:
-    """Return the key of a line in a margin, which is equal for its repetitions on other pages."""
-    text = line.text.lower()
-    # Headings in the margin, "Chapter 2", differ by their number and are no furniture.
-    return (top, text if line.size >= body * _LARGE else _DIGITS.sub("#", text))
-
-
-def _in_margins(sheet: PageContent, margin: float) -> list[tuple[TextLine, bool]]:
-    """Mark what runs up a page; return the other lines at its top, True, and at its bottom."""
-    upper, lower = sheet.height * margin, sheet.height * (1 - margin)
+def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
+    """Mark what runs up a page; return the other lines at its top and at its bottom."""
     found = []
     for line in sheet.items:
         if not isinstance(line, TextLine):
@@ -58,60 +101,107 @@ def _in_margins(sheet: PageContent, margin: float) -> list[tuple[TextLine, bool]
         left, top, right, bottom = line.box
         if bottom - top > _UPRIGHT * (right - left) and len(line.text) >= _FEW:
             line.furniture = True
-        elif bottom < upper or top > lower:
-            found.append((line, bottom < upper))
+        elif bottom < sheet.height * margin:
+            found.append(_Marginal(line, True, bottom, form(line.text)))
+        elif top > sheet.height * (1 - margin):
+            found.append(_Marginal(line, False, sheet.height - bottom, form(line.text)))
     return found
 
 
-def _mark_repeated(found: list[tuple[Key, TextLine]], heights: dict[int, float], written: int) -> None:
+def _inner(sheets: list[PageContent], margin: float) -> dict[int, set[tuple[str, int]]]:
+    return {
+        sheet.number: {
+            (line.text, round(line.box[3] / _SAME_PLACE))
+            for line in sheet.items
+            if isinstance(line, TextLine)
+            and line.box[3] >= sheet.height * margin
+            and line.box[1] <= sheet.height * (1 - margin)
+        }
+        for sheet in sheets
+    }
+
+
+def _mark_repeated(found: list[_Marginal], pages: _Sheets) -> None:
     """Mark lines that are on most of the pages with text; of few pages, those further in must be on all."""
-    places: defaultdict[Key, set[int]] = defaultdict(set)
-    for key, line in found:
-        places[key].add(line.page)
-    most = {key for key, pages in places.items() if _on_most(pages, written)}
-    for key, line in found:
-        if written <= _FEW_PAGES and _is_inner(line, heights[line.page]):
-            line.furniture |= len(places[key]) == written
-        else:
-            line.furniture |= key in most
+    for group in _repetitions(found, pages):
+        on = {one.page for one in group}
+        if not _repeats(group, on, pages):
+            continue
+        for one in group:
+            is_inner = pages.written <= _FEW_PAGES and _is_inner(one.line, pages.heights[one.page])
+            one.line.furniture |= not is_inner or len(on) == pages.written
+
+
+def _repeats(group: list[_Marginal], on: set[int], pages: _Sheets) -> bool:
+    if not pages.on_most(on) or not _is_said_again(group, pages):
+        return False
+    return len(on) >= _NEARLY_ALL * pages.written or not pages.are_alike(on)
+
+
+def _repetitions(found: list[_Marginal], pages: _Sheets) -> Iterable[list[_Marginal]]:
+    """Yield the lines of each form that stand at one place, in the order of their pages."""
+    groups: defaultdict[tuple[bool, str], list[_Marginal]] = defaultdict(list)
+    for one in found:
+        # Headings in the margin, "Chapter 2", differ by their number and are no furniture.
+        text = one.line.text.lower() if pages.is_large(one.line) and not _tells_pages(one, pages) else one.form
+        groups[one.top, text].append(one)
+    for group in groups.values():
+        yield from _at_one_place(group)
+
+
+def _tells_pages(one: _Marginal, pages: _Sheets) -> bool:
+    """Return whether a line says how many pages there are."""
+    return len(pages.heights) in numbers(one.line.text)[1:]
+
+
+def _at_one_place(group: list[_Marginal]) -> Iterable[list[_Marginal]]:
+    place, last = 0, None
+    places = []
+    for one in sorted(group, key=lambda one: one.distance):
+        place += last is not None and one.distance - last > _SAME_PLACE
+        last = one.distance
+        places.append((place, one))
+    for _, members in groupby(places, key=lambda pair: pair[0]):
+        yield sorted((one for _, one in members), key=lambda one: one.page)
 
 
 def _is_inner(line: TextLine, height: float) -> bool:
     return line.box[3] > _NARROW_MARGIN * height and line.box[1] < (1 - _NARROW_MARGIN) * height
 
 
-def _on_most(pages: set[int], written: int) -> bool:
-    """Return whether some of the pages with text are most of them, or most of the left or right ones."""
-    if len(pages) > _MOST * written:
-        return True
-    # Books print left and right pages differently, so most pages of one parity are enough.
-    parity = max(sum(page % 2 == odd for page in pages) for odd in (0, 1))
-    if parity >= _LEAST_OF_PARITY and parity > _MOST_OF_PARITY * written / 2:
-        return True
-    return parity > 1 and parity >= written / 2
+def _is_said_again(group: list[_Marginal], pages: _Sheets) -> bool:
+    """Return whether the numbers of lines of one form are those of furniture."""
+    first = group[0]
+    return pages.is_large(first.line) or repeat(first.form, [(one.page, numbers(one.line.text)) for one in group])
 
 
-def _mark_counts(lines: list[tuple[bool, TextLine]], written: int) -> None:
+def _mark_counted(found: list[_Marginal], pages: _Sheets) -> None:
     """Mark lines with a page number, and the text beside them."""
-    counting = _counting(lines)
-    most = _usual_offsets(counting, written)
-    counts = {(line.page, round(line.box[3])) for offset, line in counting if offset in most}
-    for _, line in lines:  # what stands beside the number of the page belongs to it
-        line.furniture |= any((line.page, round(line.box[3]) + near) in counts for near in (-1, 0, 1))
+    counting: defaultdict[tuple[bool, int], list[_Marginal]] = defaultdict(list)
+    for one in found:
+        number = _page_number(one)
+        if number is not None:
+            counting[one.top, number - one.page].append(one)
+    counted = [one for group in counting.values() for at in _at_one_place(group) for one in _counted(at, pages)]
+    levels = {(one.page, round(one.line.box[3])) for one in counted}
+    for one in found:  # what stands beside the number of the page belongs to it
+        one.line.furniture |= any((one.page, round(one.line.box[3]) + near) in levels for near in (-1, 0, 1))
 
 
-def _usual_offsets(counting: list[tuple[Offset, TextLine]], written: int) -> set[Offset]:
-    """Return the offsets that numbers have on most pages."""
-    pages: defaultdict[Offset, set[int]] = defaultdict(set)
-    for offset, line in counting:
-        pages[offset].add(line.page)
-    return {offset for offset, on in pages.items() if len(on) >= _LEAST_COUNTED and _on_most(on, written)}
+def _page_number(one: _Marginal) -> int | None:
+    if is_lone(one.form):
+        return numbers(one.line.text)[0]
+    return None if is_clause(one.form) else edge_number(one.line.text)
 
 
-def _counting(lines: list[tuple[bool, TextLine]]) -> list[tuple[Offset, TextLine]]:
-    """Return lines that begin or end with a number, each with what it is more than the number of its page."""
-    matches = [(top, line, _COUNT.match(line.text)) for top, line in lines]
-    return [((top, int(match[1] or match[2]) - line.page), line) for top, line, match in matches if match]
+def _counted(group: Sequence[_Marginal], pages: _Sheets) -> list[_Marginal]:
+    """Return lines whose numbers count: on most pages, or, if they say no more than a number, on some in a row."""
+    on = {one.page for one in group}
+    if len(on) >= _LEAST_COUNTED and pages.on_most(on):
+        return list(group)
+    alone = [one for one in group if is_lone(one.form)]
+    kept = pages_in_a_row([one.page for one in alone], _STEP, _LEAST_COUNTED)
+    return [one for one in alone if one.page in kept]
 
 
 def body_size(sheets: list[PageContent], code: bool) -> float:

@@ -13,7 +13,7 @@ from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link, page_links
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls
 from docmill.tasks.parse.pdf.text.place import Place, tenths
-from docmill.tasks.parse.pdf.text.rules import LevelRules, PageRules, page_rules
+from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.records.slack import is_slack, names_in, plain
+from docmill.tasks.parse.records.slack_markup import is_slack, names_in, plain
 
 _LISTS = ("messages", "conversation", "conversations", "chat", "history", "dialog", "dialogue", "turns", "log")
 _HOLDERS = ("chats", "list", "channels")  # keys that hold lists of chats

@@ -3,7 +3,8 @@
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
-from docmill.storage.schema import Element, Parsed
+from docmill.storage.reader.outline import heading_text
+from docmill.storage.schema import Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Outline:
                     open_.pop()
                 parent = open_[-1] if open_ else -1
                 open_.append(len(self.headings))
-                text = _text(parsed.text, element)
+                text = heading_text(parsed.text, element)
                 self.headings.append(Heading(element.start_char, element.end_char, element.level, text, parent))
         self._starts = [heading.start for heading in self.headings]
         self._paths: list[tuple[int, ...]] = []
@@ -43,6 +44,11 @@ class Outline:
     def path(self, number: int) -> tuple[int, ...]:
         """Return the indexes of a heading and its ancestors, the highest first."""
         return self._paths[number] if number >= 0 else ()
+
+    def section_end(self, number: int, otherwise: int) -> int:
+        """Return where a heading's section ends: at the next heading that is not below it, or else `otherwise`."""
+        after = self.headings[number + 1 :] if number >= 0 else []
+        return next((one.start for one in after if one.level <= self.headings[number].level), otherwise)
 
     def over(self, start: int, end: int) -> tuple[int, ...]:
         """Return the headings above a whole span; of those at its start, the last counts."""
@@ -73,8 +79,3 @@ def common(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
     while same < min(len(left), len(right)) and left[same] == right[same]:
         same += 1
     return left[:same]
-
-
-def _text(text: str, element: Element) -> str:
-    stated = element.attributes.get("text")
-    return " ".join(str(stated if stated else text[element.start_char : element.end_char].strip("#= \t\r\n")).split())

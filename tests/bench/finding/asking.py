@@ -18,6 +18,7 @@ from docmill.storage.embedding.encoder import load_encoder, model_dir
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.evaluate.excerpts import only_passages
 from docmill.tasks.workers import pool
 from tests.bench.finding.remembering import MODEL, Remembering
 from tests.bench.finding.results import Costs, WayResult
@@ -142,7 +143,9 @@ class Trial:
         return WayResult(values, median(times), median(busy))
 
     def hits(self, question: Asked, options: Mapping[str, Any]) -> list[Hit]:
-        """Return the hits that are judged."""
-        more = self.kind.k if question.besides else 0
-        found = self.store.search(question.text, self.kind.k + more, **options)
-        return [hit for hit in found if hit.uri not in question.besides][: self.kind.k]
+        """Return the hits that are judged, as many as the option `k` or the set says; with `passages`, only these."""
+        more = dict(options)
+        k = int(more.pop("k", self.kind.k))
+        found = self.store.search(question.text, k * (2 if question.besides else 1), **more)
+        judged = [hit for hit in found if hit.uri not in question.besides][:k]
+        return only_passages(judged) if options.get("passages") else judged

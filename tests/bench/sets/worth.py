@@ -11,10 +11,10 @@ RANKED = 10
 
 
 def excerpts_held(depth: int) -> Worth:
-    """Return the measures of Chroma's evaluation, of the first hits."""
+    """Return the measures of Chroma's evaluation: of the hits asked for, `depth` unless a way says another `k`."""
 
     def worth(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
-        found = overlap([_passage(hit) for hit in hits[:depth]], asked.references)
+        found = overlap([_passage(hit) for hit in hits], asked.references)
         measures = {"recall": found.recall, "precision": found.precision, "IoU": found.iou}
         return {f"{name}@{depth}": value for name, value in measures.items()}
 

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
 HOUSE = Path(__file__).parents[3]
 PATIENCE_S = 300.0
-CRON = "* * * * * */20"  # at the seconds 0, 20 and 40
+CRON = "* * * * * */10"  # every ten seconds, which is longer than a run takes
 WORDS = "# Valley\n\nThe northern valley has snow in May.\n"
 
 
@@ -227,34 +227,28 @@ def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path, ow
     assert numbers(place / "store") == [1]
 
 
-def test_two_that_serve_at_once_do_not_run_for_each_other(place: Path, joined: dict[str, str]) -> None:
+def test_two_that_serve_at_once_do_not_run_for_each_other_and_one_keeps_its_store_on_an_object_store(
+    place: Path, far: FarBench, joined: dict[str, str]
+) -> None:
     (place / "more").mkdir()
     (place / "more" / "river.md").write_text("# River\n\nThe river floods in March.\n")
+    environment = {**joined, "DOCMILL_MIRRORS": str(place / "mirrors"), **far.environment}
 
-    def serving(source: str, log: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
-        arguments = command("docmill.flows.cli.app", "schedule", source, "--store", f"of {source}", "--cron", CRON)
-        return running(arguments, place / log, joined)
+    def serving(source: str, store: str, log: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+        arguments = command("docmill.flows.cli.app", "schedule", source, "--store", store, "--cron", CRON)
+        return running(arguments, place / log, environment)
 
-    with serving("docs", "one.log") as one, serving("more", "two.log") as two:
+    with serving("docs", far.address, "one.log") as one, serving("more", "of more", "two.log") as two:
         wait_for(lambda: has_run(place / "one.log") and has_run(place / "two.log"), "a run of both")
-        for process in (one, two):
+        for process, log in ((one, "one.log"), (two, "two.log")):
             process.terminate()
-            assert process.wait(60) == 0
+            assert process.wait(60) == 0, (place / log).read_text()
     assert [
-        open_store(place / f"of {source}").sql("SELECT uri FROM documents").to_pylist() for source in ("docs", "more")
+        store.sql("SELECT uri FROM documents").to_pylist() for store in (far.store, open_store(place / "of more"))
     ] == [
         [{"uri": "valley.md"}],
         [{"uri": "river.md"}],
     ]
-
-
-def test_serve_keeps_a_store_on_an_object_store(place: Path, far: FarBench, joined: dict[str, str]) -> None:
-    arguments = command("docmill.flows.cli.app", "schedule", "docs", "--store", far.address)
-    environment = {**joined, "DOCMILL_MIRRORS": str(place / "mirrors"), **far.environment}
-    with running([*arguments, "--cron", CRON], place / "serve.log", environment) as serving:
-        wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")
-        serving.terminate()
-        assert serving.wait(60) == 0, (place / "serve.log").read_text()
     assert far.store.document("valley.md").text == WORDS
     assert not (place / "s3:").exists()
 

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from itertools import pairwise
+from functools import cache
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
@@ -81,9 +82,16 @@ def house(layer: str) -> str:
     return "\n".join(lines)
 
 
+@cache  # it ingests a document, which takes seconds
 def way() -> list[tuple[str, str]]:
     """Return the stops of one Markdown document from bytes to snapshot: the step that calls, and the module called."""
     return list(dict.fromkeys((upper, lower) for upper, lower in _calls() if _is_stop(upper, lower)))
+
+
+def returns(stops: Sequence[tuple[str, str]]) -> int:
+    """Return how often a document comes back to a module that had it before another did, each hand-over taken once."""
+    entered = [one for one, _ in groupby(chain.from_iterable(stops))]
+    return len(entered) - len({*entered})
 
 
 def way_chart() -> str:
@@ -101,13 +109,15 @@ def way_chart() -> str:
 
 def page(text: str) -> str:
     """Return the page with both charts drawn anew."""
-    modules = {lower for _, lower in way()} | set(STEPS)
+    stops = way()
+    modules = {lower for _, lower in stops} | set(STEPS)
     for layer in LAYERS[:-1]:
         text = _between(text, layer, f"```mermaid\n{house(layer)}\n```")
     return _between(
         text,
         "way",
-        f"It is handed to {len(modules)} modules, the five steps included.\n\n```mermaid\n{way_chart()}\n```",
+        f"It is handed to {len(modules)} modules, the five steps included, and comes back {returns(stops)} times to "
+        f"one that it had left.\n\n```mermaid\n{way_chart()}\n```",
     )
 
 

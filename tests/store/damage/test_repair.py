@@ -16,8 +16,11 @@ from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.snapshots import Snapshot, path_of
+from docmill.storage.keywords import keyword_writer
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.upkeep.repair import repair
 from docmill.storage.upkeep.verify import verify
+from docmill.storage.writer.posting_rows import stored_rows
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench, all_is_past
 
@@ -225,6 +228,17 @@ def test_vectors_of_another_space_are_found(bench: Workbench) -> None:
 def test_counts_that_disagree_are_found(bench: Workbench) -> None:
     rewrite(bench, keywords=replace(newest(bench).keywords, rows=99))
     assert [finding.kind for finding in verify(bench.root)] == ["keywords"]
+    assert repair(bench.root, never).done
+    assert verify(bench.root, deep=True) == []
+
+
+def test_fields_that_the_index_counts_otherwise_are_found_by_a_deep_look(bench: Workbench) -> None:
+    rows = stored_rows(open_folder(bench.root).existing().read())
+    texts = [(chunk_id, fields._replace(headings="", title="other words")) for chunk_id, fields in rows]
+    rewrite(bench, keywords=keyword_writer.rebuild(bench.root, texts))
+    assert verify(bench.root) == []
+    (found,) = verify(bench.root, deep=True)
+    assert (found.kind, found.message) == ("keywords", f"{len(texts)} chunks have other words than the index counted")
     assert repair(bench.root, never).done
     assert verify(bench.root, deep=True) == []
 

@@ -12,6 +12,7 @@ from docmill.tasks.parse.markup.html.html_nodes import code_language, drop, is_h
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
 from docmill.tasks.parse.plain import is_prose, paragraphs
+from docmill.tasks.parse.titles.untitled import titled
 
 LINE_BREAK = "\ue00a"  # stands for <br>; of private use, and dropped from the text before
 _DROPPED_WORDS = """
@@ -229,7 +230,7 @@ class PageWalk:
         if language or node.find(".//code") is not None or not is_prose(text):
             self.canvas.code(text, language)
             return
-        for element in paragraphs(text):
+        for element in titled(text, paragraphs(text)):
             if element.kind == "title":
                 self.canvas.heading(element.attributes["text"], element.level)
             else:

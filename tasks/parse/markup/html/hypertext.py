@@ -15,8 +15,8 @@ from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.foreign_content import end_foreign
+from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain
 from docmill.tasks.parse.markup.html.html_head import head_metadata
-from docmill.tasks.parse.markup.html.html_inline import make_plain
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
 
 _KEPT = re.compile(

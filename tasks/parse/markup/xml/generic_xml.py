@@ -13,7 +13,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.html.html_inline import make_formula
+from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formula
 from docmill.tasks.parse.markup.xml.xml_head import head_metadata
 from docmill.tasks.parse.markup.xml.xml_nodes import name_of
 from docmill.tasks.parse.markup.xml.xml_walk import XmlWalk

@@ -14,7 +14,7 @@ from docmill.tasks.parse.office.properties import compound_properties, is_encryp
 from docmill.tasks.parse.office.sheets import sheets_biff, sheets_odf, sheets_xml
 from docmill.tasks.parse.office.sheets.cells import shown_date, shown_number
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_sheet
-from docmill.tasks.parse.unpacking import check_container
+from docmill.tasks.parse.zip_limits import check_container
 
 
 def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:

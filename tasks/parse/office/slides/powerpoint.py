@@ -13,7 +13,7 @@ from docmill.tasks.parse.office.parts import addresses_of, linked, links_of, rea
 from docmill.tasks.parse.office.slides.slide_graphics import chart_of, diagram_of, table_of
 from docmill.tasks.parse.office.slides.slide_shapes import Places, Shape, placeholder, places_of, shapes_of
 from docmill.tasks.parse.office.slides.slide_text import lines_of, links_in, may_be_title, text_of
-from docmill.tasks.parse.unpacking import check_container
+from docmill.tasks.parse.zip_limits import check_container
 
 _PRESENTATION = "ppt/presentation.xml"
 _TITLES = ("title", "ctrTitle")

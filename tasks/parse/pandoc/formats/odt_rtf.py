@@ -12,7 +12,7 @@ from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
 from docmill.tasks.parse.pandoc.document import read_document
 from docmill.tasks.parse.pandoc.formats.open_body import prepare_body
 from docmill.tasks.parse.pandoc.formats.rtf_letters import with_letters
-from docmill.tasks.parse.unpacking import check_container
+from docmill.tasks.parse.zip_limits import check_container
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"

@@ -15,6 +15,7 @@ from docmill.tasks.parse.pandoc.document import read_document
 from docmill.tasks.parse.pandoc.formats.doctests import with_sessions
 from docmill.tasks.parse.pandoc.formats.tex_source import prepared
 from docmill.tasks.parse.plain import paragraphs
+from docmill.tasks.parse.titles.untitled import titled
 
 _MAX_CHARACTERS = 3_000_000
 """Maximum characters for pandoc, whose time limit more would exceed: longer text is read as plain text at once."""
@@ -116,4 +117,9 @@ def _read(text: str, reader: str, found: Decoded) -> Parsed:
 
 
 def _as_text(found: Decoded, because: str) -> Parsed:
-    return Parsed(found.text, tuple(paragraphs(found.text)), "", found.metadata | {"read_as": f"text; {because}"})
+    return Parsed(
+        found.text,
+        tuple(titled(found.text, paragraphs(found.text))),
+        "",
+        found.metadata | {"read_as": f"text; {because}"},
+    )

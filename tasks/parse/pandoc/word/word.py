@@ -19,7 +19,7 @@ from docmill.tasks.parse.pandoc.program import read_tree
 from docmill.tasks.parse.pandoc.word.word_body import prepare_body
 from docmill.tasks.parse.pandoc.word.word_fallback import draw_elements
 from docmill.tasks.parse.pandoc.word.word_graphics import graphics_in
-from docmill.tasks.parse.unpacking import check_container
+from docmill.tasks.parse.zip_limits import check_container
 
 _PAGE_BREAK = re.compile(rb"<w:lastRenderedPageBreak|<w:br\b[^<>]*w:type=\"page\"")
 _BODY = "word/document.xml"

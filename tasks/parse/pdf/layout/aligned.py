@@ -10,7 +10,7 @@ from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, mid
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
-from docmill.tasks.parse.pdf.text.rules import LevelRules
+from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 Cell = list[TextLine]  # one below the other
 Row = list[Cell]

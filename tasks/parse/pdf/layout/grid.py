@@ -12,7 +12,7 @@ import numpy.typing as npt
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.rules import PageRules, Rule
+from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _TOUCH = 3.0

@@ -4,7 +4,7 @@ from itertools import chain
 
 from docmill.tasks.parse.pdf.layout.grid import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.rules import LevelRules
+from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 STRAY = 4.0  # points: edges of one column differ by less, in its rounding and in its letters; columns by far more
 _SHARED = 0.3  # of the height, which pieces on one level share

@@ -16,7 +16,7 @@ from docmill.tasks.parse.pdf.layout.gutters import OVER, ColumnRun, best_gutter,
 from docmill.tasks.parse.pdf.text.letters import HYPHEN, LOWERED, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around
-from docmill.tasks.parse.pdf.text.rules import LevelRules
+from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 _MAX_DEPTH = 10
 """Gutters within the columns of others. It bounds the work for a page that is made to have many."""

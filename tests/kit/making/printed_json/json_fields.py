@@ -1,25 +1,11 @@
 """The fields of what `--json` prints: the path of each, its type, and its meaning.
 
 A path names the keys from the outside in; `[]` is an element of an array, `*` any key. A row without a meaning takes
-that of the column or the attribute of its last name, from `SAID`. What the samples lack has a type and a meaning here,
-too, such as `gate.metric` of a store without a gate.
+that of the column or the attribute of its last name (`json_meanings`). What the samples lack has a type and a meaning
+here, too, such as `gate.metric` of a store without a gate.
 """
 
-import inspect
-import re
-from collections.abc import Mapping
 from typing import NamedTuple
-
-import docmill
-from docmill.storage.sql.column_descriptions import TABLES
-
-
-class JsonField(NamedTuple):
-    """A field of an object that a command prints."""
-
-    path: str
-    type: str
-    meaning: str
 
 
 class Printed(NamedTuple):
@@ -27,14 +13,6 @@ class Printed(NamedTuple):
 
     about: str
     fields: str
-
-
-def _attributes(kind: type) -> dict[str, str]:
-    """Return what a docstring says of each attribute."""
-    said = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2].partition("\n\n")[0]
-    return {
-        name: " ".join(text.split()) for name, text in re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w|\Z)", said, re.M | re.S)
-    }
 
 
 _INTERVAL = """\
@@ -167,6 +145,9 @@ relevance | number |
 also_at | array of object | copies that it stands for: `chunk_id`, `uri`, span, `page`, `line`, `source_url` of each
 line | integer |
 source_url | text |
+passage.text | text | sentences of the hit that answer; without `--passages`, and where it has none, `passage` is null
+passage.start_char | integer | where they begin, in code points
+passage.end_char | integer | where they end, exclusive
 """),
     "sql": Printed("an array: an object for each row, its keys the columns of the statement", """\
 * | any | a value: numbers, texts, booleans, null, arrays and objects as they are; times and binary values as text
@@ -332,19 +313,3 @@ snapshot | integer or null | the snapshot that was committed; null if nothing ch
 candidate | text or null | name of the snapshot that the gate held back, or empty; null if nothing changed
 """),
 }  # fmt: skip
-SAID: dict[str, Mapping[str, str]] = {
-    "ingest": _attributes(docmill.Report),
-    "plan": _attributes(docmill.Report),
-    "watch": _attributes(docmill.Report),
-    "search": _attributes(docmill.Hit),
-    "explain": TABLES["chunks"][1],
-    "history": TABLES["snapshots"][1],
-    "rejects": TABLES["rejects"][1],
-}
-
-
-def fields_of(command: str) -> list[JsonField]:
-    """Return the fields of what a command prints, in their order."""
-    rows = (line.split(" |", 2) for line in PRINTED[command].fields.splitlines())
-    names = ((path, kind.strip(), said.strip(), re.split(r"[.\]]", path)[-1] or path) for path, kind, said in rows)
-    return [JsonField(path, kind, said or SAID[command][name]) for path, kind, said, name in names]

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.kit.making.printed_json.json_fields import PRINTED, fields_of
+from tests.kit.making.printed_json.json_fields import PRINTED
+from tests.kit.making.printed_json.json_meanings import fields_of
 from tests.kit.making.printed_json.json_samples import ENDLESS, samples
 from tests.kit.making.reference.markdown import block, code, page, prose, table
 

@@ -31,7 +31,7 @@ COMMANDS: dict[str, Command] = {
     "settings": ("settings", "context_tokens"),
     "plan": ("plan", "docs"),
     "ingest": ("ingest", "docs"),
-    "search": ("search", "undo a commit", "-k", "1"),
+    "search": ("search", "undo a commit", "-k", "1", "--passages", "40"),
     "sql": ("sql", "SELECT uri, chunks FROM documents ORDER BY uri"),
     "explain": ("explain", "docs/git.md"),
     "history": ("history",),

@@ -11,7 +11,7 @@ is typed (`py.typed`).
 
 Offsets are half-open and count code points. Scores and vectors are floats, times are ISO 8601 in UTC."""
 FUNCTIONS = ("ingest", "plan", "open_store")
-CLASSES = ("Store", "Document", "Hit", "Report", "Phase", "Settings")
+CLASSES = ("Store", "Document", "Section", "Hit", "Report", "Phase", "Settings")
 TYPES = (
     ("Mode", 'The type of `mode`: `"hybrid"`, `"vector"` or `"keyword"`.'),
     ("SearchArguments", "The type of the [options of a search](#options-of-a-search), a `TypedDict`."),
@@ -46,12 +46,13 @@ def made() -> str:
 def _members(name: str) -> str:
     """Return the options of a class whose attributes its docstring describes: its methods alone are shown."""
     members = {
-        "Store": "",
         "Report": "[exit_status, as_json, as_text, as_markdown]",
         "Phase": "[seconds_left, percent]",
     }
-    if name in FUNCTIONS or name == "Store":
+    if name in FUNCTIONS:
         return ""
+    if name == "Store":
+        return "\n    options:\n      inherited_members: true"
     return f"\n    options:\n      members: {members.get(name, 'false')}\n      show_signature: false"
 
 

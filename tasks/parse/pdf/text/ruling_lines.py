@@ -1,4 +1,4 @@
-"""PDF rules: the horizontal and vertical lines that a page draws, in points from its top left."""
+"""PDF ruling lines: the horizontal and vertical lines that a page draws, in points from its top left."""
 
 import ctypes
 from bisect import bisect_left

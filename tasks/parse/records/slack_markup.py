@@ -1,4 +1,4 @@
-"""Slack exports: replace members' ids by names, and markup by plain text.
+"""Slack markup: replace members' ids by names, and markup by plain text.
 
 Source: Slack, Formatting text for app surfaces, "Advanced formatting".
 """

@@ -1,4 +1,4 @@
-"""HTML inline: replace formulas and ruby readings within a line by plain words."""
+"""Formulas and ruby: replace formulas and ruby readings within a line by plain words."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Names: the one grammar for names that come from outside, checked before a name becomes a path on disk.
+"""Name grammar: the one grammar for names that come from outside, checked before a name becomes a path on disk.
 
 Whoever can write to a bucket chooses the names in its listings, snapshots and inventories; whoever packs an archive
 chooses those of its members. docmill gave the names in a store, so their grammar is narrow. A name that a person gave

@@ -1,4 +1,4 @@
-"""Unpacking: check the unpacked size of a zip container before a library opens it."""
+"""Zip limits: check the unpacked size of a zip container before a library opens it."""
 
 import io
 import zipfile

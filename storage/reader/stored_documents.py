@@ -1,0 +1,231 @@
+"""Stored documents: one open snapshot, and what is read of its documents: rows, texts, sections and chunks."""
+
+import os
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+from weakref import finalize
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.artifacts.packs import Packs, decode_parsed
+from docmill.storage.errors import QueryError
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.reader.document import Document
+from docmill.storage.reader.outline import Section, find_section, outline, with_text
+from docmill.storage.retrieval.candidates.search_options import check_text
+from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
+from docmill.storage.schema import ChunkRow, DocumentRow
+from docmill.storage.sql.document_warnings import messages_of
+from docmill.storage.sql.statement_pool import select_documents
+from docmill.storage.tables.tables import read_table
+
+_ID = re.compile("[0-9a-f]{32}")
+
+
+class StoredDocuments:
+    """The documents and chunks of one open snapshot; `Store` adds what is asked of all of them."""
+
+    def __init__(self, stored: StoredSnapshot, handle: int | None = None) -> None:
+        self.stored = stored
+        self._release = finalize(self, os.close, handle) if handle is not None else None
+
+    @property
+    def root(self) -> Path:
+        """The folder of the store, or its mirror if the store is on an object store."""
+        return self.stored.root
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The open snapshot: its number, its embedding space and its files."""
+        return self.stored.snapshot
+
+    def close(self) -> None:
+        """Release the snapshot. A vacuum may then remove its files, after which calls of this object fail.
+
+        Examples:
+            >>> docmill.open_store("store").close()
+        """
+        if self._release is not None:
+            self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @cached_property
+    def _sources(self) -> SnapshotReader:
+        return SnapshotReader(self.stored)
+
+    def documents(
+        self, where: str | None = None, *, prefix: str = "", after: str = "", limit: int | None = None
+    ) -> list[DocumentRow]:
+        """Return documents, without their texts, ordered by uri.
+
+        Args:
+            where: An SQL predicate over the columns of documents, such as `"format = 'pdf'"`.
+            prefix: Only documents whose uri begins with it, such as `"handbook/"`.
+            after: Only documents whose uri comes after it: the last uri of a page gives the next page.
+            limit: How many to return at most. None returns all.
+
+        Returns:
+            The rows of the table `documents`.
+
+        Raises:
+            docmill.errors.QueryError: `where` cannot be evaluated within the limits of `sql`, or `limit` is negative.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> [row.uri for row in store.documents("format = 'markdown'", limit=2)]
+            ['git.md', 'mill.md']
+        """
+        for text, what in ((prefix, "the prefix"), (after, "after"), (where or "", "where")):
+            check_text(text, what)
+        if limit is not None and limit < 0:
+            raise QueryError(f"limit must be at least 0, got {limit}")
+        table = read_table(self.stored, "documents", ["document_id", "uri"])
+        if where is not None:
+            found = select_documents(self.stored.paths("documents"), where)
+            table = table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(found, pa.string())))
+        pairs = sorted(zip(*(column.to_pylist() for column in reversed(table.columns)), strict=True))
+        ids = [key for uri, key in pairs if uri.startswith(prefix) and uri > after][:limit]
+        return sorted(self._sources.documents(ids), key=lambda row: row.uri)
+
+    def document(self, uri: str) -> Document:
+        """Return a document with its canonical text and elements.
+
+        Args:
+            uri: The name of the document, such as `Hit.uri`.
+
+        Returns:
+            The document. Its offsets are half-open, in code points of its `text`.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot has no document at `uri`, or `uri` is not valid text.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> document = store.document("git.md")
+            >>> document.title, len(document.text)
+            ('Undo', 44)
+        """
+        check_text(uri, "the uri")
+        rows = self._rows(uri)
+        if not rows:
+            raise QueryError(f"no document {uri!r} in snapshot {self.snapshot.number}")
+        texts = Packs(self.stored.ensure_packs("texts"))
+        parsed = decode_parsed(texts.take([rows[0].text_key]).to_pylist()[0])
+        warnings = messages_of(rows[0].metadata)
+        return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0], warnings)
+
+    def _rows(self, uri: str) -> list[DocumentRow]:
+        table = read_table(self.stored, "documents", ["document_id", "uri"])
+        ids = table.filter(pc.equal(table.column("uri"), uri)).column("document_id").to_pylist()
+        return self._sources.documents(ids)
+
+    def outline(self, uri: str) -> list[Section]:
+        """Return the sections of a document: its headings, each with the span of what stands below it.
+
+        Args:
+            uri: The name of the document, such as `Hit.uri`.
+
+        Returns:
+            The sections in their order, without their texts. Each contains its subsections, and all text of the
+            document is in one of them: section "0" is what stands before the first heading.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot has no document at `uri`.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> [(one.number, one.heading, one.start_char, one.end_char) for one in store.outline("git.md")]
+            [('1', 'Undo', 0, 44)]
+        """
+        document = self.document(uri)
+        return outline(document.text, document.elements)
+
+    def section(self, uri: str, which: str) -> Section:
+        """Return a section of a document with its text.
+
+        Args:
+            uri: The name of the document.
+            which: The number of the section in the outline, such as "2.1", or its heading, if no other section has it.
+
+        Returns:
+            The section. Its text includes its heading and its subsections.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot has no document at `uri`, or the document no such section, or
+                several; the message names them.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> store.section("git.md", "undo").text.splitlines()[0]
+            '# Undo'
+        """
+        document = self.document(uri)
+        return with_text(find_section(outline(document.text, document.elements), which), document.text)
+
+    def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
+        """Return chunks by their ids.
+
+        Args:
+            ids: Ids of chunks, such as `Hit.chunk_id`: 32 hex digits.
+
+        Returns:
+            The rows of the chunks that the snapshot holds, by id. Unknown and malformed ids are left out.
+
+        Raises:
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> hit = store.search("undo a commit", k=1)[0]
+            >>> store.chunks([hit.chunk_id])[hit.chunk_id].uri
+            'git.md'
+        """
+        return self._sources.rows([key for key in ids if _ID.fullmatch(key)])
+
+    def neighbours(self, chunk_id: str, before: int = 1, after: int = 1) -> list[ChunkRow]:
+        """Return a chunk with the chunks around it in its document.
+
+        Args:
+            chunk_id: The id of the chunk, such as `Hit.chunk_id`.
+            before: How many chunks before it to return at most.
+            after: How many chunks after it to return at most.
+
+        Returns:
+            The rows in the order of the document, the chunk among them. Where chunks lie within others, as in
+            hierarchies, all are of its depth.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot has no such chunk, or a count is negative.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> hit = store.search("undo a commit", k=1)[0]
+            >>> [row.chunk_id == hit.chunk_id for row in store.neighbours(hit.chunk_id)]
+            [True]
+        """
+        if before < 0 or after < 0:
+            raise QueryError(f"before and after must be at least 0, got {before} and {after}")
+        own = self._chunk(chunk_id)
+        rows = [row for row in self._sources.chunks_of(own.document_id) if _kind(row) == _kind(own)]
+        place = next(place for place, row in enumerate(rows) if row.chunk_id == chunk_id)
+        return rows[max(0, place - before) : place + after + 1]
+
+    def _chunk(self, chunk_id: str) -> ChunkRow:
+        found = self.chunks([chunk_id]).get(chunk_id)
+        if found is None:
+            raise QueryError(f"no chunk {chunk_id!r} in snapshot {self.snapshot.number}")
+        return found
+
+
+def _kind(row: ChunkRow) -> tuple[int, bool]:
+    """Return what chunks that follow each other have in common: their depth, and whether they are summaries."""
+    return row.depth, row.about_end > 0

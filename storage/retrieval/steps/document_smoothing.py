@@ -1,0 +1,25 @@
+"""Document smoothing: a chunk gets a share of the best score in its document.
+
+What answers a question often does not name its subject: the title or another chunk does ("the study", "the company").
+See Kurland and Lee, "Corpus structure, language models, and ad hoc information retrieval", SIGIR 2004.
+"""
+
+from docmill.storage.retrieval.candidates.hit import Candidate, in_order
+from docmill.storage.retrieval.candidates.query import Query
+
+
+def lift(candidates: list[Candidate], query: Query) -> list[Candidate]:
+    """Return candidates by (1 - share) · score + share · the best score among the chunks of their document.
+
+    The best chunk of a document keeps its score, so documents rank among each other as before. Only chunks of running
+    text count: a row, a question or a message names its subject, or another one than its neighbour's.
+    """
+    share, places = query.options.lift, query.places(candidates)
+    best: dict[int, float] = {}
+    for one in candidates:  # best first
+        if place := places.get(one.key):
+            highest = best.setdefault(place.document, one.score)
+            if one.score < highest:
+                one.score += share * (highest - one.score)
+                one.note("lift", f"the best chunk of the document has {highest:.3f}")
+    return in_order(candidates)

@@ -1,0 +1,1 @@
+"""Titles: which lines of a text without markup begin sections."""

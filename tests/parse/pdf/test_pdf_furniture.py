@@ -1,0 +1,100 @@
+"""Heads, feet and page numbers of PDFs against the numbers of clauses, which stand at the tops of pages, too."""
+
+import pytest
+
+from docmill.tasks.parse.pdf.page_numbers import counts, edge_number, form, is_clause, is_lone, is_slow, numbers
+from tests.kit.pdf_pages import parts, read
+from tests.kit.writers.pdf import Pdf
+
+CLAUSES = ["1.1", "2.2", "4.1", "4.3", "7.2", "18.13"]
+GOODS = ["pumps", "valves", "pipes", "meters", "filters", "tanks"]
+FEET = {
+    "number": "{page}",
+    "dashes": "- {page} -",
+    "words": "Page {page} of {pages}",
+    "title": "SUPPLY AGREEMENT Page {page} of {pages}",
+    "annex": "A-{page}",
+}
+
+
+def _contract(clauses: list[str], foot: str, first: int = 1) -> Pdf:
+    """Return a contract with a clause at the top of each page, its number set apart from its text."""
+    pdf = Pdf({})
+    for at, clause in enumerate(clauses):
+        pdf.add_page()
+        pdf.text(60, 760, clause, 10)
+        pdf.text(140, 760, f"The {GOODS[at]} shall be delivered within thirty days.", 10)
+        pdf.lines(140, 747, [f"What was paid for {GOODS[at]} is returned if they are late."])
+        pdf.text(280, 30, foot.format(page=at + first, pages=len(clauses)), 9)
+    return pdf
+
+
+@pytest.mark.parametrize("foot", FEET)
+def test_numbers_of_clauses_stay_where_they_are_and_feet_go(foot: str) -> None:
+    parsed = read(_contract(CLAUSES, FEET[foot]))
+    assert parts(parsed, "furniture") == [FEET[foot].format(page=n, pages=len(CLAUSES)) for n in range(1, 7)]
+    for clause in CLAUSES:
+        assert f"{clause} The " in parsed.text
+
+
+@pytest.mark.parametrize("number", ["{}.", "({})", "Section 3.0{}"])
+def test_numbers_of_clauses_that_go_up_by_one_a_page_stay(number: str) -> None:
+    clauses = [number.format(at) for at in range(1, 7)]
+    parsed = read(_contract(clauses, "{page}", first=7))
+    assert parts(parsed, "furniture") == ["7", "8", "9", "10", "11", "12"]
+    assert all(clause in parsed.text for clause in clauses)
+
+
+def test_pages_to_sign_stay_though_they_are_alike() -> None:
+    pdf = _contract(CLAUSES[:4], "{page}")
+    for party in ("Ann Ltd", "Bert plc", "Carol GmbH", "Dora SA", "Emil AG"):
+        pdf.add_page()
+        pdf.text(60, 760, "IN WITNESS WHEREOF the parties have signed.", 10)
+        for at, line in enumerate((f"For {party}", "By: ________", "Name: ________", "Title: ________")):
+            pdf.text(60, 690 - 30 * at, line, 10)
+    parsed = read(pdf)
+    assert parts(parsed, "furniture") == ["1", "2", "3", "4"]
+    assert parsed.text.count("IN WITNESS WHEREOF") == 5
+
+
+def test_pages_that_count_anew_in_each_part_are_numbered() -> None:
+    pdf = Pdf({})
+    for page in range(1, 13):
+        pdf.add_page()
+        pdf.lines(60, 700, [f"Page {page} of the file has a text of its own."])
+        pdf.text(280, 30, str((page - 1) % 4 + 1), 9)
+    assert parts(read(pdf), "furniture") == ["1", "2", "3", "4"] * 3
+
+
+def test_a_running_title_that_says_how_many_pages_there_are_may_be_large() -> None:
+    pdf = Pdf({})
+    for page in range(1, 6):
+        pdf.add_page()
+        pdf.text(60, 800, f"AGREEMENT Page {page} of 5", 14)
+        pdf.lines(60, 700, [f"Page {page} of the file has a text of its own."])
+    assert parts(read(pdf), "furniture") == [f"AGREEMENT Page {page} of 5" for page in range(1, 6)]
+
+
+def test_forms_and_their_numbers() -> None:
+    assert form("Page 4 of XVIII") == "page # of #"
+    assert numbers("Page 4 of XVIII") == (4, 18)
+    assert numbers("xiv") == (14,)
+    assert [text for text in ("2.2", "4.", "(3)", "18.13", "4", "- 8 -") if is_clause(form(text))] == [
+        "2.2",
+        "4.",
+        "(3)",
+        "18.13",
+    ]
+    lone = ("12", "- 8 -", "Page 4 of 18", "A-3", "3/7", "2.2", "4.", "12 The river")
+    assert [text for text in lone if is_lone(form(text))] == ["12", "- 8 -", "Page 4 of 18", "A-3", "3/7"]
+    edges = {"12  The river": 12, "Chapter 1 4": 4, "Annex F-3": 3, "2. The order": None, "Section 3.01": None}
+    assert {text: edge_number(text) for text in edges} == edges
+
+
+def test_numbers_count_if_most_go_up_as_pages_do() -> None:
+    assert counts([1, 2, 3, 5, 6], [1, 2, 3, 1, 2])
+    assert not counts([1, 2, 3, 4], [1, 3, 4, 9])
+    assert not counts([1], [1])
+    assert is_slow([1, 1, 2, 2])
+    assert not is_slow([1, 2, 1, 1])
+    assert not is_slow([1, 2, 3, 3])
