@@ -9,7 +9,7 @@ from docmill.storage.errors import ConfigError, Transient
 
 
 class WorkerLost(Transient):
-    """The worker of a step died, or its scheduler forgot the step."""
+    """The worker of a step died."""
 
 
 class RemoteWorkers(Protocol):
@@ -20,7 +20,7 @@ class RemoteWorkers(Protocol):
         """How many steps the workers carry out at a time."""
 
     def call(self, step: str, parcel: bytes, resource: str = "") -> bytes:
-        """Return the receipt of a step, from any thread; raise `WorkerLost` if there is none."""
+        """Return the receipt of a step, from any thread; raise `WorkerLost` if its worker died, else `Transient`."""
 
     def call_each(self, step: str, parcel: bytes) -> list[bytes]:
         """Return the receipts of a step that every worker carries out."""

@@ -1,5 +1,8 @@
 """Dask cluster: the workers of a Dask scheduler; the only importer of `distributed`."""
 
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from docmill.flows.cluster.cluster import WorkerLost, check_secure
@@ -38,29 +41,42 @@ class DaskCluster:
 
     @property
     def slots(self) -> int:
-        return sum(self._client.nthreads().values())
+        with _explained():
+            return sum(self._client.nthreads().values())
 
     def call(self, step: str, parcel: bytes, resource: str = "") -> bytes:
-        from concurrent.futures import CancelledError
-
-        from distributed import KilledWorker
-
         resources = {resource: 1} if resource else None
-        # Not pure: the same parcel may be tried again. The future is released here, or Dask would carry out a finished
-        # step once more if the worker that holds its receipt dies.
-        future = self._client.submit(carry, step, parcel, pure=False, resources=resources)
-        try:
-            return bytes(future.result())
-        except (KilledWorker, CancelledError) as error:
-            raise WorkerLost(f"the worker of a step died ({type(error).__name__})") from None
-        finally:
-            future.release()
+        with _explained():
+            # Not pure: the same parcel may be tried again. The future is released here, or Dask would carry out a
+            # finished step once more if the worker that holds its receipt dies.
+            future = self._client.submit(carry, step, parcel, pure=False, resources=resources)
+            try:
+                return bytes(future.result())
+            finally:
+                future.release()
 
     def call_each(self, step: str, parcel: bytes) -> list[bytes]:
-        return list(self._client.run(carry, step, parcel).values())
+        with _explained():
+            return list(self._client.run(carry, step, parcel).values())
 
     def close(self) -> None:
-        self._client.close()
+        with suppress(OSError, CancelledError):  # nobody is left to say goodbye to
+            self._client.close()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn errors of Dask into ours."""
+    from distributed import KilledWorker
+    from distributed.client import ClosedClientError
+
+    try:
+        yield
+    except KilledWorker:
+        raise WorkerLost("the worker of a step died") from None
+    except (CancelledError, ClosedClientError, OSError) as error:
+        # No word about the batch: a document must not be rejected because a scheduler was gone.
+        raise Transient(f"the scheduler lost a step ({type(error).__name__}); run again") from None
 
 
 def security_of(chosen: ClusterSettings) -> Any:

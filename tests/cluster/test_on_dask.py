@@ -17,7 +17,7 @@ from docmill.flows.runs.pipeline import ingest
 from docmill.flows.runs.report import Report
 from docmill.storage import failpoints
 from docmill.storage.embedding import space
-from docmill.storage.errors import ConfigError
+from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.objects.bucket import connect
 from docmill.storage.tables.tables import read_table
@@ -148,6 +148,31 @@ def test_a_worker_with_another_model_is_refused(cluster: Machines, bench: Workbe
         patch.setitem(space.FOLDERS, NAME, lambda: other)
         with pytest.raises(ConfigError, match=r"worker (one|two) would make other rows: .* has the weights"):
             run_on(cluster, bench)
+
+
+@pytest.mark.soak
+def test_a_scheduler_that_dies_ends_the_run_and_rejects_nothing(
+    cluster: Machines,
+    bench: Workbench,
+    tmp_path: Path,
+    token_counts_folder: Path,
+    object_store_environment: dict[str, str],
+) -> None:
+    with machines(tmp_path / "apart" / "machines", token_counts_folder, ("lone",), object_store_environment) as own:
+
+        def kill(at: str) -> None:
+            if at == "before fetch freight":
+                own.scheduler.kill()
+
+        failpoints.watch = kill
+        try:
+            with pytest.raises(Transient):
+                run_on(own, bench)
+        finally:
+            failpoints.watch = None
+    report = run_on(cluster, bench)
+    assert report.documents.added == 151
+    assert [row for row in report.rejects if row.reason == "crashed"] == []
 
 
 def test_freight_inside_of_the_store_is_refused(cluster: Machines, bench: Workbench) -> None:

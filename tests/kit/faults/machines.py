@@ -29,9 +29,10 @@ _APART = f'mount --bind "$1" {INSIDE} && mount -t tmpfs none "$2" && cd {INSIDE}
 
 @dataclass
 class Machines:
-    """The address of a scheduler, and its workers by name."""
+    """A scheduler, its address, and its workers by name."""
 
     address: str
+    scheduler: "subprocess.Popen[bytes]"
     workers: dict[str, "subprocess.Popen[bytes]"]
 
 
@@ -41,10 +42,12 @@ def machines(folder: Path, model: Path, names: Sequence[str], environment: dict[
     port = _free_port()
     address = f"tcp://127.0.0.1:{port}"
     with ExitStack() as stack:
-        stack.enter_context(_process(scheduler_command(port), os.environ | SCHEDULER_ENVIRONMENT, folder / "scheduler"))
+        scheduler = stack.enter_context(
+            _process(scheduler_command(port), os.environ | SCHEDULER_ENVIRONMENT, folder / "scheduler")
+        )
         _wait_for(port)
         found = {name: _worker(stack, folder / name, model, address, name, environment) for name in names}
-        yield Machines(address, found)
+        yield Machines(address, scheduler, found)
 
 
 def _worker(
@@ -63,7 +66,7 @@ def _worker(
 
 @contextmanager
 def _process(command: Sequence[str], environment: dict[str, str], folder: Path) -> "Iterator[subprocess.Popen[bytes]]":
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder, start_new_session=True)
         try:
