@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -111,7 +112,8 @@ def build(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language: 
     analyser, stream = load_analyser(language), iter(added)
     numbers, done, size = _Numbers(analyser), list[Postings](), 0
     draft = _PostingsDraft(numbers)
-    while batch := list(islice(stream, _BATCH_CHUNKS)):
+    # By id, so that a commit of one batch and a repair write the same file: older snapshots find theirs again.
+    while batch := sorted(islice(stream, _BATCH_CHUNKS), key=itemgetter(0)):
         draft.add(*zip(*batch, strict=True))
         if draft.size >= _TOKENS_AT_ONCE:
             done.append(spill_postings(root, draft.postings()))
