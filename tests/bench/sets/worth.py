@@ -11,10 +11,11 @@ RANKED = 10
 
 
 def excerpts_held(depth: int) -> Worth:
-    """Return the measures of Chroma's evaluation: of the hits asked for, `depth` unless a way says another `k`."""
+    """Return the measures of Chroma's evaluation: of `depth` hits, or of all where passages were asked for."""
 
     def worth(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
-        found = overlap([_passage(hit) for hit in hits], asked.references)
+        read = hits if any(hit.passage for hit in hits) else hits[:depth]
+        found = overlap([_passage(hit) for hit in read], asked.references)
         measures = {"recall": found.recall, "precision": found.precision, "IoU": found.iou}
         return {f"{name}@{depth}": value for name, value in measures.items()}
 

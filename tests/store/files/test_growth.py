@@ -44,6 +44,7 @@ def age(root: Path, lacking: Mapping[str, Sequence[str]]) -> None:
                 file.rename(file.with_name(f"{digest}.parquet"))
                 piece["file"] = {"path": f"tables/{name}/{digest}.parquet", "bytes": 0, "hash": digest}
                 piece["file"]["bytes"] = (root / piece["file"]["path"]).stat().st_size
+        state["keywords"]["analyser"] = 1  # of a time when the index knew no fields such as headings
         path.write_text(json.dumps(state | {"columns": ""}))
 
 
