@@ -194,8 +194,8 @@ def test_before_the_first_vector_hybrid_search_is_keyword_search(bench: Workbenc
     interrupt(bench, at=0.0)
     store = bench.store
     assert store.status()["vectors"]["share"] < 0.2
-    alone = {"spread": 0, "lift": 0}  # which a keyword search has no use for
-    hybrid = [hit.chunk_id for hit in store.search("owl number 7 tree", k=5, where="uri = 'owl.txt'", **alone)]
+    found = store.search("owl number 7 tree", k=5, where="uri = 'owl.txt'", spread=0, lift=0)  # as keywords alone rank
+    hybrid = [hit.chunk_id for hit in found]
     words = [hit.chunk_id for hit in store.search("owl number 7 tree", k=5, mode="keyword", where="uri = 'owl.txt'")]
     assert hybrid == words
 
