@@ -25,6 +25,7 @@ from docmill.flows.cli.setup import (
     watch_sources,
 )
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
+from docmill.storage.process.arrow_without_pandas import leave_pandas_out
 from docmill.storage.process.malloc_tuning import prefer_system_pool
 
 GROUPS = {
@@ -95,6 +96,7 @@ for module in (
 def main() -> None:
     """Run the command line."""
     prefer_system_pool()
+    leave_pandas_out()
     app()
 
 

@@ -79,3 +79,22 @@ def test_an_edit_is_embedded_without_pytorch_into_equal_vectors(store: Path) -> 
     theirs = full.encode([indexed_text(row.context, row.text, row.unread) for row in rows.values()])
     assert any("Avalanches" in row.text for row in rows.values())
     assert np.abs(np.stack([found[key] for key in rows]) - theirs).max() < 1e-5
+
+
+ARROW = """
+import sys
+from docmill.storage.process.arrow_without_pandas import leave_pandas_out
+leave_pandas_out()
+import pyarrow as pa
+table = pa.table({"name": pa.array(["red", "blue"])})
+assert "pandas" not in sys.modules
+frame = table.to_pandas()
+assert pa.Table.from_pandas(frame).equals(table.replace_schema_metadata(pa.Table.from_pandas(frame).schema.metadata))
+assert pa.array(frame["name"]).to_pylist() == ["red", "blue"]
+"""
+
+
+def test_arrow_asks_for_pandas_only_when_somebody_converts() -> None:
+    pytest.importorskip("pandas")
+    done = subprocess.run([sys.executable, "-c", ARROW], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -110,7 +110,8 @@ def test_an_index_that_no_machine_has_is_built_again_where_it_was_damaged(
     done = repair(two.root, never)
     assert "committed snapshot 2" in done.done
     assert done.at_stake == []
-    assert {one.path for one in open_folder(two.root).set_aside()} >= set(damaged)
+    again = laid.keys().intersection(damaged)  # postings of the same chunks are the same file
+    assert {one.path for one in open_folder(two.root).set_aside()} >= {*damaged} - again
     assert all_is_past(two)
     assert [hit.uri for hit in laid.on("three").store.search("number3", k=1)] == ["page-3.md"]
 
