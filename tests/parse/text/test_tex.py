@@ -89,7 +89,8 @@ No title.
     parsed = read(body)
     assert headings(parsed) == [(1, 0, "Rivers"), (2, 1, "Floods"), (2, 2, "Bridges")]
     assert parsed.text == (
-        "# Rivers\n\n## Floods\n\nin March\n\n- water\n- mud\n\nBeware\n\nIt rises.\n\n## Bridges\n\nLeft.\n\nRight.\n\n"
+        "# Rivers\n\n## Floods\n\nin March\n\n- water\n- mud\n\nBeware\n\nIt rises.\n\n"
+        "## Bridges\n\nLeft.\n\nRight.\n\n"
         "No title."
     )
     assert parsed.elements[-1].page == 3

@@ -154,13 +154,7 @@ def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> tuple[list[list[str
     The text of a cell that spans rows or columns stands once, in its first row and column.
     """
     joint = {number: text for number, held in texts.items() if number >= 0 and (text := joined(held, Vocabulary()))}
-    places: dict[int, tuple[set[int], set[int]]] = {}
-    for row, numbers in enumerate(grid.owner):
-        for column, number in enumerate(numbers):
-            if number in joint:
-                rows, columns = places.setdefault(number, (set(), set()))
-                rows.add(row)
-                columns.add(column)
+    places = {number: place for number, place in _places_of_cells(grid).items() if number in joint}
     used_rows = sorted({min(rows) for rows, _ in places.values()})
     used_columns = sorted({min(columns) for _, columns in places.values()})
     cells = [[""] * len(used_columns) for _ in used_rows]
@@ -172,6 +166,17 @@ def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> tuple[list[list[str
         if size != (1, 1):
             spans.append((row, column, *size))
     return cells, spans
+
+
+def _places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:
+    """Return the rows and the columns of each cell, in the order of their first units."""
+    places: dict[int, tuple[set[int], set[int]]] = {}
+    for row, numbers in enumerate(grid.owner):
+        for column, number in enumerate(numbers):
+            rows, columns = places.setdefault(number, (set(), set()))
+            rows.add(row)
+            columns.add(column)
+    return places
 
 
 def _is_table(cells: list[list[str]], grid: Grid, texts: dict[int, list[str]]) -> bool:
