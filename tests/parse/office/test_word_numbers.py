@@ -69,14 +69,17 @@ def test_clauses_count_within_the_clauses_above_them() -> None:
     assert found == ["1.", "1.1", "(a)", "(b)", "1.2", "(a)", "-", "2.", "2.1"]
 
 
-def test_a_level_below_one_that_did_not_occur_shows_its_start() -> None:
-    assert labels(abstract(5, CLAUSES) + num(1, 5), *at(1, 1, 0, 1)) == ["1.1", "1.2", "1.", "1.1"]
+def test_a_level_below_one_that_did_not_occur_begins_that() -> None:
+    assert labels(abstract(5, CLAUSES) + num(1, 5), *at(1, 1, 0, 1)) == ["1.1", "1.2", "2.", "2.1"]
 
 
 def test_lists_of_one_definition_count_on_and_those_with_a_start_of_their_own_begin_there() -> None:
     numbering = abstract(5, CLAUSES) + num(1, 5) + num(2, 5) + num(3, 5, {0: 7})
     found = labels(numbering, *(listed(0, name) for name in (1, 1, 2, 3, 3, 1)))
     assert found == ["1.", "2.", "3.", "7.", "8.", "9."]
+    numbering = abstract(5, CLAUSES) + num(1, 5) + num(2, 5, {0: 9, 1: 7})
+    found = labels(numbering, *at(0), *(listed(level, 2) for level in (1, 1, 0, 1)))
+    assert found == ["1.", "1.7", "1.8", "9.", "9.1"]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,10 @@ class NumberLevel:
 
 @dataclass(frozen=True, slots=True)
 class NumberedList:
-    """A list: `shared` is the name of the definition that it counts with, `starts` are its own first numbers."""
+    """A list: `shared` is the name of the definition that it counts with; `starts` are first numbers of its own.
+
+    A level has such a number only when it occurs in this list first, not when it restarts.
+    """
 
     shared: str
     levels: dict[int, NumberLevel]
@@ -49,8 +52,8 @@ class NumberedList:
     starts: dict[int, int]
 
     def start(self, level: int) -> int:
-        """Return the first number of a level."""
-        return self.starts.get(level, self.levels[level].start if level in self.levels else 1)
+        """Return the number with which a level begins."""
+        return self.levels[level].start if level in self.levels else 1
 
 
 @dataclass(frozen=True, slots=True)

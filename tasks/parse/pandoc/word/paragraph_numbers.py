@@ -47,7 +47,7 @@ class _NumberCount:
     def __init__(self, numbering: WordNumbering) -> None:
         self._lists = numbering.lists
         self._last: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        self._begun: set[str] = set()
+        self._begun: set[tuple[str, int]] = set()
 
     def label(self, number: str, level: int) -> str | None:
         """Count a paragraph; return what Word shows before it, None for a bullet."""
@@ -55,20 +55,23 @@ class _NumberCount:
         if level not in numbers.levels:
             return None
         last = self._last[numbers.shared]
-        self._begin(number, last)
-        last[level] = last[level] + 1 if level in last else numbers.start(level)
+        for above in range(level):  # a level that did not occur counts as begun
+            last.setdefault(above, numbers.start(above))
+        last[level] = self._next(number, level, last)
         for deeper in [one for one in last if one > level]:
             if deeper not in numbers.levels or numbers.levels[deeper].restarts_after(level, deeper):
                 del last[deeper]
         own = numbers.levels[level]
         return None if own.form == _BULLET else _label(own, numbers, last)
 
-    def _begin(self, number: str, last: dict[int, int]) -> None:
-        """Restart the levels for which a list has first numbers of its own, when it occurs first."""
-        if number not in self._begun:
-            self._begun.add(number)
-            for level in self._lists[number].starts:
-                last.pop(level, None)
+    def _next(self, number: str, level: int, last: dict[int, int]) -> int:
+        """Return the number of a paragraph; the first of a list may have one of the list's own."""
+        numbers = self._lists[number]
+        if (number, level) not in self._begun:
+            self._begun.add((number, level))
+            if level in numbers.starts:
+                return numbers.starts[level]
+        return last[level] + 1 if level in last else numbers.start(level)
 
 
 def _label(own: NumberLevel, numbers: NumberedList, last: dict[int, int]) -> str:
