@@ -50,7 +50,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="html",
-            version=4,
+            version=5,
             parse=_titled("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
@@ -58,7 +58,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=6,
+            version=7,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
@@ -74,7 +74,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=4,
+            version=5,
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
@@ -82,7 +82,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="odt",
-            version=3,
+            version=4,
             parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott"}),
             files="OpenDocument text",
@@ -90,7 +90,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=3,
+            version=4,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -98,7 +98,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="epub",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
@@ -106,7 +106,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rst",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.rst_org_latex.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
@@ -114,7 +114,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="org",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.rst_org_latex.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
@@ -122,7 +122,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="latex",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.rst_org_latex.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
@@ -130,7 +130,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="doc",
-            version=3,
+            version=4,
             parse=_titled("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
@@ -146,7 +146,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pptx",
-            version=2,
+            version=3,
             parse=_by("office.slides.powerpoint.parse_pptx"),
             suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
             files="PowerPoint",
@@ -178,7 +178,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="eml",
-            version=3,
+            version=4,
             parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
@@ -186,7 +186,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="msg",
-            version=3,
+            version=4,
             parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",
@@ -194,7 +194,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="mbox",
-            version=3,
+            version=4,
             parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
@@ -202,7 +202,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xml",
-            version=3,
+            version=4,
             parse=_by("markup.xml.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",
@@ -226,7 +226,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=4,
+            version=5,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",
