@@ -58,7 +58,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=6,
+            version=7,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
@@ -66,7 +66,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="image",
-            version=2,
+            version=3,
             parse=_by("pdf.image_file.parse_image"),
             suffixes=frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp"}),
             files="PNG, JPEG, TIFF, BMP, GIF and WebP",
