@@ -1,6 +1,5 @@
 """Pages set line by line: how documents look that a program draws without a layout of its own."""
 
-from collections.abc import Callable
 from typing import Protocol
 
 from tests.bench.parsing.headings.marked import Marked, Piece
@@ -107,9 +106,10 @@ class Setting:
 
 
 def _marks(piece: Piece) -> list[str]:
-    mark: dict[str, Callable[[int], str]] = {
-        "steps": lambda at: f"{at + 1}. ",
-        "lettered": lambda at: f"({chr(97 + at)}) ",
-        "list": lambda _: "\u2022 ",
-    }
-    return [mark.get(piece.kind, lambda _: "")(at) for at in range(len(piece.lines))]
+    """Return what stands before each line of a list."""
+    numbers = range(len(piece.lines))
+    return {
+        "steps": [f"{at + 1}. " for at in numbers],
+        "lettered": [f"({chr(97 + at)}) " for at in numbers],
+        "list": ["\u2022 " for _ in numbers],
+    }.get(piece.kind, ["" for _ in numbers])
