@@ -26,7 +26,7 @@ from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import BY_SUFFIX, language_of_suffix
 from docmill.tasks.parse.signatures import INSTEAD, binary_kind
 
-VERSION = 4  # raise it when any file gets another type than before
+VERSION = 5  # raise it when any file gets another type than before
 _HEAD = 65_536
 """Bytes of text to look at: more than a sample of its lines takes, unless they are very long."""
 _OVERRULES = 0.8
@@ -43,7 +43,7 @@ _FAMILIES = (
     {"json", "jsonl"},
     {"html", "vue"},
     {"eml", "mbox"},
-    {"markdown", "rst", "org"},
+    {"markdown", "rst", "org", "asciidoc", "mediawiki", "textile", "typst"},
     {"text", "log", "chat"},
     {"r", "matlab"},
     {"scala", "groovy", "kotlin"},
