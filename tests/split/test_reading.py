@@ -8,6 +8,7 @@ from docmill.storage.schema import Element, Parsed, clipped, indexed_text, part_
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.html.hypertext import parse_html
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
 from docmill.tasks.reading.reading_map import reading_of
 from tests.kit.documents import tokenizer
@@ -48,6 +49,16 @@ def test_words_of_markdown_are_read_and_its_signs_are_not(source: str) -> None:
 def test_a_text_of_signs_that_mean_nothing_is_read_whole() -> None:
     parsed = Parsed("a * b | c # d > [e](f)", (Element("paragraph", 0, 22),))
     assert reading_of(parsed).unread(0, 22) == ()
+
+
+def test_code_within_a_line_is_read_without_its_signs_in_every_format() -> None:
+    page = "<p>Call <code>grind(*rye)</code> or <kbd>Enter</kbd>, (<code>x</code>).</p><table><tr><td>a<td><code>b</code>"
+    said = parse_html(page.encode(), ParseOptions())
+    assert "`grind(*rye)`" in said.text
+    whole = reading(said.text, reading_of(said).unread(0, len(said.text)))
+    assert " ".join(whole.split()) == "Call grind(*rye) or Enter , ( x ). a b"
+    kept = Parsed("``rye'', don`t, a ` b ` c", (Element("paragraph", 0, 24),))
+    assert reading_of(kept).unread(0, 24) == ()
 
 
 def test_a_chunk_of_markup_alone_is_read_nevertheless() -> None:
