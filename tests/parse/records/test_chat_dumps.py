@@ -152,10 +152,10 @@ def test_lines_that_are_no_json_are_still_rejected() -> None:
 
 
 def test_hostile_texts_take_no_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     brackets = ("{'a':[" * 50_000, "A(b=" * 50_000, "('a'" * 50_000)
     for text in (*brackets, "{'a':(" + "'b'," * 100_000, "['" + "'a' " * 99_999):
         assert messages_in(text) == []
     for text in ("role: user\n" * 50_000, "- role: " * 50_000, "<|im_start|>user" * 50_000, "a " * 200_000 + ":"):
         assert turns_of(text) == []
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
