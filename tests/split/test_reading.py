@@ -77,6 +77,14 @@ def test_a_table_is_cut_by_its_words_and_not_by_its_padding() -> None:
     assert draft.tokens < 64
 
 
+def test_a_table_in_wide_columns_is_one_chunk_as_its_words_are() -> None:
+    rows = "".join(f"| {name:<120} | {number:>60} |\n" for number, name in enumerate(["rye", "oats", "wheat"] * 2))
+    parsed = parse_markdown(f"| Grain | Price |\n|{'-' * 122}|{'-' * 62}|\n{rows}".encode(), ParseOptions())
+    (draft,) = chunk(parsed, "", Route("structure", {"size": 64}), tokenizer(), ChunkOptions(128, "none", 0))
+    assert draft.text == parsed.text.rstrip()
+    assert len(draft.text) > 16 * 64
+
+
 def test_an_edited_link_target_changes_no_reading() -> None:
     before, after = (parse_markdown(f"See [the mill]({to}).".encode(), ParseOptions()) for to in ("a.md", "b/c.md"))
     texts = [reading(one.text, reading_of(one).unread(0, len(one.text))) for one in (before, after)]
