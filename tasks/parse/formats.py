@@ -247,15 +247,15 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="json",
-            version=3,
+            version=4,
             parse=_by("records.json_values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
-            files="JSON, chats exported as JSON or printed as Python dicts",
+            files="JSON, chats exported as JSON or printed as Python objects",
             by="records as lines of key and value; turns with speaker and time",
         ),
         Format(
             name="jsonl",
-            version=3,
+            version=4,
             parse=_by("records.json_values.parse_json_lines"),
             suffixes=frozenset({".jsonl", ".ndjson"}),
             files="JSON lines",
@@ -279,10 +279,10 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="chat",
-            version=2,
+            version=3,
             parse=_by("records.chat_log.parse_chat"),
             suffixes=frozenset({".irc", ".weechatlog"}),
-            files="chat logs: IRC, WhatsApp, Discord",
+            files="chat logs: IRC, WhatsApp, Discord; messages with lines such as `role: user`",
             by="as it is; a turn with speaker and time for each message",
         ),
         Format(
