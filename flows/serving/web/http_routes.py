@@ -15,6 +15,8 @@ from docmill.flows.serving.web.questions import (
     MOST,
     At,
     ChunkId,
+    Earlier,
+    Later,
     Most,
     SearchQuestion,
     StatementQuestion,
@@ -157,8 +159,8 @@ class HttpRoutes:
 
     def diff(
         self,
-        old: str,
-        new: str,
+        old: Earlier,
+        new: Later,
         text: Annotated[bool, Query(description="Whether to show the changed lines of chunks.")] = False,
         store: StoreName = None,
         most: Most = MOST,
