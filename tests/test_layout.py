@@ -29,7 +29,7 @@ from tests.kit.house import (
 ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/", "docmill/adapters/prefect.py"),
     "duckdb": ("storage/sql/sandbox.py",),
-    "lancedb": ("storage/lance/vectors.py",),
+    "lancedb": ("storage/lance/vectors.py", "storage/exports/destinations/lance_table.py"),
     "sentence_transformers": ("storage/embedding/encoder.py", "storage/embedding/cross_encoder.py"),
     "typer": ("flows/cli/",),
     "langchain_core": ("docmill/adapters/langchain.py",),
@@ -59,6 +59,7 @@ ORDER = (  # each folder imports only those before it
     "storage/history", "storage/mirror", "storage/tables", "storage/artifacts", "storage/writer", "storage/versions",
     "storage/retrieval/candidates", "storage/retrieval/steps", "storage/retrieval/passages", "storage/retrieval",
     "storage/upkeep",
+    "storage/exports/destinations", "storage/exports",
     "storage/reader",
     "tasks/paths", "tasks/counting", "tasks/model/clients", "tasks/model",
     "tasks/parse/titles", "tasks/parse/formulas",
