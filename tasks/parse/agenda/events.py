@@ -46,14 +46,25 @@ def _components(lines: Iterator[Property], calendar: list[Property]) -> Iterator
             open_.append(value)
             inside = [] if value in _COMPONENTS else inside
         elif one.name == "END":
-            if open_ and open_.pop() in _COMPONENTS and value in _COMPONENTS:
+            if _ends(open_, value):
                 yield value, inside
-        elif open_ and open_[-1] in _COMPONENTS:
-            inside.append(one)
-        elif open_ == ["VCALENDAR"]:
-            calendar.append(one)
-    if inside and (cut := [name for name in open_ if name in _COMPONENTS]):  # a file that was cut off
-        yield cut[0], inside
+        elif (own := _owner(open_, inside, calendar)) is not None:
+            own.append(one)
+    cut_off = next((name for name in open_ if name in _COMPONENTS), "")
+    if inside and cut_off:
+        yield cut_off, inside
+
+
+def _ends(open_: list[str], value: str) -> bool:
+    """Close the innermost component; return whether it is one to draw."""
+    return bool(open_) and open_.pop() in _COMPONENTS and value in _COMPONENTS
+
+
+def _owner(open_: list[str], inside: list[Property], calendar: list[Property]) -> list[Property] | None:
+    """Return where a property belongs: to the open component, to the calendar, or nowhere."""
+    if open_ and open_[-1] in _COMPONENTS:
+        return inside
+    return calendar if open_ == ["VCALENDAR"] else None
 
 
 def _draw(canvas: Canvas, component: str, inside: list[Property]) -> None:
