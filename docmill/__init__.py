@@ -7,11 +7,12 @@
         for hit in store.search("how do I undo a commit?", k=3):
             print(hit.uri, hit.start_char, hit.text)
 
-The names in `__all__` are public, and so are those of `docmill.plugins` and `docmill.testing`, for authors of plugins:
-they keep their meaning within a minor version, and the changelog says when one changes. Everything else,
-`docmill.flows`, `docmill.tasks` and `docmill.storage` included, is private and may change in any release. The two
-Prefect flows, `docmill.flows.ingest.ingest` and `docmill.flows.evaluate.evaluate`, are entry points of deployments and
-keep their names and parameters.
+The names in `__all__` are public, and so are those of `docmill.plugins` and `docmill.testing`, for authors of plugins,
+and of `docmill.adapters`, for LangChain, LlamaIndex, Haystack and Prefect: they keep their meaning within a minor
+version, and the changelog says when one changes. Everything else, `docmill.flows`, `docmill.tasks` and
+`docmill.storage` included, is private and may change in any release. The two Prefect flows,
+`docmill.flows.ingest.ingest` and `docmill.flows.evaluate.evaluate`, are entry points of deployments and keep their
+names and parameters.
 
 `import docmill` imports nothing heavy. Each name loads what it needs when it is first used.
 """
