@@ -72,12 +72,16 @@ def _draw(canvas: Canvas, component: str, inside: list[Property]) -> None:
     first = {one.name: one for one in reversed(inside)}
     summary = first["SUMMARY"].text if "SUMMARY" in first else ""
     canvas.heading(summary or _COMPONENTS[component], 2)
-    lines = [line for line in map(_line, inside) if line]
-    people = [line for line in lines if line.startswith(tuple(_PEOPLE.values()))]
-    kept = [line for line in lines if line not in people] + people[:_MAX_PEOPLE]
-    canvas.paragraph("\n".join(kept), kind="text", **_facts(first))
+    canvas.paragraph("\n".join(_body(inside)), kind="text", **_facts(first))
     for one in _notes(inside):
         canvas.paragraph(one.text)
+
+
+def _body(inside: list[Property]) -> list[str]:
+    """Return the lines of a component, those of its people last and not all of very many."""
+    lines = [line for line in map(_line, inside) if line]
+    people = [line for line in lines if line.startswith(tuple(_PEOPLE.values()))]
+    return [line for line in lines if line not in people] + people[:_MAX_PEOPLE]
 
 
 def _notes(inside: list[Property]) -> list[Property]:
