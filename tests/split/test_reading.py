@@ -52,7 +52,9 @@ def test_a_text_of_signs_that_mean_nothing_is_read_whole() -> None:
 
 
 def test_code_within_a_line_is_read_without_its_signs_in_every_format() -> None:
-    page = "<p>Call <code>grind(*rye)</code> or <kbd>Enter</kbd>, (<code>x</code>).</p><table><tr><td>a<td><code>b</code>"
+    page = (
+        "<p>Call <code>grind(*rye)</code> or <kbd>Enter</kbd>, (<code>x</code>).</p><table><tr><td>a<td><code>b</code>"
+    )
     said = parse_html(page.encode(), ParseOptions())
     assert "`grind(*rye)`" in said.text
     whole = reading(said.text, reading_of(said).unread(0, len(said.text)))

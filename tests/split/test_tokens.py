@@ -129,7 +129,8 @@ def test_widths_grow_by_a_character_or_by_a_blank_of_padding(text: str, width: i
         widths = tokens.widths(range(len(text) + 1))
         assert {after - before for before, after in pairwise(widths)} <= {1, CHARACTER_WIDTH}
         end = tokens.within(begin, len(text), width)
-        assert begin <= end and widths[end] - widths[begin] <= width
+        assert begin <= end
+        assert widths[end] - widths[begin] <= width
         assert end == len(text) or widths[end + 1] - widths[begin] > width
 
 
