@@ -1,8 +1,7 @@
 """Document smoothing: a chunk gets a share of the best score in its document.
 
-What answers a question often does not name its subject ("the study", "the company"): another chunk does. Documents with
-a title are left alone: the contexts of their chunks name it, and their best chunk would draw up others that answer
-less.
+What answers a question often does not name its subject: another chunk does ("the study", "the company"). Documents with
+a title are left alone: the contexts of their chunks name it, and their best chunk would lift others that answer less.
 See Kurland and Lee, "Corpus structure, language models, and ad hoc information retrieval", SIGIR 2004.
 """
 

@@ -43,7 +43,7 @@ _FAMILIES = (
     {"json", "jsonl"},
     {"html", "vue"},
     {"eml", "mbox"},
-    {"markdown", "rst", "org"},
+    {"markdown", "rst", "org", "asciidoc", "mediawiki", "textile", "typst"},
     {"text", "log", "chat"},
     {"r", "matlab"},
     {"scala", "groovy", "kotlin"},

@@ -11,6 +11,7 @@ from docmill.tasks.parse.records.chat_dump import turns_of
 from docmill.tasks.parse.records.chat_repr import messages_in
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter
 from docmill.tasks.parse.records.json_values import one_after_another
+from docmill.tasks.parse.signatures import OPEN_DOCUMENT
 
 MAX_JSON = 20_000_000
 """Maximum bytes of JSON to load in order to recognise it, which takes time and several times as much memory."""
@@ -67,6 +68,16 @@ _ENVELOPE = re.compile(r"From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")  # what each m
 _MAIL_NAMES = re.compile(
     r"^(?:From|To|Subject|Date|MIME-Version|Message-ID|Received|Return-Path|Content-Type|Delivered-To):", re.M | re.I
 )
+_BEGINNINGS = (
+    (re.compile(r"\s*BEGIN:VCALENDAR\s", re.I), "ics"),
+    (re.compile(r"\s*BEGIN:VCARD\s", re.I), "vcf"),
+    (re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<FictionBook\b"), "fb2"),
+    (re.compile(rf"\s*\d{{1,10}}\s*\n(?=(?:.*\n){{0,40}}?(?:From|Message-Id):){_MAIL.pattern}", re.I), "emlx"),
+)
+_FLAT = re.compile(
+    rb"office:mimetype=[\"']application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation|graphics)\b"
+)
+_ROOT = 20_000  # bytes within which the root of a flat OpenDocument file ends: it names some thirty namespaces
 _CUE = re.compile(r"^(?:\d+:)?\d\d:\d\d[.,]\d{3}[ \t]+-->[ \t]", re.M)
 _TURN = re.compile(
     r"^(?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]?[AP]M)?[\])]?[ \t,-]*"
@@ -97,7 +108,8 @@ _LATEX = re.compile(r"\\(?:begin|end|section|subsection|documentclass|usepackage
 # How a text of a format must begin, or what it must contain; some formats allow any text.
 _JSON_BEGIN, _ANY = re.compile(r"\s*[\[{]"), re.compile("")
 _VALUE_BEGIN = re.compile(r"\s*(?:[\[{(]|[A-Z]\w{0,60}\(\w{1,40}=)")  # of JSON, or of objects that Python printed
-_ALLOWED_BY = dict.fromkeys(("text", "markdown", "rst", "org", "log", "chat", "subtitles"), _ANY.match) | {
+_ANY_TEXT = ("text", "markdown", "rst", "org", "asciidoc", "mediawiki", "textile", "typst", "log", "chat", "subtitles")
+_ALLOWED_BY = dict.fromkeys(_ANY_TEXT, _ANY.match) | {
     "html": _TAGS.search,
     "json": _JSON_BEGIN.match,
     "jsonl": _JSON_BEGIN.match,
@@ -119,6 +131,8 @@ def plainly(text: str, data: bytes) -> FileType | None:
     language = language_of_interpreter(text.lstrip())
     if language:
         return FileType("code", language)
+    if stated := _stated(text, data):
+        return FileType(stated)
     if _HTML.match(text):
         return FileType("html")
     if text.lstrip().startswith("WEBVTT") or len(_CUE.findall(text)) >= 2:
@@ -128,6 +142,15 @@ def plainly(text: str, data: bytes) -> FileType | None:
     if is_mail(text):
         return FileType("mbox" if _ENVELOPE.match(text) else "eml")
     return _json_type(text, data)
+
+
+def _stated(text: str, data: bytes) -> str:
+    """Return the format that a text says itself to have in its first words, or ""."""
+    found = next((form for begin, form in _BEGINNINGS if begin.match(text)), "")
+    if found or b"<office:document" not in data[:_ROOT]:
+        return found
+    flat = _FLAT.search(data[:_ROOT])
+    return OPEN_DOCUMENT[flat[1].decode()] if flat else ""
 
 
 def is_mail(text: str) -> bool:
