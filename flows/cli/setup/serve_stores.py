@@ -120,7 +120,8 @@ def places(stores: Sequence[str], settings: "Settings") -> dict[str, Path]:
     found: dict[str, Path] = {}
     for one in stores:
         name, equals, place = one.partition("=")
-        name, place = (name, place) if equals else (_name_of(one), one)
+        if not equals or "/" in name:  # what stands before the "=" is a folder, as in year=2026
+            name, place = _name_of(one), one
         if not name or not place or name in found:
             why = "two stores have this name" if name in found else "write NAME=STORE"
             raise ConfigError(f"{one}: {why}")
