@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
     from docmill.flows.runs.phases import Phase
     from docmill.flows.runs.report import Report
+    from docmill.storage.exports.export import Exported
     from docmill.storage.reader.document import Document
     from docmill.storage.reader.outline import Section
     from docmill.storage.reader.store import Store, open_store
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Document",
+    "Exported",
     "Hit",
     "Mode",
     "Phase",
@@ -54,6 +56,7 @@ __all__ = [
 
 _HOMES = {
     "Document": "docmill.storage.reader.document",
+    "Exported": "docmill.storage.exports.export",
     "Hit": "docmill.storage.retrieval.candidates.hit",
     "Mode": "docmill.storage.retrieval.candidates.search_options",
     "Phase": "docmill.flows.runs.phases",

@@ -48,6 +48,8 @@ _EXTRAS = {
     "llama-index": "no `docmill.adapters.llama_index`",
     "mcp": "no `docmill mcp`",
     "openai": "no contexts by models of OpenAI, or of servers like its",
+    "postgres": "no `docmill export` to PostgreSQL",
+    "qdrant": "no `docmill export` to Qdrant",
     "s3": "no stores and sources in buckets",
     "unstructured": "no reader `unstructured`, and Word documents that pandoc rejects are not read",
     "xlsx": "no Excel files by `docmill sql --output`",
