@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Self
 from weakref import finalize
@@ -15,6 +14,7 @@ from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.process.computed_once import computed_once
 from docmill.storage.reader.document import Document
 from docmill.storage.reader.outline import Section, find_section, outline, with_text
 from docmill.storage.retrieval.candidates.search_options import check_text
@@ -59,7 +59,7 @@ class StoredDocuments:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @cached_property
+    @computed_once
     def _sources(self) -> SnapshotReader:
         return SnapshotReader(self.stored)
 
