@@ -45,6 +45,7 @@ _EXTRAS = {
     "evaluate": "no `docmill evaluate` and `docmill tune`",
     "mcp": "no `docmill mcp`",
     "openai": "no contexts by models of OpenAI, or of servers like its",
+    "ray": 'no `engine = "ray"`',
     "s3": "no stores and sources in buckets",
     "unstructured": "no reader `unstructured`, and Word documents that pandoc rejects are not read",
     "xlsx": "no Excel files by `docmill sql --output`",

@@ -14,10 +14,13 @@ from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.objects.bucket import connect
 from tests.kit.fake_encoder import NAME, write_model
 from tests.kit.far_bench import make_bucket
-from tests.kit.faults.cluster_runs import BUCKET, Heard, rows_of, run_on
+from tests.kit.faults.cluster_runs import BUCKET, Heard, pages, rows_of, run_on
 from tests.kit.faults.machines import Machines
+from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench
 from tests.kit.writers.certificates import write_certificates
+
+SUBJECTS = ("mill grinds the grain", "ship sails the sea", "program reads the file")
 
 
 def test_workers_make_the_rows_that_threads_make(cluster: Machines, bench: Workbench, tmp_path: Path) -> None:
@@ -64,6 +67,35 @@ def test_workers_read_objects_themselves_and_embed_where_the_label_is(
     assert (texts["one"], texts["two"]) == (0, far.embedded)
     with pytest.raises(ConfigError, match=r"no worker has the resource TPU of cluster\.embed_on"):
         run_on(cluster.settings, bench, embed_on="TPU")
+
+
+def test_models_are_asked_by_the_driver_and_documents_split_by_workers(
+    cluster: Machines, tmp_path: Path, fake_model: str, server: ModelServer
+) -> None:
+    sentences = " ".join(f"The {name} and here is number {i} of it." for name in SUBJECTS for i in range(8))
+    routes = [{"glob": "parts/**", "strategy": "semantic", "options": {"size": 64}}]
+    model = {"provider": "openai", "model": "loopback", "base_url": f"{server.url}/v1"}
+    settings = {"embedding": {"model": fake_model}, "model": model, "routes": routes}
+    bench = Workbench(tmp_path / "far", {**settings, "chunk": {"contextualizer": "llm"}})
+    bench.write({**pages(5), "parts/one.md": f"# Things\n\n{sentences}"})
+    here = bench.copy(tmp_path / "here")
+    near, asked = here.ingest(), len(server.requests)
+    assert asked
+    log: list[str] = []
+    far = run_on(cluster.settings, bench, Heard(log))
+    assert len(server.requests) == 2 * asked
+    assert bench.chunks() == here.chunks()
+    assert {row.strategy for row in bench.chunks()} >= {"semantic"}
+    assert (far.documents, far.chunks, far.embedded, far.model["calls"]) == (
+        near.documents,
+        near.chunks,
+        near.embedded,
+        near.model["calls"],
+    )
+    steps = {line.partition("-")[0] for line in log if ": worker " in line}
+    assert steps == {"batch", "again", "embed"}
+    assert connect(BUCKET).listing() == []
+    assert run_on(cluster.settings, bench).snapshot is None
 
 
 def test_only_who_shows_a_certificate_of_the_authority_gets_in(cluster: Machines, tmp_path: Path) -> None:
