@@ -1,11 +1,14 @@
 """A run on two workers that share nothing with the driver but a scheduler and a bucket."""
 
+import json
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from docmill.flows.cli.app import app
 from docmill.flows.cluster.cluster import check_secure
 from docmill.flows.cluster.dask_cluster import DaskCluster
 from docmill.flows.config.settings import ClusterSettings
@@ -105,6 +108,20 @@ def test_only_who_shows_a_certificate_of_the_authority_gets_in(cluster: Machines
         with pytest.raises(Transient, match="no scheduler at"):
             DaskCluster(settings, connect_s=1.0)
     DaskCluster(cluster.settings).close()
+
+
+def test_the_status_of_a_cluster_has_a_row_for_each_worker(cluster: Machines, fake_model: str) -> None:
+    values = {name: getattr(cluster.settings, name) for name in ("address", "tls_ca", "tls_cert", "tls_key")}
+    flags = [f'--set=cluster.{name}="{value}"' for name, value in values.items()]
+    command = ["status", "--cluster", "--json", f'--set=embedding.model="{fake_model}"', *flags]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.stderr
+    rows = json.loads(result.stdout)
+    assert [(row["worker"], row["resources"], row["state"]) for row in rows] == [
+        ("one", "", "ready"),
+        ("two", "GPU=1", "ready"),
+    ]
+    assert all(row["address"].startswith("tls://127.0.0.1:") and row["about"].endswith(" CPUs") for row in rows)
 
 
 def test_a_driver_with_another_model_is_refused_by_all(cluster: Machines, bench: Workbench, tmp_path: Path) -> None:
