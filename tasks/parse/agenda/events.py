@@ -10,6 +10,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 
+_NOTES = ("DESCRIPTION", "COMMENT")
 _COMPONENTS = {"VEVENT": "Event", "VTODO": "Task", "VJOURNAL": "Journal entry", "VFREEBUSY": "Busy times"}
 _TIMES = {"DTSTART": "Start", "DTEND": "End", "DUE": "Due", "COMPLETED": "Completed", "EXDATE": "Except"}
 _TEXTS = {
@@ -71,14 +72,21 @@ def _draw(canvas: Canvas, component: str, inside: list[Property]) -> None:
     first = {one.name: one for one in reversed(inside)}
     summary = first["SUMMARY"].text if "SUMMARY" in first else ""
     canvas.heading(summary or _COMPONENTS[component], 2)
-    lines = [*map(_line, inside)]
-    people = [line for line in lines if line and line.startswith(tuple(_PEOPLE.values()))]
-    kept = [line for line in lines if line and line not in people] + people[:_MAX_PEOPLE]
-    canvas.paragraph("\n".join(kept), kind="text", **_facts(first))
-    for name in ("DESCRIPTION", "COMMENT"):
-        for one in inside:
-            if one.name == name:
-                canvas.paragraph(one.text)
+    canvas.paragraph("\n".join(_body(inside)), kind="text", **_facts(first))
+    for one in _notes(inside):
+        canvas.paragraph(one.text)
+
+
+def _body(inside: list[Property]) -> list[str]:
+    """Return the lines of a component, those of its people last and not all of very many."""
+    lines = [line for line in map(_line, inside) if line]
+    people = [line for line in lines if line.startswith(tuple(_PEOPLE.values()))]
+    return [line for line in lines if line not in people] + people[:_MAX_PEOPLE]
+
+
+def _notes(inside: list[Property]) -> list[Property]:
+    """Return the properties that are text of their own: the description, then the comments."""
+    return [one for name in _NOTES for one in inside if one.name == name]
 
 
 def _facts(first: dict[str, Property]) -> dict[str, Any]:
