@@ -63,6 +63,7 @@ ORDER = (  # each folder imports only those before it
     "tasks/parse/office", "tasks/parse/office/sheets", "tasks/parse/office/slides",
     "tasks/parse/pandoc", "tasks/parse/partition", "tasks/parse/pandoc/formats", "tasks/parse/pandoc/word",
     "tasks/parse/records", "tasks/parse/mail",
+    "tasks/parse/pdf/letters",
     "tasks/parse/pdf/text", "tasks/parse/pdf/layout", "tasks/parse/pdf/blocks", "tasks/parse/pdf",
     "tasks/parse/dispatch",
     "tasks/archive", "tasks/split/spans", "tasks/reading", "tasks/split/parts", "tasks/split/syntax",
