@@ -78,7 +78,7 @@ FORMATS: dict[str, Format] = {
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
-            by="pandoc: headings, numbered lists, tables, notes; pages, text boxes and charts by our own",
+            by="pandoc: headings, lists, tables, notes; automatic numbers, pages, text boxes and charts by our own",
         ),
         Format(
             name="odt",
@@ -126,7 +126,7 @@ FORMATS: dict[str, Format] = {
             parse=_by("pandoc.formats.rst_org_latex.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
-            by="pandoc; macros that it does not know keep their arguments",
+            by="pandoc; environments that it does not know are unwrapped, macros keep arguments; frames are slides",
         ),
         Format(
             name="doc",
