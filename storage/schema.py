@@ -79,7 +79,7 @@ class Element:
     depth of a list item (1 is the outermost), else 0. `page` counts from 1; 0 means that the format
     has no pages. `line` is the 1-based line of the canonical text. `box` is (left, top, right, bottom)
     in points from the page's top left corner. `attributes` holds values that only some kinds have:
-    `cells` (rows of strings) and `header_rows` of a table, `language` of code, `links`, `sheet`,
+    `cells` (rows of strings), `header_rows` and `spans` of a table, `language` of code, `links`, `sheet`,
     `speaker`, `time`; `marks`, the starts and ends, in turn, of inline markup, as offsets in the
     element. Elements are ordered by `start_char` and overlap only by nesting.
     """

@@ -87,7 +87,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="html",
-            version=5,
+            version=6,
             parse=_titled("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
@@ -95,7 +95,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=7,
+            version=8,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
@@ -111,15 +111,15 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=5,
+            version=6,
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
-            by="pandoc: headings, numbered lists, tables, notes; pages, text boxes and charts by our own",
+            by="pandoc: headings, lists, tables, notes; automatic numbers, pages, text boxes and charts by our own",
         ),
         Format(
             name="odt",
-            version=4,
+            version=5,
             parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott", ".fodt"}),
             files="OpenDocument text",
@@ -127,7 +127,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=4,
+            version=5,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -135,7 +135,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="epub",
-            version=3,
+            version=4,
             parse=_by("pandoc.formats.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
@@ -143,7 +143,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rst",
-            version=3,
+            version=4,
             parse=_by("pandoc.formats.rst_org_latex.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
@@ -151,7 +151,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="org",
-            version=3,
+            version=4,
             parse=_by("pandoc.formats.rst_org_latex.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
@@ -159,15 +159,15 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="latex",
-            version=3,
+            version=4,
             parse=_by("pandoc.formats.rst_org_latex.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
-            by="pandoc; macros that it does not know keep their arguments",
+            by="pandoc; environments that it does not know are unwrapped, macros keep arguments; frames are slides",
         ),
         Format(
             name="doc",
-            version=4,
+            version=5,
             parse=_titled("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
@@ -183,7 +183,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pptx",
-            version=3,
+            version=4,
             parse=_by("office.slides.powerpoint.parse_pptx"),
             suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
             files="PowerPoint",
@@ -215,7 +215,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="eml",
-            version=4,
+            version=5,
             parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
@@ -223,7 +223,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="msg",
-            version=4,
+            version=5,
             parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",
@@ -231,7 +231,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="mbox",
-            version=4,
+            version=5,
             parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
@@ -239,7 +239,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xml",
-            version=4,
+            version=5,
             parse=_by("markup.xml.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",
@@ -263,7 +263,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=5,
+            version=6,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",

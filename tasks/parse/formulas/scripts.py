@@ -7,6 +7,8 @@ _COUNTED = re.compile(r"(?:\d|\b[IVXLC]+|\b[Nn])\Z")  # what an ordinal's letter
 _MADE_SMALL = frozenset("®™©℠")  # signs of one meaning, raised or not
 _LONGEST = 40  # characters: longer text is a passage set in small letters, no script
 _FRACTION = re.compile(r"(\d?)\^(\d{1,4})\^\s?[\u2044/\u2215]\s?(?:~(\d{1,4})~|(\d{1,4})\b)")
+_READ = re.compile(r"[^\W_]|[+\-\u2212*†‡§∞\u2032]")
+"""What is marked: a comma beside the mark of a note is raised with it, and means nothing."""
 _LINES = ("\n", "\ue00a")
 
 
@@ -44,6 +46,6 @@ def _fraction(match: re.Match[str]) -> str:
 
 
 def _between(sign: str, text: str, core: str) -> str:
-    if not core or len(core) > _LONGEST or core.startswith("[") or any(line in core for line in _LINES):
+    if len(core) > _LONGEST or core.startswith("[") or any(line in core for line in _LINES) or not _READ.search(core):
         return text
     return text.replace(core, f"{sign}{core}{sign}", 1)

@@ -13,6 +13,7 @@ from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock, blocks, marker
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
+from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -115,13 +116,20 @@ class _PageDrawing:
         self.canvas.page = block.page
         first = block.items[0]
         if isinstance(first, PageTable):
-            cells = [[_RAISED.sub(r"\1", cell) for cell in row] for row in first.cells]
-            spans = {"spans": [[*span] for span in first.spans]} if first.spans else {}
-            self.canvas.table(cells, first.header_rows, box, **block.attributes, **spans)
+            self._draw_table(first, block, box)
         elif block.kind == "code":
             self.canvas.code(_code(block.lines), box=box)
         else:
             self._draw_text(block, self._text(block), box)
+
+    def _draw_table(self, table: PageTable, block: PageBlock, box: Box) -> None:
+        cells = [[_RAISED.sub(r"\1", cell) for cell in row] for row in table.cells]
+        spans = table.spans
+        if is_right_to_left(" ".join(chain.from_iterable(cells))):  # its first column is the rightmost
+            cells = [row[::-1] for row in cells]
+            spans = [(row, len(cells[row]) - at - columns, rows, columns) for row, at, rows, columns in spans]
+        more = {"spans": [[*span] for span in spans]} if spans else {}
+        self.canvas.table(cells, table.header_rows, box, **block.attributes, **more)
 
     def _draw_text(self, block: PageBlock, text: str, box: Box) -> None:
         if block.kind == "title":

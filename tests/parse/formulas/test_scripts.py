@@ -26,6 +26,7 @@ def read(form: str, data: str | bytes) -> Parsed:
         ("the 1<sup>st</sup> of the XX<sup>e</sup>, N<sup>o</sup> 4", "the 1st of the XXe, No 4"),
         ("Acme<sup>®</sup> x<sup>n + <i>1</i></sup>", "Acme® x^n + 1^"),
         ("see<sup> [1]</sup> a<sup></sup>b", "see [1] ab"),
+        ("one<sup>,</sup> two<sup>2,3</sup> Na<sup>+</sup>", "one, two^2,3^ Na^+^"),
         ("<math><msup><mn>10</mn><mn>6</mn></msup></math>", "10^6^"),
         ("<sup>all of a passage that is set in small letters</sup>", "all of a passage that is set in small letters"),
     ],

@@ -48,6 +48,8 @@ def test_what_only_lays_out_keeps_its_headings_and_shows_no_words_of_its_own() -
         ("\\begin{align} a &= \\begin{cases} 1 \\\\ 2 \\end{cases} \\end{align}",
          "$$\\begin{align} a &= \\begin{cases} 1 \\\\ 2 \\end{cases} \\end{align}$$"),
         ("\\begin{verbatim}\n\\begin{multicols}{2}\n\\end{verbatim}", "```\n\\begin{multicols}{2}\n```"),
+        ("\\begin{narrowmultline}\na_1 b^2\n\\end{narrowmultline}", "a_1 b^2"),
+        ("\\begin{claimbox}\nAs $a_1$ in \\cite{a_b} so on.\n\\end{claimbox}", "As $a_1$ in [a_b] so on."),
         ("Say \\verb|\\begin{frame}| once. % \\begin{multicols}{2}", "Say `\\begin{frame}` once."),
     ],
 )  # fmt: skip

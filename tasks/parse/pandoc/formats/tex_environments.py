@@ -70,6 +70,16 @@ _SECTIONS = {
 }  # fmt: skip
 _LED = {"keywords": "Keywords", "keyword": "Keywords", "IEEEkeywords": "Keywords"}
 _FRAME = "frame"
+_PLAIN = frozenset((*_ARGUMENTS, *_SECTIONS, *_LED))
+# What may hold such signs within text: formulas, tables, code, labels and addresses.
+_NO_TEXT = re.compile(
+    r"(?<!\\)%.*|\$\$.*?\$\$|(?<!\\)\$[^$]*\$|\\\[.*?\\\]|\\\(.*?\\\)|\\verb\*?(.)[^\n]*?\1"
+    r"|\\begin\{(" + "|".join(map(re.escape, sorted((_KNOWN | _LITERAL) - {"document"}))) + r")\}.*?\\end\{\2\}"
+    r"|\\\w*(?:ref|label|cite\w*|url|href|input|includegraphics|index|path)\*?(?:\[[^\]]*\])*\{[^{}]*\}",
+    re.DOTALL,
+)
+_FORMULA = re.compile(r"(?<!\\)[&^_]")
+_FORMULA_NAME = re.compile("math|multline|equation|matrix|diagram|tikz|picture")
 
 
 def unwrapped(text: str, theorems: Collection[str]) -> str:
@@ -128,6 +138,9 @@ class _Unwrapping:
         if other := self._alike(name):
             self._take_arguments(name)
             return f"\\begin{{{other}}}"
+        if name not in _PLAIN and self._is_formula(name):
+            self._within = name
+            return written
         option = self._take(_OPTION)
         self._take_arguments(name)
         return f"\n\n{_lead(name)}{_said(option)}"
@@ -137,6 +150,17 @@ class _Unwrapping:
             return written
         other = self._alike(name)
         return f"\\end{{{other}}}" if other else "\n\n"
+
+    def _is_formula(self, name: str) -> bool:
+        """Return whether the environment that begins here has signs that only formulas, tables and drawings have.
+
+        Some have a name that says it.
+        """
+        if _FORMULA_NAME.search(name):
+            return True
+        end = self.source.find(f"\\end{{{name}}}", self._at)
+        body = self.source[self._at : end] if end >= 0 else ""
+        return _FORMULA.search(_NO_TEXT.sub("", body)) is not None
 
     def _alike(self, name: str) -> str:
         """Return the environment that pandoc knows instead of one."""

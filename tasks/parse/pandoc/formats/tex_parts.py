@@ -18,7 +18,8 @@ _MAX_CALLS = 60
 """Runs of pandoc for one source, each of a tenth of a second and more: ten faults in a thousand paragraphs take as
 many. What is still refused by then is kept as raw text."""
 _HEADING = re.compile(
-    r"\s*\\(?P<name>part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]]*\])?\{(?P<title>(?:[^{}]|\{[^{}]*\})*)\}"
+    r"^[ \t]*\\(?P<name>part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]]*\])?\{(?P<title>(?:[^{}]|\{[^{}]*\})*)\}",
+    re.MULTILINE,
 )
 _LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
 
@@ -75,12 +76,14 @@ class _PartReading:
 
 
 def _raw(text: str) -> Iterator[Node]:
-    """Yield a paragraph as raw text, below the heading that it begins with."""
-    if heading := _HEADING.match(text):
+    """Yield text that pandoc refuses as raw blocks between its headings."""
+    at = 0
+    for heading in _HEADING.finditer(text):
+        yield {"t": "RawBlock", "c": ["latex", text[at : heading.start()]]}
         title = [{"t": "RawInline", "c": ["latex", heading["title"]]}]
         yield {"t": "Header", "c": [max(1, _LEVELS.index(heading["name"]) - 1), ["", [], []], title]}
-        text = text[heading.end() :]
-    yield {"t": "RawBlock", "c": ["latex", text]}
+        at = heading.end()
+    yield {"t": "RawBlock", "c": ["latex", text[at:]]}
 
 
 def _halves(text: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
@@ -82,9 +83,12 @@ class Grid:
 
 
 def may_hold_table(lines: list[TextLine]) -> bool:
-    """Return whether two pairs of lines share a baseline; otherwise there is no need to search for rules."""
+    """Return whether two pairs of lines share a baseline; otherwise there is no need to search for rules.
+
+    Lines with right-to-left letters have figures of another font beside them, which stand at another height.
+    """
     heights = [round(line.box[3]) for line in lines]
-    return len(heights) - len(set(heights)) > 1
+    return len(heights) - len(set(heights)) > 1 or any(may_be_right_to_left(line.text) for line in lines)
 
 
 def ruled_tables(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> list[Item]:

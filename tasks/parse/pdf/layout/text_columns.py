@@ -13,6 +13,7 @@ from operator import attrgetter
 from docmill.tasks.parse.pdf.layout.aligned import with_tables
 from docmill.tasks.parse.pdf.layout.grid import Item
 from docmill.tasks.parse.pdf.layout.gutters import OVER, ColumnRun, best_gutter, side_of
+from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
@@ -105,10 +106,13 @@ def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
 
 
 def _append(one: TextLine, other: TextLine) -> None:
-    """Put a piece at the end of a line."""
+    """Put a piece that stands at the right of a line at its end, or at its beginning if it is read from the right."""
     glue = "" if other.box[0] - one.box[2] < _NO_SPACE * other.size else " "
     raised = not glue and other.text.isdigit() and _stands_higher(other, one)
-    one.text += f"{RAISED}{other.text}{LOWERED}" if raised else glue + other.text
+    if is_right_to_left(one.text + other.text):
+        one.text = f"{other.text} {one.text}"
+    else:
+        one.text += f"{RAISED}{other.text}{LOWERED}" if raised else glue + other.text
     one.font = one.font.both(other.font)
     one.gap = max(one.gap, other.gap, (other.box[0] - one.box[2]) / max(one.size, other.size))
     one.size = max(one.size, other.size)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls
+from docmill.tasks.parse.pdf.text.place import tenths
 
 # LaTeX's names: CMBX10, SFBX1000, ECSX1000 and cmssbx10 are bold; CMTI10, SFSL1000 and ECIT1000 slant; SFBI is both.
 _TEX = r"(?:^|\+)(?:cm|sf|ec|lm|la|cs)"
@@ -24,6 +25,12 @@ Computer Modern has 570, those of other families 600 and more."""
 _FIXED_PITCH, _SLANTED, _FORCE_BOLD = 1, 1 << 6, 1 << 18
 _NAME_BYTES = 128  # longer than the names of real fonts; nothing is made of a name that does not fit
 _KNOWN_NAMES = 4_096  # kept by a worker over its documents, which share most of them
+
+_LEAST_FIT, _MOST_FIT = 0.5, 2.5
+"""Heights of a line in sizes of its font. A line is about 1.2 sizes high; outside of these the size cannot be true,
+since some fonts count in units of their own. Closer limits would change the sizes of fonts with tall or flat boxes."""
+_OF_HEIGHT = 0.85  # the size of a font by the height of its line, the inverse of those 1.2
+_LEAST_SIZE = 0.1  # points, what sizes are rounded to; others divide by them
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +73,9 @@ def _named(name: bytes) -> tuple[bool, bool, bool]:
     """Return whether a font is bold, whether it is monospaced, and whether it is slanted, by its name."""
     text = name.decode("latin-1")
     return _BOLD.search(text) is not None, _MONO.search(text) is not None, _ITALIC.search(text) is not None
+
+
+def fitting_size(size: float, height: float) -> float:
+    """Return a font's size in tenths of a point if it fits the height of its line, else one by that height."""
+    fits = _LEAST_FIT * size <= height <= _MOST_FIT * size
+    return max(tenths(size if fits else _OF_HEIGHT * height), _LEAST_SIZE)

@@ -13,16 +13,19 @@ _LETTER_GAP = 0.35
 spaced. Letters of words touch; those of spaced headings are apart, too, but no rule stands between them."""
 
 
-def groups_of_words(words: Sequence[tuple[Span, Box]], gap: float) -> list[Span]:
-    """Return the first and last characters of runs of words between gaps wider than `gap` points."""
+def groups_of_words(words: Sequence[tuple[Span, Box]], gap: float, leftward: bool = False) -> list[Span]:
+    """Return the first and last characters of runs of words between gaps wider than `gap` points.
+
+    In a line that is read from the right, `leftward`, a word may follow at the left of the one before.
+    """
     groups: list[Span] = []
-    end = 0.0
+    before: Box | None = None
     for (first, last), box in words:
-        if groups and -gap < box[0] - end <= gap:
+        if before and (-gap < box[0] - before[2] <= gap or (leftward and -gap < before[0] - box[2] <= gap)):
             groups[-1] = (groups[-1][0], last)
         else:
             groups.append((first, last))
-        end = box[2]
+        before = box
     return groups
 
 

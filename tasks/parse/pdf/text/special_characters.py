@@ -21,7 +21,7 @@ SIGNS |= str.maketrans(
     }
 )
 _LIGATURE = re.compile("[ﬀ-ﬆ]")
-RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}")  # Hebrew, Arabic, Syriac, Thaana, ...
+RIGHT_TO_LEFT_WORD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}")  # Hebrew, Arabic, Syriac, Thaana, ...
 NO_LETTER = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\ue000-\uf8ff\0]")
 SOFT = f"\u00ad\ufffe{HYPHEN}"
 
@@ -39,3 +39,8 @@ def clean(text: str) -> str:
 def clean_raised(text: str) -> str:
     """Return text with each sign as people write it; the marks around what is raised stay."""
     return RAISED.join(part.translate(SIGNS) for part in text.split(RAISED))
+
+
+def in_columns(text: str) -> str:
+    """Return a line of code with its inner spaces, which align text vertically."""
+    return text.translate(SIGNS).replace("\r", "").expandtabs()

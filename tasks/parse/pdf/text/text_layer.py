@@ -13,21 +13,27 @@ from itertools import chain, islice, repeat, starmap
 from math import hypot
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.letters.right_to_left import (
+    in_reading_order,
+    is_right_to_left,
+    may_be_right_to_left,
+    word_in_reading_order,
+)
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped
-from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, read_font
+from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, fitting_size, read_font
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
-from docmill.tasks.parse.pdf.text.place import Place, around_pairs, placed, tenths
+from docmill.tasks.parse.pdf.text.place import Place, around_all, around_pairs, placed
 from docmill.tasks.parse.pdf.text.special_characters import (
     HYPHEN,
     LOWERED,
     RAISED,
-    RIGHT_TO_LEFT,
-    SIGNS,
+    RIGHT_TO_LEFT_WORD,
     SOFT,
     clean,
     clean_raised,
+    in_columns,
 )
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
@@ -42,11 +48,6 @@ _MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link laid 
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
 _STEPS = 20
 """Steps a point for heights that count as the same: with more, more sizes are asked for; with fewer, two are one."""
-_LEAST_FIT, _MOST_FIT = 0.5, 2.5
-"""Heights of a line in sizes of its font. A line is about 1.2 sizes high; outside of these the size cannot be true,
-since some fonts count in units of their own. Closer limits would change the sizes of fonts with tall or flat boxes."""
-_OF_HEIGHT = 0.85  # the size of a font by the height of its line, the inverse of those 1.2
-_LEAST_SIZE = 0.1  # points, what sizes are rounded to; others divide by them
 _RISE = 0.5  # points that a superscript stands higher; baselines of one line differ by less
 _SMALLER = 0.9  # of its neighbour's size: superscripts are set in about two thirds of it, figures of the text in all
 
@@ -111,7 +112,10 @@ class TextLayer:
         middles = self._middles(spans)
         objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), middles)
         pointers = [*map(self._calls["FPDFTextObj_GetFont"], objects)]
-        boxes = self._boxes(spans)
+        boxes = [
+            self._box_of(span) if may_be_right_to_left(text) else box
+            for text, span, box in zip(texts, spans, self._boxes(spans), strict=True)
+        ]
         sizes = self._sizes_of(middles, pointers, boxes)
         lines = []
         for text, span, box, size, pointer in zip(texts, spans, boxes, sizes, pointers, strict=True):
@@ -122,8 +126,8 @@ class TextLayer:
             if font is not PLAIN:
                 font, size = self._styled(font, size, span)
                 if font.mono and "  " in text:
-                    plain = _in_columns(text)
-            size = _in_tenths(_fitting(size, box[3] - box[1]))
+                    plain = in_columns(text)
+            size = fitting_size(size, box[3] - box[1])
             lines.append(TextLine(plain, size, font, box, self._number, *span))
         return lines
 
@@ -133,17 +137,17 @@ class TextLayer:
         return [middle + (self.text[middle] == " ") for middle in middles]
 
     def _clean(self, text: str, first: int) -> str:
-        if not text.isascii() and RIGHT_TO_LEFT.search(text):
-            text = self._logical(text, first)
-        return clean(text)
+        return clean(self._logical(text, first) if may_be_right_to_left(text) else text)
 
     def _logical(self, text: str, first: int) -> str:
-        """Return text with right-to-left words in reading order; pdfium returns some in visual order."""
-        runs = [*RIGHT_TO_LEFT.finditer(text)]
-        begins = self._boxes([(first + run.start(), first + run.start()) for run in runs])
-        ends = self._boxes([(first + run.end() - 1, first + run.end() - 1) for run in runs])
-        for run, one, other in zip(runs, begins, ends, strict=True):
-            word = run[0][::-1] if one[0] < other[0] else run[0]
+        """Return text in reading order; pdfium returns some right-to-left words in visual order."""
+        written = text.rstrip(SOFT)
+        boxes = self._boxes([(index, index) for index in range(first, first + len(written))])
+        letters = [*zip(written, boxes, strict=True)]
+        if is_right_to_left(written):
+            return in_reading_order(letters) + text[len(written) :]
+        for run in RIGHT_TO_LEFT_WORD.finditer(written):
+            word = word_in_reading_order(letters[slice(*run.span())])
             text = text[: run.start()] + word + text[run.end() :]
         return text
 
@@ -203,7 +207,9 @@ class TextLayer:
             return lines
         some = [lines[index] for index in wide]
         words = zip(some, self._words(some), strict=True)
-        cut = self._cut(some, [groups_of_words(each, GAP * line.size) for line, each in words])
+        cut = self._cut(
+            some, [groups_of_words(each, GAP * line.size, is_right_to_left(line.text)) for line, each in words]
+        )
         parts = dict(zip(wide, cut, strict=True))
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
@@ -229,7 +235,15 @@ class TextLayer:
             for line in lines
         ]
         boxes = iter(self._boxes([*chain.from_iterable(found)]))
-        return [[(span, next(boxes)) for span in spans] for spans in found]
+        words = [[(span, next(boxes)) for span in spans] for spans in found]
+        return [
+            [(span, self._box_of(span)) for span, _ in each] if may_be_right_to_left(line.text) else each
+            for line, each in zip(lines, words, strict=True)
+        ]
+
+    def _box_of(self, word: Span) -> Box:
+        """Return the box around all letters of a word, whose first and last need not be at its ends."""
+        return around_all(self._boxes([(index, index) for index in range(word[0], word[1] + 1)]))
 
     def parted(self, line: TextLine, places: Sequence[float]) -> list[TextLine]:
         """Return a line in pieces, cut between words at each of the places, from the left."""
@@ -309,6 +323,8 @@ class TextLayer:
         return self._is_raised(start, end + self.text[end].isspace() if begins else start - 1)
 
     def _mark(self, line: TextLine, places: list[Span]) -> None:
+        if may_be_right_to_left(line.text):  # its text is in another order than pdfium's
+            return
         raw = self.text[line.first : line.last + 1]
         for start, end in reversed(places):
             start, end = start - line.first, end - line.first
@@ -331,17 +347,3 @@ class TextLayer:
 
 def _start(buffer: bytearray) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
-
-
-def _in_columns(text: str) -> str:
-    """Return a line of code with its inner spaces, which align text vertically."""
-    return text.translate(SIGNS).replace("\r", "").expandtabs()
-
-
-def _fitting(size: float, height: float) -> float:
-    """Return a font's size if it fits the height of its line, else the size estimated from that height."""
-    return size if _LEAST_FIT * size <= height <= _MOST_FIT * size else _OF_HEIGHT * height
-
-
-def _in_tenths(size: float) -> float:
-    return max(tenths(size), _LEAST_SIZE)

@@ -1,0 +1,58 @@
+"""Arabic and Hebrew in PDFs: lines read from the right, with numbers and Latin words from the left."""
+
+import pytest
+
+from docmill.tasks.parse.pdf.letters.right_to_left import in_reading_order, is_right_to_left, word_in_reading_order
+
+Letter = tuple[str, tuple[float, float, float, float]]
+
+SENTENCE = (
+    "الأولاد يلعبون في الحديقة والسلام عليكم. لا بد من قراءة الإعلان الأخير قبل الاجتماع في القاعة الكبرى، ولا يسمح"
+)
+SENTENCE += " بالتأخير (بزيادة 12.5%) في New York لأي سبب."
+
+
+def drawn(text: str, ligatures: bool = False) -> list[Letter]:
+    """Return the letters of a right-to-left text where they are drawn; lam and alef as one glyph, if wanted."""
+    letters: list[Letter] = []
+    right, at = 500.0, 0
+    while at < len(text):
+        size = 2 if ligatures and text[at : at + 2] == "لا" else 1
+        letters += [(sign, (right - 5, 0, right, 10)) for sign in text[at : at + size]]
+        right, at = right - (3 if text[at] == " " else 5), at + size
+    return letters
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+@pytest.mark.parametrize("ligatures", [True, False])
+def test_a_line_is_read_from_the_right_in_whatever_order_its_letters_come(order: slice, ligatures: bool) -> None:
+    line = "لا بد من قراءة السلام"
+    nowhere = (0.0, 0.0, 0.0, 0.0)  # pdfium does not know the places of spaces
+    letters = [(sign, nowhere if sign == " " else box) for sign, box in drawn(line, ligatures)]
+    assert in_reading_order(letters[order]) == line
+
+
+@pytest.mark.parametrize(
+    ("seen", "read"),
+    [  # as drawn, from the right
+        ("ב:05:01 שעה", "ב:10:50 שעה"),
+        ("סך 052,1 ש", "סך 1,250 ש"),
+        ("ב kroY weN היום", "ב New York היום"),
+        ("בגינה )היום( בשעה", "בגינה (היום) בשעה"),
+        ("כן )ASU(. לא", "כן (USA). לא"),
+        ("%5.21 או 52% לא", "12.5% או 25% לא"),
+    ],
+)
+def test_numbers_latin_words_and_brackets_are_written_as_people_do(seen: str, read: str) -> None:
+    assert in_reading_order(drawn(seen)) == read
+
+
+def test_points_stay_on_the_letters_that_they_are_drawn_over() -> None:
+    letters: list[Letter] = [("\u05d1", (20, 0, 25, 9)), ("\u05b0", (27, 0, 27, 9)), ("\u05e9", (25, 0, 30, 9))]
+    assert word_in_reading_order(letters) == "\u05e9\u05b0\u05d1"
+
+
+def test_most_letters_tell_the_direction_of_a_line() -> None:
+    assert is_right_to_left(SENTENCE)
+    assert not is_right_to_left("The word שלום in a sentence of English.")
+    assert not is_right_to_left("1,250")
