@@ -101,8 +101,12 @@ class RowDraft(Generic[R]):
     def finish(self, key: str) -> RowColumns[R]:
         """Return the rows in the order of a column of texts; of rows with the same text there, the last one."""
         self._flush()
-        table = pa.Table.from_batches(self._batches, self._schema)
+        pieces = [[batch.column(place) for batch in self._batches] for place in range(len(self._schema))]
         self._batches.clear()
+        # Column by column, so that only one of them is in memory twice.
+        nothing = [pa.array([], one.type) for one in self._schema]
+        columns = [pa.concat_arrays([none, *pieces.pop(0)]) for none in nothing]
+        table = pa.table(columns, schema=self._schema)
         return RowColumns(self._kind, _sorted(table, key), self._constants, tuple(self._others))
 
     def _flush(self) -> None:

@@ -4,15 +4,16 @@ The fingerprints are cached in `cache/files.parquet`; losing the cache costs one
 """
 
 import time
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
-from operator import methodcaller
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -34,13 +35,18 @@ _SCHEMA = pa.schema(
     ],
     metadata={"docmill.version": "2"},  # raise it when the answers of `may_hold` change
 )
+_WIDE = _SCHEMA.set(0, _SCHEMA.field("path").with_type(pa.large_string()))
+"""The same columns in memory, where the paths of millions of files may take more than 2 GB."""
+_PRINTS = pa.schema([("hash", pa.string()), ("holds", pa.string())])
 SETTLED_NS = 2_000_000_000
 """Age of a file, by the coarsest clock of a file system in use, from which on its time tells of every change."""
 _PIECE = 1 << 20
 """Bytes to read at a time: a large file is never in memory as a whole."""
-_plain = methodcaller("as_py")
 _NAMES_AT_ONCE = 1 << 16
-"""Names to look up together: a table of so many is small, and built in a millisecond."""
+"""Names to look up together, and in a piece of the file: a table of so many takes 10 MB, and a few milliseconds."""
+_PIECES = 4
+"""Pieces of the file in memory. The files of a folder are asked for in nearly the order in which they were written."""
+_LAST = chr(0x10FFFF)  # no path begins with it
 
 
 HOLDERS = ("archive", "mail")
@@ -118,15 +124,8 @@ class Fingerprints:
 
     def _known(self, files: pa.Table) -> pa.Table:
         """Return the hash of each of some files, and what it holds; null if the file is new or changed."""
-        seen = _read(self._path)
-        known = seen.drop_columns("path").take(_places(seen.column("path"), files.column("path")))
-        same = pc.and_(
-            pc.and_(pc.equal(known.column("size"), files.column("size")),
-                    pc.equal(known.column("mtime_ns"), files.column("mtime_ns"))),
-            pc.equal(known.column("inode"), files.column("inode")),
-        )  # fmt: skip
-        nothing = pa.scalar(None, pa.string())
-        return pa.table({name: pc.if_else(same, known.column(name), nothing) for name in Fingerprint._fields})
+        seen = _Seen(self._path)
+        return pa.concat_tables([_PRINTS.empty_table(), *map(seen.prints, files.to_batches(_NAMES_AT_ONCE))])
 
     def save(self, present: Iterable[Sequence[SourceFile]], listed: tuple[str, ...] = ()) -> None:
         """Save the hashes; forget missing files, and missing objects below the addresses in `listed`."""
@@ -137,12 +136,12 @@ class Fingerprints:
         names = seen.column("path")
         kept = np.zeros(seen.num_rows, bool)
         for files in present:
-            kept[_places(names, _columns(files).column("path")).drop_null().to_numpy()] = True
+            kept[_places(names, _columns(files).column("path"))] = True
         # Files of sources that this run did not look at stay known, as long as they exist.
         for place in np.flatnonzero(~kept).tolist():
             name = names[place].as_py()
             kept[place] = not name.startswith(listed) if is_origin(name) else may_exist(name)
-        kept[_places(names, pa.array(list(self._fresh), pa.large_string())).drop_null().to_numpy()] = False
+        kept[_places(names, pa.array(list(self._fresh), pa.large_string()))] = False
         rows = [(path, *state, *taken) for path, (state, taken) in self._fresh.items()]
         fresh = [pa.array(column, one.type) for column, one in zip(zip(*rows, strict=True), seen.schema, strict=True)]
         merged = pa.concat_tables([seen.filter(pa.array(kept)), pa.table(fresh, schema=seen.schema)])
@@ -168,20 +167,37 @@ def _columns(files: Sequence[SourceFile]) -> pa.Table:
     )
 
 
-def _places(sorted_names: pa.ChunkedArray, names: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return the rows of names in a sorted column, null for a name that is not there.
+class _Seen:
+    """What the last runs have seen, in a file that is sorted by path and read piece by piece, as it is asked for."""
 
-    Both are in nearly the same order, so that some names are looked up among few.
-    """
-    known = sorted_names.combine_chunks()
-    found = [pa.array([], pa.int64())]
-    for batch in pa.table([names], names=["name"]).to_batches(_NAMES_AT_ONCE):
-        least, most = pc.min_max(batch.column(0)).values()
-        first = bisect_left(known, least.as_py(), key=_plain)
-        last = bisect_right(known, most.as_py(), lo=first, key=_plain)
-        here = pc.index_in(batch.column(0), value_set=known.slice(first, last - first))
-        found.append(pc.add(here.cast(pa.int64()), first))
-    return pa.concat_arrays(found)
+    def __init__(self, path: Path) -> None:
+        self._file = _opened(path)
+        found = [self._file.metadata.row_group(i).column(0).statistics for i in range(self._file.num_row_groups)]
+        # A piece without statistics may hold any name.
+        self._spans = [(one.min, one.max) if one and one.has_min_max else ("", _LAST) for one in found]
+        self._piece = lru_cache(_PIECES)(self._read)
+
+    def prints(self, files: pa.RecordBatch) -> pa.Table:
+        """Return the rows of `_PRINTS` of some files, whose names stand near each other."""
+        least, most = (one.as_py() for one in pc.min_max(files.column("path")).values())
+        near = [self._piece(i) for i, (low, high) in enumerate(self._spans) if low <= most and least <= high]
+        known = pa.concat_tables([_WIDE.empty_table(), *near]).combine_chunks()
+        places = pc.index_in(files.column("path"), value_set=known.column("path").combine_chunks())
+        known = known.drop_columns("path").take(places)
+        same = pc.is_valid(places)
+        for name in State._fields:
+            same = pc.and_(same, pc.fill_null(pc.equal(known.column(name), files.column(name)), False))
+        nothing = pa.scalar(None, pa.string())
+        return pa.table([pc.if_else(same, known.column(one.name), nothing) for one in _PRINTS], _PRINTS)
+
+    def _read(self, piece: int) -> pa.Table:
+        return self._file.read_row_group(piece).cast(_WIDE)
+
+
+def _places(sorted_names: pa.ChunkedArray, names: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Return the rows of those names that are in a column."""
+    places = pc.index_in(sorted_names, value_set=pc.unique(names))
+    return np.flatnonzero(places.is_valid().to_numpy())
 
 
 def known_hashes(store: Path) -> dict[str, str]:
@@ -210,15 +226,20 @@ def _state(file: SourceFile) -> State:
     return State(file.size, 0 if file.origin else file.mtime_ns, file.inode)
 
 
+def _opened(path: Path) -> pq.ParquetFile:
+    """Open the file of fingerprints; without one, or with answers of an older `may_hold`, open an empty one."""
+    with suppress(OSError, pa.ArrowInvalid):
+        file = pq.ParquetFile(path, memory_map=True)
+        if file.schema_arrow.equals(_SCHEMA, check_metadata=True):
+            return file
+    sink = pa.BufferOutputStream()
+    pq.write_table(_SCHEMA.empty_table(), sink)
+    return pq.ParquetFile(sink.getvalue())
+
+
 def _read(path: Path) -> pa.Table:
     """Return what the last runs have seen, sorted by path."""
-    wide = _SCHEMA.set(0, _SCHEMA.field("path").with_type(pa.large_string()))
-    try:
-        table = pq.read_table(path, partitioning=None)
-    except (OSError, pa.ArrowInvalid):
-        return wide.empty_table()
-    # Answers of an older `may_hold` are forgotten; the files are read once more.
-    return table.cast(wide) if table.schema.equals(_SCHEMA, check_metadata=True) else wide.empty_table()
+    return _opened(path).read().cast(_WIDE)
 
 
 def _write(path: Path, seen: pa.Table) -> None:
