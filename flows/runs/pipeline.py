@@ -191,6 +191,8 @@ def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovere
     with run.step("discover"):
         listings = [(source, _listing(run, source, how)) for source in opened]
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
+        far = [file for source, listing in listings if source.origin for file in listing.found]
+        seen.learn(far, run.far_address, run.engine.fingerprints)
         listings = [
             (source, replace(listing, found=seen.taken(listing.found)))
             for source, listing in _brought(run, listings, seen)
@@ -213,7 +215,7 @@ def _prepare(run: Run, expanded: list[Listed], how: RunOptions) -> Changes | Non
         todo.settled = left.unchanged
         _check_losses(state, todo.lost, most, expanded)
     with run.step("discover"):
-        run.incoming.bring(work.path for work in todo.works)
+        run.incoming.bring(work.path for work in todo.works if work.place or not run.far_address(work.path))
     run.record(Node(PLAN, f"{len(todo.works):,} to process"), began, _planned(todo))
     run.report.problems += _skipped(expanded)
     done = process(run, todo, embed=not how.dry_run)

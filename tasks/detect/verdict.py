@@ -26,6 +26,14 @@ BY_FORMAT = {
     "xlsx": ("table", "the file is a spreadsheet"),
     "xls": ("table", "the file is a spreadsheet"),
     "ods": ("table", "the file is a spreadsheet"),
+    "odp": ("slides", "the file is a presentation"),
+    "emlx": ("email", "the file is a mail"),
+    "sqlite": ("table", "the file is a database"),
+    "parquet": ("table", "the file is a table"),
+    "arrow": ("table", "the file is a table"),
+    "dbf": ("table", "the file is a table"),
+    "vcf": ("data", "the file is an address book"),
+    "ics": ("data", "the file is a calendar"),
 }
 """Formats that determine the content type."""
 _FIELDS = frozenset({"json", "jsonl", "xml"})

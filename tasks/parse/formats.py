@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from importlib import import_module
+from itertools import starmap
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import Format, ParseOptions
@@ -26,8 +27,44 @@ def _titled(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
     return lambda data, options: with_titles(parse(data, options))
 
 
+def _form(name: str, parse: str, suffixes: str, files: str, by: str) -> Format:
+    """Return a format in its first version; `parse` is the name of its parser, `suffixes` are parted by spaces."""
+    return Format(name, 1, _by(parse), frozenset(suffixes.split()), files, by)
+
+
 _CODE = frozenset(suffix for language in LANGUAGES.values() for suffix in language.suffixes)
-_TEXT = frozenset({".txt", ".text", ".adoc", ".asc", ".me"})
+_TEXT = frozenset({".txt", ".text", ".asc", ".me"})
+
+_MORE = (
+    ("asciidoc", "pandoc.formats.light_markup.parse_asciidoc", ".adoc .asciidoc", "AsciiDoc",
+     "pandoc: headings, lists, tables, code; attributes by our own"),
+    ("mediawiki", "pandoc.formats.light_markup.parse_mediawiki", ".mediawiki .wiki .wikitext", "MediaWiki",
+     "pandoc; templates are left out"),
+    ("textile", "pandoc.formats.light_markup.parse_textile", ".textile", "Textile", "pandoc"),
+    ("typst", "pandoc.formats.light_markup.parse_typst", ".typ", "Typst", "pandoc; rules of layout are left out"),
+    ("fb2", "pandoc.formats.light_markup.parse_fiction_book", ".fb2", "FictionBook", "pandoc"),
+    ("odp", "office.slides.open_slides.parse_odp", ".odp .otp .fodp", "OpenDocument presentations",
+     "a walk over its XML: titles, nested lists, tables, notes, by their places"),
+    ("odg", "office.slides.open_slides.parse_odp", ".odg .otg .fodg", "OpenDocument drawings",
+     "a walk over its XML: the texts of each page, by their places"),
+    ("vsdx", "office.visio.parse_vsdx", ".vsdx .vsdm .vstx", "Visio",
+     "a walk over its XML: the texts of each page by their places, and what lines connect"),
+    ("iwork", "pdf.iwork.parse_iwork", ".pages .key .numbers", "Pages, Keynote and Numbers",
+     "the PDF that they hold to be looked at, where they hold one"),
+    ("emlx", "mail.messages.parse_apple_mail", ".emlx", "Apple Mail", "as other mail"),
+    ("ics", "agenda.events.parse_calendar", ".ics .ical .ifb", "calendars",
+     "events, tasks and journals, each a section with its time, place and people"),
+    ("vcf", "agenda.cards.parse_cards", ".vcf .vcard", "address books", "each card a section"),
+    ("sqlite", "datasets.sqlite_file.parse_sqlite", ".sqlite .sqlite3 .db .gpkg", "SQLite databases",
+     "columns and the first 10,000 rows of each table and view"),
+    ("parquet", "datasets.columns_file.parse_parquet", ".parquet", "Parquet",
+     "pyarrow: columns, the first 10,000 rows"),
+    ("arrow", "datasets.columns_file.parse_arrow", ".arrow .feather", "Arrow and Feather",
+     "pyarrow: columns, the first 10,000 rows"),
+    ("dbf", "datasets.dbase.parse_dbf", ".dbf", "dBase and FoxPro", "fields, the first 10,000 records"),
+)  # fmt: skip
+"""Formats in their first version: name, parser, suffixes, which files these are, how they are read."""
+
 
 FORMATS: dict[str, Format] = {
     form.name: form
@@ -50,7 +87,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="html",
-            version=4,
+            version=5,
             parse=_titled("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
@@ -58,7 +95,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=6,
+            version=7,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
@@ -66,7 +103,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="image",
-            version=2,
+            version=3,
             parse=_by("pdf.image_file.parse_image"),
             suffixes=frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp"}),
             files="PNG, JPEG, TIFF, BMP, GIF and WebP",
@@ -74,7 +111,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=4,
+            version=5,
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
@@ -82,15 +119,15 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="odt",
-            version=3,
+            version=4,
             parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
-            suffixes=frozenset({".odt", ".ott"}),
+            suffixes=frozenset({".odt", ".ott", ".fodt"}),
             files="OpenDocument text",
             by="pandoc",
         ),
         Format(
             name="rtf",
-            version=3,
+            version=4,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -98,7 +135,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="epub",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
@@ -106,7 +143,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rst",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.rst_org_latex.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
@@ -114,7 +151,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="org",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.rst_org_latex.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
@@ -122,7 +159,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="latex",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.rst_org_latex.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
@@ -130,11 +167,11 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="doc",
-            version=3,
+            version=4,
             parse=_titled("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
-            by="LibreOffice, where it is installed, to `docx`",
+            by="LibreOffice, where it is installed, to `docx`; else headings, items and tables of its own pieces",
         ),
         Format(
             name="ppt",
@@ -146,7 +183,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pptx",
-            version=2,
+            version=3,
             parse=_by("office.slides.powerpoint.parse_pptx"),
             suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
             files="PowerPoint",
@@ -170,15 +207,15 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ods",
-            version=2,
+            version=3,
             parse=_by("office.sheets.spreadsheet.parse_ods"),
-            suffixes=frozenset({".ods", ".ots"}),
+            suffixes=frozenset({".ods", ".ots", ".fods"}),
             files="OpenDocument spreadsheets",
             by="a walk over its XML: sheets, tables, values as shown, notes",
         ),
         Format(
             name="eml",
-            version=3,
+            version=4,
             parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
@@ -186,7 +223,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="msg",
-            version=3,
+            version=4,
             parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",
@@ -194,7 +231,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="mbox",
-            version=3,
+            version=4,
             parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
@@ -202,7 +239,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xml",
-            version=3,
+            version=4,
             parse=_by("markup.xml.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",
@@ -210,15 +247,15 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="json",
-            version=3,
+            version=4,
             parse=_by("records.json_values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
-            files="JSON, chats exported as JSON or printed as Python dicts",
+            files="JSON, chats exported as JSON or printed as Python objects",
             by="records as lines of key and value; turns with speaker and time",
         ),
         Format(
             name="jsonl",
-            version=3,
+            version=4,
             parse=_by("records.json_values.parse_json_lines"),
             suffixes=frozenset({".jsonl", ".ndjson"}),
             files="JSON lines",
@@ -226,7 +263,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=4,
+            version=5,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",
@@ -242,10 +279,10 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="chat",
-            version=2,
+            version=3,
             parse=_by("records.chat_log.parse_chat"),
             suffixes=frozenset({".irc", ".weechatlog"}),
-            files="chat logs: IRC, WhatsApp, Discord",
+            files="chat logs: IRC, WhatsApp, Discord; messages with lines such as `role: user`",
             by="as it is; a turn with speaker and time for each message",
         ),
         Format(
@@ -264,6 +301,7 @@ FORMATS: dict[str, Format] = {
             files="CSV and TSV",
             by="rows of a pipe table",
         ),
+        *starmap(_form, _MORE),
         Format(
             name="code",
             version=2,

@@ -146,7 +146,7 @@ LANGUAGES: dict[str, Language] = {
     "toml": _language(".toml", r"^\[\[?[\w.\"-]+\]\]?\s*$ | ^[\w.\"-]+\s*=\s"),
     "ini": _language(".ini .cfg .conf .properties .editorconfig .env", r"^\[[^\]]+\]\s*$ | ^[\w.-]+\s*[=:]"),
     "xml": _language(
-        ".xml .xsl .xslt .xsd .svg .rss .atom .plist .nxml .fods .opml .wsdl", r"\A\s*<(?:\?xml|!DOCTYPE|[\w:]+)"
+        ".xml .xsl .xslt .xsd .svg .rss .atom .plist .nxml .opml .wsdl", r"\A\s*<(?:\?xml|!DOCTYPE|[\w:]+)"
     ),
     "diff": _language(".diff .patch", r"^(?:@@\s|---\s|\+\+\+\s|diff\s--git)"),
 }

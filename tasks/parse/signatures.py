@@ -43,6 +43,22 @@ SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"wOF", "font"),
     (0, b"\0\x01\0\0\0", "font"),
     (0, b"OTTO", "font"),
+    (0, b"!BDN", "pst"),
+    (4, b"Standard Jet DB", "access"),
+    (4, b"Standard ACE DB", "access"),
+    (0, b"\x89HDF\r\n", "hdf5"),
+    (0, b"\x93NUMPY", "numpy"),
+    (0, b"Obj\x01", "avro"),
+    (0, b"ORC", "orc"),
+    (0, b"AT&TFORM", "djvu"),
+    (60, b"BOOKMOBI", "mobi"),
+    (0, b"ITSF", "chm"),
+    (0, b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d", "onenote"),
+    (0, b"\xffWPC", "wordperfect"),
+    (0, b"8BPS", "photoshop"),
+    (0, b"AC10", "autocad"),
+    (0, b"MSCF", "cab"),
+    (0, b"bplist00", "property list"),
 )
 # Which files to give instead of unsupported ones that hold text.
 INSTEAD = {
@@ -50,12 +66,26 @@ INSTEAD = {
     "rar": "rar archives are not read; zip and tar archives are",
     "heic": "HEIC and AVIF pictures are not read; PNG, JPEG, TIFF and WebP are",
     "tnef": "winmail.dat, mail wrapped by Outlook (TNEF), is not read; the mail saved as .eml or .msg is",
-    "odp": "OpenDocument presentations are not read; saved as pptx or PDF they are",
-    "odg": "OpenDocument drawings are not read; saved as PDF they are",
-    "visio": "Visio drawings are not read; saved as PDF they are",
-    "iwork": "Pages, Numbers and Keynote documents are not read; exported to docx, xlsx, pptx or PDF they are",
+    "visio": "Visio drawings of before 2013 are not read; saved as vsdx or PDF they are",
     "hwp": "Hangul documents are not read; saved as docx or PDF they are",
-}
+    "pst": "Outlook's data files (.pst, .ost) are not read; the mails in them saved as .msg, .eml or .mbox are",
+    "access": "Access databases are not read; their tables exported as CSV, Parquet or SQLite are",
+    "hdf5": "HDF5 files are not read; their tables exported as Parquet or CSV are",
+    "numpy": "NumPy arrays are not read; tables exported as Parquet or CSV are",
+    "avro": "Avro files are not read; exported as Parquet, JSON or CSV they are",
+    "orc": "ORC files are not read; exported as Parquet or CSV they are",
+    "djvu": "DjVu documents are not read; converted to PDF they are, with [parse] ocr = true where they are scanned",
+    "mobi": "Kindle's books are not read; converted to EPUB they are",
+    "chm": "compiled HTML help is not read; unpacked to HTML it is",
+    "onenote": "OneNote's notebooks are not read; exported to docx or PDF they are",
+    "wordperfect": "WordPerfect documents are not read; saved as docx, odt or PDF they are",
+    "photoshop": "Photoshop's pictures are not read; PNG, JPEG, TIFF and WebP are",
+    "autocad": "AutoCAD drawings are not read; plotted to PDF they are",
+    "cab": "cab archives are not read; zip and tar archives are",
+} | dict.fromkeys(
+    ("wav", "avi", "mp4", "matroska", "flv", "ogg", "flac", "mp3", "au"),
+    "sound and video are not read; what is said in them is, as .srt, .vtt or .txt",
+)
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 OLE_STREAMS = (
     ("WordDocument", "doc"),
@@ -72,7 +102,7 @@ ZIP_FOLDERS = (
     ("word/", "docx"),
     ("ppt/", "pptx"),
     ("xl/", "xlsx"),
-    ("visio/", "visio"),
+    ("visio/", "vsdx"),
     ("Index/Document.iwa", "iwork"),
     ("AndroidManifest.xml", "apk"),
     ("META-INF/MANIFEST.MF", "jar"),
@@ -90,6 +120,8 @@ _MAX_MIMETYPE = 100  # bytes: all names of media types are shorter
 # A bitmap's header is its mark and its file's size, then four bytes that are unused and four of an offset.
 _BITMAP_HEADER = 14
 _BITMAP_SIZE = slice(2, 6)
+_DBASE_VERSIONS = frozenset(b"\x02\x03\x30\x31\x32\x43\x63\x83\x8b\xcb\xf5\xfb")
+_DBASE_HEADER = 32  # bytes of the header and of each field, which a carriage return ends, and in FoxPro 263 more follow
 # The header of each member of a zip archive, whose name follows it (APPNOTE 4.3.7).
 _MEMBER = b"PK\x03\x04"
 _MEMBER_HEADER = 30  # bytes; the lengths of its name and of extra fields are at the end
@@ -108,6 +140,8 @@ def binary_kind(data: bytes) -> str:
             return kind
     if _is_bitmap(data):
         return "image"
+    if _is_dbase(data):
+        return "dbf"
     return "pdf" if _is_late_pdf(data) else ""
 
 
@@ -115,6 +149,15 @@ def _is_bitmap(data: bytes) -> bool:
     """Return whether data is a BMP: its two letters also begin texts, so the file size must match, too."""
     whole = len(data) > _BITMAP_HEADER and int.from_bytes(data[_BITMAP_SIZE], "little") == len(data)
     return whole and data.startswith(b"BM")
+
+
+def _is_dbase(data: bytes) -> bool:
+    """Return whether data is a dBase file: it has no mark, but a header whose numbers fit one another."""
+    if len(data) < _DBASE_HEADER or data[0] not in _DBASE_VERSIONS or not 1 <= data[2] <= 12 or not 1 <= data[3] <= 31:
+        return False
+    header, record = (int.from_bytes(data[at : at + 2], "little") for at in (8, 10))
+    fields = data[_DBASE_HEADER:header]
+    return record > 1 and len(fields) >= _DBASE_HEADER and b"\r" in (fields[-1:], fields[-264:-263])
 
 
 def _is_late_pdf(data: bytes) -> bool:
@@ -131,7 +174,9 @@ def _ole_kind(data: bytes) -> str:
             names = {path[0] for path in container.listdir(storages=True)}
     except (OSError, ValueError, LookupError, TypeError, struct.error, RecursionError):
         names = {name for name, _ in OLE_STREAMS if name.encode("utf-16-le") in data}
-    return next((kind for name, kind in OLE_STREAMS if any(one.startswith(name) for one in names)), "ole")
+    # The names of streams have no case (MS-CFB 2.6.4), and some programs write them in capitals.
+    small = {name.lower() for name in names}
+    return next((kind for name, kind in OLE_STREAMS if any(one.startswith(name.lower()) for one in small)), "ole")
 
 
 def _zip_kind(data: bytes) -> str:

@@ -4,7 +4,7 @@ The fingerprints are cached in `cache/files.parquet`; losing the cache costs one
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -86,7 +86,25 @@ class Fingerprints:
         the hash of its bytes for its version.
         """
         known = self._known(_columns(files)).column("hash").is_valid().to_pylist()
-        return [file for file, held in zip(files, known, strict=True) if not (held or _version(file))]
+        unseen = (file for file, held in zip(files, known, strict=True) if not held)
+        return [file for file in unseen if not (_version(file) or self._learned(file))]
+
+    def learn(
+        self,
+        files: Sequence[SourceFile],
+        address_of: Callable[[str], str],
+        ask: Callable[[Sequence[str]], Mapping[str, tuple[str, str]]],
+    ) -> None:
+        """Ask others for the fingerprints of new and changed objects, of which they are given the addresses."""
+        lacking = {address: file for file in self.lacking(files) if (address := address_of(file.path))}
+        for address, taken in ask([*lacking]).items():
+            file = lacking[address]
+            self._fresh[file.known_as] = (_state(file), Fingerprint(*taken))
+
+    def _learned(self, file: SourceFile) -> Fingerprint | None:
+        """Return the fingerprint of a file that was read, by this process or by another, in this run."""
+        state, taken = self._fresh.get(file.known_as, (None, None))
+        return taken if state == _state(file) else None
 
     def taken(self, files: Sequence[SourceFile]) -> Sequence[SourceFile]:
         """Return files with their content hashes, and with what they hold; a file that cannot be read has none."""
@@ -107,7 +125,8 @@ class Fingerprints:
         """Return a file with its hash; `digest` is the one that is remembered, if any."""
         if version := _version(file):
             digest, holds = version, ""
-        taken = self._of(file) if digest is None else Fingerprint(digest, holds or "")
+        known = self._learned(file) if digest is None else Fingerprint(digest, holds or "")
+        taken = known or self._of(file)
         return replace(file, content_hash=taken.hash, holds=taken.holds)
 
     def _of(self, file: SourceFile) -> Fingerprint:
@@ -124,7 +143,7 @@ class Fingerprints:
 
     def _known(self, files: pa.Table) -> pa.Table:
         """Return the hash of each of some files, and what it holds; null if the file is new or changed."""
-        seen = _Seen(self._path)
+        seen = _RememberedFiles(self._path)
         return pa.concat_tables([_PRINTS.empty_table(), *map(seen.prints, files.to_batches(_NAMES_AT_ONCE))])
 
     def save(self, present: Iterable[Sequence[SourceFile]], listed: tuple[str, ...] = ()) -> None:
@@ -167,7 +186,7 @@ def _columns(files: Sequence[SourceFile]) -> pa.Table:
     )
 
 
-class _Seen:
+class _RememberedFiles:
     """What the last runs have seen, in a file that is sorted by path and read piece by piece, as it is asked for."""
 
     def __init__(self, path: Path) -> None:

@@ -143,6 +143,10 @@ def archive(*names: str, mimetype: str = "") -> bytes:
 @pytest.mark.parametrize("name", ["a.docx", "a.txt", "a", "a.pdf"])
 def test_a_container_is_known_by_its_members_whatever_its_name(name: str) -> None:
     assert detect_file_type(name, archive("[Content_Types].xml", "word/document.xml")) == FileType("docx")
+    assert detect_file_type(name, archive("visio/document.xml")) == FileType("vsdx")
+    assert detect_file_type(name, archive("Index/Document.iwa")) == FileType("iwork")
+    drawing = archive("a", mimetype="application/vnd.oasis.opendocument.graphics")
+    assert detect_file_type(name, drawing) == FileType("odg")
     assert detect_file_type(name, b"%PDF-1.7\n\x00...") == FileType("pdf")
     assert detect_file_type(name, b"\xff\xd8\xff\xe0" + bytes(20)) == FileType("image")
 
@@ -168,10 +172,8 @@ def test_what_has_no_parser_is_rejected_by_its_own_name(data: bytes, kind: str) 
         (bytes(4) + b"ftypheic" + bytes(20), "HEIC and AVIF pictures are not read; PNG, JPEG"),
         (bytes(4) + b"ftypavif" + bytes(20), "HEIC and AVIF pictures are not read"),
         (b"\x78\x9f\x3e\x22" + bytes(40), r"winmail.dat, mail wrapped by Outlook \(TNEF\), is not read"),
-        (archive("visio/document.xml"), "Visio drawings are not read; saved as PDF they are"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "VisioDocument".encode("utf-16-le"), "Visio drawings"),
-        (archive("a", mimetype="application/vnd.oasis.opendocument.graphics"), "OpenDocument drawings are not read"),
-        (archive("Index/Document.iwa"), "Pages, Numbers and Keynote documents are not read"),
+        (b"ID3" + bytes(20), "sound and video are not read; what is said in them is, as .srt"),
     ],
 )
 def test_what_holds_text_but_has_no_parser_is_rejected_with_what_is_read_instead(data: bytes, message: str) -> None:

@@ -15,7 +15,7 @@ from docmill.tasks.parse.dispatch.text_signs import (
     MAX_JSON,
     bears_out,
     guess,
-    is_irc,
+    is_chat_instead,
     may_be,
     plainly,
     recorded,
@@ -26,7 +26,7 @@ from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import BY_SUFFIX, language_of_suffix
 from docmill.tasks.parse.signatures import INSTEAD, binary_kind
 
-VERSION = 4  # raise it when any file gets another type than before
+VERSION = 5  # raise it when any file gets another type than before
 _HEAD = 65_536
 """Bytes of text to look at: more than a sample of its lines takes, unless they are very long."""
 _OVERRULES = 0.8
@@ -43,7 +43,7 @@ _FAMILIES = (
     {"json", "jsonl"},
     {"html", "vue"},
     {"eml", "mbox"},
-    {"markdown", "rst", "org"},
+    {"markdown", "rst", "org", "asciidoc", "mediawiki", "textile", "typst"},
     {"text", "log", "chat"},
     {"r", "matlab"},
     {"scala", "groovy", "kotlin"},
@@ -110,7 +110,7 @@ def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
     named = _named(suffix, text)
     if named is None:
         return _seen(text, whole, data, _SUGGESTS) or guess(text, whole)
-    if named.format == "log" and is_irc(text):
+    if is_chat_instead(named, text):
         return FileType("chat")
     if bears_out(named, text, whole):
         return named

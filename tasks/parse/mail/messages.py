@@ -16,6 +16,7 @@ from docmill.tasks.parse.mail.mime import read_mime
 from docmill.tasks.parse.mail.outlook import read_outlook
 
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n)\r?\n)From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")
+_LENGTH = re.compile(rb"\s*(\d{1,10})\s*?\n")
 _SHOWN = {"from": "From", "to": "To", "cc": "Cc", "date": "Date"}
 _MAX_SHOWN = 1_000
 """Characters of a line of the head: a mail to a hundred people would otherwise be a page of addresses."""
@@ -29,6 +30,12 @@ def parse_mail(data: bytes, _: ParseOptions) -> Parsed:
     Quoted history is of kind `quote`, a signature is furniture. Attachments are only named.
     """
     return _parsed(read_mime(data))
+
+
+def parse_apple_mail(data: bytes, _: ParseOptions) -> Parsed:
+    """Return a message of Apple Mail: its length, the message, and a property list, which is left out."""
+    stated = _LENGTH.match(data)
+    return _parsed(read_mime(data[stated.end() : stated.end() + int(stated[1])] if stated else data))
 
 
 def parse_outlook(data: bytes, _: ParseOptions) -> Parsed:

@@ -14,7 +14,6 @@ from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.page_content import PageContent
-from docmill.tasks.parse.pdf.text.fonts import PLAIN
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link
@@ -35,19 +34,23 @@ _UNLINKED = ("title", "code")  # they are drawn without attributes of links
 _Bands = defaultdict[tuple[int, int], list[tuple[Box, PageBlock]]]  # by page and band
 
 
-def draw(sheets: list[PageContent], outline: Outline) -> Canvas:
-    """Return the document; furniture comes first on each page."""
+def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple[Canvas, str]:
+    """Return the document and its title, "" if none can be told; furniture comes first on each page.
+
+    `stated` is the title that the file's metadata gives.
+    """
     code = not _is_mono(sheets)
     body = body_size(sheets, code)
     mark_furniture(sheets, body)
     pages = [_flows(sheet) for sheet in sheets]
-    mark_headings([[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages], outline, body)
+    lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
+    title = mark_headings(lines, outline, body, stated)
     found: list[PageBlock] = []
     for page in pages:
         on_page = [block for flow in page for block in blocks(flow, body, code)]
         _check_notes(on_page)
         found += on_page
-    return _drawn(sheets, found)
+    return _drawn(sheets, found), title
 
 
 def _flows(sheet: PageContent) -> list[list[Item]]:
@@ -67,7 +70,7 @@ def _is_mono(sheets: list[PageContent]) -> bool:
     """Return whether all plain text is set in a font of one width, which then is no sign of code."""
     lines = [item for sheet in sheets for item in sheet.items if isinstance(item, TextLine)]
     mono = sum(len(line.text) for line in lines if line.font.mono)
-    return mono > _ALL * (mono + sum(len(line.text) for line in lines if line.font is PLAIN))
+    return mono > _ALL * (mono + sum(len(line.text) for line in lines if not line.font.bold and not line.font.mono))
 
 
 def _check_notes(found: list[PageBlock]) -> None:
@@ -113,7 +116,8 @@ class _PageDrawing:
         first = block.items[0]
         if isinstance(first, PageTable):
             cells = [[_RAISED.sub(r"\1", cell) for cell in row] for row in first.cells]
-            self.canvas.table(cells, first.header_rows, box, **block.attributes)
+            spans = {"spans": [[*span] for span in first.spans]} if first.spans else {}
+            self.canvas.table(cells, first.header_rows, box, **block.attributes, **spans)
         elif block.kind == "code":
             self.canvas.code(_code(block.lines), box=box)
         else:
@@ -196,11 +200,3 @@ def _code(lines: list[TextLine]) -> str:
         text.append(" " * indent + line.text.replace(HYPHEN, "-"))
         before = line
     return _RAISED.sub(r"\1", "\n".join(text))
-
-
-def first_heading(canvas: Canvas) -> str:
-    """Return the first of the highest headings on the first page that has any."""
-    headings = [element for element in canvas.elements if element.kind == "title"]
-    headings = [heading for heading in headings if heading.page == headings[0].page]
-    highest = min((heading.level for heading in headings), default=0)
-    return next((str(heading.attributes["text"]) for heading in headings if heading.level == highest), "")

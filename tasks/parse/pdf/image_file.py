@@ -9,7 +9,7 @@ from typing import Any
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.pdf.draw import draw, first_heading
+from docmill.tasks.parse.pdf.draw import draw
 from docmill.tasks.parse.pdf.ocr import Picture
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.scan import scanned
@@ -40,8 +40,8 @@ def parse_image(data: bytes, options: ParseOptions) -> Parsed:
         facts = _facts(image) | _pages(sheets)
     if not facts["ocr_pages"]:
         raise Rejected("no_text", "OCR reads no text in the image")
-    canvas = draw(sheets, {})
-    return canvas.parsed(first_heading(canvas), facts)
+    canvas, title = draw(sheets, {})
+    return canvas.parsed(title, facts)
 
 
 def _pages(sheets: list[PageContent]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from docmill.tasks.parse.records.chat_repr import messages_in
 
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
-_SPACE = re.compile(r"\s*")
+_BETWEEN = re.compile(r"[\s,]*")
 # An escaped half of a surrogate pair; escaped backslashes and whole pairs are skipped.
 _LONE = re.compile(r"(\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w")
 _SMALL = 1_500
@@ -103,7 +103,7 @@ def _load(text: str) -> Any:
         try:
             return _loads(bare)
         except ValueError:
-            values = _one_after_another(bare)
+            values = one_after_another(bare)
         if values is None:
             raise Rejected("corrupt", f"not JSON: {error}") from error
         return values
@@ -114,8 +114,8 @@ def _loads(text: str) -> Any:
     return _DECODER.decode(_LONE.sub(lambda match: match[1] or r"\ufffd", text) if "\\u" in text else text)
 
 
-def _one_after_another(text: str) -> list[Any] | None:
-    """Return concatenated objects and lists, or None if there is anything else."""
+def one_after_another(text: str) -> list[Any] | None:
+    """Return objects and lists that follow each other, with or without commas; None if there is anything else."""
     values, at = [], len(text) - len(text.lstrip())
     while at < len(text):
         try:
@@ -125,7 +125,7 @@ def _one_after_another(text: str) -> list[Any] | None:
         if not isinstance(value, dict | list):
             return None
         values.append(value)
-        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
     return values
 
 
@@ -156,6 +156,8 @@ def _load_lines(text: str) -> tuple[list[Any], int]:
     bad = sum(isinstance(value, BadLine) for value in values)
     # The last line of a file still being written is truncated, however short the file.
     if bad > max(1, _MAX_BAD * len(values)) or 2 * bad > len(values):
+        if whole := one_after_another(text):  # each value on several lines
+            return whole, 0
         raise Rejected("corrupt", f"{bad} of {len(values)} lines are not JSON; {first}")
     return values, bad
 

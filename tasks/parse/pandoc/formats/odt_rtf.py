@@ -8,6 +8,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.flat_document import as_container
 from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
 from docmill.tasks.parse.pandoc.document import read_document
 from docmill.tasks.parse.pandoc.formats.open_body import prepare_body
@@ -49,7 +50,7 @@ def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
 
     Pages are those of the last save.
     """
-    with check_container(data, options.max_unpacked_bytes) as container:
+    with check_container(as_container(data), options.max_unpacked_bytes) as container:
         if b"encryption-data" in member(container, "META-INF/manifest.xml"):
             raise Rejected("encrypted", "the document is encrypted; it needs a password")
         metadata = _open_document_metadata(container)

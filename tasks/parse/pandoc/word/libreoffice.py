@@ -15,6 +15,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.properties import compound_properties
+from docmill.tasks.parse.pandoc.word.old_word import draw_old_word
 from docmill.tasks.parse.pandoc.word.word import parse_docx
 
 _TIMEOUT_S = 120.0
@@ -38,8 +39,26 @@ _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def parse_doc(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a Word document of up to 2003, converted and then read as a current one."""
-    return _with_properties(parse_docx(_converted(data, "doc", "docx"), options), data)
+    """Return a Word document of up to 2003, converted and then read as a current one.
+
+    Where LibreOffice is not installed, or fails, its own text is read, and the metadata say so.
+    """
+    try:
+        converted = _converted(data, "doc", "docx")
+    except Rejected as why:
+        return _own_text(data, why)
+    return _with_properties(parse_docx(converted, options), data)
+
+
+def _own_text(data: bytes, why: Rejected) -> Parsed:
+    """Return a document as its own pieces say; raise `why`, the reason of LibreOffice, if they say nothing."""
+    try:
+        drawn = draw_old_word(data)
+    except Exception as error:  # a damaged file may break the reading of its table anywhere
+        raise why from error
+    if not drawn.text:
+        raise why
+    return replace(drawn, metadata=drawn.metadata | {"read_as": f"pieces of text; {why.message}"})
 
 
 def _with_properties(parsed: Parsed, data: bytes) -> Parsed:

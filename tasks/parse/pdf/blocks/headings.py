@@ -1,47 +1,54 @@
-"""PDF headings: lines named in the outline, lines larger than the text, and isolated bold lines."""
+"""PDF headings: lines named in the outline, and lines that stand out as headings do.
 
-import re
-from collections import Counter, defaultdict
+A line stands out by the size of its letters, by bold, slanted or capital ones. Whether it is a heading depends on what
+it says and on what is around it: items, labels of drawings, captions and quotations stand out, too.
+"""
+
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
+from docmill.tasks.parse.pdf.blocks.heading_levels import set_levels
+from docmill.tasks.parse.pdf.blocks.heading_runs import BodyText, HeadingRun, runs_of, usual_gap
+from docmill.tasks.parse.pdf.blocks.heading_text import depth, is_sentence, reads_as_heading, says_no_heading
+from docmill.tasks.parse.pdf.blocks.title_page import mark_title
 from docmill.tasks.parse.pdf.text.fonts import Font
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 Pages = list[list[TextLine]]
 Outline = Mapping[tuple[int, str], int]
 
-_LEADERS = re.compile(r"\.{5}|(?: \.){4}")  # of a list of contents
-_THREE_LETTERS = re.compile(r"[^\W\d_]{3}")
-_NO_ENDS = ".,;:"
-_NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|[IVX]{1,5}\.)\s+\S")
-
-# Font sizes, as shares of the body's or of one another.
-_HEADING_RATIO = 1.12  # from which on a line is a heading: less takes text set a little larger, more loses low levels
-_ONE_SIZE = 0.98  # of a size that headings of the outline have: within rounding it is the same
-_NEXT_LEVEL = 0.95  # smaller sizes are of another level; those between differ by the rounding of scaled fonts
-_BOLD_SIZE = 0.95  # from which on bold text may be a heading: smaller is a label of a table or a drawing
-_MONO_SMALLER = 0.2  # fonts of one width are set smaller than those beside them
-
-# Letters.
-MAX_HEADING = 200  # from which on large text is a paragraph: an introduction or a quotation
-_MAX_BOLD = 100  # of a bold line, which has less else to tell it from text
-_LEAST_WORD = 3  # of a word: signs and initials are no heading
-
-_MOST_BOLD = 0.4  # of a document's letters: with more, bold is how its text is set
+MAX_HEADING = 200  # letters from which on large text is a paragraph: an introduction or a quotation
+_MOST_LINES = 3  # of a heading as large as the text: more are a paragraph, set bold or slanted
+_MOST_BOLD, _MOST_ITALIC = 0.4, 0.3  # of a document's letters: with more, it is how its text is set
 _APART = 0.25  # font sizes between a bold heading and other bold text
+_NEARER = 0.9  # of the gap below a heading, which that above it is not smaller than
+_LABEL_SIZE = 1.5  # of the body's size, below which large letters may be labels of a drawing
 _LEVELS = 6  # as Markdown has
 _MAX_TITLES = 200  # of one page: each is compared with all of its lines
 _MAX_LINES = 3  # over which a title may run: each line that may begin one is compared with so many after it
+_IN_A_ROW = 3  # runs set alike without text between them: names, labels, a list; two of them if both are numbered
 
 
-def mark_headings(pages: Pages, outline: Outline, body: float) -> None:
-    """Set the levels of headings: the outline's, else by font size, else of isolated bold lines."""
+def mark_headings(pages: Pages, outline: Outline, body: float, stated: str = "") -> str:
+    """Set the levels of headings, and return the title of the document, or "" if none can be told.
+
+    `stated` is the title that the file's metadata gives.
+    """
     _mark_outlined(pages, outline)
-    lowest = _mark_large([line for page in pages for line in page], body * _HEADING_RATIO)
-    for page in pages:
-        _unmark_text(page)
-    if not outline:
-        _mark_bold(pages, body, min(lowest + 1, _LEVELS))
+    text = BodyText(body, usual_gap(pages, body), *_marks_headings(pages))
+    runs = [run for page in pages for run in runs_of(page, text)]
+    named = {run.look for run in runs if run.outlined}
+    coarse = sum(run.outlined for run in runs) < len(pages)
+    for run in runs:
+        weak = coarse or run.look in named or _is_set_off(run, text)
+        run.kept = run.outlined or _may_be_heading(run, text, weak)
+    _drop_rows(runs)
+    title = mark_title(runs, pages, stated)
+    set_levels([run for run in runs if run.kept])
+    for run in runs:
+        _set_level(run.lines, run.level if run.kept else 0)
+    return title
 
 
 def _mark_outlined(pages: Pages, outline: Outline) -> None:
@@ -86,135 +93,97 @@ def _set_level(lines: list[TextLine], level: int) -> None:
         line.level = level
 
 
-def _mark_large(lines: list[TextLine], least: float) -> int:
-    """Set the levels of short lines of at least a size; return the lowest of these levels, 0 if there are none."""
-    large = [line for line in lines if not line.level and line.size >= least and _is_short(line)]
-    by_size = _levels_by_size(_known_levels(lines, least), {line.size for line in large})
-    for line in large:
-        line.level = by_size[line.size]
-    return max(by_size.values(), default=0)
-
-
-def _known_levels(lines: list[TextLine], least: float) -> dict[float, int]:
-    """Return the usual level of the outline's headings of each size, from the least on."""
-    matched: defaultdict[float, Counter[int]] = defaultdict(Counter)
-    for line in lines:
-        if line.level:
-            matched[line.size][line.level] += 1
-    return {size: levels.most_common(1)[0][0] for size, levels in matched.items() if size >= least}
-
-
-def _unmark_text(page: list[TextLine]) -> None:
-    """Remove the level from lines that are a paragraph: longer than a heading, without a break."""
-    for run in _heading_runs(page):
-        if sum(len(line.text) for line in run) > MAX_HEADING:
-            _set_level(run, 0)
-
-
-def _heading_runs(page: list[TextLine]) -> Iterator[list[TextLine]]:
-    """Yield the lines of headings, with consecutive close ones of one level together."""
-    run: list[TextLine] = []
-    for line in page:
-        if run and line.level == run[-1].level and line.box[1] - run[-1].box[3] < line.size:
-            run.append(line)
-            continue
-        if run:
-            yield run
-        run = [line] if line.level else []
-    if run:
-        yield run
-
-
-def _is_short(line: TextLine) -> bool:
-    """Return whether a large line is as short as a heading: no code, and no line of a list of contents."""
-    if line.font.mono and not line.font.bold:
-        return False
-    return len(line.text) <= MAX_HEADING and sum(map(str.isalpha, line.text)) > 1 and not _LEADERS.search(line.text)
-
-
-def _levels_by_size(known: dict[float, int], sizes: set[float]) -> dict[float, int]:
-    """Return a level for each font size: the lowest of the outline's headings that are as large or larger."""
-    if not known:
-        return _ranks(sizes)
-    return {size: _lowest(known, size * _ONE_SIZE) for size in sizes}
-
-
-def _lowest(known: dict[float, int], least: float) -> int:
-    return max((level for size, level in known.items() if size >= least), default=1)
-
-
-def _ranks(sizes: Iterable[float]) -> dict[float, int]:
-    """Return 1 for the largest size, 2 for the next that is clearly smaller, and so on up to the last level."""
-    ranks: dict[float, int] = {}
-    rank, last = 0, float("inf")
-    for size in sorted(sizes, reverse=True):
-        if size < last * _NEXT_LEVEL:
-            rank, last = rank + 1, size
-        ranks[size] = min(rank, _LEVELS)
-    return ranks
-
-
-def _mark_bold(pages: Pages, body: float, level: int) -> None:
-    """Set the level of isolated bold lines, unless much of the document is bold."""
-    if _is_mostly_bold([line for page in pages for line in page]):
-        return
+def _marks_headings(pages: Pages) -> tuple[bool, bool]:
+    """Return whether bold letters, and whether slanted ones, are so few that they tell headings."""
+    letters = bold = italic = 0
     for page in pages:
-        _mark_bold_lines(page, body, level)
+        for line in page:
+            count = len(line.text)
+            letters += count
+            bold += count * line.font.bold
+            italic += count * line.font.italic
+    return bold <= _MOST_BOLD * letters, italic <= _MOST_ITALIC * letters
 
 
-def _mark_bold_lines(page: list[TextLine], body: float, level: int) -> None:
-    # From the top, since a line below one that is marked stands alone.
-    for before, line, after in zip([None, *page], page, [*page[1:], None], strict=False):
-        if _may_be_heading(line, body) and _is_alone(before, line, after) and _reads_as_heading(line):
-            line.level = level
-
-
-def _is_mostly_bold(lines: list[TextLine]) -> bool:
-    bold = sum(len(line.text) for line in lines if line.font.bold)
-    return bold > _MOST_BOLD * sum(len(line.text) for line in lines)
-
-
-def _may_be_heading(line: TextLine, body: float) -> bool:
-    """Return whether a line is bold and about as large as the text, without being marked already."""
-    if not line.font.bold or line.level:
+def _may_be_heading(run: HeadingRun, body: BodyText, weak: bool) -> bool:
+    """Return whether lines that stand out are a heading; `weak` signs, such as bold, are allowed or not."""
+    text = run.text
+    if run.is_spread() or says_no_heading(text):
         return False
-    return line.size >= (_BOLD_SIZE - _MONO_SMALLER * line.font.mono) * body
+    if body.is_large(run.look):
+        return _is_large_heading(run, text, body)
+    return weak and _is_weak_heading(run, text, body)
 
 
-def _is_alone(before: TextLine | None, line: TextLine, after: TextLine | None) -> bool:
-    """Return whether a bold line is separate from the bold lines above and below it."""
-    ends = after is None or not after.font.bold or _is_apart(line, after)
-    return ends and (before is None or bool(before.level) or _is_parted(before, line))
-
-
-def _is_parted(before: TextLine, line: TextLine) -> bool:
-    """Return whether a bold line does not continue the text above; in a monospaced font, it may continue code."""
-    if line.font.mono and before.font.mono:
-        return line.box[1] - before.box[3] > line.size
-    return not before.font.bold or _is_apart(before, line)
-
-
-def _is_apart(upper: TextLine, lower: TextLine) -> bool:
-    return lower.box[1] - upper.box[3] > _APART * lower.size
-
-
-def _reads_as_heading(line: TextLine) -> bool:
-    """Return whether a bold line is short, begins and ends as headings do, and has a word in it."""
-    text = line.text.rstrip()
-    if len(text) >= _MAX_BOLD or text[-1] in _NO_ENDS or _LEADERS.search(text):
+def _is_large_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
+    if run.lines[0].font.mono and not run.look.bold:
         return False
-    return _begins_heading(text, line.font.mono) and _has_word(text, line.font.mono)
+    if len(text) > MAX_HEADING or sum(map(str.isalpha, text)) < 2 or is_sentence(text):
+        return False
+    return run.look.size >= _LABEL_SIZE * body.size or run.is_placed()
 
 
-def _begins_heading(text: str, mono: bool) -> bool:
-    return mono or text[0].isupper() or _NUMBERED.match(text) is not None
+def _is_weak_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
+    """Return whether lines about as large as the text are a heading: short, apart, and above text."""
+    font = run.lines[0].font
+    if not reads_as_heading(text, font.mono) or not (body.bold if run.look.bold else body.italic):
+        return False
+    if len(run.lines) > _MOST_LINES or not run.is_wrapped() or not run.is_placed():
+        return False
+    return _is_above_text(run, body) and (_is_alone(run) if font.bold else _is_apart(run, body))
 
 
-def _has_word(text: str, mono: bool) -> bool:
-    """Return whether a text has a word of letters alone; set as code, letters within a name are enough."""
-    if mono:
-        return _THREE_LETTERS.search(text) is not None
-    return any(len(word) >= _LEAST_WORD and word.isalpha() for word in text.split())
+def _is_above_text(run: HeadingRun, body: BodyText) -> bool:
+    """Return whether what follows begins as text does, and not within a sentence."""
+    if run.after is None:
+        return True
+    return body.is_apart(run.gap_below()) or not run.after.text[:1].islower()
+
+
+def _is_set_off(run: HeadingRun, body: BodyText) -> bool:
+    """Return whether a line stands alone above text, nearer to it than to what is above: a heading beside an outline.
+
+    An outline that names several headings a page is whole but for those of the lowest levels.
+    """
+    return len(run.lines) == 1 and body.is_apart(run.gap_above()) and run.gap_above() > _NEARER * run.gap_below()
+
+
+def _is_apart(run: HeadingRun, body: BodyText) -> bool:
+    """Return whether slanted or capital letters, which stand in text, too, begin a paragraph of their own."""
+    return body.is_apart(run.gap_above()) and run.after is not None
+
+
+def _is_alone(run: HeadingRun) -> bool:
+    """Return whether bold lines are separate from the bold lines above and below them."""
+    before, after = run.before, run.after
+    ends = after is None or not after.font.bold or run.gap_below() > _APART
+    if before is None or before.level or not ends:
+        return ends
+    if run.lines[0].font.mono and before.font.mono:
+        return run.gap_above() > 1  # closer, it may continue code
+    return not before.font.bold or run.gap_above() > _APART
+
+
+def _drop_rows(runs: list[HeadingRun]) -> None:
+    """Drop what is set alike several times without text between: the largest letters, of a cover, may be."""
+    largest = max((run.look.size for run in runs if run.kept), default=0.0)
+    for row in _rows(runs):
+        numbered = len(row) > 1 and 0 < depth(row[0].text) == depth(row[1].text)
+        if (len(row) >= _IN_A_ROW or numbered) and row[0].look.size < largest:
+            for run in row:
+                run.kept = run.outlined
+
+
+def _rows(runs: list[HeadingRun]) -> Iterator[list[HeadingRun]]:
+    """Yield runs that stand one after the other without text between them and that are set alike."""
+    row = runs[:1]
+    for before, run in pairwise(runs):
+        if before.after is run.lines[0] and before.look == run.look:
+            row.append(run)
+            continue
+        yield row
+        row = [run]
+    yield row
 
 
 def squeeze(text: str) -> str:

@@ -1,14 +1,12 @@
 """PDF paragraph flow: rejoin paragraphs, items and code that continue in another column or on another page."""
 
-import re
-
+from docmill.tasks.parse.pdf.blocks.marks import CAPTION
 from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.special_characters import HYPHEN
 
 _TEXT = ("paragraph", "list_item")
 _GOES_ON = (*_TEXT, "code")
-_CAPTION = re.compile(r"(?:table|fig(?:ure|\.)|tab\.|abb(?:ildung|\.))\s*\d", re.IGNORECASE)
 _OPEN = (",", ";", "-", "\u2010", "(", HYPHEN)
 # Of the font size: text on in another column is set alike but for a sign in its line; code has only one size.
 _SAME_SIZE, _SAME_CODE_SIZE = 0.1, 0.05
@@ -38,7 +36,7 @@ def _may_interrupt(block: PageBlock) -> bool:
 
 
 def _is_caption(block: PageBlock) -> bool:
-    return block.kind == "paragraph" and _CAPTION.match(block.lines[0].text) is not None
+    return block.kind == "paragraph" and CAPTION.match(block.lines[0].text) is not None
 
 
 def _is_more_code(before: PageBlock, after: PageBlock) -> bool:

@@ -10,13 +10,12 @@ from typing import Any
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.headings import MAX_HEADING
+from docmill.tasks.parse.pdf.blocks.marks import BULLET, NUMBER
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
 from docmill.tasks.parse.pdf.text.special_characters import LOWERED, RAISED
 
-BULLET = re.compile(r"([•●▪■◦○‣∙·*–—➢➤✓❖-]|[\u2043\uf0a7\uf0b7\uf0a8\uf0d8]|o(?=\s))\s+(?=\S)")
-NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+(?=\S)")
 _FIRST = re.compile(r"\(?[1aiA][.)]")
 _NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LOWERED}|(\d{{1,3}})(?=\s))\s*(?=\S)")
 _ADDRESS = re.compile(r"(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+")

@@ -110,6 +110,7 @@ def _append(one: TextLine, other: TextLine) -> None:
     raised = not glue and other.text.isdigit() and _stands_higher(other, one)
     one.text += f"{RAISED}{other.text}{LOWERED}" if raised else glue + other.text
     one.font = one.font.both(other.font)
+    one.gap = max(one.gap, other.gap, (other.box[0] - one.box[2]) / max(one.size, other.size))
     one.size = max(one.size, other.size)
     one.box = around(one.box, other.box)
     one.last = other.last

@@ -12,7 +12,8 @@ NOWHERE = -1  # the place in pdfium's text of what is no part of a page's conten
 class TextLine:
     """A line or a piece of one: text, font size in points, box from the page's top left.
 
-    `first` and `last` are its characters in pdfium's text of the page, 0 after OCR.
+    `first` and `last` are its characters in pdfium's text of the page, 0 after OCR. `gap` is the widest gap between the
+    pieces that it was joined from, in font sizes.
     """
 
     text: str
@@ -25,6 +26,7 @@ class TextLine:
     level: int = 0
     furniture: bool = False
     ruled: bool = False  # there is a vertical rule behind it
+    gap: float = 0.0
 
     @property
     def height(self) -> float:

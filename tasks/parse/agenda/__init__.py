@@ -1,0 +1,1 @@
+"""Calendars and address books: events and people, each with its properties."""

@@ -1,0 +1,56 @@
+"""Content lines: the properties of calendars (RFC 5545) and of cards (RFC 6350), unfolded and unescaped."""
+
+import quopri
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_FOLD = re.compile(r"\r?\n[ \t]")
+_SOFT_BREAK = re.compile(r"=\r?\n")
+_PROPERTY = re.compile(
+    r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<parameters>(?:;[^:\"]*(?:\"[^\"]*\"[^:\"]*)*)?):(?P<value>.*)"
+)
+_ESCAPE = re.compile(r"\\([\\;,:nN\"])")
+_QUOTED = "ENCODING=QUOTED-PRINTABLE"
+
+
+class Property(NamedTuple):
+    """A property: its name in capitals, its parameters as written, and its value, still escaped."""
+
+    name: str
+    parameters: str
+    value: str
+
+    @property
+    def text(self) -> str:
+        """Return the value as text."""
+        return unescaped(self.value)
+
+    @property
+    def parts(self) -> list[str]:
+        """Return the parts of a structured value, such as those of an address."""
+        return [unescaped(part).strip() for part in re.split(r"(?<!\\);", self.value)]
+
+    def parameter(self, name: str) -> str:
+        """Return the value of a parameter, "" if it has none."""
+        found = re.search(rf";{name}=(\"[^\"]*\"|[^;]*)", self.parameters, re.IGNORECASE)
+        return found[1].strip('"') if found else ""
+
+
+def unescaped(value: str) -> str:
+    """Return a value with its escapes as what they stand for."""
+    return _ESCAPE.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
+
+
+def properties(text: str) -> Iterator[Property]:
+    """Yield the properties of a file in order; lines that are none are skipped."""
+    if "quoted-printable" in text.lower():  # vCard 2.1 breaks such lines as mail does
+        text = _SOFT_BREAK.sub("", text)
+    for line in _FOLD.sub("", text).splitlines():
+        match = _PROPERTY.match(line)
+        if match is None:
+            continue
+        value = match["value"]
+        if _QUOTED in match["parameters"].upper():
+            value = quopri.decodestring(value.encode()).decode("utf-8", "replace").replace("\r\n", "\\n")
+        yield Property(match["name"].upper(), match["parameters"], value)

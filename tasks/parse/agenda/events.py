@@ -1,0 +1,109 @@
+"""iCalendar: events, tasks and journal entries, each a section with its time, place, people and description."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.agenda.content_lines import Property, properties
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
+
+_COMPONENTS = {"VEVENT": "Event", "VTODO": "Task", "VJOURNAL": "Journal entry", "VFREEBUSY": "Busy times"}
+_TIMES = {"DTSTART": "Start", "DTEND": "End", "DUE": "Due", "COMPLETED": "Completed", "EXDATE": "Except"}
+_TEXTS = {
+    "RRULE": "Repeats", "LOCATION": "Place", "STATUS": "Status", "CATEGORIES": "Categories", "URL": "URL",
+    "DURATION": "Duration", "PRIORITY": "Priority", "FREEBUSY": "Busy",
+}  # fmt: skip
+_PEOPLE = {"ORGANIZER": "Organizer", "ATTENDEE": "Attendee", "CONTACT": "Contact"}
+_MAX_PEOPLE = 100  # of one event: more are a mailing list
+_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)?(Z?))?")
+_MAILTO = re.compile(r"^mailto:", re.IGNORECASE)
+
+
+def parse_calendar(data: bytes, _: ParseOptions) -> Parsed:
+    """Return the components of a calendar in the order of the file; alarms and time zones are left out."""
+    found = decode(data)
+    canvas = Canvas()
+    calendar: list[Property] = []
+    title, count = "", 0
+    for component, inside in _components(properties(found.text), calendar):
+        _draw(canvas, component, inside)
+        count += 1
+    for one in calendar:
+        title = title or (one.text if one.name in ("X-WR-CALNAME", "NAME") else "")
+    return canvas.parsed(title, found.metadata | {"events": count})
+
+
+def _components(lines: Iterator[Property], calendar: list[Property]) -> Iterator[tuple[str, list[Property]]]:
+    """Yield each component with its own properties; those of the calendar itself are added to `calendar`."""
+    open_: list[str] = []
+    inside: list[Property] = []
+    for one in lines:
+        value = one.value.strip().upper()
+        if one.name == "BEGIN":
+            open_.append(value)
+            inside = [] if value in _COMPONENTS else inside
+        elif one.name == "END":
+            if _ends(open_, value):
+                yield value, inside
+        elif (own := _owner(open_, inside, calendar)) is not None:
+            own.append(one)
+    cut_off = next((name for name in open_ if name in _COMPONENTS), "")
+    if inside and cut_off:
+        yield cut_off, inside
+
+
+def _ends(open_: list[str], value: str) -> bool:
+    """Close the innermost component; return whether it is one to draw."""
+    return bool(open_) and open_.pop() in _COMPONENTS and value in _COMPONENTS
+
+
+def _owner(open_: list[str], inside: list[Property], calendar: list[Property]) -> list[Property] | None:
+    """Return where a property belongs: to the open component, to the calendar, or nowhere."""
+    if open_ and open_[-1] in _COMPONENTS:
+        return inside
+    return calendar if open_ == ["VCALENDAR"] else None
+
+
+def _draw(canvas: Canvas, component: str, inside: list[Property]) -> None:
+    first = {one.name: one for one in reversed(inside)}
+    summary = first["SUMMARY"].text if "SUMMARY" in first else ""
+    canvas.heading(summary or _COMPONENTS[component], 2)
+    lines = [*map(_line, inside)]
+    people = [line for line in lines if line and line.startswith(tuple(_PEOPLE.values()))]
+    kept = [line for line in lines if line and line not in people] + people[:_MAX_PEOPLE]
+    canvas.paragraph("\n".join(kept), kind="text", **_facts(first))
+    for name in ("DESCRIPTION", "COMMENT"):
+        for one in inside:
+            if one.name == name:
+                canvas.paragraph(one.text)
+
+
+def _facts(first: dict[str, Property]) -> dict[str, Any]:
+    return {"uid": first["UID"].text} if "UID" in first else {}
+
+
+def _line(one: Property) -> str:
+    """Return a property as a line, "" for those that only programs read."""
+    if one.name in _TIMES:
+        zone = one.parameter("TZID")
+        return f"{_TIMES[one.name]}: {_time(one.value)}" + (f" {zone}" if zone else "")
+    if one.name in _TEXTS:
+        return f"{_TEXTS[one.name]}: {one.text}" if one.text.strip() else ""
+    if one.name in _PEOPLE:
+        name, address = one.parameter("CN"), _MAILTO.sub("", one.text)
+        return f"{_PEOPLE[one.name]}: " + (f"{name} <{address}>" if name and name != address else address)
+    return ""
+
+
+def _time(stated: str) -> str:
+    """Return a time as people write it: 2025-02-01 08:30, with UTC behind it where it says so."""
+
+    def written(match: re.Match[str]) -> str:
+        year, month, day, hour, minute, _, zone = match.groups()
+        clock = f" {hour}:{minute}" if hour else ""
+        return f"{year}-{month}-{day}{clock}" + (" UTC" if zone else "")
+
+    return _TIME.sub(written, stated)

@@ -1,0 +1,1 @@
+"""Files of tables: databases and columns, each table with its schema and its first rows."""

@@ -1,0 +1,49 @@
+"""Flat OpenDocument: the single XML file of a document, written as the container that parsers read."""
+
+import io
+import zipfile
+from typing import Any
+
+from lxml import etree
+
+from docmill.storage.errors import Rejected
+
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_PARTS = {
+    "content.xml": ("document-content", ("scripts", "font-face-decls", "automatic-styles", "body")),
+    "styles.xml": ("document-styles", ("font-face-decls", "styles", "automatic-styles", "master-styles")),
+    "meta.xml": ("document-meta", ("meta",)),
+}
+"""The members of a container, each with its root and what of a flat document it holds."""
+_MANIFEST = b'<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
+_ZIP = b"PK"
+
+
+def as_container(data: bytes) -> bytes:
+    """Return an OpenDocument file as a zip container: one that is a container already is returned unchanged.
+
+    Pictures are left out. Raises Rejected `corrupt` for what is neither.
+    """
+    if data.startswith(_ZIP):
+        return data
+    try:
+        root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+    except etree.XMLSyntaxError as error:
+        raise Rejected("corrupt", f"a flat OpenDocument file that is not well-formed XML: {error}") from error
+    for picture in [*root.iter(_OFFICE + "binary-data")]:
+        picture.getparent().remove(picture)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as container:
+        container.writestr("mimetype", root.get(_OFFICE + "mimetype") or "")
+        container.writestr("META-INF/manifest.xml", _MANIFEST)
+        for name, (tag, kept) in _PARTS.items():
+            container.writestr(name, _part(root, tag, kept))
+    return buffer.getvalue()
+
+
+def _part(root: Any, tag: str, kept: tuple[str, ...]) -> bytes:
+    # The parts are written apart, so that each states the namespaces of the root that it stands in.
+    written = b"".join(etree.tostring(node) for node in root if node.tag in {_OFFICE + name for name in kept})
+    spaces = "".join(f' xmlns:{prefix}="{uri}"' for prefix, uri in root.nsmap.items() if prefix)
+    prefix = next(name for name, uri in root.nsmap.items() if f"{{{uri}}}" == _OFFICE)
+    return f"<{prefix}:{tag}{spaces}>".encode() + written + f"</{prefix}:{tag}>".encode()

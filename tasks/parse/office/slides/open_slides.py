@@ -1,0 +1,162 @@
+"""OpenDocument presentations and drawings: each page is a section of its shapes, then its notes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from lxml import etree
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.flat_document import as_container
+from docmill.tasks.parse.office.open_xml import member
+from docmill.tasks.parse.office.properties import is_encrypted, open_document_properties
+from docmill.tasks.parse.office.slides.slide_text import may_be_title
+from docmill.tasks.parse.zip_limits import check_container
+
+_OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
+_DRAW, _TEXT, _TABLE, _SHOW, _OFFICE, _SVG = (
+    _OF % name for name in ("drawing", "text", "table", "presentation", "office", "svg-compatible")
+)
+_CLASS, _NAME = _SHOW + "class", _DRAW + "name"
+_FURNITURE = ("header", "footer", "date-time", "page-number")
+_NO_TEXT = ("notes", "page", "handout")  # what else may be a placeholder: pictures of the slide
+_REPEATED = _TABLE + "number-columns-repeated"
+_FEW_TIMES = frozenset(map(str, range(1, 100)))  # more are the empty end of a table
+_UNITS = {"cm": 28.35, "mm": 2.835, "in": 72.0, "pt": 1.0}
+_ROW = 20.0  # points: shapes whose tops differ by less stand in one row, and are read from the left
+_MAX_DEPTH = 10  # of lists within one another, and of groups of shapes
+
+
+def parse_odp(data: bytes, options: ParseOptions) -> Parsed:
+    """Return a presentation's slides, or a drawing's pages, as sections; pages are their numbers."""
+    with check_container(as_container(data), options.max_unpacked_bytes) as container:
+        metadata = open_document_properties(container)
+        if is_encrypted(container):
+            raise Rejected("encrypted", "the document is encrypted; save it without a password")
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+        root = etree.fromstring(member(container, "content.xml"), parser)
+    canvas = Canvas()
+    is_drawing = root.find(f"{_OFFICE}body/{_OFFICE}drawing") is not None
+    for number, page in enumerate(root.iter(_DRAW + "page"), 1):
+        canvas.page = number
+        _draw_page(canvas, page, number, "Page" if is_drawing else "Slide")
+    return canvas.parsed(metadata.pop("title", "") or canvas.first_heading(), metadata)
+
+
+def _draw_page(canvas: Canvas, page: Any, number: int, called: str) -> None:
+    shapes = sorted(_shapes(page, 0), key=_place)
+    title = _title(shapes) if called == "Slide" else None
+    below = Canvas()
+    for shape in shapes:
+        if shape is not title:
+            _draw_shape(below, shape)
+    for notes in page.iterchildren(_SHOW + "notes"):
+        for line in notes.iter(_TEXT + "p"):
+            below.paragraph(_words(line), role="notes")
+    if title is None and not below.elements:
+        return
+    name = page.get(_NAME) or ""
+    heading = _all_words(title) if title is not None else name if " " in name else f"{called} {number}"
+    canvas.heading(heading, 1 if number == 1 and title is not None else 2)
+    canvas.add(below.parsed())
+
+
+def _shapes(parent: Any, depth: int) -> Iterator[Any]:
+    """Yield the shapes of a page, those of groups one by one."""
+    for shape in parent:
+        if shape.tag == _DRAW + "g" and depth < _MAX_DEPTH:
+            yield from _shapes(shape, depth + 1)
+        elif isinstance(shape.tag, str) and shape.tag.startswith(_DRAW):
+            yield shape
+
+
+def _place(shape: Any) -> tuple[bool, float, float]:
+    """Return the order in which a shape is read: titles first, then by rows from the top."""
+    x, y = (_points(shape.get(_SVG + name) or shape.get(_SVG + name + "1") or "") for name in ("x", "y"))
+    return shape.get(_CLASS) != "title", y // _ROW, x
+
+
+def _points(length: str) -> float:
+    number, unit = length[:-2], length[-2:]
+    try:
+        return float(number) * _UNITS.get(unit, 0.0)
+    except ValueError:
+        return 0.0
+
+
+def _title(shapes: list[Any]) -> Any:
+    """Return the title of a slide, else a first short text, or None."""
+    filled = [shape for shape in shapes if _all_words(shape)]
+    stated = next((shape for shape in filled if shape.get(_CLASS) == "title"), None)
+    if stated is not None or len(filled) < 2:
+        return stated
+    first = filled[0]
+    return first if may_be_title(_all_words(first)) and first.find(f".//{_TABLE}table") is None else None
+
+
+def _draw_shape(canvas: Canvas, shape: Any) -> None:
+    kind = shape.get(_CLASS) or ""
+    if kind in _NO_TEXT:
+        return
+    if kind in _FURNITURE:
+        canvas.paragraph(_all_words(shape), kind="furniture")
+        return
+    for table in shape.iter(_TABLE + "table"):
+        canvas.table([*_rows(table)])
+    if shape.find(f".//{_TABLE}table") is None:
+        for box in (shape, *shape.iterchildren(_DRAW + "text-box")):
+            _draw_text(canvas, box, 0)
+    _draw_description(canvas, shape)
+
+
+def _draw_text(canvas: Canvas, parent: Any, depth: int) -> None:
+    for node in parent:
+        if node.tag == _TEXT + "list" and depth < _MAX_DEPTH:
+            for item in node:
+                _draw_text(canvas, item, depth + 1)
+        elif node.tag in (_TEXT + "p", _TEXT + "h"):
+            if depth:
+                canvas.item(_words(node), depth)
+            else:
+                canvas.paragraph(_words(node))
+
+
+def _draw_description(canvas: Canvas, shape: Any) -> None:
+    """Draw what is said about a picture; one word is the name of a file."""
+    about = shape.find(_SVG + "desc")
+    words = "" if about is None else " ".join("".join(about.itertext()).split())
+    if " " in words:
+        canvas.paragraph(words, kind="text", role="picture")
+
+
+def _rows(table: Any) -> Iterator[list[str]]:
+    for row in table.iter(_TABLE + "table-row"):
+        cells: list[str] = []
+        for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
+            words = _all_words(cell)
+            cells += [words] if words else [""] * _times(cell.get(_REPEATED))
+        yield cells
+
+
+def _times(stated: str | None) -> int:
+    """Return how often an empty cell stands; a repeated cell with text, which could be any number, counts once."""
+    return int(stated) if stated in _FEW_TIMES else 1
+
+
+def _all_words(shape: Any) -> str:
+    lines = [_words(line) for line in shape.iter(_TEXT + "p", _TEXT + "h")]
+    return " ".join(filter(None, lines))
+
+
+def _words(line: Any) -> str:
+    """Return the text of a paragraph; spaces, tabs and line breaks are elements of their own."""
+    parts = [line.text or ""]
+    for node in line.iterdescendants():
+        if node.tag in (_TEXT + "s", _TEXT + "tab", _TEXT + "line-break"):
+            parts.append(" ")
+        elif isinstance(node.tag, str):
+            parts.append(node.text or "")
+        parts.append(node.tail or "")
+    return " ".join("".join(parts).split())

@@ -1,0 +1,86 @@
+"""Visio: each page of a drawing is a section of its shapes' texts, from top to bottom, and what its lines connect."""
+
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.open_xml import core_properties
+from docmill.tasks.parse.office.parts import links_of, read_part, reference
+from docmill.tasks.parse.zip_limits import check_container
+
+_PAGES = "visio/pages/pages.xml"
+_ROW = 0.3  # inches: shapes whose middles differ by less stand in one row, and are read from the left
+
+
+def parse_vsdx(data: bytes, options: ParseOptions) -> Parsed:
+    """Return the pages of a drawing as sections; a connection is an item that names both of its ends."""
+    with check_container(data, options.max_unpacked_bytes) as container:
+        metadata = core_properties(container)
+        if _PAGES not in container.NameToInfo:
+            raise Rejected("corrupt", f"the drawing has no part {_PAGES}")
+        canvas = Canvas()
+        for number, (name, root) in enumerate(_pages(container), 1):
+            canvas.page = number
+            _draw(canvas, name, root)
+    return canvas.parsed(metadata.pop("title", ""), metadata)
+
+
+def _pages(container: zipfile.ZipFile) -> Iterator[tuple[str, Any]]:
+    links = links_of(container, _PAGES)
+    for page in read_part(container, _PAGES).iter("{*}Page"):
+        for relation in page.iterchildren("{*}Rel"):
+            target = links.get(reference(relation), ("", ""))[1]
+            if target:
+                yield page.get("Name") or "", read_part(container, target)
+
+
+def _draw(canvas: Canvas, name: str, root: Any) -> None:
+    shapes = [*root.iter("{*}Shape")]
+    said = {shape.get("ID"): text for shape in shapes if (text := _text(shape))}
+    ends = _connections(root)
+    texts = [shape for shape in shapes if shape.get("ID") in said and shape.get("ID") not in ends]
+    if not said:
+        return
+    canvas.heading(name or "Page", 2)
+    for shape in sorted(texts, key=_place):
+        canvas.paragraph(said[shape.get("ID")])
+    for line, (begin, end) in ends.items():
+        label = f" ({said[line]})" if line in said else ""
+        if begin in said and end in said:
+            canvas.item(f"{_single(said[begin])} → {_single(said[end])}{label}", 1, role="connection")
+        elif label:
+            canvas.paragraph(said[line])
+
+
+def _connections(root: Any) -> dict[str, tuple[str, str]]:
+    """Return, for each line by its id, the ids of the shapes that it begins and ends at."""
+    found: dict[str, dict[str, str]] = {}
+    for connect in root.iter("{*}Connect"):
+        found.setdefault(connect.get("FromSheet") or "", {})[connect.get("FromCell") or ""] = (
+            connect.get("ToSheet") or ""
+        )
+    return {line: (ends.get("BeginX", ""), ends.get("EndX", "")) for line, ends in found.items()}
+
+
+def _text(shape: Any) -> str:
+    """Return a shape's own text; the shapes within it have their own."""
+    node = shape.find("{*}Text")
+    return "" if node is None else "".join(node.itertext()).strip()
+
+
+def _single(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _place(shape: Any) -> tuple[int, float]:
+    """Return the row of a shape from the top, and its distance from the left; y goes up in Visio."""
+    cells = {cell.get("N"): cell.get("V") for cell in shape.iterchildren("{*}Cell")}
+    try:
+        x, y = float(cells.get("PinX") or 0), float(cells.get("PinY") or 0)
+    except ValueError:
+        x, y = 0.0, 0.0
+    return -int(y / _ROW), x

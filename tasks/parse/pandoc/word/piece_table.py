@@ -1,0 +1,203 @@
+"""Piece table: the text of a Word document of 1997 to 2003, paragraph by paragraph (MS-DOC).
+
+A document's characters lie in pieces all over the file; a table of pieces says where, and how each is encoded. What a
+paragraph is, a heading, an item or the end of a table's row, stands in pages of properties beside it.
+"""
+
+import io
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+
+from docmill.storage.errors import Rejected
+
+# Offsets in the file information block, and its flags.
+_MAGIC, _OLD_MAGIC = b"\xec\xa5", b"\xdc\xa5"
+_VERSION, _FLAGS, _COUNTS, _CLX, _PAPX = 0x02, 0x0A, 0x4C, 0x1A2, 0x102
+_ENCRYPTED, _SECOND_TABLE, _COMPLEX = 0x0100, 0x0200, 0x0004
+_FIRST_97 = 0x00C1  # the version of Word 97: earlier ones have another block
+_OLD_TEXT, _OLD_COUNT = 0x18, 0x34  # of Word 6 and 95: where the text begins, and its length
+_STORIES = ("body", "footnotes", "headers", "macros", "comments", "endnotes", "boxes")
+_PIECES, _PROPERTIES = b"\x02", b"\x01"  # parts of the table of pieces
+_PAGE = 512  # bytes of a page of properties
+_PAGE_NUMBER = 0x3FFFFF  # bits of a page's number
+_DESCRIPTOR = 13  # bytes that describe one paragraph of a page
+_NARROW = 1 << 30  # bit of a piece's place: one byte a character, at half of the place
+_MAX_PAGES = 100_000
+_HEADINGS = range(1, 10)  # the numbers of the styles Heading 1 to Heading 9
+# Operations on paragraphs.
+_IN_TABLE, _ROW_END, _LIST, _LIST_LEVEL = b"\x16\x24\x01", b"\x17\x24\x01", b"\x0b\x46", b"\x0a\x26"
+_MARKS = "\r\x07\x0c"  # what ends a paragraph, a cell, a page or section
+
+
+@dataclass(frozen=True, slots=True)
+class WordLook:
+    """What is said of a paragraph: the level of a heading and of an item, 0 for none; its place in a table."""
+
+    heading: int = 0
+    item: int = 0
+    in_table: bool = False
+    ends_row: bool = False
+
+
+@dataclass(slots=True)
+class WordParagraph:
+    """A paragraph: its text with field codes and marks in it, the mark that ends it, and its look."""
+
+    text: str
+    mark: str
+    look: WordLook
+
+
+@dataclass(slots=True)
+class WordText:
+    """A document's stories by name, each a list of paragraphs: body, footnotes, headers, comments, boxes."""
+
+    stories: dict[str, list[WordParagraph]] = field(default_factory=dict)
+
+
+def read_word(data: bytes) -> WordText:
+    """Return the text of a document; raise Rejected `encrypted`, or `corrupt` if it holds no table of pieces."""
+    import olefile
+
+    with olefile.OleFileIO(io.BytesIO(data)) as container:
+        main = container.openstream("WordDocument").read()
+        flags = _word(main, _FLAGS)
+        if flags & _ENCRYPTED:
+            raise Rejected("encrypted", "the document is encrypted; give its password in [parse.passwords]")
+        name = "1Table" if flags & _SECOND_TABLE else "0Table"
+        table = container.openstream(name).read() if container.exists(name) else b""
+    if main[:2] != _MAGIC and main[:2] != _OLD_MAGIC:
+        raise Rejected("corrupt", "the stream WordDocument is none of Word")
+    if _word(main, _VERSION) < _FIRST_97:
+        return _old_text(main, flags)
+    return _text(main, table)
+
+
+def _old_text(main: bytes, flags: int) -> WordText:
+    """Return the text of Word 6 or 95, which lies in one piece unless the document was saved fast."""
+    if flags & _COMPLEX:
+        raise Rejected("unsupported", "this document was saved fast by Word 6 or 95; LibreOffice reads it")
+    begin, count = _long(main, _OLD_TEXT), _long(main, _OLD_COUNT)
+    text = main[begin : begin + count].decode("cp1252", "replace")
+    return WordText({"body": [*_paragraphs(text, [WordLook()] * len(text))]})
+
+
+def _text(main: bytes, table: bytes) -> WordText:
+    looks = _Looks(main, table)
+    text: list[str] = []
+    places: list[int] = []
+    for place, raw, width in _pieces(main, table):
+        piece = raw.decode("utf-16-le" if width == 2 else "cp1252", "replace")
+        text.append(piece)
+        places += range(place, place + width * len(piece), width)
+    whole = "".join(text)
+    if not whole.strip():
+        raise Rejected("corrupt", "the document holds no table of pieces")
+    counts = [_long(main, _COUNTS + 4 * number) for number in range(len(_STORIES))]
+    ends = [min(end, len(whole)) for end in accumulate(counts, initial=0)]
+    return WordText(
+        {
+            name: [*_paragraphs(whole[start:end], [looks.at(place) for place in _ends(whole, places, start, end)])]
+            for name, (start, end) in zip(_STORIES, pairwise(ends), strict=True)
+        }
+    )
+
+
+def _ends(text: str, places: list[int], start: int, end: int) -> Iterator[int]:
+    """Yield where in the file each paragraph of a stretch ends."""
+    for at in range(start, end):
+        if text[at] in _MARKS and at < len(places):
+            yield places[at]
+
+
+def _paragraphs(text: str, looks: list[WordLook]) -> Iterator[WordParagraph]:
+    begin, number = 0, 0
+    for at, sign in enumerate(text):
+        if sign in _MARKS:
+            yield WordParagraph(text[begin:at], sign, looks[number] if number < len(looks) else WordLook())
+            begin, number = at + 1, number + 1
+    if text[begin:].strip():
+        yield WordParagraph(text[begin:], "\r", WordLook())
+
+
+def _pieces(main: bytes, table: bytes) -> Iterator[tuple[int, bytes, int]]:
+    """Yield the place of each piece in the file, its bytes, and how many of them a character has."""
+    begin, length = _long(main, _CLX), _long(main, _CLX + 4)
+    clx = table[begin : begin + length]
+    at = 0
+    while clx[at : at + 1] == _PROPERTIES:
+        at += 3 + _word(clx, at + 1)
+    if clx[at : at + 1] != _PIECES:
+        return
+    pieces = clx[at + 5 : at + 5 + _long(clx, at + 1)]
+    count = (len(pieces) - 4) // 12
+    left = len(main)  # pieces of a damaged file may all say that they are the whole of it
+    for number in range(count):
+        characters = _long(pieces, 4 * number + 4) - _long(pieces, 4 * number)
+        place = _long(pieces, 4 * (count + 1) + 8 * number + 2)
+        width = 1 if place & _NARROW else 2
+        place = (place & ~_NARROW) // 2 if width == 1 else place
+        raw = main[place : place + min(max(characters, 0) * width, left)]
+        left -= len(raw)
+        yield place, raw[: len(raw) // width * width], width
+
+
+class _Looks:
+    """The looks of paragraphs by their places in the file."""
+
+    def __init__(self, main: bytes, table: bytes) -> None:
+        found: dict[int, WordLook] = {}
+        for page in _property_pages(main, table):
+            found.update(_looks_of(page))
+        self._ends = sorted(found)
+        self._looks = [found[end] for end in self._ends]
+
+    def at(self, place: int) -> WordLook:
+        """Return the look of the paragraph whose mark is at a place."""
+        number = bisect_right(self._ends, place)
+        return self._looks[number] if number < len(self._looks) else WordLook()
+
+
+def _property_pages(main: bytes, table: bytes) -> Iterator[bytes]:
+    begin, length = _long(main, _PAPX), _long(main, _PAPX + 4)
+    plc = table[begin : begin + length]
+    count = min((len(plc) - 4) // 8, _MAX_PAGES)
+    for number in range(count):
+        page = _long(plc, 4 * (count + 1) + 4 * number) & _PAGE_NUMBER
+        data = main[page * _PAGE : (page + 1) * _PAGE]
+        if len(data) == _PAGE:
+            yield data
+
+
+def _looks_of(page: bytes) -> Iterator[tuple[int, WordLook]]:
+    """Yield where each paragraph of a page ends, and its look."""
+    count = page[-1]
+    first = 4 * (count + 1)
+    for number in range(count):
+        at = 2 * page[min(first + _DESCRIPTOR * number, _PAGE - 1)]
+        if not at:
+            yield _long(page, 4 * number + 4), WordLook()
+            continue
+        # A size of 0 says that the true one follows it.
+        start, size = (at + 2, 2 * page[min(at + 1, _PAGE - 1)]) if not page[at] else (at + 1, 2 * page[at] - 1)
+        yield _long(page, 4 * number + 4), _look(page[start : start + size])
+
+
+def _look(properties: bytes) -> WordLook:
+    style, operations = _word(properties, 0), properties[2:]
+    listed = operations.find(_LIST)
+    level = operations.find(_LIST_LEVEL)
+    is_item = listed >= 0 and _word(operations, listed + 2) > 0
+    depth = operations[level + 2] + 1 if 0 <= level < len(operations) - 2 else 1
+    heading = style if style in _HEADINGS else 0
+    return WordLook(heading, depth if is_item else 0, _IN_TABLE in operations, _ROW_END in operations)
+
+
+def _word(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + 2], "little")
+
+
+def _long(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + 4], "little")

@@ -1,0 +1,196 @@
+"""PDF heading runs: lines set alike, one below the other, that may be one heading, and what stands around them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from docmill.tasks.parse.pdf.blocks.heading_text import depth, is_capital
+from docmill.tasks.parse.pdf.text.line import TextLine
+
+LARGE = 1.12  # of the body's size, from which on a line is large: less is set a little larger, more loses low levels
+_STRONG_SIZE = 0.95  # from which on bold or slanted text may be a heading: smaller is a label of a table or a drawing
+_CAPITAL_SIZE = 0.85  # for capital letters, which look larger than small ones: small capitals are four fifths
+_MONO_SMALLER = 0.2  # fonts of one width are set smaller than those beside them
+_SAME_SIZE = 0.03  # of the size: programs round, and scale fonts to fit
+
+# Gaps, in font sizes.
+_LARGE_GAP = 0.8  # between the lines of one large heading; two headings stand further apart
+_MORE_GAP = 0.25  # by which a gap is larger than that within paragraphs, for lines to stand apart
+_USUAL_GAP = 0.2  # within paragraphs, where a document has too few to tell
+_ENOUGH, _SAMPLE = 5, 400  # gaps to know the usual one; more than the second tell no more
+_WIDE = 2.5  # inside of a line: what stands there in two pieces is a row of a table, or labels of a drawing
+_FULL = 0.4  # of the width of the text around: a line that goes on below ends no further from its end
+_ALIGNED = 2.0  # font sizes that a heading may begin further in than the text below it
+_AROUND = 6  # lines above and below that tell how wide the text is
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a run is set: its size in points, and whether it is bold, slanted and in capital letters."""
+
+    size: float
+    bold: bool
+    italic: bool
+    capital: bool
+
+    @property
+    def rank(self) -> int:
+        """Return how strong a look is among those of its size: 0 is the strongest."""
+        if self.bold:
+            return 0 if self.capital else 2 if self.italic else 1
+        return 2 if self.capital else 4 if self.italic else 3
+
+
+@dataclass(slots=True)
+class HeadingRun:
+    """Lines that stand out and that are set alike; `before` and `after` are the lines around them on the page.
+
+    `above` and `below` are some lines of their column, which tell where its text begins and ends.
+    `kept` says whether it is taken for a heading, `outlined` whether the outline names it, at `level`.
+    """
+
+    lines: list[TextLine]
+    look: Look
+    before: TextLine | None
+    after: TextLine | None
+    above: list[TextLine]
+    below: list[TextLine]
+    kept: bool = False
+    outlined: bool = False
+    level: int = 0
+
+    @property
+    def text(self) -> str:
+        """Return its lines as one text."""
+        return " ".join(line.text for line in self.lines)
+
+    @property
+    def page(self) -> int:
+        """Return the number of its page."""
+        return self.lines[0].page
+
+    def gap_above(self) -> float:
+        """Return the gap to the line above in font sizes; infinite at the top of a column."""
+        return _gap(self.before, self.lines[0])
+
+    def gap_below(self) -> float:
+        """Return the gap to the line below in font sizes; infinite at the end of a column."""
+        return _gap(self.lines[-1], self.after)
+
+    def is_spread(self) -> bool:
+        """Return whether a line has a wide gap inside that does not follow its number."""
+        return any(line.gap > _WIDE and not depth(line.text) for line in self.lines)
+
+    def is_placed(self) -> bool:
+        """Return whether it begins about where the text around it does, or stands in the middle of its width."""
+        return self._fits(self.below) or self._fits(self.above)
+
+    def _fits(self, around: list[TextLine]) -> bool:
+        if not around:
+            return not self.below
+        left, right = _sides(around)
+        first, last = _sides(self.lines)
+        further_in = first - left <= _ALIGNED * self.look.size
+        return further_in or abs((first + last) - (left + right)) < 2 * _ALIGNED * self.look.size
+
+    def is_wrapped(self) -> bool:
+        """Return whether each of its lines but the last reaches about as far as the text, or all are centred."""
+        left, right = _sides([*self.above, *self.below, *self.lines])
+        full = all(line.box[2] > right - _FULL * (right - left) for line in self.lines[:-1])
+        middles = [line.box[0] + line.box[2] for line in self.lines]
+        return full or max(middles) - min(middles) < self.look.size
+
+
+def _gap(upper: TextLine | None, lower: TextLine | None) -> float:
+    if upper is None or lower is None or lower.page != upper.page or lower.box[1] < upper.box[1]:
+        return float("inf")
+    return (lower.box[1] - upper.box[3]) / min(upper.size, lower.size)
+
+
+def _sides(lines: list[TextLine]) -> tuple[float, float]:
+    return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class BodyText:
+    """The size of the body's letters, the gap between lines of its paragraphs, and how much may stand out."""
+
+    size: float
+    gap: float
+    bold: bool = True
+    italic: bool = True
+
+    def stands_out(self, line: TextLine) -> bool:
+        """Return whether a line is set in larger, bold, slanted or capital letters, or is named by the outline."""
+        if line.level or line.size >= LARGE * self.size:
+            return True
+        font = line.font
+        if font.bold or font.italic:
+            least = _STRONG_SIZE - _MONO_SMALLER * font.mono
+            return line.size >= least * self.size
+        return line.size >= _CAPITAL_SIZE * self.size and is_capital(line.text)
+
+    def is_large(self, look: Look) -> bool:
+        """Return whether letters are larger than those of the body."""
+        return look.size >= LARGE * self.size
+
+    def is_apart(self, gap: float) -> bool:
+        """Return whether a gap is larger than within paragraphs."""
+        return gap > self.gap + _MORE_GAP
+
+
+def usual_gap(pages: list[list[TextLine]], body: float) -> float:
+    """Return the usual gap between two lines of one paragraph, in font sizes."""
+    gaps: list[float] = []
+    for page in pages:
+        for upper, lower in pairwise(page):
+            if upper.size == lower.size == body and lower.text[:1].islower() and upper.box[1] < lower.box[1]:
+                gaps.append((lower.box[1] - upper.box[3]) / body)
+        if len(gaps) > _SAMPLE:
+            break
+    return median(gaps) if len(gaps) >= _ENOUGH else _USUAL_GAP
+
+
+def runs_of(page: list[TextLine], body: BodyText) -> Iterator[HeadingRun]:
+    """Yield the runs of a page's lines that stand out."""
+    start, count = 0, len(page)
+    while start < count:
+        if not body.stands_out(page[start]):
+            start += 1
+            continue
+        end = start + 1
+        while end < count and _goes_on(page[end - 1], page[end], body):
+            end += 1
+        yield _run(page, start, end)
+        start = end
+
+
+def _run(page: list[TextLine], start: int, end: int) -> HeadingRun:
+    lines = page[start:end]
+    first, last = _sides(lines)
+    near = page[max(start - _AROUND, 0) : start], page[end : end + _AROUND]
+    above, below = ([line for line in some if line.box[0] < last and first < line.box[2]] for some in near)
+    before, after = page[start - 1] if start else None, page[end] if end < len(page) else None
+    run = HeadingRun(lines, _look(lines), before, after, above, below)
+    run.level = lines[0].level
+    run.outlined = run.kept = run.level > 0
+    return run
+
+
+def _look(lines: list[TextLine]) -> Look:
+    font = lines[0].font
+    capital = all(line.text.isupper() for line in lines)
+    return Look(max(line.size for line in lines), font.bold, font.italic, capital)
+
+
+def _goes_on(upper: TextLine, lower: TextLine, body: BodyText) -> bool:
+    """Return whether a line continues the heading above it."""
+    if upper.level != lower.level or not body.stands_out(lower) or lower.box[1] <= upper.box[1]:
+        return False
+    if abs(upper.size - lower.size) > _SAME_SIZE * upper.size or (upper.font != lower.font and not upper.level):
+        return False
+    if is_capital(upper.text) != is_capital(lower.text) and not upper.font.bold:
+        return False
+    gap = (lower.box[1] - upper.box[3]) / lower.size
+    return gap < _LARGE_GAP if lower.level or lower.size >= LARGE * body.size else not body.is_apart(gap)

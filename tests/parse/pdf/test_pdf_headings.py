@@ -1,0 +1,131 @@
+"""Headings of PDFs: which lines are one, how deep they are, and which is the title of the document."""
+
+import pytest
+
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.pdf.text.fonts import _named
+from tests.kit.pdf_pages import LEFT, RIGHT, page, read
+from tests.kit.writers.pdf import Pdf
+
+Lines = list[tuple[str, float, str]]  # text, size and font
+
+
+def written(*blocks: tuple[str, float, str], brand: str = "", info: str = "") -> Pdf:
+    """Return pages on which each block stands apart, with a paragraph below each but those of kind "alone"."""
+    pdf = Pdf({"Title": info} if info else {})
+    pdf.add_page()
+    if brand:
+        pdf.text(60, 600, brand, 44, "bold")
+        pdf.add_page()
+    y = 790.0
+    for text, size, font in blocks:
+        if y < 170:
+            pdf.add_page()
+            y = 790.0
+        alone = font.endswith("!")
+        y -= 2 * size
+        pdf.text(60, y, text, size, font.removesuffix("!"))
+        y = pdf.lines(60, y - 15, LEFT) - 6 if not alone else y
+    return pdf
+
+
+def headings(parsed: Parsed) -> list[tuple[int, str]]:
+    return [(one.level, one.attributes["text"]) for one in parsed.elements if one.kind == "title"]
+
+
+def test_numbers_of_headings_tell_their_levels_where_all_are_set_alike() -> None:
+    pdf = written(
+        ("A survey of mills", 18, "bold"),
+        ("1 Scope", 10, "bold"),
+        ("1.1 Places", 10, "bold"),
+        ("1.1.1 Gates", 10, "bold"),
+        ("2 Results", 10, "bold"),
+        ("References", 10, "bold"),
+    )
+    assert headings(read(pdf)) == [
+        (1, "A survey of mills"),
+        (2, "1 Scope"),
+        (3, "1.1 Places"),
+        (4, "1.1.1 Gates"),
+        (2, "2 Results"),
+        (2, "References"),
+    ]
+
+
+def test_slanted_headings_and_those_that_end_with_a_stop_are_found() -> None:
+    pdf = written(
+        ("The mill", 16, "bold"),
+        ("Governing law.", 10, "bold"),
+        ("Cold weather", 10, "italic"),
+        ("After", 10, "italic"),
+    )
+    assert headings(read(pdf)) == [(1, "The mill"), (2, "Governing law."), (3, "Cold weather"), (3, "After")]
+
+
+def test_what_only_stands_out_is_no_heading() -> None:
+    """Each of these was one: items, captions, names to sign, quotations and labels of drawings."""
+    pdf = written(
+        ("The mill", 16, "bold"),
+        ("1. Open the gate", 10, "bold!"),
+        ("2. Wait for the wheel", 10, "bold!"),
+        ("3. Close the gate", 10, "bold"),
+        ("Figure 3. Flow at the gate", 10, "bold"),
+        ("\u2022 Oak for the paddles", 14, "bold"),
+        ("Harriet Lowell", 10, "bold!"),
+        ("Chair of the Board", 10, "bold!"),
+        ("Third of these names", 10, "bold"),
+        ("Nobody who has stood below the wheel in March forgets it.", 14, "bold"),
+    )
+    pdf.add_page()
+    for x, y, label in (
+        (80, 700, "Reservoir"),
+        (320, 700, "Upper gate"),
+        (80, 620, "Turbine"),
+        (320, 620, "Mill race"),
+    ):
+        pdf.box(x - 8, y - 8, 120, 30)
+        pdf.text(x, y, label, 13, "bold")
+    pdf.lines(60, 560, RIGHT)
+    assert headings(read(pdf)) == [(1, "The mill")]
+
+
+def test_the_name_of_a_maker_on_the_cover_is_neither_title_nor_heading() -> None:
+    blocks = (("Report on rivers and weirs", 22.0, "bold"), ("Repairs", 14.0, "bold"), ("Accounts", 14.0, "bold"))
+    parsed = read(written(*blocks, brand="ARROWFLOW"))
+    assert parsed.title == "Report on rivers and weirs"
+    assert headings(parsed) == [(1, "Report on rivers and weirs"), (2, "Repairs"), (2, "Accounts")]
+    assert "ARROWFLOW" in parsed.text
+
+
+def test_a_stated_title_holds_where_the_first_pages_say_so() -> None:
+    blocks = (("Report on rivers", 22.0, "bold"), ("Repairs", 14.0, "bold"))
+    assert read(written(*blocks, info="Report on rivers and weirs")).title == "Report on rivers and weirs"
+    assert read(written(*blocks, info="Quarterly Newsletter Template")).title == "Report on rivers"
+
+
+def test_text_in_slanted_letters_within_paragraphs_is_no_heading() -> None:
+    pdf = page()
+    y = pdf.lines(60, 760, LEFT)
+    pdf.text(60, y, "As the poet says of it", 10, "italic")
+    pdf.lines(60, y - 12.5, [line[0].lower() + line[1:] for line in RIGHT])
+    assert headings(read(pdf)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "bold", "italic"),
+    [
+        ("ABCDEF+SFBX1000", True, False),
+        ("ECBX1200", True, False),
+        ("CMSSBX10", True, False),
+        ("CMBXTI10", True, True),
+        ("SFTI1000", False, True),
+        ("NimbusRomNo9L-ReguItal", False, True),
+        ("MyriadPro-It", False, True),
+        ("CMR10", False, False),
+        ("CMSY10", False, False),
+        ("Digital-Regular", False, False),
+        ("ITCSouvenir", False, False),
+    ],
+)
+def test_fonts_are_bold_and_slanted_by_their_names(name: str, bold: bool, italic: bool) -> None:
+    assert _named(name.encode())[::2] == (bold, italic)
