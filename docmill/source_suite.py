@@ -98,7 +98,7 @@ def check_links(source: Source) -> None:
 
 
 def _found(source: Source) -> list[SourceFile]:
-    return source.list(_EVERYTHING, Checkpoints()).found
+    return list(source.list(_EVERYTHING, Checkpoints()).found)
 
 
 def _fetched(source: Source, file: SourceFile) -> bytes:

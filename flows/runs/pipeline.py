@@ -5,9 +5,9 @@ Batches of documents are files on disk; steps exchange only paths and small valu
 
 import os
 import time
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -52,12 +52,13 @@ from docmill.tasks.batch.orders import passwords_at_hand
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import close_shared
 from docmill.tasks.publishing.gate import Gate
-from docmill.tasks.publishing.plan import KnownDocument, Plan, StoreState, check_losses, plan
+from docmill.tasks.publishing.narrow import narrow
+from docmill.tasks.publishing.plan import Plan, StoreState, check_losses, plan
 from docmill.tasks.publishing.publish import gather
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
 from docmill.tasks.sources.discover import open_source
-from docmill.tasks.sources.expand import Expansion, Listed, expand
-from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
+from docmill.tasks.sources.expand import Listed, expand
+from docmill.tasks.sources.fingerprint import Fingerprints
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Listing, Source, SourceFile
 from docmill.tasks.workers.pool import close_pools
@@ -157,7 +158,7 @@ class _Discovered:
     """The files in the sources, and what this run learned about them for the next one."""
 
     listings: Sequence[Listed]
-    expanded: Expansion
+    expanded: list[Listed]
     seen: Fingerprints
     held: Listings
 
@@ -178,7 +179,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
             commit(run, order)
     if not how.dry_run:
         listed = tuple(source.origin for source in opened if source.origin)
-        found.seen.save((file for _, listing in found.listings for file in listing.found), listed)
+        found.seen.save((listing.found for _, listing in found.listings), listed)
         found.held.save()
         run.incoming.checkpoints.save()
         complete(run)
@@ -190,25 +191,28 @@ def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovere
     with run.step("discover"):
         listings = [(source, _listing(run, source, how)) for source in opened]
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
-        seen.learn(
-            (file for _, listing in listings for file in listing.found), run.far_address, run.engine.fingerprints
-        )
-        listings = _brought(run, listings, seen)
-        prints = _fingerprints(listings, seen)
-        expanded = expand(listings, prints, held, opener_of(run.settings), how.retry, run.incoming.bring)
+        far = [file for source, listing in listings if source.origin for file in listing.found]
+        seen.learn(far, run.far_address, run.engine.fingerprints)
+        listings = [
+            (source, replace(listing, found=seen.taken(listing.found)))
+            for source, listing in _brought(run, listings, seen)
+        ]
+        expanded = expand(listings, held, opener_of(run.settings), how.retry, run.incoming.bring)
     names = ", ".join(source.name for source, _ in listings)
-    files = counted(len(prints), "files")
+    files = counted(sum(len(listing.found) for _, listing in listings), "files")
     run.record(Node("discover", files), began, f"{files} in {names}")
     return _Discovered(listings, expanded, seen, held)
 
 
-def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
+def _prepare(run: Run, expanded: list[Listed], how: RunOptions) -> Changes | None:
     """Plan, parse, split and embed. Return the changes to commit, or None if there are none."""
     most = 1.0 if how.allow_delete else run.settings.max_delete_fraction
     began = time.time()
     with run.step("plan"):
-        state = _state(run, how.refresh_contexts)
-        todo = plan(state, expanded.listings, expanded.hashes, run.recipe, how.retry)
+        left = narrow(run.base, expanded, _state(run, how.refresh_contexts), run.recipe)
+        state = left.state
+        todo = plan(state, left.listings, run.recipe, how.retry)
+        todo.settled = left.unchanged
         _check_losses(state, todo.lost, most, expanded)
     with run.step("discover"):
         run.incoming.bring(work.path for work in todo.works if work.place or not run.far_address(work.path))
@@ -229,34 +233,34 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
 
 def _planned(todo: Plan) -> str:
     """Return what a plan holds, in one line."""
-    counts: dict[str, Sized] = {
-        "to process": todo.works,
-        "unchanged": todo.unchanged,
-        "moved": todo.moved,
-        "deleted": todo.deleted,
-        "rejected before": todo.rejected,
+    counts = {
+        "to process": len(todo.works),
+        "unchanged": len(todo.unchanged) + todo.settled,
+        "moved": len(todo.moved),
+        "deleted": len(todo.deleted),
+        "rejected before": len(todo.rejected),
     }
-    return ", ".join(f"{len(some):,} {name}" for name, some in counts.items() if some) or "nothing to process"
+    return ", ".join(f"{some:,} {name}" for name, some in counts.items() if some) or "nothing to process"
 
 
-def _skipped(expanded: Expansion) -> Iterator[str]:
+def _skipped(expanded: list[Listed]) -> Iterator[str]:
     """Yield messages about skipped files; what could not be looked at is told among the rejects."""
-    for _, listing in expanded.listings:
+    for _, listing in expanded:
         told = (one for one in listing.skipped if one.reason not in (UNREADABLE, OUTSIDE))
         yield from (f"{one.uri}: skipped, {one.reason}: {one.message}" for one in told)
     yield from _links_out(expanded)
 
 
-def _links_out(expanded: Expansion) -> Iterator[str]:
+def _links_out(expanded: list[Listed]) -> Iterator[str]:
     """Yield one message for all links that lead out of a source."""
-    for source, listing in expanded.listings:
+    for source, listing in expanded:
         links = sorted(one.uri for one in listing.skipped if one.reason == OUTSIDE)
         if links:
             some = ", ".join(links[:_TOLD]) + (", ..." if len(links) > _TOLD else "")
             yield f"{source.name}: {len(links)} link(s) out of the source not followed: {some} (discover.follow_links)"
 
 
-def _check_losses(state: StoreState, lost: set[str], most: float, expanded: Expansion) -> None:
+def _check_losses(state: StoreState, lost: set[str], most: float, expanded: list[Listed]) -> None:
     """Raise `SourceError` if too many documents would go, and name the links whose documents may be among them."""
     try:
         check_losses(state, lost, most)
@@ -271,34 +275,26 @@ def _listing(run: Run, source: Source, how: RunOptions) -> Listing:
 
 def _brought(run: Run, listings: Sequence[Listed], seen: Fingerprints) -> list[Listed]:
     """Fetch the files that are elsewhere and new or changed; return the listings with why some cannot be had."""
-    files = [file for _, listing in listings for file in listing.found]
-    refused = run.incoming.bring(file.path for file in files if file.origin and not seen.known(file))
+    far = [seen.lacking(listing.found) for source, listing in listings if source.origin]
+    refused = run.incoming.bring(file.path for files in far for file in files if file.origin)
 
     def told(file: SourceFile) -> SourceFile:
         why = refused.get(file.path)
         return replace(file, reason=why.reason, message=why.message) if why else file
 
-    return [(source, replace(listing, found=[*map(told, listing.found)])) for source, listing in listings]
-
-
-def _fingerprints(listings: Sequence[Listed], seen: Fingerprints) -> dict[str, Fingerprint]:
-    def fingerprint(file: SourceFile) -> Fingerprint:
-        try:
-            return seen.of(file)
-        except OSError:  # the worker that reads it again reports the error
-            return Fingerprint("", "")
-
-    return {file.uri: fingerprint(file) for _, listing in listings for file in listing.found}
+    return [
+        (source, replace(listing, found=[*map(told, listing.found)]) if source.origin else listing)
+        for source, listing in listings
+    ]
 
 
 def _state(run: Run, refresh_contexts: bool) -> StoreState:
-    held = read_table(run.base, "documents", [field.name for field in fields(KnownDocument)])
-    documents = from_table(held, KnownDocument)
+    """Return all of the state but the documents."""
     rejects = from_table(read_table(run.base, "rejects"), RejectRow)
     run.batches = staging.batches(run.root)
     outdated = frozenset(_outdated(run) if refresh_contexts else ())
     staged = staged_documents(run.batches)
-    return StoreState({d.uri: d for d in documents}, {r.uri: r for r in rejects}, staged, outdated)
+    return StoreState({}, {r.uri: r for r in rejects}, staged, outdated)
 
 
 def _outdated(run: Run) -> Iterator[str]:
@@ -317,7 +313,7 @@ def _count(report: Report, state: StoreState, todo: Plan, outcome: Outcome, embe
     documents.added = sum(uri not in state.documents for uri in good) - documents.moved
     documents.changed = sum(uri in state.documents for uri in good)
     documents.deleted = len(todo.deleted) - documents.moved + len(outcome.gone)
-    documents.unchanged = len(todo.unchanged)
+    documents.unchanged = len(todo.unchanged) + todo.settled
     documents.stale = len(todo.stale) + len(outcome.stale)
     documents.rejected = len(todo.rejected) + sum(row.uri not in state.documents for row in outcome.rejects)
     report.parsed, report.embedded, report.tokens_embedded = outcome.parsed, embedded.texts, embedded.tokens

@@ -1,6 +1,6 @@
 """Deleted documents: keep the rows of recently deleted documents, so that `undelete` restores them without work."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from docmill.storage.arrow_schema import CHUNKS, DELETED
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import StoredFile
-from docmill.storage.keys import bucket_of
-from docmill.storage.tables.tables import read_stored_file, read_table, write_single
+from docmill.storage.tables.row_reader import OpenedTable
+from docmill.storage.tables.tables import read_table, write_single
 
 
 def deleted_tables(
@@ -32,7 +32,7 @@ def deleted_tables(
     if not leaving and kept.num_rows == held.num_rows:
         return {name: base.pieces(name) for name in ("deleted", "deleted_chunks") if name in base.snapshot.tables}
     fresh = pa.concat_tables([DELETED.remove(DELETED.get_field_index("deleted")).empty_table(),
-                              *_rows(base, "documents", leaving)])  # fmt: skip
+                              _rows(base, "documents", leaving)])  # fmt: skip
     now = pa.array([datetime.now(UTC).isoformat("T", "seconds")] * fresh.num_rows, pa.string())
     documents = pa.concat_tables([kept, fresh.append_column("deleted", now)])
     chunks = _among(read_table(base, "deleted_chunks"), kept.column("document_id").to_pylist())
@@ -41,16 +41,14 @@ def deleted_tables(
         "deleted_chunks": write_single(
             base.root,
             "deleted_chunks",
-            pa.concat_tables([CHUNKS.empty_table(), chunks, *_rows(base, "chunks", leaving)]),
+            pa.concat_tables([CHUNKS.empty_table(), chunks, _rows(base, "chunks", leaving)]),
         ),
     }
 
 
-def _rows(base: StoredSnapshot, name: str, documents: Collection[str]) -> Iterator[pa.Table]:
-    touched = {bucket_of(key, base.snapshot.buckets) for key in documents}
-    for piece in base.pieces(name):
-        if piece.bucket in touched:
-            yield _among(read_stored_file(base.root, piece), documents)
+def _rows(base: StoredSnapshot, name: str, documents: Collection[str]) -> pa.Table:
+    """Return the rows of documents; of the files of their buckets, only the row groups with such rows are read."""
+    return OpenedTable(base, name).rows("document_id", documents)
 
 
 def _among(table: pa.Table, documents: Collection[str]) -> pa.Table:

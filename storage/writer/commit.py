@@ -51,7 +51,9 @@ _BATCH_ROWS = 4096  # rows in memory at a time on their way to vectors
 _COMPARED = ["chunk_id", "document_id", "headings", *KEYS]
 _Own = tuple[tuple[str, ...], list[str]]
 _Compared = tuple[str, _Own, str]
-_ROWS_AT_ONCE = 5_000  # up to this, tables, vectors and postings are written in parallel; above, in turn to save memory
+_ROWS_AT_ONCE = (
+    20_000  # up to this, tables, vectors and postings are written in parallel; above, in turn to save memory
+)
 
 
 @dataclass(frozen=True, slots=True)

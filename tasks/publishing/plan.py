@@ -43,13 +43,17 @@ Known = KnownDocument | StagedDocument
 class StoreState:
     """The state of the store and its staging before a run; rows by uri.
 
-    `outdated` are unchanged documents to split again, because their contexts are stale.
+    `documents` lacks those that are known to be unchanged. `outdated` are unchanged documents to split again, because
+    their contexts are stale. `elsewhere` are further documents, whose content or chunks a file may have. `held` counts
+    the documents of each source.
     """
 
     documents: Mapping[str, KnownDocument]
     rejects: Mapping[str, RejectRow]
     staged: Sequence[StagedDocument] = ()
     outdated: frozenset[str] = frozenset()
+    elsewhere: Sequence[KnownDocument] = ()
+    held: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,8 @@ class Plan:
 
     `rechunked` are those of `planned` with unchanged content that are split again by another route. `orphaned` maps a
     document whose archive is no longer an archive to that file: the outcome of the file decides that of the document.
-    `hidden` are good documents below a folder that cannot be looked at, which become stale.
+    `hidden` are good documents below a folder that cannot be looked at, which become stale. `settled` counts unchanged
+    documents that are in no list, because they did not reach the plan.
     """
 
     unchanged: list[str] = field(default_factory=list)
@@ -81,6 +86,7 @@ class Plan:
     rechunked: list[str] = field(default_factory=list)
     orphaned: dict[str, str] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
+    settled: int = 0
 
     @property
     def works(self) -> list[WorkItem]:
@@ -98,15 +104,13 @@ class Plan:
         return set(self.deleted) - set(self.moved.values())
 
 
-def plan(
-    state: StoreState, sources: Sequence[tuple[Source, Listing]], hashes: Mapping[str, str], recipe: Recipe, retry: bool
-) -> Plan:
-    """Return the plan for `sources`, given the content hash of each uri; `retry` tries rejects again."""
+def plan(state: StoreState, sources: Sequence[tuple[Source, Listing]], recipe: Recipe, retry: bool) -> Plan:
+    """Return the plan for the files of `sources`; `retry` tries rejects again."""
     result = Plan()
     contents = KnownContents(state, recipe)
     files = _unique(file for source, found in sources for file in (*found.found, *found.unseen_files(source)))
     for uri, file in files.items():
-        row, content_hash = state.documents.get(uri), hashes.get(uri, "")
+        row, content_hash = state.documents.get(uri), file.content_hash
         # Two sources that claim one name would delete each other's documents, run by run.
         _check_owner(file, row)
         if not retry and _still_rejected(state.rejects.get(uri), file, content_hash, recipe):
@@ -160,10 +164,11 @@ class KnownContents:
         self._outdated = state.outdated
         staged = [row for row in state.staged if not row.reason]
         self._known: dict[tuple[str, str], Known] = {(row.content_hash, row.suffix): row for row in staged}
-        for uri, row in state.documents.items():
-            self._known[row.content_hash, suffix_of(uri)] = row  # what is committed wins over what is staged
+        stored = [*state.documents.values(), *state.elsewhere]
+        # What is committed wins over what is staged.
+        self._known |= {(row.content_hash, suffix_of(row.uri)): row for row in stored}
         self._by_chunks: dict[str, Known] = {row.chunk_key: row for row in staged}
-        self._by_chunks |= {row.chunk_key: row for row in state.documents.values()}
+        self._by_chunks |= {row.chunk_key: row for row in stored}
 
     def content(self, uri: str, content_hash: str, row: KnownDocument | None) -> Known | None:
         """Return a row of this content whose text is what today's parsers would produce."""
@@ -175,9 +180,16 @@ class KnownContents:
 
     def chunks(self, uri: str, known: Known) -> Known | None:
         """Return the row with the chunks of this text under the route of `uri`, unless they are stale."""
-        if uri in self._outdated:
-            return None
-        return self._by_chunks.get(self.recipe.chunk_key(known.text_key, uri, known.content_types, known.metadata))
+        return None if uri in self._outdated else self._by_chunks.get(self._chunk_key(uri, known))
+
+    def lacking(self, uri: str, content_hash: str, row: KnownDocument | None) -> str:
+        """Return the key of the chunks of this content under the route of `uri` if no row known here has them."""
+        known = self.content(uri, content_hash, row)
+        key = self._chunk_key(uri, known) if known else ""
+        return "" if key in self._by_chunks else key
+
+    def _chunk_key(self, uri: str, known: Known) -> str:
+        return self.recipe.chunk_key(known.text_key, uri, known.content_types, known.metadata)
 
 
 def file_type(known: Known) -> FileType:
@@ -308,11 +320,10 @@ def _pair_moves(state: StoreState, result: Plan) -> dict[str, str]:
 
 def check_losses(state: StoreState, lost: Iterable[str], limit: float) -> None:
     """Raise `SourceError` if a source would lose more than the fraction `limit` of its documents."""
-    held = _count(row.source for row in state.documents.values())
     for source, count in _count(state.documents[uri].source for uri in lost).items():
-        if count > limit * held[source]:
+        if count > limit * state.held[source]:
             raise SourceError(
-                f"source {source!r} would lose {count} of {held[source]} documents, more than "
+                f"source {source!r} would lose {count} of {state.held[source]} documents, more than "
                 f"max_delete_fraction = {limit:g}; check that it is mounted, or {ALLOW_DELETE}"
             )
 

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
+from docmill.storage.tables.row_columns import RowColumns
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.archive.listing import VERSION, ContainedFile, Contents
@@ -121,9 +122,12 @@ def opened_up(listing: Listing, opened: Mapping[str, Contents], prefix: str) -> 
 
     `opened` has what each container holds, by uri. A source's `prefix` is no part of the paths that patterns match.
     """
+    files, closed = listing.found, None
+    if isinstance(files, RowColumns):  # of the many files of a folder, those that are opened up alone become objects
+        closed, files = files.parted("uri", opened)
     found: list[SourceFile] = []
     skipped = list(listing.skipped)
-    for file in listing.found:
+    for file in files:
         contents = opened.get(file.uri)
         found += _itself(file, contents)
         for entry in _wanted(file, contents, listing.rules, prefix) if contents else ():
@@ -132,7 +136,7 @@ def opened_up(listing: Listing, opened: Mapping[str, Contents], prefix: str) -> 
                 skipped.append(Skipped(member.uri, entry.reason, entry.message))
             else:
                 found.append(member)
-    return Listing(found, skipped, listing.rules)
+    return Listing(found if closed is None else closed.beside(found), skipped, listing.rules)
 
 
 def _itself(file: SourceFile, contents: Contents | None) -> list[SourceFile]:
@@ -176,4 +180,5 @@ def _member(file: SourceFile, entry: ContainedFile) -> SourceFile:
         message=entry.message,
         link=file.link,
         item=item,
+        content_hash=entry.content_hash,
     )

@@ -142,12 +142,10 @@ class FolderSource(NamedSource):
         rules = PathRules(options)
         walk = Walk(self, self.folder, rules)
         try:
-            walk.run()
+            found = walk.run()
         except OSError as error:
             raise SourceError(f"source {self.where} cannot be listed: {error.strerror}") from error
-        found = sorted(walk.found.values(), key=lambda file: file.uri)
-        # A file that was skipped under a link may have been found under its own name.
-        listing = Listing(found, [one for uri, one in walk.skipped.items() if uri not in walk.found], rules)
+        listing = Listing(found, list(walk.skipped.values()), rules)
         if self.pattern and not (found or listing.unseen or options.may_be_empty):
             raise SourceError(self._nothing_found(listing))
         return listing

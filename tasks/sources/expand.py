@@ -4,66 +4,54 @@ An archive is a folder: its members take its place. A mail is a document, and it
 process looks into an archive, once for each content.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 from docmill.storage.errors import Rejected
+from docmill.storage.tables.row_columns import RowColumns
 from docmill.tasks.archive.listing import ContainedFile, Contents
 from docmill.tasks.document.recipe import suffix_of
 from docmill.tasks.sources.archive_source import Opener, failed, opened_up
-from docmill.tasks.sources.fingerprint import Fingerprint
+from docmill.tasks.sources.fingerprint import HOLDERS
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import Listing, Source, SourceFile
 
 Listed = tuple[Source, Listing]
 
 
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """The files of the sources, including members, and the content hash of each uri."""
-
-    listings: list[Listed]
-    hashes: dict[str, str]
-
-
 def expand(
     listings: list[Listed],
-    prints: Mapping[str, Fingerprint],
     seen: Listings,
     opener: Opener,
     retry: bool,
     bring: Callable[[Iterable[str]], object],
-) -> Expansion:
+) -> list[Listed]:
     """Return the sources' files and their members; `retry` tries again to open archives that failed before.
 
     `bring` downloads the files to open that are not on this machine.
     """
-    hashes = {uri: taken.hash for uri, taken in prints.items()}
-    holders = _holders(listings, prints)
+    holders = _holders(listings)
     # By content: a renamed or copied archive is not opened again.
-    keys = {file.uri: seen.key(hashes[file.uri], suffix_of(file.uri)) for file in holders}
+    keys = {file.uri: seen.key(file.content_hash, suffix_of(file.uri)) for file in holders}
     known = _remembered(keys.values(), seen, retry)
     # Of files with equal content one is opened.
     fresh = {keys[file.uri]: file for file in holders if keys[file.uri] not in known}
     bring(file.path for file in fresh.values())
     for key, result in zip(fresh, opener.look([*fresh.values()]), strict=True):
         file = fresh[key]
-        known[key] = _survived(result, prints[file.uri].holds)
+        known[key] = _survived(result, file.holds)
         seen.put(key, file.known_as, known[key])
     opened = {uri: known[key] for uri, key in keys.items() if known[key].kind}
-    expanded = [(source, opened_up(listing, opened, source.prefix)) for source, listing in listings]
-    return Expansion(expanded, hashes | _hashes_inside(expanded))
+    return [(source, opened_up(listing, opened, source.prefix)) for source, listing in listings]
 
 
-def _hashes_inside(listings: Iterable[Listed]) -> dict[str, str]:
-    """Return the content hashes of members, by uri."""
-    inside = (file for _, listing in listings for file in listing.found if file.place)
-    return {file.uri: file.item.version for file in inside if file.item}
-
-
-def _holders(listings: Iterable[Listed], prints: Mapping[str, Fingerprint]) -> list[SourceFile]:
+def _holders(listings: Iterable[Listed]) -> list[SourceFile]:
     """Return the files that may hold others."""
-    return [file for _, listing in listings for file in listing.found if prints[file.uri].holds]
+    return [file for _, listing in listings for file in _few(listing.found) if file.holds]
+
+
+def _few(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
+    """Return files, without making objects of the many in a folder that hold nothing."""
+    return files.having("holds", HOLDERS) if isinstance(files, RowColumns) else files
 
 
 def _remembered(keys: Iterable[str], seen: Listings, retry: bool) -> dict[str, Contents]:

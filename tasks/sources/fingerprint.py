@@ -5,15 +5,22 @@ The fingerprints are cached in `cache/files.parquet`; losing the cache costs one
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.storage.files import write_whole
 from docmill.storage.keys import KEY_BYTES
+from docmill.storage.tables.row_columns import RowColumns
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.sources.source import SourceFile, is_origin, may_exist
 
@@ -28,14 +35,26 @@ _SCHEMA = pa.schema(
     ],
     metadata={"docmill.version": "2"},  # raise it when the answers of `may_hold` change
 )
+_WIDE = _SCHEMA.set(0, _SCHEMA.field("path").with_type(pa.large_string()))
+"""The same columns in memory, where the paths of millions of files may take more than 2 GB."""
+_PRINTS = pa.schema([("hash", pa.string()), ("holds", pa.string())])
 SETTLED_NS = 2_000_000_000
 """Age of a file, by the coarsest clock of a file system in use, from which on its time tells of every change."""
 _PIECE = 1 << 20
 """Bytes to read at a time: a large file is never in memory as a whole."""
+_NAMES_AT_ONCE = 1 << 16
+"""Names to look up together, and in a piece of the file: a table of so many takes 10 MB, and a few milliseconds."""
+_PIECES = 4
+"""Pieces of the file in memory. The files of a folder are asked for in nearly the order in which they were written."""
+_LAST = chr(0x10FFFF)  # no path begins with it
+
+
+HOLDERS = ("archive", "mail")
+"""What a file may be that holds others."""
 
 
 class Fingerprint(NamedTuple):
-    """A content hash, and what the file may hold: "archive", "mail" or nothing."""
+    """A content hash, and what the file may hold: one of `HOLDERS` or nothing."""
 
     hash: str
     holds: str
@@ -58,66 +77,153 @@ class Fingerprints:
 
     def __init__(self, store: Path) -> None:
         self._path = _path_of(store)
-        self._seen = _read(self._path)
         self._fresh: dict[str, tuple[State, Fingerprint]] = {}
 
-    def known(self, file: SourceFile) -> Fingerprint | None:
-        """Return the fingerprint of an unchanged file.
+    def lacking(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+        """Return the files that are new or changed.
 
         A rewritten object with the same entity tag counts as unchanged. A member that an archive lists as a source has
         the hash of its bytes for its version.
         """
-        if file.place and file.item:
-            return Fingerprint(file.item.version, "")
-        known = self._fresh.get(file.known_as) or self._seen.get(file.known_as)
-        return known[1] if known and known[0] == _state(file) else None
+        known = self._known(_columns(files)).column("hash").is_valid().to_pylist()
+        unseen = (file for file, held in zip(files, known, strict=True) if not held)
+        return [file for file in unseen if not (_version(file) or self._learned(file))]
 
     def learn(
         self,
-        files: Iterable[SourceFile],
+        files: Sequence[SourceFile],
         address_of: Callable[[str], str],
         ask: Callable[[Sequence[str]], Mapping[str, tuple[str, str]]],
     ) -> None:
         """Ask others for the fingerprints of new and changed objects, of which they are given the addresses."""
-        lacking = {address: file for file in files if (address := address_of(file.path)) and not self.known(file)}
+        lacking = {address: file for file in self.lacking(files) if (address := address_of(file.path))}
         for address, taken in ask([*lacking]).items():
             file = lacking[address]
             self._fresh[file.known_as] = (_state(file), Fingerprint(*taken))
 
-    def of(self, file: SourceFile) -> Fingerprint:
-        """Return the fingerprint of a file; raise OSError if it cannot be read."""
-        if known := self.known(file):
-            return known
+    def _learned(self, file: SourceFile) -> Fingerprint | None:
+        """Return the fingerprint of a file that was read, by this process or by another, in this run."""
+        state, taken = self._fresh.get(file.known_as, (None, None))
+        return taken if state == _state(file) else None
+
+    def taken(self, files: Sequence[SourceFile]) -> Sequence[SourceFile]:
+        """Return files with their content hashes, and with what they hold; a file that cannot be read has none."""
+        known = self._known(_columns(files))
+        if not isinstance(files, RowColumns):
+            held = zip(files, *(column.to_pylist() for column in known.columns), strict=True)
+            return [self._filled(file, digest, holds) for file, digest, holds in held]
+        lacking = pc.is_null(known.column("hash")).combine_chunks()
+        fresh = [self._of(file) for file in files.of(np.flatnonzero(lacking))]
+        table = files.table
+        for place, name in enumerate(("content_hash", "holds")):
+            new = pa.array([one[place] for one in fresh], pa.string())
+            column = pc.replace_with_mask(known.column(place).combine_chunks(), lacking, new)
+            table = table.append_column(name, column)
+        return replace(files, table=table, others=tuple(self.taken(files.others)))
+
+    def _filled(self, file: SourceFile, digest: str | None, holds: str | None) -> SourceFile:
+        """Return a file with its hash; `digest` is the one that is remembered, if any."""
+        if version := _version(file):
+            digest, holds = version, ""
+        known = self._learned(file) if digest is None else Fingerprint(digest, holds or "")
+        taken = known or self._of(file)
+        return replace(file, content_hash=taken.hash, holds=taken.holds)
+
+    def _of(self, file: SourceFile) -> Fingerprint:
+        """Return the fingerprint of a file that is read now."""
         before = time.time_ns()
-        taken = _take(Path(file.path))
+        try:
+            taken = _take(Path(file.path))
+        except OSError:  # the worker that reads it again reports the error
+            return Fingerprint("", "")
         # A file written within the last tick may change again under the same time: look again next run.
         if file.origin or before - file.mtime_ns > SETTLED_NS:
             self._fresh[file.known_as] = (_state(file), taken)
         return taken
 
-    def save(self, present: Iterable[SourceFile], listed: tuple[str, ...] = ()) -> None:
+    def _known(self, files: pa.Table) -> pa.Table:
+        """Return the hash of each of some files, and what it holds; null if the file is new or changed."""
+        seen = _RememberedFiles(self._path)
+        return pa.concat_tables([_PRINTS.empty_table(), *map(seen.prints, files.to_batches(_NAMES_AT_ONCE))])
+
+    def save(self, present: Iterable[Sequence[SourceFile]], listed: tuple[str, ...] = ()) -> None:
         """Save the hashes; forget missing files, and missing objects below the addresses in `listed`."""
         # A run that read no file anew writes nothing, so a second run leaves the store as it is.
         if not self._fresh:
             return
-        here = {file.known_as for file in present}
-
-        def stays(name: str) -> bool:
-            return name in here or (not name.startswith(listed) if is_origin(name) else may_exist(name))
-
+        seen = _read(self._path)
+        names = seen.column("path")
+        kept = np.zeros(seen.num_rows, bool)
+        for files in present:
+            kept[_places(names, _columns(files).column("path"))] = True
         # Files of sources that this run did not look at stay known, as long as they exist.
-        kept = {name: known for name, known in self._seen.items() if stays(name)}
-        merged = kept | self._fresh
-        rows = [(path, *state, *taken) for path, (state, taken) in sorted(merged.items())]
-        columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _SCHEMA, strict=True)]
-        sink = pa.BufferOutputStream()
-        pq.write_table(pa.table(columns, schema=_SCHEMA), sink)
-        write_whole(self._path, sink.getvalue().to_pybytes())
+        for place in np.flatnonzero(~kept).tolist():
+            name = names[place].as_py()
+            kept[place] = not name.startswith(listed) if is_origin(name) else may_exist(name)
+        kept[_places(names, pa.array(list(self._fresh), pa.large_string()))] = False
+        rows = [(path, *state, *taken) for path, (state, taken) in self._fresh.items()]
+        fresh = [pa.array(column, one.type) for column, one in zip(zip(*rows, strict=True), seen.schema, strict=True)]
+        merged = pa.concat_tables([seen.filter(pa.array(kept)), pa.table(fresh, schema=seen.schema)])
+        _write(self._path, merged.sort_by("path"))
+
+
+def _version(file: SourceFile) -> str:
+    """Return the hash that an archive gives for a member of it, else ""."""
+    return file.item.version if file.place and file.item else ""
+
+
+def _columns(files: Sequence[SourceFile]) -> pa.Table:
+    """Return the names by which files are remembered, and their states."""
+    if isinstance(files, RowColumns):
+        return files.table.select(["path", *State._fields])
+    rows = [(file.known_as, *_state(file)) for file in files]
+    return pa.table(
+        [
+            pa.array([row[place] for row in rows], pa.large_string() if one.name == "path" else one.type)
+            for place, one in enumerate(list(_SCHEMA)[: 1 + len(State._fields)])
+        ],
+        names=["path", *State._fields],
+    )
+
+
+class _RememberedFiles:
+    """What the last runs have seen, in a file that is sorted by path and read piece by piece, as it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = _opened(path)
+        found = [self._file.metadata.row_group(i).column(0).statistics for i in range(self._file.num_row_groups)]
+        # A piece without statistics may hold any name.
+        self._spans = [(one.min, one.max) if one and one.has_min_max else ("", _LAST) for one in found]
+        self._piece = lru_cache(_PIECES)(self._read)
+
+    def prints(self, files: pa.RecordBatch) -> pa.Table:
+        """Return the rows of `_PRINTS` of some files, whose names stand near each other."""
+        least, most = (one.as_py() for one in pc.min_max(files.column("path")).values())
+        near = [self._piece(i) for i, (low, high) in enumerate(self._spans) if low <= most and least <= high]
+        known = pa.concat_tables([_WIDE.empty_table(), *near]).combine_chunks()
+        places = pc.index_in(files.column("path"), value_set=known.column("path").combine_chunks())
+        known = known.drop_columns("path").take(places)
+        same = pc.is_valid(places)
+        for name in State._fields:
+            same = pc.and_(same, pc.fill_null(pc.equal(known.column(name), files.column(name)), False))
+        nothing = pa.scalar(None, pa.string())
+        return pa.table([pc.if_else(same, known.column(one.name), nothing) for one in _PRINTS], _PRINTS)
+
+    def _read(self, piece: int) -> pa.Table:
+        return self._file.read_row_group(piece).cast(_WIDE)
+
+
+def _places(sorted_names: pa.ChunkedArray, names: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Return the rows of those names that are in a column."""
+    places = pc.index_in(sorted_names, value_set=pc.unique(names))
+    return np.flatnonzero(places.is_valid().to_numpy())
 
 
 def known_hashes(store: Path) -> dict[str, str]:
     """Return the content hashes of the files on this machine that a store has fingerprints of, by path."""
-    return {name: taken.hash for name, (_, taken) in _read(_path_of(store)).items() if not is_origin(name)}
+    seen = _read(_path_of(store))
+    names = zip(*(seen.column(name).to_pylist() for name in ("path", "hash")), strict=True)
+    return {name: digest for name, digest in names if not is_origin(name)}
 
 
 def _path_of(store: Path) -> Path:
@@ -139,14 +245,25 @@ def _state(file: SourceFile) -> State:
     return State(file.size, 0 if file.origin else file.mtime_ns, file.inode)
 
 
-def _read(path: Path) -> dict[str, tuple[State, Fingerprint]]:
-    try:
-        table = pq.read_table(path, partitioning=None)
-    except (OSError, pa.ArrowInvalid):
-        return {}
-    # Answers of an older `may_hold` are forgotten; the files are read once more.
-    if not table.schema.equals(_SCHEMA, check_metadata=True):
-        return {}
-    columns = [column.to_pylist() for column in table.columns]
-    rows = zip(*columns, strict=True)
-    return {name: (State(*state), Fingerprint(digest, holds)) for name, *state, digest, holds in rows}
+def _opened(path: Path) -> pq.ParquetFile:
+    """Open the file of fingerprints; without one, or with answers of an older `may_hold`, open an empty one."""
+    with suppress(OSError, pa.ArrowInvalid):
+        file = pq.ParquetFile(path, memory_map=True)
+        if file.schema_arrow.equals(_SCHEMA, check_metadata=True):
+            return file
+    sink = pa.BufferOutputStream()
+    pq.write_table(_SCHEMA.empty_table(), sink)
+    return pq.ParquetFile(sink.getvalue())
+
+
+def _read(path: Path) -> pa.Table:
+    """Return what the last runs have seen, sorted by path."""
+    return _opened(path).read().cast(_WIDE)
+
+
+def _write(path: Path, seen: pa.Table) -> None:
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, _SCHEMA) as writer:
+        for batch in seen.to_batches(_NAMES_AT_ONCE):
+            writer.write_batch(batch.cast(_SCHEMA))
+    write_whole(path, sink.getvalue().to_pybytes())

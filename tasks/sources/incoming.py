@@ -30,6 +30,8 @@ class Incoming:
     def discover(self, source: Source, options: DiscoverOptions) -> Listing:
         """List a source, and give each file that is elsewhere its future path. Raises as `Source.list` does."""
         listing = source.list(options, self.checkpoints)
+        if not source.origin:
+            return listing
         return replace(listing, found=[self._offer(source, file) for file in listing.found])
 
     def bring(self, paths: Iterable[str]) -> dict[str, Rejected]:
@@ -77,17 +79,16 @@ def admitted(source: Source, items: Iterable[SourceItem], rules: PathRules, read
 
     `reader` is the version of what reads them, where another version may read other bytes.
     """
-    listing = Listing([], [], rules)
+    found, skipped = list[SourceFile](), list[Skipped]()
     for item in items:
         uri = source.prefix + item.name
         if not source.covers(uri) or rules.drop_item(item.name):
             continue
         if why := fault(item.name):
-            listing.skipped.append(Skipped(uri, "unsafe_path", f"a key {why}"))
+            skipped.append(Skipped(uri, "unsafe_path", f"a key {why}"))
         else:
-            listing.found.append(_file(source, uri, item, reader))
-    listing.found.sort(key=lambda file: file.uri)
-    return listing
+            found.append(_file(source, uri, item, reader))
+    return Listing(sorted(found, key=lambda file: file.uri), skipped, rules)
 
 
 def _file(source: Source, uri: str, item: SourceItem, reader: str) -> SourceFile:

@@ -4,7 +4,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, islice
@@ -54,8 +54,8 @@ class SourceFile:
     `parent` is the uri of its container. `reason` and `message` say why a file is known to be unusable before it is
     parsed. For a file that is not on this machine, `origin` is its address and version, and `path` is "" until it is
     known where the file will be. `inode` tells a file on disk from another one of the same size and time that was moved
-    to its path. `link` is the URL where a person opens the original, or "". `item` is
-    what its source told of it.
+    to its path. `link` is the URL where a person opens the original, or "". `item` is what its source told of it.
+    `content_hash`, and what the file `holds`, see `Fingerprint`, are "" until a run has read the file or remembers it.
     """
 
     uri: str
@@ -71,6 +71,8 @@ class SourceFile:
     inode: int = 0
     link: str = ""
     item: SourceItem | None = None
+    content_hash: str = ""
+    holds: str = ""
 
     @property
     def known_as(self) -> str:
@@ -197,9 +199,12 @@ class NamedSource:
 
 @dataclass(frozen=True)
 class Listing:
-    """The result of a walk: files in the order of their uris, and the paths that were skipped."""
+    """The result of a walk: files in the order of their uris, and the paths that were skipped.
 
-    found: list[SourceFile]
+    Of a folder, with its many files, `found` is `RowColumns`.
+    """
+
+    found: Sequence[SourceFile]
     skipped: list[Skipped]
     rules: "PathRules | None" = None
 

@@ -7,11 +7,16 @@ looked at is skipped as `unreadable`, so that its documents are not taken for de
 import errno
 import os
 import stat
+from array import array
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
+
+from docmill.storage.tables.row_columns import RowColumns, RowDraft
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, NamedSource, PathRules, Skipped, SourceFile, readable
 
 _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
@@ -21,6 +26,17 @@ _LOOKS = 3
 """Listings of a folder with vanished names: one that is replaced, rather than removed, is there again at the next."""
 
 Entry = os.DirEntry[str]
+
+_COLUMNS = pa.schema(
+    [
+        ("uri", pa.large_string()),
+        ("path", pa.large_string()),
+        ("size", pa.int64()),
+        ("mtime_ns", pa.int64()),
+        ("inode", pa.uint64()),
+    ]
+)
+"""What differs among the files of a folder. There may be millions of them."""
 
 
 class _Identity(NamedTuple):
@@ -67,18 +83,20 @@ class _Visit:
 
 
 class Walk:
-    """One walk over a source: `found` are its files, by uri, and `skipped` the paths that are not read."""
+    """One walk over a source: `run` returns its files, and `skipped` are the paths that are not read, by uri."""
 
     def __init__(self, source: NamedSource, root: Path, rules: PathRules) -> None:
-        self.found: dict[str, SourceFile] = {}
         self.skipped: dict[str, Skipped] = {}
         self._source, self._root, self._rules = source, root, rules
         self._follow = rules.options.follow_links
-        self._met: dict[int, set[int]] = defaultdict(set)  # inodes by device, as there may be millions
+        self._found = RowDraft(SourceFile, _COLUMNS, {"source": source.name})
+        # Inodes by device, as there may be millions. Only a link asks for them.
+        self._listed: dict[int, array[int]] = defaultdict(partial(array, "Q"))
+        self._met: dict[int, set[int]] = defaultdict(set)
         self._links: list[tuple[_WalkedFolder, Entry]] = []
 
-    def run(self) -> None:
-        """Walk; raise OSError if the source's own folder cannot be listed, or is replaced meanwhile.
+    def run(self) -> RowColumns[SourceFile]:
+        """Return the files by their uris; raise OSError if the source's own folder cannot be listed, or is replaced.
 
         Links wait until everything is listed under its own name. They are followed in the order of their uris.
         """
@@ -90,6 +108,11 @@ class Walk:
             due, self._links = self._links, []
             for folder, entry in sorted(due, key=lambda link: link[0].uri_of(link[1].name)):
                 self._visit(_Visit(folder, [entry], by_link=True, links=True))
+        found = self._found.finish("uri")
+        # A file that was skipped under a link may have been found under its own name.
+        for uri in found.table.column("uri").filter(found.among("uri", self.skipped)).to_pylist():
+            del self.skipped[uri]
+        return found
 
     def _visit(self, first: _Visit | None) -> None:
         """Look at all entries of a folder and of those below; a stack, as folders may lie deeper than Python calls."""
@@ -138,7 +161,7 @@ class Walk:
         elif not self._is_known(_identity(status), visit):
             full = self._source.prefix + uri
             size, mtime_ns, inode = status.st_size, status.st_mtime_ns, status.st_ino
-            self.found[full] = SourceFile(full, entry.path, self._source.name, size, mtime_ns, inode=inode)
+            self._found.add(full, entry.path, size, mtime_ns, inode)
             self._remember(_identity(status))
         return None
 
@@ -171,11 +194,16 @@ class Walk:
 
     def _is_known(self, identity: _Identity, visit: _Visit | None) -> bool:
         """Return whether a link leads to what is listed already; hard links are names of their own."""
-        return visit is not None and visit.by_link and identity.inode in self._met[identity.device]
+        if visit is None or not visit.by_link:
+            return False
+        for device, inodes in self._listed.items():
+            self._met[device].update(inodes)
+        self._listed.clear()
+        return identity.inode in self._met[identity.device]
 
     def _remember(self, identity: _Identity) -> None:
         if self._follow == "inside":
-            self._met[identity.device].add(identity.inode)
+            self._listed[identity.device].append(identity.inode)
 
     def _open(self, uri: str, path: Path, status: os.stat_result, above: _Visit | None) -> _Visit | None:
         """Return the visit of a folder, unless it is above itself, a store, or listed already."""

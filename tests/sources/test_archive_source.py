@@ -50,7 +50,7 @@ def opened(path: Path) -> Source:
 
 
 def found(source: Source, checkpoints: Checkpoints | None = None) -> list[SourceFile]:
-    return source.list(DiscoverOptions(), checkpoints or Checkpoints()).found
+    return list(source.list(DiscoverOptions(), checkpoints or Checkpoints()).found)
 
 
 @pytest.mark.parametrize("check", [check_listing, check_checkpoint, check_bytes, check_missing, check_links])

@@ -72,3 +72,14 @@ def test_a_batch_that_is_written_again_is_kept_as_it_was(tmp_path: Path) -> None
     assert again == first
     assert {path: path.stat().st_ino for path in folder.iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["batch-00000"], "the draft is gone"
+
+
+def test_a_pack_holds_each_bit_of_a_vector_in_fewer_bytes(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(1).standard_normal((2000, 384)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[0, :4] = [np.float32("nan"), -0.0, np.inf, np.nextafter(np.float32(0), np.float32(1))]
+    keys = [f"{number:032x}" for number in range(len(vectors))]
+    write_pack(tmp_path / "pack.parquet", pack_embeddings(keys, vectors), "embeddings")
+    flat = Packs([tmp_path / "pack.parquet"]).take(keys).column("vector").combine_chunks().flatten()
+    assert np.asarray(flat, np.float32).tobytes() == vectors.tobytes()
+    assert (tmp_path / "pack.parquet").stat().st_size < 0.9 * vectors.nbytes

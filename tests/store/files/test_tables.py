@@ -106,7 +106,10 @@ def test_rows_are_split_by_the_bucket_of_their_document() -> None:
 
 @pytest.mark.parametrize(
     ("chunks", "current", "wanted"),
-    [(0, 0, 1), (1999, 0, 1), (2001, 0, 2), (100_000, 0, 64), (4000, 1, 1), (4001, 1, 4), (900, 2, 1), (1000, 2, 2)],
+    [
+        *((0, 0, 1), (499, 0, 1), (501, 0, 2), (100_000, 0, 256), (1000, 1, 1), (1001, 1, 4), (225, 2, 1), (250, 2, 2)),
+        *((1_000_000, 0, 1024), (1_000_000, 512, 512), (10_000_000, 0, 4096)),
+    ],
 )
 def test_buckets_double_only_when_the_store_has_grown(chunks: int, current: int, wanted: int) -> None:
     assert bucket_count(chunks, current) == wanted
