@@ -239,7 +239,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xml",
-            version=3,
+            version=4,
             parse=_by("markup.xml.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",
@@ -247,7 +247,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="json",
-            version=3,
+            version=4,
             parse=_by("records.json_values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
             files="JSON, chats exported as JSON or printed as Python dicts",

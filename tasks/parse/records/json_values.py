@@ -17,6 +17,7 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.records.chat_json import draw_chat, is_chat
 from docmill.tasks.parse.records.chat_repr import messages_in
+from docmill.tasks.parse.records.json_damage import DamagedRest, readable
 
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
@@ -57,16 +58,20 @@ _MAX_NAME = 100
 
 
 def parse_json(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the values of a JSON document, or the turns of an exported chat; the file may hold comments."""
+    """Return the values of a JSON document, or the turns of an exported chat; the file may hold comments.
+
+    Of a damaged document, the values before the damage are read, and the rest is kept as text.
+    """
     found = decode(data)
     said = messages_in(found.text)
-    value = said or _load(found.text)
+    value, rest = (said, DamagedRest()) if said else _load(found.text)
     canvas = Canvas()
     if said or is_chat(value):
         draw_chat(canvas, value)
     else:
         ValueWriter(canvas).value(value, "$", 1)
-    return canvas.parsed(_title(value), found.metadata)
+    canvas.paragraph(rest.text, kind="text")
+    return canvas.parsed(_title(value), found.metadata | ({"damaged": rest.why} if rest.why else {}))
 
 
 def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
@@ -93,20 +98,19 @@ class BadLine:
         self.line = line
 
 
-def _load(text: str) -> Any:
+def _load(text: str) -> tuple[Any, DamagedRest]:
+    """Return the value of a text, and what is left of it behind the first damage."""
     try:
-        return _loads(text)
-    except ValueError as error:
+        return _loads(text), DamagedRest()
+    except json.JSONDecodeError:
         # Comments and trailing commas are removed only if the file is not valid JSON, so that most are read once.
         bare = _COMMENT.sub(lambda match: match[1] or " ", text)
         bare = _LAST_COMMA.sub(lambda match: match[1] or "", bare)
         try:
-            return _loads(bare)
-        except ValueError:
+            return _loads(bare), DamagedRest()
+        except json.JSONDecodeError as error:
             values = _one_after_another(bare)
-        if values is None:
-            raise Rejected("corrupt", f"not JSON: {error}") from error
-        return values
+            return readable(bare, error, _loads) if values is None else (values, DamagedRest())
 
 
 def _loads(text: str) -> Any:

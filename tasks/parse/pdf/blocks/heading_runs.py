@@ -123,6 +123,8 @@ class BodyText:
 
     def stands_out(self, line: TextLine) -> bool:
         """Return whether a line is set in larger, bold, slanted or capital letters, or is named by the outline."""
+        if line.contents:
+            return False
         if line.level or line.size >= LARGE * self.size:
             return True
         font = line.font

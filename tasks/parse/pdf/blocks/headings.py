@@ -44,7 +44,7 @@ def mark_headings(pages: Pages, outline: Outline, body: float, stated: str = "")
         weak = coarse or run.look in named or _is_set_off(run, text)
         run.kept = run.outlined or _may_be_heading(run, text, weak)
     _drop_rows(runs)
-    title = mark_title(runs, pages, stated)
+    title = mark_title(runs, stated)
     set_levels([run for run in runs if run.kept])
     for run in runs:
         _set_level(run.lines, run.level if run.kept else 0)
