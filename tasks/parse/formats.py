@@ -87,7 +87,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="html",
-            version=4,
+            version=5,
             parse=_titled("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",

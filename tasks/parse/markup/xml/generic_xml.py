@@ -15,6 +15,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formula
+from docmill.tasks.parse.markup.xml.patents import classifications
 from docmill.tasks.parse.markup.xml.xml_head import head_metadata
 from docmill.tasks.parse.markup.xml.xml_nodes import name_of
 from docmill.tasks.parse.markup.xml.xml_walk import XmlWalk
@@ -40,6 +41,8 @@ def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
     walk = XmlWalk(root)
     walk.draw()
     metadata = {"encoding": encoding, "root": name_of(root)} | head_metadata(root)
+    if codes := classifications(root):
+        metadata["classifications"] = codes
     return walk.canvas.parsed(walk.title, metadata)
 
 
