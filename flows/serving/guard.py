@@ -16,14 +16,19 @@ MOST_BYTES = 1 << 20
 """Bytes of a request: a query has 20,000 characters at most, and a statement is shorter than a document."""
 OPEN = "/healthz"
 """The path that needs no token, because what watches over a service has none; it tells nothing but that it is there."""
+Tokenless = Callable[[str], bool]
+"""Tells of a path whether it needs no token."""
 
 
 class Guard:
     """An ASGI application around another. It checks Host, Origin, token, and the size of the body."""
 
-    def __init__(self, app: App, access: Access, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self, app: App, access: Access, most_bytes: int = MOST_BYTES, tokenless: Tokenless = OPEN.__eq__
+    ) -> None:
         self._app = app
         self._access = access
+        self._tokenless = tokenless
         self._most = most_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,7 +53,7 @@ class Guard:
             return 421, "WrongHost", f"this server is not called {host!r}; name it with --allow-host"
         if not self._access.takes_origin(origin, host):
             return 403, "WrongOrigin", f"pages of {origin!r} may not ask; name their site with --allow-origin"
-        if _is_preflight(scope, headers) or scope["path"] == OPEN:
+        if _is_preflight(scope, headers) or self._tokenless(scope["path"]):
             return None
         if not self._access.takes_token(headers.get("authorization", "")):
             return 401, "Unauthorized", "send the token: Authorization: Bearer TOKEN"

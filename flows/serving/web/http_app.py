@@ -12,8 +12,9 @@ from starlette.exceptions import HTTPException
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
-from docmill.flows.serving.guard import App, Guard, error_of
+from docmill.flows.serving.guard import OPEN, App, Guard, error_of
 from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
 from docmill.flows.serving.web.http_routes import HttpRoutes, as_json
 from docmill.flows.serving.web.metrics import CountingApp, Metrics
 from docmill.storage.errors import DocmillError, QueryError, Transient
@@ -37,6 +38,8 @@ def http_app(stores: OpenStores, searching: Searching, access: Access) -> App:
         docs_url=None,  # its page loads scripts from the internet
     )
     app.include_router(HttpRoutes(stores, searching, metrics).router())
+    app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
+    app.mount(PATH, PageFiles())
     _add_errors(app)
     if access.origins:
         app.add_middleware(
@@ -45,7 +48,7 @@ def http_app(stores: OpenStores, searching: Searching, access: Access) -> App:
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
         )
-    return Guard(CountingApp(app, metrics), access)
+    return Guard(CountingApp(app, metrics), access, tokenless=lambda path: path == OPEN or is_page(path))
 
 
 @asynccontextmanager

@@ -1,0 +1,103 @@
+// Requests: every answer comes from the API of `docmill serve`, or from the files of a report.
+import { useEffect, useState } from "./vendor/preact-htm.js";
+import { lasting } from "./state.js";
+
+const TOKEN = "docmill-token";
+const MOST_ROWS = 100000; // as many as the API gives
+const MOST_CHARACTERS = 5000000; // likewise
+
+/** A request that failed, in the words of the server. */
+export class Refused extends Error {
+  constructor({ message, kind = "", status = 0 }) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+  }
+}
+
+export const setToken = (token) => sessionStorage.setItem(TOKEN, token);
+
+/** Ask the API, with a body by POST and without one by GET; throw `Refused` if it refuses. */
+export async function ask(path, body, signal) {
+  const recorded = globalThis.docmillReport;
+  if (recorded) return recorded(path, body);
+  const token = sessionStorage.getItem(TOKEN);
+  const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...(body && { "Content-Type": "application/json" }) };
+  const sent = { method: body ? "POST" : "GET", headers, signal, body: body && JSON.stringify(body) };
+  const answer = await fetch(path, sent).catch((error) => {
+    if (error.name === "AbortError") throw error;
+    throw new Refused({ message: "The server does not answer. Is `docmill serve` still running?" });
+  });
+  const value = await answer.json().catch(() => ({ error: { message: `The server answered ${answer.status}.` } }));
+  if (value.error) throw new Refused({ ...value.error, status: answer.status });
+  return value;
+}
+
+/** Return a path with the store and the snapshot of the address, and further values of the query. */
+export function path(where, values = {}) {
+  const kept = Object.entries({ ...lasting(), ...values }).filter(([, value]) => value !== "" && value != null);
+  const query = new URLSearchParams(kept).toString();
+  return `${where}${query ? `?${query}` : ""}`;
+}
+
+/** Return the rows of one SELECT on the snapshot of the address, or on another. */
+export async function sql(statement, signal, at = lasting().at) {
+  const { store } = lasting();
+  const body = { query: statement, max_rows: MOST_ROWS, max_characters: MOST_CHARACTERS, seconds: 60 };
+  return (await ask("sql", { ...body, ...(store && { store }), ...(at && { at }) }, signal)).rows;
+}
+
+/** Return a text as a literal of SQL. */
+export const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;
+
+/** Return the path of a document: slashes stay, all else that means something in an address is escaped. */
+export const documentPath = (uri) => `documents/${uri.split("/").map(encodeURIComponent).join("/")}`;
+
+const kept = new Map(); // answers of this session by their question; a snapshot never changes
+const MOST_KEPT = 60;
+
+/**
+ * Use the answer to a question: { value, error, busy }. `key` names the question; null asks nothing. The value before
+ * stays until the next one is there, so that nothing flickers.
+ */
+export function useAnswer(key, question) {
+  const [state, set] = useState({ key: null, busy: key !== null });
+  useEffect(() => {
+    if (key === null) return undefined;
+    if (kept.has(key)) {
+      set({ key, value: kept.get(key), busy: false });
+      return undefined;
+    }
+    const stop = new AbortController();
+    set((before) => ({ ...before, busy: true, error: undefined }));
+    question(stop.signal).then(
+      (value) => {
+        keep(key, value);
+        if (!stop.signal.aborted) set({ key, value, busy: false });
+      },
+      (error) => stop.signal.aborted || set({ key, error, busy: false }),
+    );
+    return () => stop.abort();
+  }, [key]);
+  return state;
+}
+
+function keep(key, value) {
+  kept.set(key, value);
+  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+}
+
+/** Use the rows of a SELECT. */
+export function useRows(statement, at) {
+  const { store } = lasting();
+  const of = at ?? lasting().at;
+  const key = statement === null ? null : `${store} ${of} ${snapshotNow} ${statement}`;
+  return useAnswer(key, (signal) => sql(statement, signal, of));
+}
+
+let snapshotNow = 0;
+
+/** Note which snapshot is in service: answers of an older one are asked again. */
+export function noteSnapshot(number) {
+  snapshotNow = number;
+}

@@ -1,0 +1,101 @@
+// Compare: one question answered in two ways, or two snapshots.
+import { html, useState } from "./vendor/preact-htm.js";
+import { ask, path, useAnswer, useRows } from "./ask.js";
+import { Answer, Choice, Empty, Excerpt, Failure, Table, ToDocument, Type } from "./parts.js";
+import { go, lasting } from "./state.js";
+import { number, plural, time, wordsOf } from "./words.js";
+
+const WHAT = [["question", "One question, two ways"], ["snapshots", "Two snapshots"]];
+const HITS = 10;
+const SHORT = 300; // characters of a text: two lists beside each other are for the order, not for reading
+
+export function Compare({ place }) {
+  const what = place.what || "question";
+  return html`
+    <h1>Compare</h1>
+    <${Choice} label="What to compare" value=${what} of=${WHAT} set=${(name) => go("compare", { what: name })} />
+    ${what === "question" ? html`<${Question} place=${place} />` : html`<${Snapshots} place=${place} />`}
+  `;
+}
+
+// What may differ between the two sides: its name in the address, what it is called, and its values.
+const WAYS = [
+  ["mode", "Ranking", [["", "as set"], ["hybrid", "hybrid"], ["keyword", "keyword"], ["vector", "vector"]]],
+  ["weight", "Weight of vectors", [["", "as set"], ["0.1", "0.1"], ["0.3", "0.3"], ["0.5", "0.5"], ["0.7", "0.7"]]],
+  ["spread", "Neighbours' share", [["", "as set"], ["0", "0"], ["0.2", "0.2"], ["0.4", "0.4"]]],
+  ["lift", "Document's share", [["", "as set"], ["0", "0"], ["0.3", "0.3"], ["0.6", "0.6"]]],
+];
+
+function Question({ place }) {
+  const [typed, type] = useState(place.q ?? "");
+  const kept = useRows("SELECT snapshot, created FROM snapshots ORDER BY snapshot DESC");
+  const snapshots = [["", "newest"], ...(kept.value ?? []).slice(1).map((one) => [String(one.snapshot), `${one.snapshot}, ${time(one.created)}`])];
+  const ways = [...WAYS, ["at", "Snapshot", snapshots]];
+  const set = (values) => go("compare", { ...place, view: "", ...values });
+  const [left, right] = [useSide(place, "a"), useSide(place, "b")];
+  return html`
+    <form class="ask" role="search" onSubmit=${(event) => (event.preventDefault(), set({ q: typed }))}>
+      <label for="q" class="unseen">Question</label>
+      <input id="q" type="search" value=${typed} placeholder="A question for both sides" onInput=${(event) => type(event.target.value)} />
+      <button>Ask both</button>
+    </form>
+    <div class="sides">
+      ${[["a", "Left", left, right], ["b", "Right", right, left]].map(([side, title, own, other]) => html`<section aria-label=${title}>
+        <div class="ways">${ways.map(([name, shown, values]) => html`<label>${shown}
+          <select value=${place[`${side}_${name}`] ?? ""} onChange=${(event) => set({ [`${side}_${name}`]: event.target.value })}>
+            ${values.map(([value, words]) => html`<option value=${value}>${words}</option>`)}</select></label>`)}</div>
+        ${place.q && html`<${Side} own=${own} other=${other} asked=${place.q} />`}
+      </section>`)}
+    </div>
+    ${!place.q && html`<${Empty} title="Ask both sides the same">Choose how each side ranks, or which snapshot it reads.<//>`}
+  `;
+}
+
+function useSide(place, side) {
+  const { store } = lasting();
+  const given = Object.fromEntries([...WAYS.map(([name]) => name), "at"].map((name) => [name, place[`${side}_${name}`]]).filter(([, value]) => value));
+  const numbers = Object.fromEntries(["weight", "spread", "lift"].filter((name) => given[name]).map((name) => [name, Number(given[name])]));
+  const body = { query: place.q, k: HITS, ...(store && { store }), ...given, ...numbers };
+  return useAnswer(place.q ? `side ${JSON.stringify(body)}` : null, (signal) => ask("search", body, signal));
+}
+
+const Side = ({ own, other, asked }) => html`<${Answer} of=${own} what="Searching">${(answer) => {
+  const ranks = new Map((other.value?.hits ?? []).map((hit) => [hit.chunk_id, hit.rank]));
+  return html`<ol class="hits">${answer.hits.map((hit) => html`<li class="hit" key=${hit.chunk_id}>
+    <h3>${hit.rank}. <${ToDocument} uri=${hit.uri} chunk=${hit.chunk_id} /> <${Type} of=${hit.content_type} />
+      <span class="moved">${other.value && moved(hit.rank, ranks.get(hit.chunk_id))}</span></h3>
+    <${Excerpt} text=${hit.text} terms=${wordsOf(hit, asked)} long=${SHORT} /></li>`)}</ol>`;
+}}<//>`;
+
+const moved = (rank, there) => there === undefined ? "only here" : there === rank ? "same place" : there > rank ? `▲ ${there - rank}` : `▼ ${rank - there}`;
+
+function Snapshots({ place }) {
+  const kept = useRows("SELECT snapshot, created, documents, chunks FROM snapshots ORDER BY snapshot DESC");
+  const rows = kept.value ?? [];
+  const [old, fresh] = [place.old ?? rows[1]?.snapshot, place.new ?? rows[0]?.snapshot];
+  const asked = rows.length > 1 && rows.some((one) => one.snapshot === Number(old));
+  const found = useAnswer(asked ? `diff ${lasting().store} ${old} ${fresh}` : null, (signal) => ask(path(`diff/${old}/${fresh}`, { at: "", text: true }), undefined, signal));
+  if (kept.error) return html`<${Failure} error=${kept.error} />`;
+  if (kept.value && !asked) return html`<${Empty} title=${rows.length > 1 ? `Snapshot ${old} is not kept` : "There is one snapshot"}>
+    ${rows.length > 1 ? html`<a href="#/compare?what=snapshots">Compare the two newest.</a>` : "The next run that changes something makes another, and both can be compared here."}<//>`;
+  const pick = (name, value) => html`<select value=${value} onChange=${(event) => go("compare", { ...place, view: "", [name]: event.target.value })}>
+    ${rows.map((one) => html`<option value=${one.snapshot}>${one.snapshot}, ${time(one.created)}</option>`)}</select>`;
+  return html`
+    <p class="ways"><label>From ${pick("old", old)}</label> <label>to ${pick("new", fresh)}</label></p>
+    <${Answer} of=${found} what="Comparing">${(answer) => html`<${Difference} of=${answer} />`}<//>`;
+}
+
+const Difference = ({ of }) => of.difference.documents.length === 0 && of.difference.chunks.length === 0
+  ? html`<${Empty} title="No difference">Both snapshots hold the same documents and chunks.<//>`
+  : html`
+    <p class="told">${plural(of.counts.documents, "document")} and ${plural(of.counts.chunks, "chunk")} differ.
+      ${of.left_out && ` ${number(of.left_out.changes)} are not shown.`}</p>
+    <${Table} caption="Documents that differ" rows=${of.difference.documents} columns=${[
+      { name: "Change", of: (row) => row.kind },
+      { name: "Document", wide: true, of: (row) => (row.after ? html`<${ToDocument} uri=${row.after} />` : html`<bdi>${row.before}</bdi>`) },
+      { name: "Before", wide: true, of: (row) => (row.kind === "moved" ? row.before : "") },
+    ]} />
+    <ol class="hits">${of.difference.chunks.map((row) => html`<li class="hit">
+      <h3>${row.kind} <bdi>${row.after ?? row.before}</bdi></h3>
+      ${row.text.length > 0 && html`<article class="changes">${row.text.filter((line) => !/^(---|\+\+\+|@@)/.test(line)).map((line) => html`<div
+        class=${line.startsWith("+") ? "new" : line.startsWith("-") ? "gone" : "same"}>${line.slice(1) || " "}</div>`)}</article>`}</li>`)}</ol>`;

@@ -1,0 +1,51 @@
+// Documents: the list of what the store holds, narrowed by a part of the name or by a condition.
+import { html, useEffect, useState } from "./vendor/preact-htm.js";
+import { quoted, useRows } from "./ask.js";
+import { Answer, Empty, Table, ToDocument, Type } from "./parts.js";
+import { go } from "./state.js";
+import { plural, time } from "./words.js";
+
+const MOST = 200; // rows of a page; a browser draws them within a frame or two
+const PAUSE_MS = 200;
+const ORDERS = { uri: "uri", chunks: "chunks DESC, uri", changed: "mtime_ns DESC, uri", characters: "characters DESC, uri" };
+
+export function Documents({ place }) {
+  const [part, type] = useState(place.part ?? "");
+  useEffect(() => {
+    const timer = setTimeout(() => go("documents", { ...place, view: "", part }, true), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [part]);
+  const order = ORDERS[place.order] ? place.order : "uri";
+  const matching = [
+    place.part && `(contains(lower(uri), ${quoted(place.part.toLowerCase())}) OR contains(lower(title), ${quoted(place.part.toLowerCase())}))`,
+    place.where && `(${place.where})`,
+  ].filter(Boolean).join(" AND ") || "true";
+  const rows = useRows(`SELECT uri, title, format, content_type, chunks, characters, status, len(warnings) AS warnings,
+    make_timestamp(mtime_ns // 1000)::VARCHAR AS changed FROM documents WHERE ${matching} ORDER BY ${ORDERS[order]} LIMIT ${MOST + 1}`);
+  return html`
+    <h1>${place.title || "Documents"}</h1>
+    <form class="ask" onSubmit=${(event) => event.preventDefault()}>
+      <label for="part" class="unseen">Part of the name or the title</label>
+      <input id="part" type="search" value=${part} placeholder="Part of the name or the title" onInput=${(event) => type(event.target.value)} />
+      <label>Order <select value=${order} onChange=${(event) => go("documents", { ...place, view: "", order: event.target.value })}>
+        <option value="uri">name</option><option value="chunks">most chunks</option>
+        <option value="characters">longest</option><option value="changed">newest</option>
+      </select></label>
+    </form>
+    <${Answer} of=${rows} what="Listing documents">${(found) => html`<${Listed} rows=${found} />`}<//>
+  `;
+}
+
+const Listed = ({ rows }) => rows.length === 0
+  ? html`<${Empty} title="No document matches">Try a shorter part of its name. What could not be read stands under Health.<//>`
+  : html`
+    <p class="told" role="status">${rows.length > MOST ? `The first ${MOST}` : plural(rows.length, "document")}</p>
+    <${Table} caption="Documents" rows=${rows.slice(0, MOST)} columns=${[
+      { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />${row.title && html`<br /><small dir="auto">${row.title}</small>`}` },
+      { name: "Type", of: (row) => html`<${Type} of=${row.content_type} />` },
+      { name: "Format", of: (row) => row.format },
+      { name: "Chunks", right: true, of: (row) => row.chunks },
+      { name: "Characters", right: true, of: (row) => row.characters },
+      { name: "Changed", of: (row) => time(row.changed) },
+      { name: "State", of: (row) => [row.status !== "ok" && row.status, row.warnings > 0 && plural(row.warnings, "warning")].filter(Boolean).join(", ") || "ok" },
+    ]} />`;

@@ -1,0 +1,115 @@
+// Main: the frame around every view, and which view the address names.
+import { html, render, useEffect, useState } from "./vendor/preact-htm.js";
+import { ask, noteSnapshot, path, setToken } from "./ask.js";
+import { Busy, Empty, Failure } from "./parts.js";
+import { go, link, parse, usePlace } from "./state.js";
+import { number, time } from "./words.js";
+import { Chunks } from "./chunks.js";
+import { Compare } from "./compare.js";
+import { Document } from "./document.js";
+import { Documents } from "./documents.js";
+import { Health } from "./health.js";
+import { Search } from "./search.js";
+
+const VIEWS = { search: Search, documents: Documents, health: Health, compare: Compare, document: Document, chunks: Chunks };
+const TABS = [["search", "Search"], ["documents", "Documents"], ["health", "Health"], ["compare", "Compare"]];
+const LOOK_MS = 5000; // between two looks for a newer snapshot; the answer is a few hundred bytes
+
+function App() {
+  const place = usePlace();
+  const [state, set] = useState({});
+  useEffect(() => look(place, set), [place.store, place.at]);
+  useEffect(() => {
+    document.title = `${place.uri ?? (place.q || place.view)} · docmill`;
+    document.getElementById("main")?.focus({ preventScroll: true });
+  }, [place.view, place.uri]);
+  if (state.error?.status === 401) return html`<${AskToken} again=${() => location.reload()} wrong=${sessionStorage.length > 0} />`;
+  const View = VIEWS[place.view];
+  return html`
+    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+    <${Head} place=${place} status=${state.status} />
+    <main id="main" tabindex="-1">
+      ${state.error && html`<${Failure} error=${state.error} />`}
+      ${!state.status && !state.error && html`<${Busy} what="Opening the store" />`}
+      ${state.status && (View ? html`<${View} key=${`${place.view} ${place.store} ${state.snapshot}`} place=${place} status=${state.status} />` : html`<${Unknown} />`)}
+    </main>
+  `;
+}
+
+const Unknown = () => html`<${Empty} title="There is no such view"><a href=${link("search")}>Go to the search.</a><//>`;
+
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("main").focus();
+}
+
+/** Ask for the status now and then; a view is drawn anew when another snapshot is in service. */
+function look(place, set) {
+  let stopped = false;
+  const once = () =>
+    ask(path("status")).then(
+      (value) => {
+        noteSnapshot(value.snapshot);
+        if (!stopped) set((before) => (before.snapshot === value.snapshot && !before.error ? before : { ...value }));
+      },
+      (error) => stopped || set((before) => ({ ...before, error })),
+    );
+  once();
+  const timer = place.at ? 0 : setInterval(once, LOOK_MS);
+  return () => {
+    stopped = true;
+    clearInterval(timer);
+  };
+}
+
+const Head = ({ place, status }) => html`
+  <header>
+    <a class="brand" href=${link("search")}><img src="page/favicon.svg" alt="" width="24" height="24" /> docmill</a>
+    <nav aria-label="Views">
+      ${TABS.map(([view, shown]) => html`<a href=${link(view)} aria-current=${place.view === view ? "page" : null}>${shown}</a>`)}
+    </nav>
+    ${status && html`<${Where} place=${place} status=${status} />`}
+  </header>
+`;
+
+/** Which store and which snapshot the page shows. */
+function Where({ place, status }) {
+  const stores = status.stores ?? [];
+  const known = status.status ?? status;
+  return html`
+    <div class="where">
+      ${stores.length > 1 && html`<label>Store
+        <select value=${place.store || stores[0]} onChange=${(event) => go(place.view, { store: event.target.value, at: "" })}>
+          ${stores.map((name) => html`<option value=${name}>${name}</option>`)}
+        </select></label>`}
+      <span>${number(known.documents ?? 0)} documents, ${number(known.chunks ?? 0)} chunks</span>
+      <span>snapshot ${known.snapshot ?? status.snapshot}, ${time(known.created)}</span>
+      ${place.at && html`<a href=${link(place.view, { ...place, view: "", at: "" })}>to the newest</a>`}
+    </div>
+  `;
+}
+
+/** A server that others can reach asks for its token; it stays in this tab. */
+function AskToken({ again, wrong }) {
+  const take = (event) => {
+    event.preventDefault();
+    setToken(new FormData(event.target).get("token").trim());
+    again();
+  };
+  return html`
+    <main id="main" class="token">
+      <h1>docmill</h1>
+      <form onSubmit=${take}>
+        <label>The token of this server (<code>DOCMILL_TOKEN</code>)
+          <input name="token" type="password" autocomplete="off" required autofocus /></label>
+        <button>Open</button>
+        ${wrong && html`<p role="alert">The server did not take this token.</p>`}
+      </form>
+    </main>
+  `;
+}
+
+if (!parse(location.hash).view) go("search", {}, true);
+const root = document.getElementById("app");
+root.replaceChildren();
+render(html`<${App} />`, root);

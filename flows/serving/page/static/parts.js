@@ -1,0 +1,83 @@
+// Parts: small pieces that every view is made of.
+import { html, useState } from "./vendor/preact-htm.js";
+import { link } from "./state.js";
+import { colour } from "./types.js";
+import { lit, number } from "./words.js";
+
+/** The name of a content type, with its colour. */
+export const Type = ({ of }) => html`<span class="type" style=${{ "--colour": colour(of) }}>${of}</span>`;
+
+/** A text in which the words that a search matched are lit. */
+export const Lit = ({ text, terms }) =>
+  html`${lit(text, terms).map((piece) => (piece.lit ? html`<mark>${piece.text}</mark>` : piece.text))}`;
+
+const LONG = 900; // characters; a hit that shows more of itself pushes the next one off the screen
+
+/** A text of a document, with the words of a search lit. A long one is cut until somebody asks for the rest. */
+export function Excerpt({ text, terms = [], long = LONG }) {
+  const [whole, show] = useState(text.length <= long);
+  return html`
+    <p class="text" dir="auto"><${Lit} text=${whole ? text : text.slice(0, long)} terms=${terms} />${!whole && " …"}</p>
+    ${!whole && html`<button type="button" class="more" onClick=${() => show(true)}>Show the rest</button>`}
+  `;
+}
+
+/** What stands where nothing is: what it means, and what to do. */
+export const Empty = ({ title, children }) => html`<div class="empty"><h2>${title}</h2><p>${children}</p></div>`;
+
+/** What went wrong, in the words of the server. */
+export const Failure = ({ error }) =>
+  html`<div class="failure" role="alert"><strong>That did not work.</strong> <span>${error.message}</span></div>`;
+
+/** That something takes time; it shows after a moment only, so that quick answers do not flicker. */
+export const Busy = ({ what = "Loading" }) => html`<p class="busy" role="status">${what}…</p>`;
+
+/** An answer: the failure, or that it takes time, or what `children` make of its value. */
+export function Answer({ of, what, children }) {
+  if (of.error) return html`<${Failure} error=${of.error} />`;
+  if (of.value === undefined) return html`<${Busy} what=${what} />`;
+  return children(of.value);
+}
+
+/** A bar of a share in [0, 1], with its number. */
+export const Bar = ({ share, label, of = "var(--accent)" }) => html`
+  <span class="bar">
+    <span class="track"><span class="fill" style=${{ width: `${100 * Math.min(1, Math.max(0, share))}%`, background: of }}></span></span>
+    <span class="figure">${label}</span>
+  </span>
+`;
+
+/** A link to a document, or to a chunk in it. */
+export const ToDocument = ({ uri, chunk, children }) =>
+  html`<a class="uri" href=${link("document", { uri, chunk })}><bdi>${children ?? uri}</bdi></a>`;
+
+/** A choice of one among a few. */
+export const Choice = ({ label, value, of, set }) => html`
+  <fieldset class="choice">
+    <legend class="unseen">${label}</legend>
+    ${of.map(
+      ([name, shown]) => html`<label class=${name === value ? "chosen" : ""}>
+        <input type="radio" name=${label} value=${name} checked=${name === value} onChange=${() => set(name)} />${shown}
+      </label>`,
+    )}
+  </fieldset>
+`;
+
+/** A table of rows. Each column is { name, of, right, wide }: its heading, a function of a row, and how it stands. */
+export const Table = ({ columns, rows, caption }) => html`
+  <div class="scrolled" tabindex="0" role="region" aria-label=${caption}>
+    <table>
+      <caption class="unseen">${caption}</caption>
+      <thead>
+        <tr>${columns.map((one) => html`<th scope="col" class=${one.right ? "right" : ""}>${one.name}</th>`)}</tr>
+      </thead>
+      <tbody>
+        ${rows.map((row) => html`<tr>
+          ${columns.map((one) => html`<td class=${[one.right && "right", one.wide && "wide"].filter(Boolean).join(" ")}>${shown(one.of(row))}</td>`)}
+        </tr>`)}
+      </tbody>
+    </table>
+  </div>
+`;
+
+const shown = (value) => (typeof value === "number" ? number(value) : value);

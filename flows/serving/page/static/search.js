@@ -1,0 +1,199 @@
+// Search: hits as one types, why each came, and facets that narrow them.
+import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
+import { ask, quoted, useAnswer, useRows } from "./ask.js";
+import { Bar, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
+import { go, lasting, link } from "./state.js";
+import { number, percent, wordsOf } from "./words.js";
+
+const MODES = [["hybrid", "Hybrid"], ["keyword", "Keyword"], ["vector", "Vector"], ["beside", "Side by side"]];
+const QUICK_MS = 60; // a keyword search takes a few milliseconds: it may follow each key
+const PAUSE_MS = 350; // a pause in typing; the vectors of a query take longer than a key
+const HITS = 10;
+const MOST_VALUES = 12; // of a facet; more would push the others off the screen
+
+export function Search({ place }) {
+  const mode = place.mode || "hybrid";
+  const [typed, type] = useState(place.q ?? "");
+  const box = useRef();
+  useEffect(() => type(place.q ?? ""), [place.q]);
+  useEffect(() => slash(box), []);
+  useEffect(() => {
+    if (typed === (place.q ?? "")) return undefined;
+    const timer = setTimeout(() => go("search", { ...place, view: "", q: typed }, true), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const set = (values) => go("search", { ...place, view: "", ...values });
+  const where = condition(place);
+  return html`
+    <form class="ask" role="search" onSubmit=${(event) => (event.preventDefault(), set({ q: typed }))}>
+      <label for="q" class="unseen">Question</label>
+      <input id="q" ref=${box} type="search" value=${typed} placeholder="Ask in words, or name an identifier"
+        autocomplete="off" onInput=${(event) => type(event.target.value)} />
+      <${Choice} label="Ranking" value=${mode} of=${MODES} set=${(name) => set({ mode: name })} />
+    </form>
+    <div class="search">
+      <${Facets} place=${place} set=${set} />
+      <div class=${mode === "beside" ? "besides" : "results"}>
+        ${!typed.trim() && html`<${Start} />`}
+        ${typed.trim() && mode !== "beside" && html`<${Results} typed=${typed} asked=${place.q ?? ""} mode=${mode} where=${where} />`}
+        ${typed.trim() && mode === "beside" && MODES.slice(0, 3).map(([one, shown]) => html`<section aria-label=${shown}>
+          <h2>${shown}</h2><${Results} typed=${typed} asked=${place.q ?? ""} mode=${one} where=${where} />
+        </section>`)}
+      </div>
+    </div>
+  `;
+}
+
+const Start = () => html`<${Empty} title="What are you looking for?">
+  Results come as you type. Keywords answer at once; vectors join when you pause. Press <kbd>/</kbd> to come back to the box.
+<//>`;
+
+/** Have "/" go to the box, as on most sites with a search. */
+function slash(box) {
+  const pressed = (event) => {
+    if (event.key !== "/" || /^(input|textarea|select)$/i.test(event.target.tagName)) return;
+    event.preventDefault();
+    box.current.select();
+  };
+  addEventListener("keydown", pressed);
+  return () => removeEventListener("keydown", pressed);
+}
+
+/** The hits: those by keyword while one types, those of the mode after a pause. */
+function Results({ typed, asked, mode, where }) {
+  const quick = useDelayed(typed.trim(), QUICK_MS);
+  const first = useHits(quick, "keyword", where);
+  const full = useHits(asked.trim() && asked === typed ? asked.trim() : null, mode, where);
+  const [over, setOver] = useState(false);
+  const ready = asked === typed && full.value && full.key?.includes(JSON.stringify(asked.trim()));
+  const held = useHeld(ready ? full : null, over);
+  const shown = ready && !held.waits ? full : first;
+  if (shown.error || (ready && full.error)) return html`<${Failure} error=${shown.error ?? full.error} />`;
+  if (full.error && asked === typed) return html`<${Failure} error=${full.error} />`;
+  if (!shown.value) return html`<p class="busy" role="status">Searching…</p>`;
+  const hits = shown.value.hits;
+  return html`
+    <p class="told" role="status">
+      ${hits.length ? `${hits.length} best` : "Nothing found"} in snapshot ${shown.value.snapshot}${shown === first && mode !== "keyword" ? ", by keyword so far" : ""}
+      ${held.waits && html` <button type="button" onClick=${held.take}>Show the better order</button>`}
+    </p>
+    <ol class="hits" onPointerEnter=${() => setOver(true)} onPointerLeave=${() => setOver(false)}>
+      ${hits.map((hit) => html`<${Found} key=${hit.chunk_id} hit=${hit} most=${strongest(hits)} asked=${typed} />`)}
+    </ol>
+    ${!hits.length && html`<${Empty} title="Nothing matches">
+      Use fewer or other words${where ? ", or take back a facet" : ""}. The vector ranking finds texts that share no word with the question.
+    <//>`}
+  `;
+}
+
+/** Return a value after it has stayed the same for some time. */
+function useDelayed(value, pause) {
+  const [late, set] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => set(value), pause);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return late;
+}
+
+/** Hold an answer back while the pointer is over the list, so that nothing moves under it. */
+function useHeld(answer, over) {
+  const [taken, take] = useState(null);
+  const key = answer?.key ?? null;
+  useEffect(() => {
+    if (key && !over) take(key);
+  }, [key, over]);
+  return { waits: key !== null && taken !== key && over, take: () => take(key) };
+}
+
+function useHits(text, mode, where) {
+  const { store, at } = lasting();
+  const body = { query: text, k: HITS, mode, ...(where && { where }), ...(store && { store }), ...(at && { at }) };
+  return useAnswer(text ? `hits ${JSON.stringify(text)} ${JSON.stringify(body)}` : null, (signal) => ask("search", body, signal));
+}
+
+/** Return the highest BM25 score of a list: bars of keywords are shares of it. */
+const strongest = (hits) => Math.max(...hits.map((hit) => hit.keyword_score ?? 0), 1e-9);
+
+function Found({ hit, most, asked }) {
+  const terms = wordsOf(hit, asked);
+  return html`
+    <li class="hit">
+      <h3><${ToDocument} uri=${hit.uri} chunk=${hit.chunk_id} />
+        ${hit.page != null && html`<span class="page">page ${hit.page}</span>`}<${Type} of=${hit.content_type} /></h3>
+      ${hit.headings.length > 0 && html`<p class="headings" dir="auto">${hit.headings.join(" › ")}</p>`}
+      <${Excerpt} text=${hit.text} terms=${terms} />
+      <div class="scores">
+        <span>vector <${Bar} share=${hit.vector_score ?? 0} label=${hit.vector_score == null ? "–" : hit.vector_score.toFixed(2)} /></span>
+        <span>keyword <${Bar} share=${(hit.keyword_score ?? 0) / most} label=${hit.keyword_score == null ? "–" : hit.keyword_score.toFixed(1)} of="var(--accent-2)" /></span>
+      </div>
+      <${Why} hit=${hit} />
+    </li>
+  `;
+}
+
+/** Why a hit came: its context, its words and the fields they stand in, and what each step did. */
+const Why = ({ hit }) => html`
+  <details>
+    <summary>Why this hit</summary>
+    ${hit.context && html`<h4>Context, embedded and indexed before the text</h4><p class="context" dir="auto">${hit.context}</p>`}
+    ${Object.keys(hit.terms).length > 0 && html`<h4>Words</h4><ul class="plain">
+      ${Object.entries(hit.terms).map(([term, share]) => html`<li>
+        <code>${term}</code> ${share.toFixed(1)} of the keyword score, in ${(hit.fields[term] ?? []).join(", ")}</li>`)}
+    </ul>`}
+    <h4>Steps</h4>
+    <ol class="plain">${hit.steps.map((step) => html`<li><b>${step.step}</b> ${step.said} → ${step.score.toFixed(3)}</li>`)}</ol>
+    <p>Relevance ${percent(hit.relevance)} of the highest possible. Strategy <code>${hit.strategy}</code>. Characters
+      ${" "}${number(hit.start_char)} to ${number(hit.end_char)}.</p>
+    ${hit.also_at.length > 0 && html`<h4>The same text also stands in</h4><ul class="plain">
+      ${hit.also_at.map((other) => html`<li><${ToDocument} uri=${other.uri} chunk=${other.chunk_id} /></li>`)}</ul>`}
+    ${/^https?:/.test(hit.source_url) && html`<p><a href=${hit.source_url} rel="noreferrer noopener">Open the original</a></p>`}
+  </details>
+`;
+
+// A facet: its name in the address, what it is called, the SQL of its value over chunks or documents.
+const FOLDER = "CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END";
+const FACETS = [
+  ["type", "Type", "content_type", "chunks"],
+  ["format", "Format", "format", "documents"],
+  ["folder", "Folder", FOLDER, "documents"],
+  ["lang", "Language", "lang", "documents"],
+  ["year", "Year", "left(coalesce(nullif(modified, ''), created), 4)", "documents"],
+];
+const OF_FACETS = FACETS.map(
+  ([name, , value, table]) => `SELECT '${name}' AS facet, ${value} AS value, ${table === "chunks" ? "count(*)" : "sum(chunks)"}::BIGINT AS chunks FROM ${table} GROUP BY ALL`,
+).join(" UNION ALL ");
+
+/** Return the condition in SQL that the facets of an address make, or "". */
+export function condition(place) {
+  const chosen = FACETS.filter(([name]) => place[name] !== undefined);
+  return chosen.map(([name, , value]) => `${value} = ${quoted(place[name])}`).join(" AND ");
+}
+
+function Facets({ place, set }) {
+  const rows = useRows(`SELECT * FROM (${OF_FACETS}) WHERE value <> '' AND chunks > 0 ORDER BY chunks DESC, value`);
+  return html`
+    <details class="facets" open=${matchMedia("(min-width: 60rem)").matches}>
+      <summary>Narrow</summary>
+      ${FACETS.map(([name, title]) => html`<${Facet} name=${name} title=${title} chosen=${place[name]} set=${set}
+        rows=${(rows.value ?? []).filter((row) => row.facet === name)} />`)}
+    </details>
+  `;
+}
+
+function Facet({ name, title, rows, chosen, set }) {
+  if (rows.length < 2 && chosen === undefined) return null; // one value narrows nothing
+  return html`
+    <section>
+      <h2>${title}</h2>
+      <ul>
+        ${rows.slice(0, MOST_VALUES).map((row) => html`<li>
+          <button type="button" aria-pressed=${chosen === row.value} onClick=${() => set({ [name]: chosen === row.value ? undefined : row.value })}>
+            ${name === "type" ? html`<${Type} of=${row.value} />` : html`<bdi>${row.value || "none"}</bdi>`}
+            <span class="figure">${number(row.chunks)}</span>
+          </button></li>`)}
+      </ul>
+      ${rows.length > MOST_VALUES && html`<p class="more"><a href=${link("documents")}>${rows.length - MOST_VALUES} more</a></p>`}
+    </section>
+  `;
+}

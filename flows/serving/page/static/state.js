@@ -1,0 +1,44 @@
+// State: the address after "#" holds what a view shows, so that it can be sent to a colleague and "back" works.
+import { useEffect, useState } from "./vendor/preact-htm.js";
+
+/** Return the view and the values that an address names: "#/search?q=x" is { view: "search", q: "x" }. */
+export function parse(hash) {
+  const [view, query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  return { ...Object.fromEntries(new URLSearchParams(query)), view: view || "search" };
+}
+
+/** Return the address of a view with these values; empty ones are left out. */
+export function link(view, values = {}) {
+  const kept = Object.entries({ ...lasting(), ...values }).filter(([, value]) => value !== "" && value != null);
+  const query = new URLSearchParams(kept).toString();
+  return `#/${view}${query ? `?${query}` : ""}`;
+}
+
+/** Go to a view. While somebody types, the entry of the browser's history is replaced, and none is added. */
+export function go(view, values = {}, replace = false) {
+  const address = link(view, values);
+  if (address === location.hash) return;
+  if (replace) {
+    history.replaceState(null, "", address);
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  } else {
+    location.hash = address;
+  }
+}
+
+/** Use what the address says now. */
+export function usePlace() {
+  const [place, set] = useState(() => parse(location.hash));
+  useEffect(() => {
+    const changed = () => set(parse(location.hash));
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  return place;
+}
+
+/** Return the store and the snapshot of the address: every view keeps them. */
+export function lasting() {
+  const { store = "", at = "" } = parse(location.hash);
+  return { store, at };
+}

@@ -1,0 +1,83 @@
+"""Pictures of the page: `python -m tests.kit.picture.make_screens [--store FOLDER] [--into FOLDER] [--all]`.
+
+It opens the views of a store in Chromium and draws them to `docs/pictures/page-*.png`. Without `--store` it ingests the
+corpus of the tests with the packaged model first. `--all` draws every view at three widths, light and dark.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from docmill import ingest
+from docmill.flows.serving.access import Access
+from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.web.http_app import http_app
+from tests.kit.house import ROOT
+from tests.serving.http_server import running
+
+VIEWS = {  # what each view is called, what it opens, and what stands there once it is drawn
+    "search": ("search?q=how+long+does+the+battery+last", ".hit mark"),
+    "document": ("document?uri=support/faq.md", ".piece"),
+    "health": ("health", "#lengths td"),
+    "documents": ("documents", "tbody td"),
+    "compare": ("compare?q=battery&a_mode=keyword&b_mode=vector", "section:nth-of-type(2) .hit"),
+}
+IN_DOCS = ("search", "document", "health")
+WIDTHS = (390, 820, 1280)
+_HEIGHT = 800
+
+
+def main() -> None:
+    """Draw the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", type=Path)
+    parser.add_argument("--into", type=Path, default=ROOT / "docs" / "pictures")
+    parser.add_argument("--all", action="store_true")
+    asked = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        store = asked.store or Path(folder) / "store"
+        if asked.store is None:
+            ingest(ROOT / "tests" / "corpus", store=store)
+        app, access = http_app(OpenStores({"handbook": store}), Searching({}), Access(port=0)), Access(port=0)
+        with running(app, access) as url:
+            draw(url, asked.into, asked.all)
+
+
+def draw(url: str, into: Path, every: bool) -> None:
+    """Draw the views of a server into a folder."""
+    from playwright.sync_api import sync_playwright
+
+    into.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": WIDTHS[-1], "height": _HEIGHT})
+        for name in VIEWS if every else IN_DOCS:
+            _open(page, url, name)
+            if not every:
+                page.screenshot(path=into / f"page-{name}.png")
+                continue
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": _HEIGHT})
+                for scheme in ("light", "dark"):
+                    page.emulate_media(color_scheme=scheme)
+                    page.screenshot(path=into / f"page-{name}-{width}-{scheme}.png")
+        browser.close()
+
+
+def _open(page: Any, url: str, name: str) -> None:
+    view, shown = VIEWS[name]
+    page.set_viewport_size({"width": WIDTHS[-1], "height": _HEIGHT})
+    page.goto("about:blank")
+    page.goto(f"{url}/#/{view}")
+    page.wait_for_selector(shown)
+    if name == "document":
+        page.locator(".bound").nth(1).click()
+        page.wait_for_selector("aside li")
+    page.wait_for_load_state("networkidle")
+
+
+if __name__ == "__main__":
+    main()

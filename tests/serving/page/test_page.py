@@ -1,0 +1,202 @@
+"""The page of `docmill serve` in a real browser: every view, three widths, light and dark, hostile documents."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from docmill.flows.serving.access import Access
+from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.page.page_files import FOLDER
+from docmill.flows.serving.web.http_app import http_app
+from tests.kit.workbench import Workbench
+from tests.serving.http_server import running
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+TOKEN = "0123456789abcdef"
+HOSTILE = "<img src=x onerror=hacked=1> <script>hacked=1</script> \x1b[31mred\x1b[0m javascript:hacked=1"
+WIDTHS = (390, 820, 1400)
+DOCUMENTS: dict[str, str | bytes] = {
+    "git.md": "# Undo\n\nTo undo a commit, reset the branch. 😀 It is easy.\n\n## Later\n\nPush it again.\n",
+    "<b onmouseover=hacked=1>x.md": f"# {HOSTILE}\n\n{HOSTILE}\n\nUndo it.\n",
+    "long/line.txt": "undo " + "x" * 10_000,
+    "עברית.md": "# שלום\n\nשלמה כתב. undo.\n",
+    "table.csv": "name,price\n" + "".join(f"thing {number},{number}\n" for number in range(400)),
+    "bad.pdf": "%PDF-1.4 nothing",
+}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
+    assert fake_model
+    own = Workbench(tmp_path_factory.mktemp("page"))
+    own.write(DOCUMENTS)
+    own.ingest()
+    own.write({"git.md": str(DOCUMENTS["git.md"]).replace("easy", "hard")})
+    own.ingest()
+    return own
+
+
+@pytest.fixture(scope="module")
+def served(bench: Workbench) -> Iterator[str]:
+    access = Access(port=0)
+    with running(http_app(OpenStores({"handbook": bench.root}), Searching({}), access), access) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine; CHROMIUM may name one")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        own = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield own
+        own.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A tab, which must log no error and run nothing of a document."""
+    context = browser.new_context()
+    own = context.new_page()
+    problems: list[str] = []
+    own.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    own.on("pageerror", lambda error: problems.append(str(error)))
+    own.set_default_timeout(15_000)
+    yield own
+    assert own.evaluate("globalThis.hacked") is None
+    assert not [one for one in problems if "status of 4" not in one], "the console of the browser"
+    context.close()
+
+
+def address(served: str, view: str) -> str:
+    return f"{served}/#/{view}"
+
+
+def faults(page: Any, axe: Any) -> Iterator[str]:
+    """Yield what is wrong with a view: at which widths it does not fit, and what axe finds serious."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        if not page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
+            yield f"it is wider than {width}"
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for one in axe.run(page).response["violations"]:
+            if one["impact"] in ("serious", "critical"):
+                yield f"{scheme}: {one['id']} at {one['nodes'][0]['html'][:120]}"
+
+
+def test_every_view_opens_at_three_widths_light_and_dark(page: Any, served: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    hostile = httpx.get(f"{served}/documents", trust_env=False).json()["documents"][0]["uri"]
+    views = {
+        "search?q=undo": ".hit mark",
+        "search?q=undo&mode=beside": "section:nth-of-type(3) .hit",
+        "documents": "tbody tr:nth-child(4)",
+        "health": "#evaluations p",
+        "compare?q=undo&a_mode=keyword": "section:nth-of-type(2) .hit",
+        "compare?what=snapshots": ".changes .new",
+        "document?uri=git.md": ".piece",
+        "document?uri=git.md&since=1": ".changes .new",
+        f"document?uri={hostile.replace('<', '%3C').replace('=', '%3D')}": ".piece",
+        "document?uri=long/line.txt": ".piece",
+        "chunks?where=content_type%3D'table'": ".hit",
+    }
+    found = []
+    for view, shown in views.items():
+        page.goto("about:blank")
+        page.goto(address(served, view))
+        page.wait_for_selector(shown)
+        found += [f"{view}: {fault}" for fault in faults(page, Axe())]
+    assert not found, "\n".join(found)
+
+
+def test_a_search_follows_the_keys_and_leads_to_its_document(page: Any, served: str) -> None:
+    page.goto(served)
+    page.wait_for_selector("#q")
+    page.locator("main").focus()
+    page.keyboard.press("/")
+    page.keyboard.type("undo a commit")
+    page.wait_for_selector(".told:has-text('best in snapshot 2')")
+    page.wait_for_url(re.compile(r"q=undo\+a\+commit"))
+    first = page.locator(".hit").first
+    first.locator("summary").click()
+    assert "of the keyword score, in text" in first.inner_text()
+    page.locator(".facets button", has_text="csv").click()
+    page.wait_for_url(re.compile("format=csv"))
+    page.go_back()
+    page.wait_for_url(re.compile("q=undo[^=]*$"))
+    page.locator(".hit a", has_text="git.md").first.click()
+    page.wait_for_selector(".piece.chosen")
+    assert page.locator("aside h2").inner_text() == "Chunk 0"
+    assert "😀" in page.locator(".canonical").inner_text()
+
+
+def test_the_text_of_a_document_is_whole_and_each_chunk_is_marked(page: Any, served: str, bench: Workbench) -> None:
+    page.goto(address(served, "document?uri=git.md"))
+    page.wait_for_selector(".piece")
+    marks = page.locator(".bound").all_inner_texts()
+    with bench.store as store:
+        text = store.document("git.md").text
+        count = store.sql("SELECT count(*) AS n FROM chunks WHERE uri = 'git.md'").to_pylist()[0]["n"]
+    assert len(marks) == count
+    shown = page.evaluate(
+        "(() => { const own = document.querySelector('.canonical').cloneNode(true);"
+        " own.querySelectorAll('button').forEach((one) => one.remove()); return own.textContent; })()"
+    )
+    assert shown == text
+
+
+def test_a_bar_leads_to_its_chunks_and_a_torn_table_is_found(page: Any, served: str) -> None:
+    page.goto(address(served, "health"))
+    page.locator("#torn a", has_text="table.csv").wait_for()
+    assert "bad.pdf" in page.locator("#rejects").inner_text()
+    page.locator("#torn td.right a").first.click()
+    page.wait_for_selector(".hit")
+    assert page.locator("h1").inner_text() == "A table of table.csv"
+
+
+def test_a_server_with_a_token_asks_for_it_once(browser: Any, bench: Workbench) -> None:
+    access = Access(port=0, token=TOKEN)
+    with running(http_app(OpenStores({"handbook": bench.root}), Searching({}), access), access) as url:
+        answer = httpx.get(url, trust_env=False)
+        assert answer.status_code == 200
+        assert "script-src 'self'" in answer.headers["content-security-policy"]
+        assert httpx.get(f"{url}/status", trust_env=False).status_code == 401
+        page = browser.new_page()
+        page.goto(url)
+        page.fill("[name=token]", "wrong-wrong-wrong-wrong")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[role=alert]")
+        page.fill("[name=token]", TOKEN)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#q")
+        page.close()
+
+
+def test_the_page_is_small_and_names_nothing_outside() -> None:
+    files = [path for path in FOLDER.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 1_000_000
+    for path in files:
+        text = path.read_text()
+        assert "http://" not in text.replace("http://www.w3.org/", "") or path.name == "LICENSES.txt", path
+        assert not [word for word in ("https://", "eval(", "new Function") if word in text], path
+
+
+def test_the_files_of_the_page_come_by_name_alone(served: str) -> None:
+    for path in ("/page/../http_app.py", "/page/%2e%2e/page_files.py", "/page/none.js"):
+        assert httpx.get(served + path, trust_env=False).status_code == 404
+    answer = httpx.get(f"{served}/page/main.js", trust_env=False)
+    assert answer.headers["content-type"].startswith("text/javascript")
+    again = httpx.get(f"{served}/page/main.js", headers={"If-None-Match": answer.headers["etag"]}, trust_env=False)
+    assert again.status_code == 304
+    assert Path(FOLDER / "main.js").read_bytes() == answer.content
