@@ -92,14 +92,18 @@ def _without_repeats(names: list[str]) -> tuple[str, ...]:
 
 def _written(setting: ContextInput, content: _Content, budget: int) -> str:
     columns = next((one for one in content.within if COLUMNS in one), "")
-    needed = setting.count(columns) + 1 if columns else 0  # one for the line break
-    left = budget - needed if needed <= budget else budget
+    left = budget - _needed(setting, columns, budget)
     context = _path(setting, [name for name in content.path if name], left)
     for one in content.within:
-        if one == columns:
-            left = budget
+        left = budget if one == columns else left
         context = _with_below(setting, context, one, left)
     return context if content.line in context else _with_above(setting, context, content.line, budget)
+
+
+def _needed(setting: ContextInput, columns: str, budget: int) -> int:
+    """Return the tokens that the names of a table's columns need in a line of their own; 0 if they do not fit."""
+    needed = setting.count(columns) + 1 if columns else 0
+    return needed if needed <= budget else 0
 
 
 def _with_below(setting: ContextInput, context: str, line: str, budget: int) -> str:

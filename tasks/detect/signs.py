@@ -7,8 +7,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from docmill.tasks.detect.features import Features
-from docmill.tasks.detect.line_shapes import CLAUSE, CUE, DATA, PART, RULE, SIGNATURE, SPEAKER, STAMP, TECHNICAL, TURN
-from docmill.tasks.detect.type_words import ASKED, FAQ, LEGAL, MAIL_HEADER, MAIL_QUOTED, TOLD
+from docmill.tasks.detect.line_shapes import CUE, DATA, PART, RULE, SIGNATURE, SPEAKER, STAMP, TECHNICAL, TURN
+from docmill.tasks.detect.type_words import ASKED, FAQ, MAIL_HEADER, MAIL_QUOTED, TOLD
 from docmill.tasks.split.spans.question_patterns import ANSWER, BOLD, QUESTION
 
 
@@ -53,21 +53,9 @@ def cues(f: Features) -> Seen:
     return Seen(found >= _CUES, f"{found} subtitle cues with their times") if found >= _CUES else UNSEEN
 
 
-_CONTRACT_WORDS, _CONTRACT_CLAUSES = 0.01, 0.05
-"""Shares of legal words and of numbered clauses from which names at the beginnings of lines are those of parties.
-
-Hearings are full of legal words, too, but number nothing; with fewer words, an interview that counts its questions
-would be a contract.
-"""
-
-
-def _is_contract(f: Features) -> bool:
-    return f.of_words(LEGAL) > _CONTRACT_WORDS and f.of_lines(CLAUSE) > _CONTRACT_CLAUSES
-
-
 def speakers(f: Features) -> Seen:
     """Look for lines that begin with a recurring name, as in an interview or a play; in a contract they are parties."""
-    if _is_contract(f):
+    if f.is_contract():
         return UNSEEN
     names = Counter(match.group().split(":")[0] for line in f.lines if (match := TURN.match(line)))
     turns = sum(count for count in names.values() if count > 1)  # a name that occurs once may be the key of a value
@@ -76,7 +64,7 @@ def speakers(f: Features) -> Seen:
 
 def spoken_lines(f: Features) -> Seen:
     """Look for lines that begin like those of a chat."""
-    if _is_contract(f):
+    if f.is_contract():
         return UNSEEN
     return _lines(f, f.matching(SPEAKER), "begin with who speaks or when")
 

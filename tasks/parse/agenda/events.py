@@ -17,6 +17,7 @@ _TEXTS = {
     "DURATION": "Duration", "PRIORITY": "Priority", "FREEBUSY": "Busy",
 }  # fmt: skip
 _PEOPLE = {"ORGANIZER": "Organizer", "ATTENDEE": "Attendee", "CONTACT": "Contact"}
+_SAID = ("DESCRIPTION", "COMMENT")
 _MAX_PEOPLE = 100  # of one event: more are a mailing list
 _TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)?(Z?))?")
 _MAILTO = re.compile(r"^mailto:", re.IGNORECASE)
@@ -39,35 +40,40 @@ def parse_calendar(data: bytes, _: ParseOptions) -> Parsed:
 def _components(lines: Iterator[Property], calendar: list[Property]) -> Iterator[tuple[str, list[Property]]]:
     """Yield each component with its own properties; those of the calendar itself are added to `calendar`."""
     open_: list[str] = []
-    inside: list[Property] = []
+    inside: dict[str, list[Property]] = {}
     for one in lines:
-        value = one.value.strip().upper()
         if one.name == "BEGIN":
-            open_.append(value)
-            inside = [] if value in _COMPONENTS else inside
+            open_.append(one.value.strip().upper())
+            inside[open_[-1]] = calendar if open_[-1] == "VCALENDAR" else []
         elif one.name == "END":
-            if open_ and open_.pop() in _COMPONENTS and value in _COMPONENTS:
-                yield value, inside
-        elif open_ and open_[-1] in _COMPONENTS:
-            inside.append(one)
-        elif open_ == ["VCALENDAR"]:
-            calendar.append(one)
-    if inside and (cut := [name for name in open_ if name in _COMPONENTS]):  # a file that was cut off
-        yield cut[0], inside
+            yield from _closed(open_, inside)
+        elif open_:
+            inside[open_[-1]].append(one)
+    while open_:  # in a file that was cut off
+        yield from _closed(open_, inside)
+
+
+def _closed(open_: list[str], inside: dict[str, list[Property]]) -> Iterator[tuple[str, list[Property]]]:
+    """Close the innermost component; yield it if it is one that is drawn."""
+    name = open_.pop() if open_ else ""
+    if name in _COMPONENTS:
+        yield name, inside[name]
 
 
 def _draw(canvas: Canvas, component: str, inside: list[Property]) -> None:
     first = {one.name: one for one in reversed(inside)}
     summary = first["SUMMARY"].text if "SUMMARY" in first else ""
     canvas.heading(summary or _COMPONENTS[component], 2)
-    lines = [*map(_line, inside)]
-    people = [line for line in lines if line and line.startswith(tuple(_PEOPLE.values()))]
-    kept = [line for line in lines if line and line not in people] + people[:_MAX_PEOPLE]
-    canvas.paragraph("\n".join(kept), kind="text", **_facts(first))
-    for name in ("DESCRIPTION", "COMMENT"):
-        for one in inside:
-            if one.name == name:
-                canvas.paragraph(one.text)
+    # People come last, for of some events they are hundreds.
+    ordered = sorted(inside, key=lambda one: one.name in _PEOPLE)[: len(inside) - _surplus(inside)]
+    canvas.paragraph("\n".join(filter(None, map(_line, ordered))), kind="text", **_facts(first))
+    for one in inside:
+        if one.name in _SAID:
+            canvas.paragraph(one.text)
+
+
+def _surplus(inside: list[Property]) -> int:
+    return max(sum(one.name in _PEOPLE for one in inside) - _MAX_PEOPLE, 0)
 
 
 def _facts(first: dict[str, Property]) -> dict[str, Any]:

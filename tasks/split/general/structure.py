@@ -73,14 +73,22 @@ def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
         if barred:
             continue
         glued = glued if seam == GLUE else block.start
-        alone = block.kind == "code" and glued == block.start and room.fits(block.start, block.end)
-        if alone or room.fits(glued, block.end):
+        if room.fits(glued, block.end):
             yield Piece(block.start, block.end, seam)
         else:
             # The rest of a table that was cut would join the next block without its header.
             barred = block.kind == "table"
-            found = _cut(text, block, seam, room)
-            yield from led(text, found, glued, room) if glued < block.start else found
+            yield from _parts(text, block, seam, glued, room)
+
+
+def _parts(text: str, block: Block, seam: int, lead: int, room: Room) -> Iterator[Piece]:
+    """Yield the pieces of a block that is too long, or too long beside its heading at `lead`."""
+    if lead < block.start:
+        yield from led(text, _cut(text, block, seam, room), lead, room)
+    elif block.kind == "code" and room.fits(block.start, block.end):
+        yield Piece(block.start, block.end, seam)
+    else:
+        yield from _cut(text, block, seam, room)
 
 
 def _cut(text: str, block: Block, seam: int, room: Room) -> Iterator[Piece]:

@@ -21,6 +21,7 @@ and those after it are in the wrong columns.
 """
 _MAX_DIGITS = 5
 """Digits of a span. More are noise, and Python refuses to parse numbers of thousands of digits."""
+_PARTED = {"li": "; ", "tr": "; "}  # what parts an item, or an inner row, from the next; cells have a comma
 _EVEN_ROWS = 3  # rows of as many cells that a table without a header has, if there are lists or tables in it
 _SHORT_CELL = 300  # characters of each of its cells: a page of columns has longer ones
 _LONG_CELL = 1_500
@@ -42,11 +43,14 @@ def is_data_table(table: Any) -> bool:
     # One row or one column is no table: pages use them to draw boxes.
     if len(widths) < 2 or max(widths) < 2 or _PAGE(table):
         return False
-    longest = max(len("".join(cell.itertext())) for row in cells for cell in row)
-    if not (_INNER(table) or _BLOCKS(table)):
-        return longest < _LONG_CELL
-    even_rows = len(widths) >= _EVEN_ROWS and len(set(widths)) == 1
-    return longest < (_LONG_CELL if _DATA(table) else _SHORT_CELL if even_rows else 0)
+    return max(len("".join(cell.itertext())) for row in cells for cell in row) < _longest(table, widths)
+
+
+def _longest(table: Any, widths: list[int]) -> int:
+    """Return how long the cells of a table of such rows may be."""
+    if _DATA(table) or not (_INNER(table) or _BLOCKS(table)):
+        return _LONG_CELL
+    return _SHORT_CELL if len(widths) >= _EVEN_ROWS and len(set(widths)) == 1 else 0
 
 
 def own_rows(table: Any) -> Iterator[Any]:
@@ -74,14 +78,16 @@ def _set_apart(table: Any) -> None:
     for block in table.iter(*_PARTS):
         block.text, block.tail = " " + (block.text or ""), " " + (block.tail or "")
     # What is counted up in a cell, or a row of a table in it, stays apart from the next.
-    for item in table.iter("li", "tr"):
-        if item.getnext() is not None and (item.tag == "li" or next(item.iterancestors("table")) is not table):
-            item.tail = "; " + (item.tail or "").lstrip()
-    for cell in table.iter("td", "th"):
-        if cell.getnext() is not None and next(cell.iterancestors("table")) is not table:
-            cell.tail = ", " + (cell.tail or "").lstrip()
+    for one in [*table.iter("li"), *_inner(table)]:
+        if one.getnext() is not None:
+            one.tail = _PARTED.get(one.tag, ", ") + (one.tail or "").lstrip()
     for picture in table.iter("img"):
         picture.tail = _shown(picture) + (picture.tail or "")
+
+
+def _inner(table: Any) -> list[Any]:
+    """Return the rows and cells of the tables inside a table."""
+    return [one for one in table.iter("tr", "td", "th") if next(one.iterancestors("table"), table) is not table]
 
 
 def _is_header(row: Any, cells: list[Any]) -> bool:

@@ -11,7 +11,8 @@ _CLASSES = frozenset(
 GROUPS = _CLASSES | frozenset(("classifications-ipcr", "classifications-cpc", "classifications-national"))
 """Elements that hold nothing but codes."""
 _MAX_CODES = 100  # of one patent: hundreds are a file of many patents, in which they are data
-_NUMBER = re.compile(r"\s*(\d{1,4})\s*[.)]\s*")
+_STATED = re.compile(r"\s*([0-9]{1,6})\s*")
+_NUMBER = re.compile(r"\s*([0-9]{1,4})\s*[.)]\s*")
 
 
 def classifications(root: Any) -> list[str]:
@@ -34,6 +35,6 @@ def claim_of(node: Any) -> tuple[str, str] | None:
         return None
     text = words_of(node)
     written = _NUMBER.match(text)
-    stated = (node.get("num") or "").strip()
-    number = str(int(stated)) if stated.isascii() and stated.isdigit() and len(stated) < 6 else ""
-    return f"{number or (written[1] if written else '-')}.", text[written.end() :] if written else text
+    stated = _STATED.fullmatch(node.get("num") or "")
+    number = stated or written
+    return (f"{int(number[1])}." if number else "-"), (text[written.end() :] if written else text)

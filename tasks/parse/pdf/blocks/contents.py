@@ -20,17 +20,22 @@ _WRAPPED = 2  # lines from one entry to the next: a title may run over two lines
 def mark_contents(pages: list[list[TextLine]]) -> None:
     """Mark the entries of lists of contents; their pages never go back, as prices and scores do."""
     for page in pages:
-        rows: list[list[int]] = []
-        for at in (at for at, line in enumerate(page) if _ENTRY.search(line.text)):
-            if rows and at - rows[-1][-1] <= _WRAPPED:
-                rows[-1].append(at)
-            else:
-                rows.append([at])
-        for row in rows:
+        for row in _rows(page):
             if len(row) >= _LEAST and _counts(page, row):
                 first = row[0] - (row[0] > 0 and _NAME.fullmatch(page[row[0] - 1].text) is not None)
                 for line in page[first : row[-1] + 1]:
                     line.contents = True
+
+
+def _rows(page: list[TextLine]) -> list[list[int]]:
+    """Return the places of entries that follow one another."""
+    rows: list[list[int]] = []
+    for at in (at for at, line in enumerate(page) if _ENTRY.search(line.text)):
+        if rows and at - rows[-1][-1] <= _WRAPPED:
+            rows[-1].append(at)
+        else:
+            rows.append([at])
+    return rows
 
 
 def _counts(page: list[TextLine], row: list[int]) -> bool:
