@@ -7,11 +7,12 @@
         for hit in store.search("how do I undo a commit?", k=3):
             print(hit.uri, hit.start_char, hit.text)
 
-The names in `__all__` are public, and so are those of `docmill.plugins` and `docmill.testing`, for authors of plugins:
-they keep their meaning within a minor version, and the changelog says when one changes. Everything else,
-`docmill.flows`, `docmill.tasks` and `docmill.storage` included, is private and may change in any release. The two
-Prefect flows, `docmill.flows.ingest.ingest` and `docmill.flows.evaluate.evaluate`, are entry points of deployments and
-keep their names and parameters.
+The names in `__all__` are public, and so are those of `docmill.plugins` and `docmill.testing`, for authors of plugins,
+and of `docmill.adapters`, for LangChain, LlamaIndex, Haystack and Prefect: they keep their meaning within a minor
+version, and the changelog says when one changes. Everything else, `docmill.flows`, `docmill.tasks` and
+`docmill.storage` included, is private and may change in any release. The two Prefect flows,
+`docmill.flows.ingest.ingest` and `docmill.flows.evaluate.evaluate`, are entry points of deployments and keep their
+names and parameters.
 
 `import docmill` imports nothing heavy. Each name loads what it needs when it is first used.
 """
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
     from docmill.flows.runs.phases import Phase
     from docmill.flows.runs.report import Report
+    from docmill.storage.exports.export import Exported
     from docmill.storage.reader.document import Document
     from docmill.storage.reader.outline import Section
     from docmill.storage.reader.store import Store, open_store
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Document",
+    "Exported",
     "Hit",
     "Mode",
     "Phase",
@@ -53,6 +56,7 @@ __all__ = [
 
 _HOMES = {
     "Document": "docmill.storage.reader.document",
+    "Exported": "docmill.storage.exports.export",
     "Hit": "docmill.storage.retrieval.candidates.hit",
     "Mode": "docmill.storage.retrieval.candidates.search_options",
     "Phase": "docmill.flows.runs.phases",

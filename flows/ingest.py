@@ -1,6 +1,6 @@
 """The Prefect flow `ingest`: a thin wrapper around the plain pipeline."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path, PurePath
@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from prefect import flow, get_client, get_run_logger
-from prefect.artifacts import create_progress_artifact
+from prefect.artifacts import create_progress_artifact, create_table_artifact
 from prefect.client.schemas.actions import ArtifactUpdate
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
@@ -61,6 +61,7 @@ class PrefectEngine:
     name = "prefect"
     slots = THREADS
     embedders = 1
+    reads_objects = False
 
     def __init__(self, own: RunContext, flow_run_id: UUID) -> None:
         self._own = own
@@ -70,6 +71,9 @@ class PrefectEngine:
 
     def attend(self, site: RunSite) -> AbstractContextManager[None]:  # noqa: ARG002  threads need nothing
         return nullcontext()
+
+    def fingerprints(self, addresses: Sequence[str]) -> dict[str, tuple[str, str]]:  # noqa: ARG002  nobody else reads
+        return {}
 
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         self._own.tasks += 1
@@ -88,6 +92,9 @@ class PrefectEngine:
 
     def log(self, message: str) -> None:
         get_run_logger().info(message)
+
+    def table(self, name: str, rows: Sequence[dict[str, Any]], description: str) -> None:
+        create_table_artifact([*rows], key=artifact_key(name, self._own.settings.store), description=description)
 
     def tell(self, message: str) -> None:
         self.log(message)

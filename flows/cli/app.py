@@ -17,6 +17,7 @@ from docmill.flows.cli.commands import (
     tune_settings,
 )
 from docmill.flows.cli.setup import (
+    export_chunks,
     join_cluster,
     list_settings,
     schedule_runs,
@@ -30,7 +31,7 @@ from docmill.storage.process.malloc_tuning import prefer_system_pool
 
 GROUPS = {
     "Start": ("init", "settings", "ingest", "plan", "watch", "schedule"),
-    "Ask": ("search", "sql", "explain", "mcp", "serve"),
+    "Ask": ("search", "sql", "explain", "mcp", "serve", "export"),
     "Versions": ("history", "diff", "tag", "undelete", "publish"),
     "Quality": ("evaluate", "tune"),
     "Cluster": ("worker", "cluster"),
@@ -77,6 +78,7 @@ for module in (
     watch_sources,
     schedule_runs,
     serve_stores,
+    export_chunks,
     join_cluster,
     search_and_sql,
     explain_document,

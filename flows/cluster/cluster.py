@@ -1,6 +1,8 @@
 """Cluster: what the engine asks of a cluster, whichever it is."""
 
 import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -9,21 +11,46 @@ from docmill.storage.errors import ConfigError, Transient
 
 
 class WorkerLost(Transient):
-    """The worker of a step died."""
+    """The worker of a step died; `worker` is its name."""
+
+    def __init__(self, worker: str) -> None:
+        super().__init__(f"worker {worker} died")
+        self.worker = worker
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a step needs of a worker: a resource, if any, and that it is none of the places to `avoid`."""
+
+    resource: str = ""
+    avoid: frozenset[str] = frozenset()
+
+    def fits(self, place: str, resources: Mapping[str, float]) -> bool:
+        """Return whether a worker may take the step."""
+        return place not in self.avoid and (not self.resource or bool(resources.get(self.resource)))
+
+    def __str__(self) -> str:
+        return f"with the resource {self.resource}" if self.resource else "that would make the same rows"
+
+
+NEEDS_NOTHING = Needs()
 
 
 class RemoteWorkers(Protocol):
-    """Workers that call `docmill.tasks.carrying.carry.carry`."""
+    """Workers that call `docmill.tasks.carrying.carry.carry`. A place is the cluster's own name of a worker."""
 
     @property
     def slots(self) -> int:
         """How many steps the workers carry out at a time."""
 
-    def call(self, step: str, parcel: bytes, resource: str = "") -> bytes:
+    def call(self, step: str, parcel: bytes, needs: Needs = NEEDS_NOTHING) -> bytes:
         """Return the receipt of a step, from any thread; raise `WorkerLost` if its worker died, else `Transient`."""
 
-    def call_each(self, step: str, parcel: bytes) -> list[bytes]:
-        """Return the receipts of a step that every worker carries out."""
+    def call_each(self, step: str, parcel: bytes) -> dict[str, bytes]:
+        """Return the receipts of a step that every worker carries out, by place."""
+
+    def places(self) -> dict[str, dict[str, float]]:
+        """Return the workers by place, each with its resources."""
 
     def close(self) -> None:
         """Cancel what was called and is not done, and leave the cluster."""

@@ -2,32 +2,28 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from docmill.flows.cluster.cluster import RemoteWorkers
+from docmill.flows.cluster.far_answers import far_encoding
+from docmill.flows.cluster.far_batches import process_far
 from docmill.flows.cluster.left_freight import take_over
-from docmill.flows.cluster.sender import Asked, Sender
-from docmill.flows.cluster.workers_table import summed
+from docmill.flows.cluster.sender import Sender, refusal
+from docmill.flows.cluster.workers_table import by_worker, rows, summed
 from docmill.flows.config.settings import ClusterSettings, Settings
 from docmill.flows.runs.engine import Engine, Node, RunSite
-from docmill.flows.runs.phases import Phase
+from docmill.flows.runs.phases import Phase, counted
 from docmill.storage.address import absolute, is_address, url_of
-from docmill.storage.embedding.encoder import EmbeddingSpace, Window
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import put_if_absent
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
 from docmill.storage.objects.freight import Freight
 from docmill.tasks.batch.batch import BatchDone, Order, process_batch
-from docmill.tasks.batch.embed import Embedding, Encoding, embed_batches
+from docmill.tasks.batch.embed import Embedding, embed_batches
 from docmill.tasks.batch.orders import load_order, passwords_of
 from docmill.tasks.batch.unpack import unpack
 from docmill.tasks.publishing.fill import embed_pending
@@ -39,12 +35,15 @@ MOST_SLOTS = 256
 _AHEAD = 2
 """Batches for each thread of a worker: one at work, and one that waits there."""
 _LEAST_SLOTS = 2
+_READ_AT_ONCE = 128
+"""Objects that a worker reads in one step: seconds of work, of which a dead worker costs no more."""
 
 
 class ClusterEngine:
     """Runs batches and embedding on a cluster, and all else where `inner` does, which also records the steps."""
 
     name = "dask"
+    reads_objects = True
 
     def __init__(self, inner: Engine, cluster: RemoteWorkers, chosen: ClusterSettings) -> None:
         self._inner = inner
@@ -76,14 +75,33 @@ class ClusterEngine:
             self._chosen.embed_on,
         )
         own.check()
+        for one in own.refusing.values():
+            self.tell(f"{refusal(one)}; it gets no work of this run")
         if count := take_over(freight, site.store.root):
             self.tell(f"took over {count} results that workers had finished")
         self._sender = own
         with self._inner.attend(site):
             yield
         freight.sweep()
-        for line in summed(own.receipts):
+        self._log_news()
+        sums = by_worker(own.receipts, own.lost)
+        for line in summed(sums):
             self.log(line)
+        fetched = sum(one.bytes for one in own.receipts)
+        self.log(
+            f"freight: {sum(own.sent):,} bytes sent, {fetched:,} fetched;"
+            f" {sum(own.parcels):,} bytes of {counted(len(own.parcels), 'parcels')} and receipts through the scheduler"
+        )
+        self._inner.table("workers", rows(sums), "What each worker of the cluster did")
+
+    def fingerprints(self, addresses: Sequence[str]) -> dict[str, tuple[str, str]]:
+        sender = self._sender
+        assert sender is not None
+        parts = [addresses[first : first + _READ_AT_ONCE] for first in range(0, len(addresses), _READ_AT_ONCE)]
+        with ThreadPoolExecutor(self.slots, "docmill-read") as threads:
+            found = list(threads.map(sender.read, parts))
+        self._log_news()
+        return {address: one for some in found for address, one in some.items()}
 
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         return self._inner.submit(self._placed(step), *args, node=node)
@@ -93,59 +111,51 @@ class ClusterEngine:
 
     def progress(self, phase: Phase) -> None:
         self._inner.progress(phase)
+        self._log_news()
 
     def log(self, message: str) -> None:
         self._inner.log(message)
 
+    def table(self, name: str, rows: Sequence[dict[str, Any]], description: str) -> None:
+        self._inner.table(name, rows, description)
+
     def tell(self, message: str) -> None:
         self._inner.tell(message)
+
+    def _log_news(self) -> None:
+        """Log what workers have sent back since the last time; threads that wait for workers have no log."""
+        news = self._sender.news if self._sender else None
+        while news:
+            self.log(news.popleft())
 
     def _placed(self, step: Callable[..., Any]) -> Callable[..., Any]:
         """Return a step that does its work on the cluster, or the step itself if that is not for workers."""
         sender = self._sender
         assert sender is not None
 
-        @wraps(step)
         def process(order: Path) -> BatchDone:
             return _process(sender, order)
 
-        @wraps(step)
         def embed(order: Path) -> Embedding:
-            done: Embedding = step(order, Encoding(lambda *_: FarEncoder(sender), self.embedders))
+            done: Embedding = step(order, far_encoding(sender, self.embedders))
             return done
 
         if step is process_batch:
-            return process
-        return embed if step in (embed_batches, embed_pending) else step
+            return _named(process, step)
+        return _named(embed, step) if step in (embed_batches, embed_pending) else step
 
 
-@dataclass(frozen=True, slots=True)
-class FarEncoder:
-    """A `DocumentEncoder` whose model is on the workers; each call goes to one of them."""
-
-    sender: Sender
-
-    @property
-    def space(self) -> EmbeddingSpace:
-        return self.sender.space
-
-    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), rows of unit L2 norm, in the order of `texts`."""
-        return self.sender.embed(texts)
-
-    def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]:
-        """Return float32 (all spans, dim), rows of unit L2 norm."""
-        return self.sender.embed((), windows)
+def _named(own: Callable[..., T], step: Callable[..., Any]) -> Callable[..., T]:
+    """Return a step with the name of the one that it stands for; `wraps` would hide its parameters from Prefect."""
+    own.__name__, own.__doc__ = step.__name__, step.__doc__
+    return own
 
 
 def _process(sender: Sender, order: Path) -> BatchDone:
     task = load_order(order, Order)
     # Archives are unpacked here: each worker would need the whole of them.
     unpack(task.unpacks, shared_pool(task.recipe.limits), passwords_of(order.parent))
-    try:
-        done = sender.process(task)
-    except Asked:
-        return process_batch(order)  # one desk for all questions: one budget, one journal
+    done = process_far(sender, task)
     for work in task.works:
         if work.place:
             Path(work.path).unlink(missing_ok=True)
@@ -178,10 +188,17 @@ def on_cluster(engine: Engine, settings: Settings, dry_run: bool = False) -> Ite
     if settings.engine != "dask" or dry_run:
         yield engine
         return
+    with joined(settings) as cluster:
+        yield ClusterEngine(engine, cluster, settings.cluster)
+
+
+@contextmanager
+def joined(settings: Settings) -> Iterator[RemoteWorkers]:
+    """Join the cluster of the settings during the block."""
     from docmill.flows.cluster.dask_cluster import DaskCluster
 
     cluster = DaskCluster(settings.cluster)
     try:
-        yield ClusterEngine(engine, cluster, settings.cluster)
+        yield cluster
     finally:
         cluster.close()

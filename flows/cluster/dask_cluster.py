@@ -1,82 +1,167 @@
 """Dask cluster: the workers of a Dask scheduler; the only importer of `distributed`."""
 
-from collections.abc import Iterator
+import logging
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
-from docmill.flows.cluster.cluster import WorkerLost, check_secure
+from docmill.flows.cluster.cluster import NEEDS_NOTHING, Needs, WorkerLost, check_secure
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.errors import Transient
 from docmill.storage.process.extras import extra
 from docmill.tasks.carrying.carry import carry
 
+T = TypeVar("T")
 _CONNECT_S = 10.0
 """Seconds for the scheduler to answer."""
+_LOOK_S = 5.0
+"""Seconds after which a call without an answer looks whether there is still a worker for it."""
+_PAUSE_S = 0.2
+"""Seconds between two looks for a worker that is not there yet."""
+_REJOINS = 3
+"""How often the scheduler may be lost over one call; one that is lost more often will not carry out the run."""
+
+
+class _SchedulerGone(Exception):
+    """The scheduler is gone, or does not know a step any more."""
 
 
 class DaskCluster:
     """The `RemoteWorkers` of Dask, by the address in the settings."""
 
-    def __init__(self, chosen: ClusterSettings) -> None:
+    def __init__(self, chosen: ClusterSettings, connect_s: float = _CONNECT_S) -> None:
         check_secure(chosen)
+        self._chosen = chosen
+        self._joining = Lock()
+        self._left = False
+        self._client = self._joined(connect_s)
+
+    @property
+    def slots(self) -> int:
+        return sum(self._asked(lambda client: client.nthreads()).values())
+
+    def call(self, step: str, parcel: bytes, needs: Needs = NEEDS_NOTHING) -> bytes:
+        return self._asked(lambda client: self._carried(client, step, parcel, needs))
+
+    def call_each(self, step: str, parcel: bytes) -> dict[str, bytes]:
+        return dict(self._asked(lambda client: client.run(carry, step, parcel)))
+
+    def places(self) -> dict[str, dict[str, float]]:
+        return self._asked(_places)
+
+    def close(self) -> None:
+        self._left = True
+        self._closed(self._client)
+
+    def _asked(self, ask: Callable[[Any], T]) -> T:
+        """Return what a scheduler answers, or the one that has taken its place."""
+        for _ in range(_REJOINS):
+            client = self._client
+            with suppress(_SchedulerGone), _explained(client):
+                return ask(client)
+            self._rejoin(client)
+        raise Transient(f"the scheduler at {self._chosen.address} was lost {_REJOINS} times; run again")
+
+    def _carried(self, client: Any, step: str, parcel: bytes, needs: Needs) -> bytes:
+        """Return the receipt of a step; submit it again if all the workers that it names are gone."""
+        while True:
+            # It names workers only where it has to: one that comes later cannot take it then.
+            named = self._some_worker(client, needs) if needs.avoid else None
+            resources = {needs.resource: 1} if needs.resource else None
+            # Not pure: the same parcel may be tried again. The future is released here, or Dask would carry out a
+            # finished step once more if the worker that holds its receipt dies.
+            future = client.submit(carry, step, parcel, pure=False, workers=named, resources=resources)
+            try:
+                while not named or {*named} & {*self._some_worker(client, needs)}:
+                    with suppress(TimeoutError):
+                        return bytes(future.result(timeout=_LOOK_S))
+                    self._some_worker(client, needs)
+            finally:
+                future.release()
+
+    def _some_worker(self, client: Any, needs: Needs) -> list[str]:
+        """Return the workers that fit; wait for the first one, and raise `Transient` if none comes."""
+        end = time.monotonic() + self._chosen.wait_workers_s
+        while not (found := _fitting(client, needs)):
+            if time.monotonic() > end:
+                raise Transient(f"no worker {needs} came to {self._chosen.address}; start one, see: docmill worker")
+            time.sleep(_PAUSE_S)
+        return found
+
+    def _joined(self, seconds: float) -> Any:
+        """Return a client once the scheduler answers and has a worker."""
+        chosen = self._chosen
         with extra("dask", 'engine = "dask"'):
             from distributed import Client
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it prints of a lost scheduler we say
         try:
             # Not the default client of this process: the caller may have one.
             connect: Any = Client
-            self._client = connect(
-                chosen.address, security=security_of(chosen), timeout=_CONNECT_S, set_as_default=False, name="docmill"
+            client = connect(
+                chosen.address, security=security_of(chosen), timeout=seconds, set_as_default=False, name="docmill"
             )
         except (OSError, TimeoutError) as error:
             raise Transient(f"no scheduler at {chosen.address} ({error}); start it, see: docmill worker") from None
         try:
-            self._client.wait_for_workers(1, timeout=chosen.wait_workers_s)
+            client.wait_for_workers(1, timeout=chosen.wait_workers_s)
         except TimeoutError:
-            self.close()
+            self._closed(client)
             raise Transient(
                 f"no worker came to {chosen.address} in {chosen.wait_workers_s:g} s; start one on each machine:"
                 f" docmill worker {chosen.address}"
             ) from None
+        return client
 
-    @property
-    def slots(self) -> int:
-        with _explained():
-            return sum(self._client.nthreads().values())
+    def _rejoin(self, lost: Any) -> None:
+        """Join the scheduler that has taken the place of the lost one, once for all threads."""
+        with self._joining:
+            if self._left:
+                # No word about the batch: a document must not be rejected because a scheduler was gone.
+                raise Transient("the scheduler lost a step; run again")
+            if self._client is not lost:
+                return
+            self._left = True  # unless there is another, all that wait end
+            self._closed(lost)
+            self._client = self._joined(self._chosen.wait_workers_s)
+            self._left = False
 
-    def call(self, step: str, parcel: bytes, resource: str = "") -> bytes:
-        resources = {resource: 1} if resource else None
-        with _explained():
-            # Not pure: the same parcel may be tried again. The future is released here, or Dask would carry out a
-            # finished step once more if the worker that holds its receipt dies.
-            future = self._client.submit(carry, step, parcel, pure=False, resources=resources)
-            try:
-                return bytes(future.result())
-            finally:
-                future.release()
-
-    def call_each(self, step: str, parcel: bytes) -> list[bytes]:
-        with _explained():
-            return list(self._client.run(carry, step, parcel).values())
-
-    def close(self) -> None:
+    @staticmethod
+    def _closed(client: Any) -> None:
         with suppress(OSError, CancelledError):  # nobody is left to say goodbye to
-            self._client.close()
+            client.close()
+
+
+def _fitting(client: Any, needs: Needs) -> list[str]:
+    """Return the addresses of the workers that may take a step."""
+    # Resources take a longer answer.
+    found = [place for place, own in _places(client).items() if needs.fits(place, own)] if needs.resource else None
+    return sorted(set(client.nthreads() if found is None else found) - needs.avoid)
+
+
+def _places(client: Any) -> dict[str, dict[str, float]]:
+    """Return the workers by their addresses, each with its resources."""
+    return {address: one["resources"] for address, one in client.scheduler_info(n_workers=-1)["workers"].items()}
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _explained(client: Any) -> Iterator[None]:
     """Turn errors of Dask into ours."""
     from distributed import KilledWorker
     from distributed.client import ClosedClientError
 
     try:
         yield
-    except KilledWorker:
-        raise WorkerLost("the worker of a step died") from None
+    except KilledWorker as error:
+        raise WorkerLost(str(error.last_worker.name)) from None
     except (CancelledError, ClosedClientError, OSError) as error:
-        # No word about the batch: a document must not be rejected because a scheduler was gone.
-        raise Transient(f"the scheduler lost a step ({type(error).__name__}); run again") from None
+        raise _SchedulerGone from error
+    except AttributeError as error:  # a client that another thread has closed meanwhile has no parts left
+        if client.status == "running":
+            raise
+        raise _SchedulerGone from error
 
 
 def security_of(chosen: ClusterSettings) -> Any:

@@ -27,10 +27,13 @@ class WorkerOptions:
     resources: str = ""
 
 
-def scheduler_command(port: int) -> list[str]:
-    """Return the command of a scheduler that only this machine reaches."""
+def scheduler_command(chosen: ClusterSettings) -> list[str]:
+    """Return the command of a scheduler that listens on an address; raise `ConfigError` if `check_secure` does."""
+    check_secure(chosen)
     _check_installed()
-    own = ["--host", LOOPBACK, "--port", str(port), "--dashboard-address", f"{LOOPBACK}:0", "--no-dashboard"]
+    parts = urlsplit(chosen.address)
+    own = ["--protocol", parts.scheme, "--host", str(parts.hostname), "--port", str(parts.port)]
+    own += ["--dashboard-address", f"{LOOPBACK}:0", "--no-dashboard", *_tls(chosen)]
     return [sys.executable, "-m", "distributed.cli.dask_scheduler", *own]
 
 
@@ -50,9 +53,9 @@ def worker_command(chosen: ClusterSettings, options: WorkerOptions) -> list[str]
     return [sys.executable, "-m", "distributed.cli.dask_worker", chosen.address, *own, *_tls(chosen)]
 
 
-def scheduler(port: int) -> "subprocess.Popen[bytes]":
+def scheduler(chosen: ClusterSettings) -> "subprocess.Popen[bytes]":
     """Start a scheduler on this machine."""
-    return subprocess.Popen(scheduler_command(port), env=os.environ | SCHEDULER_ENVIRONMENT)
+    return subprocess.Popen(scheduler_command(chosen), env=os.environ | SCHEDULER_ENVIRONMENT)
 
 
 def workers(chosen: ClusterSettings, count: int) -> "Iterator[subprocess.Popen[bytes]]":

@@ -7,7 +7,7 @@ from docmill.storage.artifacts import staging
 from docmill.storage.files import TEMPORARY, remove
 from docmill.storage.objects.freight import Freight
 from docmill.tasks.carrying.parcels import Receipt
-from docmill.tasks.carrying.perform import BATCH, TABLES
+from docmill.tasks.carrying.perform import BATCH, EMBED, TABLES
 from docmill.tasks.workers.plain_json import Readers, Unreadable, decode
 
 
@@ -19,7 +19,8 @@ def take_over(freight: Freight, root: Path) -> int:
     count = 0
     for run in freight.runs():
         for name, data in freight.receipts(run).items():
-            count += _bring(freight, root / staging.FOLDER / run, name, data)
+            if name.startswith((BATCH, EMBED)):
+                count += _bring(freight, root / staging.FOLDER / run, name, data)
     freight.sweep()
     if count:
         staging.take_over(root)  # what another docmill has made may have other columns

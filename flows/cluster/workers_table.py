@@ -1,7 +1,8 @@
 """Workers table: what each worker of a run has done, from the receipts."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from docmill.flows.runs.phases import counted
 from docmill.tasks.carrying.parcels import Receipt
@@ -9,35 +10,69 @@ from docmill.tasks.carrying.parcels import Receipt
 
 @dataclass(slots=True)
 class WorkerSum:
-    """What one worker has done. `seconds` are of the wall clock, `cpu` and `pool_s` of its process and its pool."""
+    """What one worker has done, and how often it died.
+
+    `seconds` are of the wall clock, `cpu` and `pool_s` of its process and its pool.
+    """
 
     batches: int = 0
     documents: int = 0
     texts: int = 0
+    tokens: int = 0
     bytes: int = 0
     seconds: float = 0.0
     cpu: float = 0.0
     pool_s: float = 0.0
+    killed: int = 0
 
 
-def by_worker(receipts: Iterable[Receipt]) -> dict[str, WorkerSum]:
-    """Return the sums of receipts by the names of the workers, sorted."""
+def by_worker(receipts: Iterable[Receipt], lost: Iterable[str] = ()) -> dict[str, WorkerSum]:
+    """Return the sums of receipts by the names of the workers, sorted; `lost` are the names of those that died."""
     sums: dict[str, WorkerSum] = {}
-    for one in sorted(receipts, key=lambda receipt: receipt.worker):
+    for one in receipts:
         own, counts = sums.setdefault(one.worker, WorkerSum()), one.counts
         own.batches += bool(counts.documents)
         own.documents += counts.documents
         own.texts += counts.embedded.texts
+        own.tokens += counts.embedded.tokens
         own.bytes += one.bytes
         own.seconds += one.seconds
         own.cpu += one.cpu
-        own.pool_s += counts.spent.parse + counts.spent.detect + counts.spent.chunk
-    return sums
+        own.pool_s += _pool_seconds(one)
+    for name in lost:
+        sums.setdefault(name, WorkerSum()).killed += 1
+    sums.pop("", None)  # a document rejected because of dead workers has a receipt of nobody
+    return dict(sorted(sums.items()))
 
 
-def summed(receipts: Iterable[Receipt]) -> Iterator[str]:
+def rows(sums: dict[str, WorkerSum]) -> list[dict[str, Any]]:
+    """Return a row about each worker, with seconds to one decimal."""
+    spelled = ((name, asdict(one)) for name, one in sums.items())
+    return [
+        {"worker": name} | {key: round(value, 1) if isinstance(value, float) else value for key, value in one.items()}
+        for name, one in spelled
+    ]
+
+
+def summed(sums: dict[str, WorkerSum]) -> Iterator[str]:
     """Yield a line about each worker."""
-    for name, one in by_worker(receipts).items():
-        done = f"{counted(one.documents, 'documents')} of {one.batches:,} batches"
+    for name, one in sums.items():
+        done = f"{counted(one.documents, 'documents')} of {counted(one.batches, 'batches')}"
+        embedded = f"{counted(one.texts, 'texts')} of {counted(one.tokens, 'tokens')} embedded"
         spent = f"{one.cpu:.1f} s of CPU, {one.pool_s:.1f} s of its pool, {one.bytes:,} bytes"
-        yield f"worker {name}: {done}, {counted(one.texts, 'texts')} embedded, {spent}"
+        died = f", died {one.killed} times" if one.killed else ""
+        yield f"worker {name}: {done}, {embedded}, {spent}{died}"
+
+
+def told(name: str, done: Receipt) -> str:
+    """Return what a receipt says, in one line."""
+    counts = done.counts
+    about = {"documents": counts.documents, "texts": counts.embedded.texts}
+    made = ", ".join(counted(count, name) for name, count in about.items() if count) or done.outcome
+    spent = f"{done.seconds:.1f} s, {done.cpu + _pool_seconds(done):.1f} s of CPU, {done.bytes:,} bytes"
+    return f"{name}: worker {done.worker}, {made}, {spent}"
+
+
+def _pool_seconds(done: Receipt) -> float:
+    spent = done.counts.spent
+    return spent.parse + spent.detect + spent.chunk

@@ -1,12 +1,11 @@
 """Project files: a folder that `prefect deploy --all` takes as it is, for processes, Docker or Kubernetes."""
 
 import json
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
+
+from docmill.flows.config.kubernetes_files import cluster_yaml, kubernetes_template
 
 IMAGE_FOLDER = "/project"  # the folder of the project in its image
-IMAGE = "docmill-project:latest"
 
 PREFECT_YAML = """\
 # The project as Prefect deployments: `prefect deploy --all` in this folder.
@@ -76,14 +75,22 @@ AFTER_DOCKER = """\
 The store is in MinIO, so search in the worker, as above. `compose.yaml` gives the worker its `PREFECT_API_URL`. For
 `prefect` on this machine, type `export PREFECT_API_URL=http://127.0.0.1:4200/api`.
 
+To parse and embed in further containers, begin with
+`ENGINE=dask docker compose --profile cluster up --build --detach --scale parser=2`, and look at them with
+`docker compose exec worker docmill status --cluster`.
+
 `docs/` is mounted. `docmill.toml` and `prefect.yaml` are in the image: after a change of them, repeat the first
 command."""
 AFTER_KUBERNETES = """\
 `.env` holds one `NAME=VALUE` a line: `DOCMILL_STORE=s3://BUCKET/PREFIX`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
 `AWS_REGION`. The image holds `docs/`; for documents that change, name a bucket in `sources` of `docmill.toml`.
 
-A worker needs the package `prefect-kubernetes` and `PREFECT_API_URL` in its environment. It hands that address on to
-each job, so give one that pods reach: 127.0.0.1 is the pod itself.
+To parse and embed in further pods, make the secret `docmill-tls` of `ca.pem`, `docmill.pem` and `docmill.key`, an
+authority and one certificate that it has signed, add `DOCMILL_ENGINE=dask`, `DOCMILL_CLUSTER__FREIGHT=s3://BUCKET/freight`
+and `PREFECT_API_URL` to `.env`, and type `kubectl apply -f cluster.yaml`. It also starts the worker of the pool.
+
+A worker of the pool elsewhere needs the package `prefect-kubernetes` and `PREFECT_API_URL` in its environment. It hands
+that address on to each job, so give one that pods reach: 127.0.0.1 is the pod itself.
 
 Search from anywhere with the variables of `.env`: `docmill search "welcome"`."""
 README = """\
@@ -101,16 +108,25 @@ README = """\
 DOCKERFILE = f"""\
 FROM python:3.11-slim
 # A wheel or a URL of docmill: --build-arg DOCMILL=...
-ARG DOCMILL="docmill[s3]"
+ARG DOCMILL="docmill[dask,s3]"
+ARG MORE=""
 # The extra index has PyTorch without the libraries for GPUs, which are gigabytes.
-RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu "$DOCMILL"
+RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu "$DOCMILL" $MORE
 WORKDIR {IMAGE_FOLDER}
 COPY . .
 ENV DO_NOT_TRACK=1 ARROW_DEFAULT_MEMORY_POOL=system
 """
 DOCKERIGNORE = ".env\n.git\nstore\nmirrors\n"
 COMPOSE = f"""\
-# Prefect's server, a worker with the project, and an object store that holds the documents' store.
+# Prefect's server, a worker with the project, and an object store that holds the documents' store. With the profile
+# `cluster`, further containers parse and embed; nothing outside of this project reaches them.
+x-docmill: &docmill
+  build: .
+  image: docmill-project
+x-cluster: &cluster
+  DOCMILL_CLUSTER__ADDRESS: tcp://scheduler:8786
+  DOCMILL_CLUSTER__INSECURE: "true"  # the network of this project is closed: no port of it is published
+  DOCMILL_CLUSTER__FREIGHT: s3://docmill/freight
 x-s3: &s3
   AWS_ENDPOINT_URL: http://minio:9000
   AWS_REGION: us-east-1
@@ -140,13 +156,14 @@ services:
     volumes: [objects:/data]
 
   worker:
-    build: .
+    <<: *docmill
     command: >-
       sh -c "prefect work-pool create docmill --type process --overwrite
       && prefect deploy --all && exec prefect worker start --pool docmill"
     environment:
-      <<: *s3
+      <<: [*s3, *cluster]
       PREFECT_API_URL: http://prefect:4200/api
+      DOCMILL_ENGINE: ${{ENGINE:-auto}}
       DOCMILL_STORE: s3://docmill/store
       DOCMILL_MIRRORS: /var/lib/docmill
     volumes:
@@ -156,9 +173,25 @@ services:
       prefect: {{condition: service_healthy}}
       minio: {{condition: service_started}}
 
+  scheduler:
+    <<: *docmill
+    profiles: [cluster]
+    command: docmill cluster scheduler tcp://0.0.0.0:8786
+    environment: *cluster
+    restart: unless-stopped
+
+  parser:
+    <<: *docmill
+    profiles: [cluster]
+    command: docmill worker
+    environment:
+      <<: [*s3, *cluster]
+    depends_on: [scheduler]
+    stop_grace_period: 1m
+    restart: unless-stopped
+
 volumes: {{prefect: {{}}, objects: {{}}, mirrors: {{}}}}
 """
-_TEMPLATES = "server/api/collections_data/views/aggregate-worker-metadata.json"  # in Prefect's package
 
 
 def project_files(folder: Path, settings: str, *, docker: bool = False, kubernetes: bool = False) -> dict[str, str]:
@@ -183,19 +216,7 @@ def project_files(folder: Path, settings: str, *, docker: bool = False, kubernet
         made["compose.yaml"] = COMPOSE
     if kubernetes:
         made["work-pool.json"] = json.dumps(kubernetes_template(), indent=2) + "\n"
+        made["cluster.yaml"] = cluster_yaml()
+        # For the worker of the pool, which runs in this image, too.
+        made["Dockerfile"] = DOCKERFILE.replace('MORE=""', 'MORE="prefect-kubernetes"')
     return made
-
-
-def kubernetes_template() -> dict[str, Any]:
-    """Return Prefect's own job template for Kubernetes, with the project's image and the secret `docmill`."""
-    known = json.loads(files("prefect").joinpath(_TEMPLATES).read_text(encoding="utf-8"))
-    template: dict[str, Any] = known["prefect-kubernetes"]["kubernetes"]["default_base_job_configuration"]
-    variables = template["variables"]["properties"]
-    variables["image"]["default"] = IMAGE
-    variables["env"]["default"] = {"DO_NOT_TRACK": "1", "DOCMILL_MIRRORS": "/var/lib/docmill"}
-    pod = template["job_configuration"]["job_manifest"]["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    container["envFrom"] = [{"secretRef": {"name": "docmill"}}]
-    container["volumeMounts"] = [{"name": "mirrors", "mountPath": "/var/lib/docmill"}]
-    pod["volumes"] = [{"name": "mirrors", "emptyDir": {}}]
-    return template

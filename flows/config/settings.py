@@ -140,7 +140,8 @@ class SearchSettings(ConfigSection):
         default=0.3,
         ge=0,
         le=1,
-        description="Share of the best score in its document that a chunk of running text gets in hybrid search.",
+        description="Share of the best score in its document that a chunk of running text gets in hybrid search, if the"
+        " document has no title.",
     )
     candidates: Hits = Field(default=200, ge=1, description="Number of candidates that each index gives to the fusion.")
     distinct: bool = Field(default=True, description="Drop hits that overlap or repeat a better hit.")

@@ -3,7 +3,7 @@
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -70,9 +70,11 @@ class Engine(Protocol):
         name: What the table of runs says of the engine.
         slots: How many batches to have in process at a time, at least 2. With fewer, workers would be idle.
         embedders: How many workers embed side by side.
+        reads_objects: Whether workers read the objects of `s3://` sources themselves.
     """
 
     name: str
+    reads_objects: bool
 
     @property
     def slots(self) -> int: ...
@@ -82,6 +84,9 @@ class Engine(Protocol):
 
     def attend(self, site: RunSite) -> AbstractContextManager[None]:
         """Prepare for the steps of a run, which come inside of the block, and tidy up after them."""
+
+    def fingerprints(self, addresses: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Return the content hash of each object that workers have read, and what it may hold, by its address."""
 
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         """Start `step(*args)`; `.result()` returns its result or raises its exception. `node` is its place."""
@@ -95,6 +100,9 @@ class Engine(Protocol):
     def log(self, message: str) -> None:
         """Add a line to the log of the run, if the engine keeps one."""
 
+    def table(self, name: str, rows: Sequence[dict[str, Any]], description: str) -> None:
+        """Leave a table with the run, if the engine keeps any; `name` is that of the table in the store."""
+
     def tell(self, message: str) -> None:
         """Tell the user what the run has done so far, in one line."""
 
@@ -105,6 +113,7 @@ class LocalEngine:
     name = "local"
     slots = THREADS
     embedders = 1
+    reads_objects = False
 
     def __init__(
         self,
@@ -119,6 +128,9 @@ class LocalEngine:
     def attend(self, site: RunSite) -> AbstractContextManager[None]:  # noqa: ARG002  threads need nothing
         return nullcontext()
 
+    def fingerprints(self, addresses: Sequence[str]) -> dict[str, tuple[str, str]]:  # noqa: ARG002  nobody else reads
+        return {}
+
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         del node
         return self._threads.submit(step, *args)
@@ -132,6 +144,9 @@ class LocalEngine:
 
     def log(self, message: str) -> None:
         """Keep nothing: the report of the run says it."""
+
+    def table(self, name: str, rows: Sequence[dict[str, Any]], description: str) -> None:
+        """Keep nothing: there is nobody to look at it."""
 
     def tell(self, message: str) -> None:
         if self._tell is not None:

@@ -190,6 +190,9 @@ def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovere
     with run.step("discover"):
         listings = [(source, _listing(run, source, how)) for source in opened]
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
+        seen.learn(
+            (file for _, listing in listings for file in listing.found), run.far_address, run.engine.fingerprints
+        )
         listings = _brought(run, listings, seen)
         prints = _fingerprints(listings, seen)
         expanded = expand(listings, prints, held, opener_of(run.settings), how.retry, run.incoming.bring)
@@ -208,7 +211,7 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
         todo = plan(state, expanded.listings, expanded.hashes, run.recipe, how.retry)
         _check_losses(state, todo.lost, most, expanded)
     with run.step("discover"):
-        run.incoming.bring(work.path for work in todo.works)
+        run.incoming.bring(work.path for work in todo.works if work.place or not run.far_address(work.path))
     run.record(Node(PLAN, f"{len(todo.works):,} to process"), began, _planned(todo))
     run.report.problems += _skipped(expanded)
     done = process(run, todo, embed=not how.dry_run)

@@ -52,6 +52,10 @@ class Run:
         """The path of the store."""
         return self.store.root
 
+    def far_address(self, path: str) -> str:
+        """Return where workers read a file of a source themselves, so that it need not come here, or ""."""
+        return self.incoming.address_of(path) if self.engine.reads_objects else ""
+
     def record(self, node: Node, began: float, message: str) -> None:
         """Add a step to the graph that began at `began`, in seconds since 1970, and ends now."""
         self.engine.record(node, began, time.time() - began, message)

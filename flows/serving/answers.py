@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from docmill.flows.serving.bounds import cut, left_out, within
+from docmill.flows.serving.bounds import cut, entries_within, left_out, within
 from docmill.flows.serving.json_text import finite
 from docmill.flows.serving.open_stores import ServedStore
 from docmill.storage.errors import QueryError
@@ -95,7 +95,8 @@ def document(served: ServedStore, uri: str, start: int, end: int | None, most: i
         raise QueryError(f"start_char must be in [0, {last}], got {start}")
     shown = _shown(own.text[start:last], start, most)
     row = {**_document(own.row), "metadata": own.metadata, "warnings": own.warnings}
-    return {**served.head, "document": finite(row), **shown}
+    (kept,), _ = within([finite(row)], most)
+    return {**served.head, "document": kept, **shown}
 
 
 def _shown(text: str, start: int, most: int) -> dict[str, Any]:
@@ -192,14 +193,19 @@ def sql(served: ServedStore, statement: str, rows: int, seconds: float, most: in
     return {**served.head, "columns": names, "rows": kept, "left_out": over}
 
 
-def status(served: ServedStore) -> dict[str, Any]:
-    """Return what `docmill status --json` prints."""
-    return {**served.head, "status": served.store.status()}
+def status(served: ServedStore, most: int) -> dict[str, Any]:
+    """Return what `docmill status --json` prints, with as many unreadable files as fit."""
+    whole = served.store.status()
+    unreadable, left = entries_within(whole["unreadable"], most)
+    over = left_out(left, "entries", "SELECT uri, message FROM rejects WHERE reason = 'unreadable'")
+    return {**served.head, "status": {**whole, "unreadable": unreadable}, "left_out": over}
 
 
-def snapshots(served: ServedStore) -> dict[str, Any]:
-    """Return what `docmill history --json` prints, and the tags."""
-    return {**served.head, "snapshots": served.store.history(), "tags": tags.tags(served.store.root)}
+def snapshots(served: ServedStore, most: int) -> dict[str, Any]:
+    """Return what `docmill history --json` prints, the newest as far as they fit, and the tags."""
+    newest_first, left = within(served.store.history()[::-1], most)
+    over = left_out(left, "snapshots", "allow more characters, or read older ones by SQL: SELECT * FROM snapshots")
+    return {**served.head, "snapshots": newest_first[::-1], "tags": tags.tags(served.store.root), "left_out": over}
 
 
 def difference(served: ServedStore, old: ServedStore, texts: bool, most: int) -> dict[str, Any]:

@@ -22,6 +22,7 @@ _FAR_S = 5.0
 _MOST_PAST = 4
 """Older snapshots that stay open for the next question about them. Each keeps its indexes in memory, and its files from
 a vacuum."""
+_NONE = (0, 0)  # in place of the number and the time of a snapshot
 _WARMING = "warm"  # a question that makes a snapshot load its indexes before a person waits for them
 
 
@@ -82,6 +83,7 @@ class _OpenStore:
         self._pause = _FAR_S if is_address(self._folder.name) else 0.0
         self._looked = -_FAR_S
         self._current: Store | None = None
+        self._mark = _NONE
         self._past: OrderedDict[int, Store] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -95,19 +97,33 @@ class _OpenStore:
     def take_up(self) -> None:
         """Put the newest snapshot into service, after it has loaded its indexes: questions meanwhile get the old one.
 
-        A repair may drop the newest snapshot, so another number counts, and not only a higher one.
+        A repair may drop the newest snapshot, and a person may make the store anew, so that its numbers begin again:
+        another number or another file of that number counts, and not only a higher number.
         """
         with self._lock:
-            if time.monotonic() - self._looked < self._pause:
+            if self._current is not None and time.monotonic() - self._looked < self._pause:
                 return
             self._folder.refresh_if_possible()
             self._looked = time.monotonic()
-            if self._current is not None and snapshots.numbers(self._folder.root)[-1:] == [self._number()]:
+            mark = self._mark_of_newest()
+            if self._current is not None and mark == self._mark:
                 return
+            if mark[0] <= self._mark[0]:
+                self._past.clear()
             fresh = open_store(self._folder.root)
             with suppress(DocmillError):  # it may lack its model, and still answer by keywords
                 fresh.search(_WARMING, k=1)
-            self._current = fresh
+            self._current, self._mark = fresh, mark
+
+    def _mark_of_newest(self) -> tuple[int, int]:
+        """Return the number of the newest snapshot, and when its file was written, in nanoseconds."""
+        numbers = snapshots.numbers(self._folder.root)
+        if not numbers:
+            return _NONE
+        try:
+            return numbers[-1], snapshots.path_of(self._folder.root, numbers[-1]).stat().st_mtime_ns
+        except FileNotFoundError:  # a vacuum or a repair is at work
+            return _NONE
 
     def past(self, at: int | str) -> Store:
         """Return the snapshot at a number or tag."""

@@ -6,6 +6,8 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
+from docmill.storage.exports.export import Exported, ExportOptions
+from docmill.storage.exports.export import export as export_to
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.overview import history_table, status_of
 from docmill.storage.reader.statements import run_statement
@@ -209,6 +211,51 @@ class Store(StoredDocuments):
         """
         check_text(statement, "the statement")
         return run_statement(self.stored, statement, SqlLimits(seconds, rows=rows))
+
+    def export(
+        self,
+        to: str | Path,
+        *,
+        table: str | None = None,
+        where: str | None = None,
+        since: int | str | None = None,
+        replace: bool = False,
+    ) -> Exported:
+        """Bring a file or a database of another program up to date with the chunks of the snapshot.
+
+        A row has the columns that the guide on exports lists, among them the vector. The next export writes the rows
+        that are new or changed, and removes those of chunks that have left. An export that was interrupted is finished
+        by the next one.
+
+        Args:
+            to: `NAME.jsonl` or `NAME.parquet` for one file; `jsonl:FOLDER`, `parquet:FOLDER` or `hf:FOLDER` for a
+                folder of files; `lancedb:FOLDER`, `qdrant:FOLDER`, `qdrant:http://HOST:PORT`, or
+                `postgresql://HOST/DATABASE`. A password comes from the environment.
+            table: The table or collection in a database. None takes `chunks`.
+            where: An SQL predicate, as in `search`: only chunks for which it is true.
+            since: The number or the tag of an earlier snapshot: only chunks that are new or have changed since then,
+                and the ids of those that have left, for files only.
+            replace: Write all rows anew, also where the target holds an export of another store, another condition,
+                another embedding model or a newer snapshot.
+
+        Returns:
+            What the export did. Chunks without a vector are left out and counted as `pending`.
+
+        Raises:
+            docmill.errors.ConfigError: `to` is no address of an export, or a package or a password is missing.
+            docmill.errors.QueryError: `where` cannot be evaluated within the limits of `sql`.
+            docmill.errors.StoreError: The target holds something else, or was exported otherwise; nothing has changed.
+            docmill.errors.Locked: Another process exports to the target.
+            docmill.errors.Transient: The disk is full, or a server does not answer.
+
+        Examples:
+            >>> done = store.export("chunks.jsonl")
+            >>> done.chunks, done.added
+            (3, 3)
+        """
+        for text, what in ((where or "", "where"), (str(to), "the target")):
+            check_text(text, what)
+        return export_to(self.stored, str(to), ExportOptions(table, where, since, replace))
 
     def status(self) -> dict[str, Any]:
         """Return counts and properties of the snapshot.

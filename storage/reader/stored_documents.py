@@ -11,16 +11,15 @@ from weakref import finalize
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.reader.document import Document
 from docmill.storage.reader.outline import Section, find_section, outline, with_text
+from docmill.storage.reader.whole_documents import whole_documents
 from docmill.storage.retrieval.candidates.search_options import check_text
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.schema import ChunkRow, DocumentRow
-from docmill.storage.sql.document_warnings import messages_of
 from docmill.storage.sql.statement_pool import select_documents
 from docmill.storage.tables.tables import read_table
 
@@ -119,10 +118,7 @@ class StoredDocuments:
         rows = self._rows(uri)
         if not rows:
             raise QueryError(f"no document {uri!r} in snapshot {self.snapshot.number}")
-        texts = Packs(self.stored.ensure_packs("texts"))
-        parsed = decode_parsed(texts.take([rows[0].text_key]).to_pylist()[0])
-        warnings = messages_of(rows[0].metadata)
-        return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0], warnings)
+        return whole_documents(self.stored, rows[:1])[0]
 
     def _rows(self, uri: str) -> list[DocumentRow]:
         table = read_table(self.stored, "documents", ["document_id", "uri"])

@@ -25,13 +25,16 @@ def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
     """Return the warnings of a document, given the metadata that its parser left."""
     by_ocr = _pages(facts, "ocr_pages")
     garbled = [page for page in _pages(facts, "garbled_pages") if page not in by_ocr]
-    damaged, pages = _pages(facts, "damaged_pages"), facts.get("pages")
+    damaged, scanned, pages = _pages(facts, "damaged_pages"), _pages(facts, "scanned_pages"), facts.get("pages")
     found = []
     if garbled:
         message = f"{len(garbled)} of {pages} pages: their fonts do not say which letters they draw"
         found.append(DocumentWarning("undecodable_pages", message, True))
     if damaged:
         found.append(DocumentWarning("damaged_pages", f"{len(damaged)} of {pages} pages cannot be read", True))
+    if scanned:
+        message = f"{len(scanned)} of {pages} pages are pictures: [parse] ocr = true reads them"
+        found.append(DocumentWarning("scanned_pages", message, True))
     if facts.get("read_as"):
         found.append(DocumentWarning("read_as", f"read as {facts['read_as']}", False))
     return found
@@ -62,6 +65,7 @@ def _numbers(name: str) -> str:
 
 
 _DAMAGED = _numbers("damaged_pages")
+_SCANNED = _numbers("scanned_pages")
 _BY_OCR = f"coalesce(list_contains({_numbers('ocr_pages')}, page), false)"
 _GARBLED = f"list_filter({_numbers('garbled_pages')}, lambda page: NOT {_BY_OCR})"
 _PAGES = f"(({_SAID}) ->> '$.pages')"
@@ -75,6 +79,10 @@ list_filter([
     CASE WHEN len({_DAMAGED}) > 0 THEN {{
         'kind': 'damaged_pages', 'lost': true,
         'message': len({_DAMAGED}) || ' of ' || {_PAGES} || ' pages cannot be read'
+    }} END,
+    CASE WHEN len({_SCANNED}) > 0 THEN {{
+        'kind': 'scanned_pages', 'lost': true,
+        'message': len({_SCANNED}) || ' of ' || {_PAGES} || ' pages are pictures: [parse] ocr = true reads them'
     }} END,
     CASE WHEN {_READ_AS} <> '' THEN {{'kind': 'read_as', 'lost': false, 'message': 'read as ' || {_READ_AS}}} END
 ], lambda found: found IS NOT NULL)"""

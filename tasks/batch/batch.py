@@ -1,10 +1,10 @@
 """Batch: turn some files from bytes into staged chunks, and answer what splitting and contexts ask of models."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_texts
 from docmill.storage.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
+from docmill.tasks.batch.embed import HERE, Encoding
 from docmill.tasks.batch.orders import load_order, passwords_of
 from docmill.tasks.batch.resolve_lookups import LookupSources, answer
 from docmill.tasks.batch.unpack import unpack
@@ -26,9 +27,20 @@ from docmill.tasks.document.process import (
 )
 from docmill.tasks.document.recipe import WITH, Recipe
 from docmill.tasks.split.parts.lookup import Lookup
-from docmill.tasks.workers.pool import Pool, shared_pool
+from docmill.tasks.workers.pool import shared_pool
 
-Answering = Callable[[Pool, Sequence[WorkRequest], Sequence[WorkResult], LookupSources], list[WorkResult]]
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class Hands(Protocol):
+    """Calls a function with each of some items: the processes of a pool, or workers on other machines."""
+
+    def map(self, function: Callable[[A], B], items: Sequence[A]) -> Iterable[B | Rejected]:
+        """Return the results in order, each with the reason in its place if there is none."""
+
+
+Answering = Callable[[Hands, Sequence[WorkRequest], Sequence[WorkResult], LookupSources], list[WorkResult]]
 """Returns the final results of requests, given the first ones and the sources of answers."""
 
 
@@ -72,17 +84,30 @@ def process_batch(order: Path) -> BatchDone:
     task = load_order(order, Order)
     passwords = passwords_of(order.parent)
     unpack(task.unpacks, shared_pool(task.recipe.limits), passwords)
-    return carry_out(task, passwords, _answer_all)
+    return carry_out(task, passwords, answer_all)
 
 
-def carry_out(task: Order, passwords: tuple[str, ...], answer_all: Answering) -> BatchDone:
-    """Process a batch whose files are in their places; `answer_all` answers what the documents ask of models."""
+@dataclass(frozen=True, slots=True)
+class FirstPass:
+    """The documents of a batch, each processed once: the requests, their results, and when it began."""
+
+    jobs: list[WorkRequest]
+    results: list[WorkResult]
+    began: float
+
+
+def carry_out(task: Order, passwords: tuple[str, ...], answering: Answering) -> BatchDone:
+    """Process a batch whose files are in their places; `answering` answers what the documents ask of models."""
     began = time.time()
     pool = shared_pool(task.recipe.limits)
-    jobs = _jobs(task, task.recipe.with_passwords(passwords))
-    first = _map(pool, jobs)
-    split = time.time()
-    results = answer_all(pool, jobs, first, task.answering)
+    jobs = jobs_of(task, task.recipe.with_passwords(passwords))
+    return finish(task, FirstPass(jobs, mapped(pool, jobs), began), pool, answering)
+
+
+def finish(task: Order, first: FirstPass, hands: Hands, answering: Answering) -> BatchDone:
+    """Answer what the documents of a batch ask after the first pass, and write the batch."""
+    began, split = first.began, time.time()
+    results = answering(hands, first.jobs, first.results, task.answering)
     answered = time.time()
     drafts = _draft_table(results)
     write_batch(
@@ -109,8 +134,12 @@ def carry_out(task: Order, passwords: tuple[str, ...], answer_all: Answering) ->
     )
 
 
-def _answer_all(
-    pool: Pool, jobs: Sequence[WorkRequest], first: Sequence[WorkResult], task: LookupSources
+def answer_all(
+    hands: Hands,
+    jobs: Sequence[WorkRequest],
+    first: Sequence[WorkResult],
+    task: LookupSources,
+    encoding: Encoding = HERE,
 ) -> list[WorkResult]:
     """Return the final results of jobs, given the first ones.
 
@@ -121,10 +150,10 @@ def _answer_all(
     # Each round may ask anew: a summary is of chunks whose cuts the round before has decided.
     while waiting := _waiting(results, tried, task):
         tried.update(*(wants(one, task) for one in waiting.values()))
-        answers = _answer_some(list(waiting.values()), task)
+        answers = _answer_some(list(waiting.values()), task, encoding)
         known = [(i, one) for i, one in waiting.items() if answers.knows(one.asked, one.unsaid)]
         again = {i: _asked_again(jobs[i], one, answers) for i, one in known}
-        for (i, job), result in zip(again.items(), _map(pool, list(again.values())), strict=True):
+        for (i, job), result in zip(again.items(), mapped(hands, list(again.values())), strict=True):
             jobs[i], results[i] = job, _answered(results[i], result)
     return [_marked(one, task) for one in results]
 
@@ -139,14 +168,15 @@ def wants(one: WorkResult, task: LookupSources) -> tuple[object, ...]:
     return (*one.asked, *(one.unsaid if task.asking else ()))
 
 
-def _answer_some(asking: Sequence[WorkResult], task: LookupSources) -> Lookup:
+def _answer_some(asking: Sequence[WorkResult], task: LookupSources, encoding: Encoding) -> Lookup:
     texts = [text for one in asking for text in one.asked]
     prompts = [prompt for one in asking for prompt in one.unsaid]
-    return answer(texts, prompts if task.asking else (), task)
+    return answer(texts, prompts if task.asking else (), task, encoding)
 
 
-def _map(pool: Pool, jobs: Sequence[WorkRequest]) -> list[WorkResult]:
-    results = pool.map(process_document, jobs)
+def mapped(hands: Hands, jobs: Sequence[WorkRequest]) -> list[WorkResult]:
+    """Return the result of each job; a document whose process died is rejected."""
+    results = hands.map(process_document, jobs)
     return [
         result if isinstance(result, WorkResult) else reject(job.work, _naming_plugins(result))
         for job, result in zip(jobs, results, strict=True)
@@ -181,7 +211,8 @@ def _marked(one: WorkResult, task: LookupSources) -> WorkResult:
     return replace(one, document=replace(one.document, chunk_key=key_of(one.document.chunk_key, "unsaid")))
 
 
-def _jobs(task: Order, recipe: Recipe) -> list[WorkRequest]:
+def jobs_of(task: Order, recipe: Recipe) -> list[WorkRequest]:
+    """Return the requests of a batch, with the parsed documents that are stored."""
     stored = [work.text_key for work in task.works if work.text_key]
     rows = Packs(task.text_packs).take(stored).to_pylist() if stored else []
     texts = dict(zip(stored, map(decode_parsed, rows), strict=True))

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.storage.embedding.encoder import describe_model, load_encoder, tokenizer_dir
+from docmill.storage.embedding.encoder import describe_model, tokenizer_dir
 from docmill.storage.files import TEMPORARY
 from docmill.storage.keys import embedding_key
-from docmill.tasks.batch.embed import Embedding
+from docmill.tasks.batch.embed import HERE, Embedding, Encoding
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.model.client import ModelAccess, shared_client
@@ -38,16 +38,16 @@ class LookupSources:
     asking: ModelAccess | None = None
 
 
-def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: LookupSources) -> Lookup:
+def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: LookupSources, encoding: Encoding = HERE) -> Lookup:
     """Return the vectors of texts, and the replies to prompts that got one."""
-    vectors = vectors_of(texts, task) if texts else {}
+    vectors = vectors_of(texts, task, encoding) if texts else {}
     if not prompts or task.asking is None:
         return Lookup(vectors)
     answers = shared_client(task.asking).ask(prompts)
     return Lookup(vectors, {prompt.identity: answer for prompt, answer in answers.items()})
 
 
-def vectors_of(texts: Sequence[str], task: LookupSources) -> dict[str, Vector]:
+def vectors_of(texts: Sequence[str], task: LookupSources, encoding: Encoding = HERE) -> dict[str, Vector]:
     """Return the vector of each distinct text, (dim,) of unit L2 norm; write the new ones to a pack."""
     distinct = list(dict.fromkeys(texts))
     space = describe_model(task.model, task.revision)
@@ -56,7 +56,7 @@ def vectors_of(texts: Sequence[str], task: LookupSources) -> dict[str, Vector]:
     missing = Packs(packs).missing(keys)
     fresh = [(key, text) for key, text in zip(keys, distinct, strict=True) if key in missing]
     if fresh:
-        encoder = load_encoder(task.model, task.revision)
+        encoder = encoding.load(task.model, task.revision, 0)
         table = pack_embeddings([key for key, _ in fresh], encoder.encode([text for _, text in fresh]))
         counter = counter_of(load_tokenizer(str(tokenizer_dir(task.model, task.revision))))
         # In the pack itself: a run that is killed and gone on with still counts them.

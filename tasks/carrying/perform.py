@@ -5,8 +5,9 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from zipfile import ZipFile
@@ -22,17 +23,21 @@ from docmill.storage.keys import embedding_key
 from docmill.storage.objects.bucket import Vanished, connect
 from docmill.storage.objects.freight import Freight
 from docmill.storage.plugins.origin import described
-from docmill.tasks.batch.batch import Order, carry_out, wants
+from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
+from docmill.tasks.batch.batch import Answering, Hands, Order, carry_out, mapped, wants
 from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import load_order
 from docmill.tasks.batch.resolve_lookups import LookupSources
+from docmill.tasks.carrying.answered_works import AnsweredBatch
 from docmill.tasks.carrying.models_here import model_here
 from docmill.tasks.carrying.parcels import Counts, Parcel, Receipt, terms_of
+from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.encodings import counting_folder
-from docmill.tasks.document.process import WorkItem, WorkRequest, WorkResult
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.document.process import PhaseSeconds, WorkItem, WorkRequest, WorkResult
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.workers.plain_json import Readers, decode, encode
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.workers.pool import shared_pool
 from docmill.tasks.workers.temporary_folder import make_folder
 
 WORKER = "DOCMILL_WORKER"
@@ -41,18 +46,25 @@ ORDER, RAW, STORED = "order.json", "raw", "stored.parquet"
 """The members of what is sent for a batch: the order, the folder of the files, and the pack of parsed texts."""
 TABLES = ("documents.parquet", "chunks.parquet", "texts.parquet")
 _OBJECT = "s3://"
+_AT_ONCE = 16
+"""Concurrent downloads, as a driver makes them: each waits for the store."""
 
 
 class Asks(Exception):
-    """A document of the batch needs an answer that the driver has to give."""
+    """Documents of the batch need answers that the driver has to get; `first` are the results without these."""
+
+    def __init__(self, first: list[WorkResult]) -> None:
+        super().__init__()
+        self.first = first
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step has made: a file, and its counts."""
+    """What a step has made: a file, its counts, and whether the driver has to give answers first."""
 
     path: Path
-    counts: Counts
+    counts: Counts = field(default_factory=Counts)
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +103,6 @@ def _receipt_of(step: str, parcel: bytes) -> Receipt:
         if why := _why_not(task):
             return Receipt("refused", worker_name(), why)
         return _carried(step, task)
-    except Asks:
-        return Receipt("asks", worker_name())
     except Transient as error:
         return Receipt("transient", worker_name(), str(error))
     # What a library raises must not end the worker either; the driver ends the run, and says why.
@@ -114,13 +124,15 @@ def _carried(step: str, task: Parcel) -> Receipt:
     freight, scratch = Freight(task.freight, task.store), make_folder()
     try:
         if step == CHECK:
-            return Receipt("done", worker_name())
+            return Receipt("done", worker_name(), f"docmill {version('docmill')}, {_cpus()} CPUs")
         sent = scratch.path / "sent"
         freight.fetch(task.key, sent, task.content_hash)
         made = _STEPS[step](task, sent, scratch.path)
         key = freight.keep(task.run, task.name, made.path)
         own = Receipt("done", worker_name(), "", key, hash_file(made.path), made.path.stat().st_size, began)
         own = replace(own, seconds=time.time() - began, cpu=time.process_time() - cpu, counts=made.counts)
+        if made.asks:
+            return replace(own, outcome="asks")  # nothing that another driver could take over
         first: Receipt = decode(freight.confirm(task.run, task.name, encode(own)), Readers().of(Receipt))
         if first.key != key:
             freight.drop([key])  # another try was first
@@ -129,15 +141,20 @@ def _carried(step: str, task: Parcel) -> Receipt:
         scratch.remove()
 
 
-CHECK, BATCH, EMBED = "check", "batch", "embed"
+CHECK, BATCH, AGAIN, EMBED, READ = "check", "batch", "again", "embed", "read"
 
 
 def _batch(task: Parcel, sent: Path, folder: Path) -> StepResult:
     with ZipFile(sent) as archive:
         archive.extractall(folder)
     order = _localized(load_order(folder / ORDER, Order), task, folder)
-    done = carry_out(order, task.passwords, _unanswered(task.asking))
     made = folder / "made"
+    try:
+        done = carry_out(order, task.passwords, _unanswered(task.asking))
+    except Asks as asks:
+        made.write_bytes(encode(asks.first))
+        spent = sum((one.spent for one in asks.first), PhaseSeconds())
+        return StepResult(made, Counts(spent=spent, documents=len(asks.first)), asks=True)
     with ZipFile(made, "w") as archive:  # Parquet is compressed already
         for name in TABLES:
             archive.write(done.folder / name, name)
@@ -145,17 +162,24 @@ def _batch(task: Parcel, sent: Path, folder: Path) -> StepResult:
     return StepResult(made, Counts(*counts))
 
 
-def _unanswered(
-    asking: bool,
-) -> Callable[[Pool, Sequence[WorkRequest], Sequence[WorkResult], LookupSources], list[WorkResult]]:
-    def answer_all(
-        _pool: Pool, _jobs: Sequence[WorkRequest], first: Sequence[WorkResult], sources: LookupSources
+def _unanswered(asking: bool) -> Answering:
+    def answering(
+        _hands: Hands, _jobs: Sequence[WorkRequest], first: Sequence[WorkResult], sources: LookupSources
     ) -> list[WorkResult]:
         if any(wants(one, sources) or (asking and one.unsaid) for one in first):
-            raise Asks
+            raise Asks(list(first))
         return list(first)
 
-    return answer_all
+    return answering
+
+
+def _again(task: Parcel, sent: Path, folder: Path) -> StepResult:
+    """Write the results of documents that are split again with answers."""
+    given: AnsweredBatch = decode(sent.read_bytes(), Readers().of(AnsweredBatch))
+    recipe = _recipe(given.recipe, task)
+    made = folder / "made"
+    made.write_bytes(encode(mapped(shared_pool(recipe.limits), [one.request(recipe) for one in given.works])))
+    return StepResult(made)
 
 
 def _localized(order: Order, task: Parcel, folder: Path) -> Order:
@@ -185,8 +209,13 @@ def _recipe(recipe: Recipe, task: Parcel) -> Recipe:
         recipe,
         tokenizer_dir=str(tokenizer_dir(model_here(model.model), model.revision)),
         chunk=replace(recipe.chunk, sizes_by=sizes_by),
-        limits=replace(recipe.limits, workers=len(os.sched_getaffinity(0))),
+        limits=replace(recipe.limits, workers=_cpus()),
     )
+
+
+def _cpus() -> int:
+    """Return how many CPUs this worker may use, which is the number of its processes."""
+    return len(os.sched_getaffinity(0))
 
 
 def _embed(task: Parcel, sent: Path, folder: Path) -> StepResult:
@@ -200,9 +229,42 @@ def _embed(task: Parcel, sent: Path, folder: Path) -> StepResult:
         keys = [embedding_key(text, task.terms.space) for text in given.texts]
         vectors = encoder.encode(given.texts)
     made = folder / "made"
+    texts = [*given.texts, *(window.text for window in given.windows)]
     write_pack(made, pack_embeddings(keys, vectors), "embeddings")
-    rows = pq.read_metadata(made).num_rows
-    return StepResult(made, Counts(embedded=Embedding(rows, 0, time.monotonic() - began)))
+    seconds = time.monotonic() - began
+    counter = counter_of(load_tokenizer(str(tokenizer_dir(model_here(model.model), model.revision))))
+    tokens = sum(counter.counts(texts)) + counter.special * len(texts)
+    return StepResult(made, Counts(embedded=Embedding(pq.read_metadata(made).num_rows, tokens, seconds)))
 
 
-_STEPS: dict[str, Callable[[Parcel, Path, Path], StepResult]] = {BATCH: _batch, EMBED: _embed}
+def _read(task: Parcel, sent: Path, folder: Path) -> StepResult:
+    """Write the hash of each object, and what it may hold; None if it is gone."""
+    del task
+    addresses: tuple[str, ...] = decode(sent.read_bytes(), Readers().of(tuple[str, ...]))
+    (folder / RAW).mkdir()
+    with ThreadPoolExecutor(_AT_ONCE, "docmill-read") as threads:
+        prints = list(threads.map(_print_of, addresses, (folder / RAW / str(i) for i in range(len(addresses)))))
+    made = folder / "made"
+    made.write_bytes(encode(prints))
+    return StepResult(made)
+
+
+def _print_of(address: str, path: Path) -> tuple[str, str] | None:
+    above, _, name = address.rpartition("/")
+    try:
+        connect(above).download(name, path)
+    except Vanished:
+        return None
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    taken = hash_file(path), may_hold(name, head)
+    path.unlink()
+    return taken
+
+
+_STEPS: dict[str, Callable[[Parcel, Path, Path], StepResult]] = {
+    BATCH: _batch,
+    AGAIN: _again,
+    EMBED: _embed,
+    READ: _read,
+}

@@ -25,6 +25,11 @@ _SLICE = 1 << 18
 """Characters to tokenize at once: tokens take many times the memory of text. Fewer need more calls."""
 _FEW = 16
 """Positions below which a search for each is faster than handing the array to numpy."""
+CHARACTER_WIDTH = 4
+"""The width of a character; each blank after another one, and each character of markup, has a width of 1.
+
+So the padding of a table takes room for a quarter of its characters; with none, a text of blanks could be endless.
+"""
 _SAFE_CUT = re.compile(r"[ \n,;:.!?/\u4e00-\u9fff\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _WIDE_SPACE = np.array(sorted(ord(c) for c in SPACES if ord(c) > 0x7F), np.uint32)
 
@@ -46,9 +51,11 @@ class Tokens:
         self.counter = counter_of(tokenizer)
         self._opaque: list[tuple[int, int]] = []  # words cut into tokens that change when the word is cut
         self._sliced: list[int] = []  # where the text was cut before tokenizing although that may change tokens
-        found = [self._by_word(*span) if self.counter.local else self._by_token(*span) for span in self._slices()]
+        slices = list(self._slices())
+        found = [self._by_word(*span) if self.counter.local else self._by_token(*span) for span in slices]
         starts, counts = (np.concatenate([np.zeros(0, np.int64), *part]) for part in zip(*found, strict=True))
         self._starts = array("q", starts.tobytes())
+        self._inked = array("q", _inked(self.read, slices, starts).tobytes())  # before each unit, and in all
         self._before = array("q", np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]).tobytes())
 
     def at(self, positions: Sequence[int]) -> list[int]:
@@ -58,6 +65,23 @@ class Tokens:
         starts, before = np.frombuffer(self._starts, np.int64), np.frombuffer(self._before, np.int64)
         found: list[int] = before[np.searchsorted(starts, positions)].tolist()
         return found
+
+    def widths(self, positions: Sequence[int]) -> list[int]:
+        """Return the width of the text before each position, of which `CHARACTER_WIDTH` is that of a character."""
+        starts, inked = np.frombuffer(self._starts, np.int64), np.frombuffer(self._inked, np.int64)
+        places = np.asarray(positions, np.int64)
+        unit = np.searchsorted(starts, places, "right") - 1
+        within = np.minimum(places - starts[unit], inked[unit + 1] - inked[unit]) if len(starts) else 0
+        ink = np.where(unit < 0, 0, inked[unit] + within)
+        found: list[int] = (places + (CHARACTER_WIDTH - 1) * ink).tolist()
+        return found
+
+    def within(self, start: int, end: int, width: int) -> int:
+        """Return the last position up to `end` such that a span from `start` has at most a width."""
+        most = self.widths((start,))[0] + width
+        if CHARACTER_WIDTH * (end - start) <= width:
+            return end
+        return bisect_right(range(end + 1), most, start, key=lambda position: self.widths((position,))[0]) - 1
 
     def count(self, start: int, end: int) -> int:
         """Return the number of tokens that begin in a span: `exact`, unless the span cuts words."""
@@ -178,6 +202,19 @@ def _units(kinds: Kinds, text: str) -> tuple[Positions, Flags, Positions, list[L
         units = np.flatnonzero(begins)
         long = _longer(text, parts[units])
     return parts, kind == RUN, units, long
+
+
+def _inked(text: str, slices: Sequence[tuple[int, int]], starts: Positions) -> Positions:
+    """Return how many characters stand before each unit, and in all; of blanks beside each other, one counts."""
+    found, before = list[Positions](), 0
+    for start, end in slices:
+        codes = np.frombuffer(text[start:end].encode("utf-32-le", "surrogatepass"), np.uint32)
+        ink = codes > ord(" ")
+        ink[1:] |= ink[:-1].copy()
+        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(ink)]) + before
+        found.append(total[starts[(starts >= start) & (starts < end)] - start])
+        before = int(total[-1])
+    return np.concatenate([*found, np.array([before], np.int64)])
 
 
 def _longer(text: str, starts: Positions) -> list[Long]:

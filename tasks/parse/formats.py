@@ -111,7 +111,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=4,
+            version=5,
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
@@ -127,7 +127,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=3,
+            version=4,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -135,7 +135,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="epub",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
@@ -143,7 +143,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rst",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.rst_org_latex.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
@@ -151,7 +151,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="org",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.rst_org_latex.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
@@ -159,7 +159,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="latex",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.rst_org_latex.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
@@ -183,7 +183,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pptx",
-            version=2,
+            version=3,
             parse=_by("office.slides.powerpoint.parse_pptx"),
             suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
             files="PowerPoint",
@@ -215,7 +215,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="eml",
-            version=3,
+            version=4,
             parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
@@ -223,7 +223,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="msg",
-            version=3,
+            version=4,
             parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",
@@ -231,7 +231,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="mbox",
-            version=3,
+            version=4,
             parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
@@ -250,12 +250,12 @@ FORMATS: dict[str, Format] = {
             version=4,
             parse=_by("records.json_values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
-            files="JSON, chats exported as JSON or printed as Python dicts",
+            files="JSON, chats exported as JSON or printed as Python objects",
             by="records as lines of key and value; turns with speaker and time",
         ),
         Format(
             name="jsonl",
-            version=3,
+            version=4,
             parse=_by("records.json_values.parse_json_lines"),
             suffixes=frozenset({".jsonl", ".ndjson"}),
             files="JSON lines",
@@ -263,7 +263,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=4,
+            version=5,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",
@@ -279,10 +279,10 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="chat",
-            version=2,
+            version=3,
             parse=_by("records.chat_log.parse_chat"),
             suffixes=frozenset({".irc", ".weechatlog"}),
-            files="chat logs: IRC, WhatsApp, Discord",
+            files="chat logs: IRC, WhatsApp, Discord; messages with lines such as `role: user`",
             by="as it is; a turn with speaker and time for each message",
         ),
         Format(

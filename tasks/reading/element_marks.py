@@ -23,6 +23,8 @@ _RULE = r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]
 _BARS = re.compile(rf"{_RULE}|(?<!\\)\|", re.MULTILINE)
 _RUNS = re.compile(r"([.\u00b7\u2026_=~*#\u2500-\u257f-])\1{4,}|(?:[.\u00b7] ){4,}[.\u00b7]?")
 """Leaders between a title and its page, lines to fill in, rules: five signs or more, as three are an ellipsis."""
+_TICKS = re.compile(r"(?<![\w`\\])(`{1,2})(?![\s`])([^`\n]{1,200})(?<!\s)\1(?![\w`])")
+"""Code within a line, as the parsers of HTML, Word and others write it; Markdown's own is marked by its parser."""
 _DATA = re.compile(r"[A-Za-z0-9+/]{32,}={0,2}")
 """What may be a hash or encoded bytes; the shortest hash that is common, MD5, has 32 digits."""
 _LEAST = 32
@@ -42,11 +44,18 @@ def marks_of(text: str, element: Element) -> Iterator[Span]:
         yield from _found(_OF_KIND[element.kind], own, start)
     if element.kind != "code":
         yield from _found(_RUNS, own, start)
+        yield from _ticks(own, start)
         yield from _data(own, start)
 
 
 def _found(pattern: re.Pattern[str], text: str, start: int) -> Iterator[Span]:
     return (Span(start + match.start(), start + match.end()) for match in pattern.finditer(text))
+
+
+def _ticks(text: str, start: int) -> Iterator[Span]:
+    for match in _TICKS.finditer(text):
+        yield Span(start + match.start(), start + match.start(2))
+        yield Span(start + match.end(2), start + match.end())
 
 
 def _data(text: str, start: int) -> Iterator[Span]:

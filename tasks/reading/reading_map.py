@@ -17,7 +17,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.reading.element_marks import marks_of
 from docmill.tasks.split.spans.span import Span
 
-VERSION = 2
+VERSION = 3
 """Raise it whenever the same parsed document gets another reading: all documents are then chunked again."""
 
 

@@ -4,7 +4,7 @@ The fingerprints are cached in `cache/files.parquet`; losing the cache costs one
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -69,8 +69,20 @@ class Fingerprints:
         """
         if file.place and file.item:
             return Fingerprint(file.item.version, "")
-        state, taken = self._seen.get(file.known_as, (None, None))
-        return taken if state == _state(file) else None
+        known = self._fresh.get(file.known_as) or self._seen.get(file.known_as)
+        return known[1] if known and known[0] == _state(file) else None
+
+    def learn(
+        self,
+        files: Iterable[SourceFile],
+        address_of: Callable[[str], str],
+        ask: Callable[[Sequence[str]], Mapping[str, tuple[str, str]]],
+    ) -> None:
+        """Ask others for the fingerprints of new and changed objects, of which they are given the addresses."""
+        lacking = {address: file for file in files if (address := address_of(file.path)) and not self.known(file)}
+        for address, taken in ask([*lacking]).items():
+            file = lacking[address]
+            self._fresh[file.known_as] = (_state(file), Fingerprint(*taken))
 
     def of(self, file: SourceFile) -> Fingerprint:
         """Return the fingerprint of a file; raise OSError if it cannot be read."""

@@ -6,6 +6,7 @@ shows what its blocks print, and with `--write` writes that into the page.
 
 import doctest
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ BLOCKS = {name: blocks_of(path) for name, path in PAGES.items()}
 NOT_RUN = [(name, block) for name, blocks in BLOCKS.items() for block in blocks if block.directive("not run")]
 IN_SOAK = {"docs/guides/moving-and-backup.md", "docs/guides/tuning.md", "docs/guides/upgrading-a-model.md"}
 """Long pages whose commands other pages and tests run, too: together they take a third of the CPU time of all pages."""
+NEEDED = {"docs/guides/adapters.md": ("langchain_core", "llama_index", "haystack")}
+"""Packages of extras that a page imports."""
 MOST_NOT_RUN = 24  # each with its reason; a page that needs more of them should be another page
 
 
@@ -47,7 +50,12 @@ def difference(played: Played) -> str:
 def played_pages() -> list[ParameterSet]:
     """Return the pages that have something to run; the long ones are marked `soak`."""
     names = [name for name, blocks in BLOCKS.items() if any(block.runs for block in blocks)]
-    return [pytest.param(name, marks=[pytest.mark.soak] if name in IN_SOAK else []) for name in names]
+    return [pytest.param(name, marks=[*[pytest.mark.soak] * (name in IN_SOAK), _with_packages(name)]) for name in names]
+
+
+def _with_packages(name: str) -> pytest.MarkDecorator:
+    missing = [package for package in NEEDED.get(name, ()) if find_spec(package) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
 
 @pytest.mark.slow

@@ -88,6 +88,7 @@ def test_sql_and_python_agree_on_every_warning() -> None:
         {"pages": 23, "garbled_pages": [2, 3, 4], "ocr_pages": [3]},
         {"pages": 3, "garbled_pages": [1], "ocr_pages": [1]},
         {"pages": 9, "garbled_pages": [1], "damaged_pages": [2, 5]},
+        {"pages": 40, "scanned_pages": [2, 3], "garbled_pages": [1]},
         {"read_as": "text; it is no LaTeX"},
         {"pages": 2, "damaged_pages": [1], "half": float("nan")},
         {"pages": "many", "garbled_pages": "some", "damaged_pages": ["front matter"]},

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 LAYERS = ("storage", "tasks", "flows", "deployments")  # each may import those before it
 MODULES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
-FACE = sorted(path for path in (ROOT / "docmill").glob("*.py"))
+FACE = sorted([*(ROOT / "docmill").glob("*.py"), *(ROOT / "docmill" / "adapters").glob("*.py")])
 SOURCES = sorted(
     [*MODULES, *FACE, *(path for path in (ROOT / "tests").rglob("*.py") if not {"corpus", "golden"} & {*path.parts})]
 )

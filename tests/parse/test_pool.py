@@ -192,9 +192,10 @@ def test_a_death_names_the_parser_that_was_at_work(pool: Pool) -> None:
 
 @pytest.mark.slow
 def test_each_worker_has_a_folder_of_its_own_that_goes_with_it() -> None:
-    with Pool(Limits(workers=1, recycle=1, timeout_s=1)) as pool:
-        one, two, _ = pool.map(misbehave, ["write", "write", "hang"])
-    folders = [Path(str(result).split()[1]) for result in (one, two)]
+    with Pool(Limits(workers=1, recycle=1, timeout_s=5)) as pool:  # in which each worker also imports this module
+        results = [*pool.map(misbehave, ["write", "write", "hang"])]
+    assert [reason(result) for result in results] == ["write", "write", "timeout"]
+    folders = [Path(str(result).split()[1]) for result in results[:2]]
     assert folders[0] != folders[1]
     assert not any(map(Path.exists, folders))
 

@@ -106,7 +106,7 @@ def test_a_pickle_from_a_worker_is_not_carried_out(pool: Pool, tmp_path: Path) -
 
 
 def test_an_answer_that_is_announced_and_never_comes_is_waited_for_no_longer_than_any_other() -> None:
-    with Pool(Limits(workers=1, timeout_s=2)) as pool:
+    with Pool(Limits(workers=1, timeout_s=5)) as pool:  # in which a worker also imports this module
         bad, good = pool.map(take_over, ["promised and not sent", "good"])
     assert isinstance(bad, Rejected)
     assert (bad.reason, isinstance(good, FileType)) == ("timeout", True)

@@ -35,8 +35,8 @@ def test_sections_and_documents_rank_among_each_other_as_without_spread_and_lift
 ) -> None:
     routes = [{"glob": "**", "strategy": "structure", "options": {"size": 64}}]
     bench = Workbench(tmp_path, {"embedding": {"model": fake_model}, "routes": routes})
-    longer = f"# Brook\n\n{TEXT}\n\n# Weir\n\n{TEXT.replace('geese', 'heron')}"
-    bench.write({"long.md": longer, "short.md": "# Pond\n\nThe willow stands by the pond.", "rows.csv": "a\nwillow\n"})
+    longer = f"== Brook ==\n\n{TEXT}\n\n== Weir ==\n\n{TEXT.replace('geese', 'heron')}"
+    bench.write({"long.txt": longer, "short.md": "# Pond\n\nThe willow stands by the pond.", "rows.csv": "a\nwillow\n"})
     bench.ingest()
 
     def best(spread: float, lift: float) -> tuple[dict[tuple[str, tuple[str, ...]], float], dict[str, float]]:
@@ -53,11 +53,23 @@ def test_sections_and_documents_rank_among_each_other_as_without_spread_and_lift
 
 def test_only_chunks_of_running_text_are_lifted(tmp_path: Path, fake_model: str) -> None:
     bench = Workbench(tmp_path, {"embedding": {"model": fake_model}, "split": {"table": {"rows": 1}}})
-    bench.write({"rows.csv": "name,place\nsluice,weir\nmill,brook\n", "mill.md": f"# Weir\n\n{TEXT * 3}"})
+    bench.write({"rows.csv": "name,place\nsluice,weir\nmill,brook\n", "mill.md": TEXT * 3})
     bench.ingest()
     hits = bench.store.search("sluice weir", 30, lift=0.5, distinct=False)
     assert {hit.uri for hit in hits} == {"rows.csv", "mill.md"}
     assert {hit.uri for hit in hits for note in hit.steps if note.step == "lift"} == {"mill.md"}
+
+
+def test_chunks_that_name_the_title_of_their_document_are_not_lifted(tmp_path: Path, fake_model: str) -> None:
+    routes = [{"glob": "**", "strategy": "structure", "options": {"size": 64}}]
+    bench = Workbench(tmp_path, {"embedding": {"model": fake_model}, "routes": routes})
+    bench.write({"named.md": f"# The weir\n\n{TEXT}", "bare.md": TEXT.replace("geese", "heron")})
+    bench.ingest()
+    titles = bench.store.sql("SELECT uri, title FROM documents ORDER BY uri").to_pylist()
+    assert [(row["uri"], row["title"]) for row in titles] == [("bare.md", ""), ("named.md", "The weir")]
+    hits = bench.store.search("the willow and the eel trap", 50, lift=0.5, distinct=False)
+    assert {hit.uri for hit in hits} == {"named.md", "bare.md"}
+    assert {hit.uri for hit in hits for note in hit.steps if note.step == "lift"} == {"bare.md"}
 
 
 def test_a_store_without_running_text_takes_a_spread(tmp_path: Path, fake_model: str) -> None:

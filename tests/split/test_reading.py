@@ -8,6 +8,7 @@ from docmill.storage.schema import Element, Parsed, clipped, indexed_text, part_
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.html.hypertext import parse_html
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
 from docmill.tasks.reading.reading_map import reading_of
 from tests.kit.documents import tokenizer
@@ -50,6 +51,18 @@ def test_a_text_of_signs_that_mean_nothing_is_read_whole() -> None:
     assert reading_of(parsed).unread(0, 22) == ()
 
 
+def test_code_within_a_line_is_read_without_its_signs_in_every_format() -> None:
+    page = (
+        "<p>Call <code>grind(*rye)</code> or <kbd>Enter</kbd>, (<code>x</code>).</p><table><tr><td>a<td><code>b</code>"
+    )
+    said = parse_html(page.encode(), ParseOptions())
+    assert "`grind(*rye)`" in said.text
+    whole = reading(said.text, reading_of(said).unread(0, len(said.text)))
+    assert " ".join(whole.split()) == "Call grind(*rye) or Enter , ( x ). a b"
+    kept = Parsed("``rye'', don`t, a ` b ` c", (Element("paragraph", 0, 24),))
+    assert reading_of(kept).unread(0, 24) == ()
+
+
 def test_a_chunk_of_markup_alone_is_read_nevertheless() -> None:
     parsed = parse_markdown(b"![](pictures/mill.png)", ParseOptions())
     (draft,) = chunk(parsed, "", Route("structure"), tokenizer(), ChunkOptions(64, "none", 0))
@@ -64,6 +77,14 @@ def test_a_table_is_cut_by_its_words_and_not_by_its_padding() -> None:
     (draft,) = chunk(parsed, "", Route("structure", {"size": 64}), tokenizer(), ChunkOptions(128, "none", 0))
     assert draft.text == parsed.text.rstrip()
     assert draft.tokens < 64
+
+
+def test_a_table_in_wide_columns_is_one_chunk_as_its_words_are() -> None:
+    rows = "".join(f"| {name:<120} | {number:>60} |\n" for number, name in enumerate(["rye", "oats", "wheat"] * 2))
+    parsed = parse_markdown(f"| Grain | Price |\n|{'-' * 122}|{'-' * 62}|\n{rows}".encode(), ParseOptions())
+    (draft,) = chunk(parsed, "", Route("structure", {"size": 64}), tokenizer(), ChunkOptions(128, "none", 0))
+    assert draft.text == parsed.text.rstrip()
+    assert len(draft.text) > 16 * 64
 
 
 def test_an_edited_link_target_changes_no_reading() -> None:

@@ -3,6 +3,7 @@
 import json
 import string
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 
 from docmill.storage.errors import ConfigError
 from docmill.tasks.counting.counter import Counter, counter_of
-from docmill.tasks.counting.tokens import Tokens, load_tokenizer, word_bounds
+from docmill.tasks.counting.tokens import CHARACTER_WIDTH, Tokens, load_tokenizer, word_bounds
 from tests.kit.documents import WORDS, texts, tokenizer
 from tests.kit.drawing import examples
 
@@ -118,3 +119,23 @@ def test_a_megabyte_without_line_ends_is_counted_as_the_tokenizer_counts(unit: s
 def test_a_model_without_a_fast_tokenizer_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"tokenizer\.json: no such file"):
         load_tokenizer(str(tmp_path))
+
+
+@examples(100)
+@given(text=texts(), width=st.integers(0, 200), start=st.floats(0, 1))
+def test_widths_grow_by_a_character_or_by_a_blank_of_padding(text: str, width: int, start: float) -> None:
+    for by in (tokenizer(), byte_pairs()):
+        tokens, begin = Tokens(text, by), round(start * len(text))
+        widths = tokens.widths(range(len(text) + 1))
+        assert {after - before for before, after in pairwise(widths)} <= {1, CHARACTER_WIDTH}
+        end = tokens.within(begin, len(text), width)
+        assert begin <= end
+        assert widths[end] - widths[begin] <= width
+        assert end == len(text) or widths[end + 1] - widths[begin] > width
+
+
+def test_padding_takes_a_quarter_of_its_room() -> None:
+    padded = Tokens("| rye" + " " * 40 + "| 2 |", tokenizer(), "  rye" + " " * 40 + "  2  ")
+    words = Tokens("rye and oats", tokenizer())
+    assert words.widths([0, 12]) == [0, 12 * CHARACTER_WIDTH]
+    assert padded.widths([0, 50])[1] == 50 + (CHARACTER_WIDTH - 1) * len("rye 2 ")

@@ -1,14 +1,17 @@
-"""Ten readers beside a writer: each sees one snapshot or another, never a mix, and none waits."""
+"""Ten readers beside a writer: each sees one snapshot or another, never a mix, and none waits or stays."""
 
+import gc
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from docmill.storage.errors import QueryError
 from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.reader.store import open_store
+from docmill.storage.history.retention import Retention, is_held
+from docmill.storage.reader.store import Store, open_store
 from docmill.storage.upkeep.compact import compact
 from tests.kit.workbench import Workbench
 
@@ -68,3 +71,39 @@ def test_ten_readers_beside_a_writer_never_see_a_mix(tmp_path: Path) -> None:
         assert numbers[-1] == COMMITS
     compact(bench.root, Retention(keep_snapshots=1))
     assert len(snapshots.numbers(bench.root)) == 1
+
+
+def fail(store: Store) -> None:
+    with pytest.raises(QueryError):
+        store.document("missing.md")
+
+
+USES: dict[str, Callable[[Store], object]] = {
+    "keyword": lambda store: store.search("wheel", mode="keyword"),
+    "vector": lambda store: store.search("wheel", mode="vector"),
+    "hybrid": lambda store: store.search("wheel", where="uri = 'mill.md'"),
+    "similar": lambda store: store.similar(store.search("wheel")[0].chunk_id),
+    "sql": lambda store: store.sql("SELECT uri FROM chunks"),
+    "document": lambda store: store.document("mill.md").text,
+    "documents": lambda store: store.documents(),
+    "history": lambda store: (store.status(), store.history()),
+    "failure": fail,
+}
+
+
+def test_a_store_that_is_dropped_holds_its_snapshot_no_longer(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    bench.write({"mill.md": "# Mill\n\nThe wheel turns while there is water.\n", "snow.md": "# Snow\n\nIt melts.\n"})
+    bench.ingest()
+
+    def use(act: Callable[[Store], object]) -> bool:
+        store = open_store(bench.root)
+        act(store)
+        return is_held(bench.root, 1)
+
+    gc.disable()  # it would hide that a store waits for it
+    try:
+        held = {name: (use(act), is_held(bench.root, 1)) for name, act in USES.items()}
+    finally:
+        gc.enable()
+    assert held == dict.fromkeys(USES, (True, False))

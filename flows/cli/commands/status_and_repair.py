@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from docmill.flows.config.settings import Settings
     from docmill.storage.upkeep.repair import Encode
 
 MOST_NAMED = 10
@@ -31,9 +32,16 @@ def register(app: typer.Typer) -> None:
     app.command(cls=takes("*"))(rejects)
 
 
-def status(context: typer.Context, as_json: AsJson = False) -> None:
+def status(
+    context: typer.Context,
+    cluster: Annotated[bool, typer.Option("--cluster", help="Show the workers of [cluster] instead.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Show what the store holds."""
     settings = settings_of(context)
+    if cluster:
+        _show_workers(settings, as_json)
+        return
     from docmill.storage.reader.store import open_store
 
     store = open_store(settings.store)
@@ -46,6 +54,14 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     width = max(map(len, facts))
     for name, value in facts.items():
         typer.echo(f"{name.replace('_', ' '):<{width}}  {plain(_phrase(value))}")
+
+
+def _show_workers(settings: "Settings", as_json: bool) -> None:
+    """Print a row about each worker of the cluster."""
+    from docmill.flows.cluster.cluster_status import cluster_status
+
+    rows = cluster_status(settings)
+    print_json(rows) if as_json else print_rows(rows)
 
 
 def _follow(store: Path) -> None:

@@ -1,6 +1,8 @@
 """The commands that start what a cluster consists of: worker, cluster up."""
 
+import signal
 import subprocess
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,19 +16,25 @@ if TYPE_CHECKING:
 
 _STOP_S = 10.0
 """Seconds for a process to end once it is told to."""
+_ENDED = 0  # the exit status of a worker whose scheduler has ended
+_AGAIN_S = 1.0
+"""Seconds until a worker whose scheduler is gone looks for it again: one that ends at once must not start in a loop."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     app.command(cls=takes("cluster"))(worker)
-    group = typer.Typer(help="Try a cluster on this machine.", rich_markup_mode=None, no_args_is_help=True)
+    group = typer.Typer(
+        help="Try a cluster on this machine, or start its scheduler.", rich_markup_mode=None, no_args_is_help=True
+    )
     group.callback()(_group)
-    group.command(cls=takes("cluster"))(up)
+    for command in (up, start_scheduler):
+        group.command(command.__name__.removeprefix("start_"), cls=takes("cluster"))(command)
     app.add_typer(group, name="cluster")
 
 
 def _group() -> None:
-    """Try a cluster on this machine."""
+    """Try a cluster on this machine, or start its scheduler."""
 
 
 def worker(
@@ -38,7 +46,8 @@ def worker(
 ) -> None:
     """Parse and embed for runs with `engine = "dask"` until stopped.
 
-    Listens on one address only, with TLS by [cluster], and takes one batch at a time with a process for each CPU.
+    Listens on one address only, with TLS by [cluster], and takes one batch at a time with a process for each CPU. It
+    waits for a scheduler that is not there yet, and joins one that was started again.
     """
     from docmill.flows.cluster.dask_processes import WorkerOptions
 
@@ -48,10 +57,14 @@ def worker(
 
 
 def _joined(chosen: "ClusterSettings", options: "WorkerOptions") -> int:
+    """Run a worker until it is stopped, or cannot start; Dask's own ends when its scheduler does."""
     from docmill.flows.cluster.dask_processes import worker_command, worker_environment
 
-    process = subprocess.Popen(worker_command(chosen, options), env=worker_environment(options))
-    return _waited([process])
+    command, environment = worker_command(chosen, options), worker_environment(options)
+    while (status := _waited([subprocess.Popen(command, env=environment)])) == _ENDED:
+        note(f"the scheduler at {chosen.address} is gone; waiting for it")
+        time.sleep(_AGAIN_S)
+    return 0 if status is None else status
 
 
 def up(
@@ -63,22 +76,42 @@ def up(
     from docmill.flows.cluster.dask_processes import scheduler, workers
 
     chosen = settings_of(context).cluster.model_copy(update={"address": f"tcp://127.0.0.1:{port}"})
-    running = [scheduler(port), *workers(chosen, local)]
+    running = [scheduler(chosen), *workers(chosen, local)]
     note(f'{local} workers join {chosen.address}; ingest with --engine dask --set cluster.address="{chosen.address}"')
-    raise typer.Exit(_waited(running))
+    raise typer.Exit(_waited(running) or 0)
 
 
-def _waited(processes: "list[subprocess.Popen[bytes]]") -> int:
-    """Wait for the first process, and end all with it."""
+def start_scheduler(
+    context: typer.Context,
+    address: Annotated[str, typer.Argument(help="Where it listens. The default is cluster.address.")] = "",
+) -> None:
+    """Run the scheduler of workers on several machines until stopped.
+
+    Listens with TLS by [cluster], and refuses plain tcp:// beyond this machine unless cluster.insecure is set.
+    """
+    from docmill.flows.cluster.dask_processes import scheduler
+
+    chosen = settings_of(context).cluster
+    raise typer.Exit(_waited([scheduler(chosen.model_copy(update={"address": address or chosen.address}))]) or 0)
+
+
+def _waited(processes: "list[subprocess.Popen[bytes]]") -> int | None:
+    """Wait for the first process, and end all with it; return its exit status, None if this process was to stop."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # which leaves no process behind either
     try:
         return processes[0].wait()
     except KeyboardInterrupt:
-        return 0
+        return None
     finally:
-        for process in reversed(processes):
-            process.terminate()
-        for process in processes:
-            try:
-                process.wait(_STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        _end(processes)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _end(processes: "list[subprocess.Popen[bytes]]") -> None:
+    for process in reversed(processes):
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()

@@ -12,15 +12,19 @@ from pydantic import Field
 
 from docmill.flows.hosting.run_on_engine import sources_of, start_run
 from docmill.flows.runs.run_options import RunOptions
+from docmill.flows.serving.bounds import left_out
 from docmill.flows.serving.protocol.mcp_tools import Answer, as_result
 from docmill.storage.errors import DocmillError
 
 if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
     from docmill.flows.runs.phases import Phase
+    from docmill.flows.runs.report import Report
 
 _PLANS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
 _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True)
+_MOST_NAMED = 100
+"""Documents and problems that an answer names: a run may have thousands, and `sql` tells of all."""
 Retry = Annotated[bool, Field(description="Try files again that were rejected before.")]
 AllowDelete = Annotated[
     bool, Field(description="Accept that a source has lost many documents. Ask the user before you set it.")
@@ -70,7 +74,15 @@ class RunTools:
             report = await asyncio.to_thread(start_run, self._settings, self._sources, options, tell)
         except DocmillError as error:
             raise ToolError(str(error)) from error
-        return as_result({"store": self._name, **report.as_json(), "problems": list(report.problems)})
+        return as_result({"store": self._name, **_told(report)})
+
+
+def _told(report: "Report") -> dict[str, Any]:
+    """Return a report with as many names of documents as a model reads."""
+    named = {"rechunked": list(report.rechunked), "problems": list(report.problems)}
+    shown = {name: every[:_MOST_NAMED] for name, every in named.items()}
+    left = sum(len(every) - len(shown[name]) for name, every in named.items())
+    return {**report.as_json(), **shown, "left_out": left_out(left, "names", "SELECT uri, message FROM rejects")}
 
 
 def _progress(context: Context[Any, Any]) -> "Callable[[Phase], None]":

@@ -247,7 +247,7 @@ class StoreTools:
         return as_result(answers.sql(self.at(store, at), query, max_rows, _SQL_S, max_characters))
 
     @told
-    def status(self, at: At = None, store: StoreName = None) -> Answer:
+    def status(self, at: At = None, store: StoreName = None, max_characters: Most = 20_000) -> Answer:
         """Tell what a store holds: its snapshot and when it was made, counts of documents, chunks and rejects, formats.
 
         `stores` names all stores of this server.
@@ -255,7 +255,7 @@ class StoreTools:
         Example:
             {}
         """
-        return as_result({**answers.status(self.at(store, at)), "stores": self._stores.names})
+        return as_result({**answers.status(self.at(store, at), max_characters), "stores": self._stores.names})
 
     @told
     def diff(

@@ -15,6 +15,7 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.guard import OPEN, App, Guard, error_of
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
+from docmill.flows.serving.page.page_routes import PageRoutes
 from docmill.flows.serving.web.http_routes import HttpRoutes, as_json
 from docmill.flows.serving.web.metrics import CountingApp, Metrics
 from docmill.storage.errors import DocmillError, QueryError, Transient
@@ -38,6 +39,7 @@ def http_app(stores: OpenStores, searching: Searching, access: Access) -> App:
         docs_url=None,  # its page loads scripts from the internet
     )
     app.include_router(HttpRoutes(stores, searching, metrics).router())
+    app.include_router(PageRoutes(stores).router())
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
     _add_errors(app)

@@ -15,6 +15,8 @@ from docmill.flows.serving.web.questions import (
     MOST,
     At,
     ChunkId,
+    Earlier,
+    Later,
     Most,
     SearchQuestion,
     StatementQuestion,
@@ -151,14 +153,14 @@ class HttpRoutes:
         served = self._at(asked.store, asked.at)
         return as_json(answers.sql(served, asked.query, asked.max_rows, asked.seconds, asked.max_characters))
 
-    def snapshots(self, store: StoreName = None) -> Response:
+    def snapshots(self, store: StoreName = None, most: Most = MOST) -> Response:
         """List the kept snapshots, oldest first, as `docmill history --json` does, and the tags."""
-        return as_json(answers.snapshots(self._at(store, None)))
+        return as_json(answers.snapshots(self._at(store, None), most))
 
     def diff(
         self,
-        old: str,
-        new: str,
+        old: Earlier,
+        new: Later,
         text: Annotated[bool, Query(description="Whether to show the changed lines of chunks.")] = False,
         store: StoreName = None,
         most: Most = MOST,
@@ -166,9 +168,9 @@ class HttpRoutes:
         """Tell what changed between two snapshots, as `docmill diff --json` does."""
         return as_json(answers.difference(self._at(store, new), self._at(store, old), text, most))
 
-    def status(self, at: At = None, store: StoreName = None) -> Response:
+    def status(self, at: At = None, store: StoreName = None, most: Most = MOST) -> Response:
         """Tell what a store holds, as `docmill status --json` does, and name the served stores."""
-        return as_json({**answers.status(self._at(store, at)), "stores": self._stores.names})
+        return as_json({**answers.status(self._at(store, at), most), "stores": self._stores.names})
 
     def healthz(self) -> Response:
         """Tell that the server is there, without a token."""

@@ -21,11 +21,13 @@ _ID_BYTES = "S32"
 
 
 class Place(NamedTuple):
-    """The numbers of a document and of a section, and the position of a chunk in its document, from 0."""
+    """The numbers of a document and of a section, the position of a chunk in its document, from 0, and whether the
+    document has a title."""
 
     document: int
     section: int
     ordinal: int
+    titled: int
 
 
 class ChunkOrdinals:
@@ -50,17 +52,23 @@ class ChunkOrdinals:
 
     @cached_property
     def _rows(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32]]:
-        """The ids of all chunks of running text in order, and the document, section and ordinal of each, (n, 3)."""
+        """The ids of all chunks of running text in order, and the place of each, (n, 4)."""
         table = read_table(self._stored, "chunks", _COLUMNS)
         table = table.filter(pc.is_in(table.column("content_type"), value_set=pa.array(RUNNING)))
         headings = pc.binary_join(table.column("headings"), "\n")
         depth = table.column("depth").cast(pa.string())
         named = pc.binary_join_element_wise(*(table.column(name) for name in _SERIES), depth, headings, "\n")
         documents, sections = (_numbered(one) for one in (table.column("document_id"), named))
+        titled = pc.is_in(table.column("document_id"), value_set=self._titled())
         keys = np.asarray(table.column("chunk_id").to_numpy(), _ID_BYTES)
         order = np.argsort(keys)
-        places = np.column_stack((documents, sections, table.column("ordinal").to_numpy())).astype(np.int32)
-        return keys[order], places[order]
+        places = np.column_stack((documents, sections, table.column("ordinal").to_numpy(), titled.to_numpy()))
+        return keys[order], places[order].astype(np.int32)
+
+    def _titled(self) -> pa.ChunkedArray:
+        """Return the ids of the documents that have a title."""
+        table = read_table(self._stored, "documents", ["document_id", "title"])
+        return table.filter(pc.not_equal(table.column("title"), "")).column("document_id")
 
 
 def _numbered(names: pa.ChunkedArray) -> npt.NDArray[np.int32]:

@@ -52,7 +52,8 @@ class SearchOptions:
         weight: The weight of the vectors in a weighted fusion, from 0 to 1; the keywords get the rest.
         fusion: `"linear"` fuses normalised scores, `"rrf"` ranks, `"weighted_rrf"` ranks by `weight`.
         spread: The share of its neighbours' scores that a chunk of a hybrid search gets, from 0 to 1.
-        lift: The share of the best score in its document that a chunk of a hybrid search gets, from 0 to 1.
+        lift: The share of the best score in its document that a chunk of a hybrid search gets, if the document has no
+            title; from 0 to 1.
         candidates: How many candidates each index returns, from 1. There are never fewer than `k`, or than four
             times as many if hits are widened or replaced by their parents.
         distinct: Whether to drop hits that repeat a better hit.

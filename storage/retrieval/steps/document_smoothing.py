@@ -1,6 +1,7 @@
 """Document smoothing: a chunk gets a share of the best score in its document.
 
-What answers a question often does not name its subject: the title or another chunk does ("the study", "the company").
+What answers a question often does not name its subject: another chunk does ("the study", "the company"). Documents with
+a title are left alone: the contexts of their chunks name it, and their best chunk would lift others that answer less.
 See Kurland and Lee, "Corpus structure, language models, and ad hoc information retrieval", SIGIR 2004.
 """
 
@@ -17,7 +18,8 @@ def lift(candidates: list[Candidate], query: Query) -> list[Candidate]:
     share, places = query.options.lift, query.places(candidates)
     best: dict[int, float] = {}
     for one in candidates:  # best first
-        if place := places.get(one.key):
+        place = places.get(one.key)
+        if place and not place.titled:
             highest = best.setdefault(place.document, one.score)
             if one.score < highest:
                 one.score += share * (highest - one.score)

@@ -10,6 +10,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 
+_NOTES = ("DESCRIPTION", "COMMENT")
 _COMPONENTS = {"VEVENT": "Event", "VTODO": "Task", "VJOURNAL": "Journal entry", "VFREEBUSY": "Busy times"}
 _TIMES = {"DTSTART": "Start", "DTEND": "End", "DUE": "Due", "COMPLETED": "Completed", "EXDATE": "Except"}
 _TEXTS = {
@@ -17,7 +18,6 @@ _TEXTS = {
     "DURATION": "Duration", "PRIORITY": "Priority", "FREEBUSY": "Busy",
 }  # fmt: skip
 _PEOPLE = {"ORGANIZER": "Organizer", "ATTENDEE": "Attendee", "CONTACT": "Contact"}
-_SAID = ("DESCRIPTION", "COMMENT")
 _MAX_PEOPLE = 100  # of one event: more are a mailing list
 _TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)?(Z?))?")
 _MAILTO = re.compile(r"^mailto:", re.IGNORECASE)
@@ -40,40 +40,53 @@ def parse_calendar(data: bytes, _: ParseOptions) -> Parsed:
 def _components(lines: Iterator[Property], calendar: list[Property]) -> Iterator[tuple[str, list[Property]]]:
     """Yield each component with its own properties; those of the calendar itself are added to `calendar`."""
     open_: list[str] = []
-    inside: dict[str, list[Property]] = {}
+    inside: list[Property] = []
     for one in lines:
+        value = one.value.strip().upper()
         if one.name == "BEGIN":
-            open_.append(one.value.strip().upper())
-            inside[open_[-1]] = calendar if open_[-1] == "VCALENDAR" else []
+            open_.append(value)
+            inside = [] if value in _COMPONENTS else inside
         elif one.name == "END":
-            yield from _closed(open_, inside)
-        elif open_:
-            inside[open_[-1]].append(one)
-    while open_:  # in a file that was cut off
-        yield from _closed(open_, inside)
+            if _ends(open_, value):
+                yield value, inside
+        elif (own := _owner(open_, inside, calendar)) is not None:
+            own.append(one)
+    cut_off = next((name for name in open_ if name in _COMPONENTS), "")
+    if inside and cut_off:
+        yield cut_off, inside
 
 
-def _closed(open_: list[str], inside: dict[str, list[Property]]) -> Iterator[tuple[str, list[Property]]]:
-    """Close the innermost component; yield it if it is one that is drawn."""
-    name = open_.pop() if open_ else ""
-    if name in _COMPONENTS:
-        yield name, inside[name]
+def _ends(open_: list[str], value: str) -> bool:
+    """Close the innermost component; return whether it is one to draw."""
+    return bool(open_) and open_.pop() in _COMPONENTS and value in _COMPONENTS
+
+
+def _owner(open_: list[str], inside: list[Property], calendar: list[Property]) -> list[Property] | None:
+    """Return where a property belongs: to the open component, to the calendar, or nowhere."""
+    if open_ and open_[-1] in _COMPONENTS:
+        return inside
+    return calendar if open_ == ["VCALENDAR"] else None
 
 
 def _draw(canvas: Canvas, component: str, inside: list[Property]) -> None:
     first = {one.name: one for one in reversed(inside)}
     summary = first["SUMMARY"].text if "SUMMARY" in first else ""
     canvas.heading(summary or _COMPONENTS[component], 2)
-    # People come last, for of some events they are hundreds.
-    ordered = sorted(inside, key=lambda one: one.name in _PEOPLE)[: len(inside) - _surplus(inside)]
-    canvas.paragraph("\n".join(filter(None, map(_line, ordered))), kind="text", **_facts(first))
-    for one in inside:
-        if one.name in _SAID:
-            canvas.paragraph(one.text)
+    canvas.paragraph("\n".join(_body(inside)), kind="text", **_facts(first))
+    for one in _notes(inside):
+        canvas.paragraph(one.text)
 
 
-def _surplus(inside: list[Property]) -> int:
-    return max(sum(one.name in _PEOPLE for one in inside) - _MAX_PEOPLE, 0)
+def _body(inside: list[Property]) -> list[str]:
+    """Return the lines of a component, those of its people last and not all of very many."""
+    lines = [line for line in map(_line, inside) if line]
+    people = [line for line in lines if line.startswith(tuple(_PEOPLE.values()))]
+    return [line for line in lines if line not in people] + people[:_MAX_PEOPLE]
+
+
+def _notes(inside: list[Property]) -> list[Property]:
+    """Return the properties that are text of their own: the description, then the comments."""
+    return [one for name in _NOTES for one in inside if one.name == name]
 
 
 def _facts(first: dict[str, Property]) -> dict[str, Any]:

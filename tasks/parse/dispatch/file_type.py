@@ -15,7 +15,7 @@ from docmill.tasks.parse.dispatch.text_signs import (
     MAX_JSON,
     bears_out,
     guess,
-    is_irc,
+    is_chat_instead,
     may_be,
     plainly,
     recorded,
@@ -110,7 +110,7 @@ def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
     named = _named(suffix, text)
     if named is None:
         return _seen(text, whole, data, _SUGGESTS) or guess(text, whole)
-    if named.format == "log" and is_irc(text):
+    if is_chat_instead(named, text):
         return FileType("chat")
     if bears_out(named, text, whole):
         return named

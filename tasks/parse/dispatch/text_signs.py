@@ -7,8 +7,10 @@ from itertools import islice
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.languages import language_of_interpreter, signs
+from docmill.tasks.parse.records.chat_dump import turns_of
 from docmill.tasks.parse.records.chat_repr import messages_in
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter
+from docmill.tasks.parse.records.json_values import one_after_another
 from docmill.tasks.parse.signatures import OPEN_DOCUMENT
 
 MAX_JSON = 20_000_000
@@ -105,6 +107,7 @@ _RST = re.compile(r"^\.\. [\w:-]+::|^:\w+:`|^\S.*\n([=\-~^\"'#*+])\1{3,}[ \t]*$|
 _LATEX = re.compile(r"\\(?:begin|end|section|subsection|documentclass|usepackage|label|cite|ref)\b")
 # How a text of a format must begin, or what it must contain; some formats allow any text.
 _JSON_BEGIN, _ANY = re.compile(r"\s*[\[{]"), re.compile("")
+_VALUE_BEGIN = re.compile(r"\s*(?:[\[{(]|[A-Z]\w{0,60}\(\w{1,40}=)")  # of JSON, or of objects that Python printed
 _ANY_TEXT = ("text", "markdown", "rst", "org", "asciidoc", "mediawiki", "textile", "typst", "log", "chat", "subtitles")
 _ALLOWED_BY = dict.fromkeys(_ANY_TEXT, _ANY.match) | {
     "html": _TAGS.search,
@@ -157,15 +160,19 @@ def is_mail(text: str) -> bool:
 
 
 def _json_type(text: str, data: bytes) -> FileType | None:
-    begin = text.lstrip()[:1]
-    if begin not in ("{", "[") or len(data) > MAX_JSON:
+    if len(data) > MAX_JSON or not _VALUE_BEGIN.match(text):
         return None
     whole = decode(data).text
     if _loads(whole):
-        return FileType("ipynb" if begin == "{" and _is_notebook(whole) else "json")
+        return FileType("ipynb" if text.lstrip()[0] == "{" and _is_notebook(whole) else "json")
     if _is_json_lines(whole):
         return FileType("jsonl")
-    return FileType("json") if messages_in(whole) else None
+    return FileType("json") if messages_in(whole) or _are_objects(whole) else None
+
+
+def _are_objects(whole: str) -> bool:
+    values = one_after_another(whole) or []
+    return len(values) > 1 and all(isinstance(one, dict) for one in values)
 
 
 def _is_notebook(whole: str) -> bool:
@@ -234,10 +241,18 @@ def is_irc(text: str) -> bool:
     return said + len(_DONE.findall(text)) > _LEAST_IRC * entries
 
 
+def is_chat_instead(named: FileType, text: str) -> bool:
+    """Return whether a text is a chat although its name is that of a log or of settings, which it resembles."""
+    if named.format == "log" and is_irc(text):
+        return True
+    return (named.format == "log" or named.language in _SETTINGS) and bool(turns_of(text))
+
+
 def recorded(text: str) -> FileType | None:
-    """Return chat if most lines are turns, log if most begin with a time or a level, else None."""
+    """Return chat if most lines are turns or fields of them, log if most begin with a time or a level, else None."""
     lines = text.count("\n")
-    if lines >= _MIN_ROWS and (len(_TURN.findall(text)) > _LEAST_TURNS * lines or is_irc(text)):
+    said = len(_TURN.findall(text)) > _LEAST_TURNS * lines or is_irc(text) or turns_of(text)
+    if lines >= _MIN_ROWS and said:
         return FileType("chat")
     entries = lines - len(_CONTINUED.findall(text))
     stamped = len(_STAMP.findall(text)) > _LEAST_ENTRIES * entries

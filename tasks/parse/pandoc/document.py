@@ -54,10 +54,17 @@ def read_document(
     that of the text. `page` is the number of the first page, 0 if pages are unknown, and `heading` the first paragraph
     if it is styled as title.
     """
+    return drawn_document(read_tree(data, reader), stated, page, heading)
+
+
+def drawn_document(
+    tree: dict[str, Any], stated: dict[str, Any] | None = None, page: int = 0, heading: str = ""
+) -> Parsed:
+    """Return the document of a syntax tree; see `read_document`."""
     canvas = Canvas()
     canvas.page = page
     known = stated or {}
-    title, metadata = draw_tree(read_tree(data, reader), canvas, stated is not None, heading or known.get("title", ""))
+    title, metadata = draw_tree(tree, canvas, stated is not None, heading or known.get("title", ""))
     return canvas.parsed(known.pop("title", "") or title, metadata | known)
 
 

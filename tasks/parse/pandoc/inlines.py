@@ -1,18 +1,24 @@
 """Pandoc inlines: the text of a paragraph, with its links and notes.
 
-Emphasis is dropped, as in every drawn format; code keeps its backticks and mathematics its dollars.
+Emphasis is dropped, as in every drawn format; code keeps its backticks, mathematics its dollars, and raised and lowered
+text is marked.
 """
 
 import re
 from typing import Any
 from unicodedata import normalize
 
+from docmill.tasks.parse.formulas.scripts import lowered, note_mark, raised, with_fractions
+
 Node = dict[str, Any]
 
 # Private-use characters inserted into a document: they mark the start of a page and an item one level deeper.
 PAGE_MARK, DEEPER_MARK = "\ue00b", "\ue00c"
+NUMBER_MARK, NUMBER_END = "\ue00d", "\ue00e"  # around the number of a paragraph, at its beginning
+NUMBER = re.compile(f"{NUMBER_MARK}([^{NUMBER_END}]*){NUMBER_END}")
 _QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
-_WRAPPED = frozenset(("Emph", "Strong", "Underline", "Strikeout", "Superscript", "Subscript", "SmallCaps"))
+_WRAPPED = frozenset(("Emph", "Strong", "Underline", "Strikeout", "SmallCaps"))
+_SCRIPTS = frozenset(("Superscript", "Subscript"))
 _TARGET = re.compile(r"\A(.+?)\s*<[^<>]*>\Z", re.DOTALL)
 _PROSE_ROLES = frozenset(("ref", "doc", "term", "abbr", "guilabel", "menuselection", "any", "numref", "title", "dfn"))
 _NUMBERED_ROLES = ("pep", "rfc")
@@ -50,7 +56,18 @@ class Inlines:
 
     def text(self, inlines: list[Node]) -> str:
         """Return the text; line breaks are newlines, and runs of space are kept."""
-        return "".join(map(self._one, inlines))
+        parts: list[str] = []
+        for node in inlines:
+            parts.append(self._script(node, "".join(parts[-2:])) if node["t"] in _SCRIPTS else self._one(node))
+        return with_fractions("".join(parts))
+
+    def _script(self, node: Node, before: str) -> str:
+        """Return what is raised or lowered behind the text `before`; a link within the document is a note's mark."""
+        text = self.text(node["c"])
+        if node["t"] == "Subscript":
+            return lowered(text)
+        linked = [one for one in node["c"] if one["t"] == "Link" and one["c"][2][0].startswith("#")]
+        return (note_mark(text) if linked else "") or raised(text, before)
 
     def _one(self, node: Node) -> str:
         kind: str = node["t"]
@@ -91,6 +108,8 @@ class Inlines:
 
     def _link(self, content: Any) -> str:
         _, inlines, (url, _) = content
+        if url.startswith("#") and [one["t"] for one in inlines] == ["Superscript"]:
+            return note_mark(self.text(inlines[0]["c"])) or self.text(inlines)
         text = self.text(inlines)
         shown = " ".join(text.replace(PAGE_MARK, "").split())
         if shown and url and not url.startswith(("#", "javascript:", "data:")) and len(self.links) < _MAX_LINKS:
@@ -133,4 +152,5 @@ def raw_text(language: str, source: str) -> str:
 
 def plain_text(inlines: list[Node]) -> str:
     """Return inlines as one line, without notes and page marks."""
-    return " ".join(re.sub(rf"\[\^\d+\]|[{PAGE_MARK}{DEEPER_MARK}]", "", Inlines().text(inlines)).split())
+    text = re.sub(rf"\[\^\d+\]|[{PAGE_MARK}{DEEPER_MARK}]", "", Inlines().text(inlines))
+    return " ".join(NUMBER.sub(r"\1 ", text).split())

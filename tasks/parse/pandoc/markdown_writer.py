@@ -9,7 +9,7 @@ from typing import Any
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import header_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
-from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK, Inlines, Node, plain_text, raw_text
+from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, NUMBER, PAGE_MARK, Inlines, Node, plain_text, raw_text
 from docmill.tasks.parse.pandoc.pandoc_tables import PandocTable, read_table
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
@@ -22,6 +22,7 @@ _ADMONITION_WORDS = """
 """
 _ADMONITIONS = frozenset(_ADMONITION_WORDS.split())
 _BULLET = re.compile(r"\s*[\u2022\u25e6\u25aa\u2023\u25cf\u25cb\u25a0\u00b7\u2013]\s+(?=\S)")
+_TURNED = re.compile(rf"\s*(?:{NUMBER.pattern}\s*)?{PAGE_MARK}")
 _MAX_BOLD_HEADING = 100
 """Characters of a paragraph in bold that may be a heading: a line or a little more; a longer one is emphasised text."""
 _BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
@@ -69,7 +70,7 @@ class PandocWalker:
     def _paged(self, text: str) -> tuple[str, int]:
         """Return text without page marks, and the number of pages that begin in it, which count for the next block."""
         marks = text.count(PAGE_MARK)
-        if marks and text.lstrip().startswith(PAGE_MARK):
+        if marks and _TURNED.match(text):
             self._turn(1)
             marks -= 1
         return text.replace(PAGE_MARK, ""), marks
@@ -89,7 +90,7 @@ class PandocWalker:
         if not text.strip():
             return
         deeper = text.count(DEEPER_MARK)
-        text, self._prefix = self._prefix + text.replace(DEEPER_MARK, ""), ""
+        text, self._prefix = self._prefix + self._numbered(text.replace(DEEPER_MARK, "")), ""
         if self._marker:
             self.canvas.item(text, self._lists + deeper, self._marker, **links)
             self._marker = ""
@@ -100,9 +101,21 @@ class PandocWalker:
         else:
             self.canvas.paragraph(text, **links)
 
+    def _numbered(self, text: str) -> str:
+        """Return text with the number that a mark gives it; an item has that number as its marker, or none."""
+        number = NUMBER.search(text)
+        if self._marker and number:
+            self._marker = number[1]
+            return NUMBER.sub("", text)
+        return NUMBER.sub(r"\1 ", text)
+
     def _header(self, content: Any) -> None:
         level, _, inlines = content
-        self._inlines(inlines, lambda text, links: self.canvas.heading(text, level + self._shift, **links))
+
+        def draw(text: str, links: dict[str, Any]) -> None:
+            self.canvas.heading(NUMBER.sub(r"\1 ", text), level + self._shift, **links)
+
+        self._inlines(inlines, draw)
 
     def _lineblock(self, lines: list[list[Node]]) -> None:
         joined = [one for line in lines for one in (*line, {"t": "LineBreak"})]
@@ -190,7 +203,7 @@ class PandocWalker:
         self._below(inlines)
 
     def _cell(self, inlines: Inlines, blocks: list[Node]) -> str:
-        return " ".join(filter(None, (inlines.text(line) for line in block_lines(blocks))))
+        return " ".join(filter(None, (NUMBER.sub(r"\1 ", inlines.text(line)) for line in block_lines(blocks))))
 
     def _below(self, inlines: Inlines) -> None:
         """Draw the notes of a table's cells."""

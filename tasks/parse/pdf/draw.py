@@ -118,7 +118,8 @@ class _PageDrawing:
         first = block.items[0]
         if isinstance(first, PageTable):
             cells = [[_RAISED.sub(r"\1", cell) for cell in row] for row in first.cells]
-            self.canvas.table(cells, first.header_rows, box, **block.attributes)
+            spans = {"spans": [[*span] for span in first.spans]} if first.spans else {}
+            self.canvas.table(cells, first.header_rows, box, **block.attributes, **spans)
         elif block.kind == "toc":
             self.canvas.paragraph("\n".join(line.text for line in block.lines), box, "toc")
         elif block.kind == "code":

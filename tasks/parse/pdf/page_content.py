@@ -1,6 +1,7 @@
 """PDF page content: the content of one page, before it is known what repeats on others."""
 
 import ctypes
+import re
 from dataclasses import dataclass, field
 
 from docmill.tasks.parse.canvas import Box
@@ -23,6 +24,8 @@ a 50,000th of them, and no further than a common page is high."""
 _MOSTLY = 0.4
 """Share of the characters without a known meaning that makes a page garbled. Formulas and logos keep a page far below
 it; a page above it gives words that nobody can read, and OCR may read it."""
+_UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff]")
+_FEW_READABLE = 25  # characters: fewer are a page number, or signs that garbled letters happen to have
 _ACROSS = 1.5  # times as high as wide: a line that runs up or down the page; a drop capital is about as wide as high
 _FEW = 4  # characters: shorter lines, such as "1" or "Ill", are high and level at once
 
@@ -33,7 +36,8 @@ class PageContent:
 
     `level` holds its horizontal rules if it may hold a table. `paragraphs` holds the lines of a page read by OCR, in
     its order. `turn` is 1 if the text runs up the page and -1 if it runs down; boxes are then those of the page turned
-    upright. A `garbled` page has fonts that do not map glyphs to letters; a `damaged` one cannot be loaded.
+    upright. A `garbled` page has fonts that do not map glyphs to letters, and only the lines in other fonts; a
+    `damaged` one cannot be loaded. A `scanned` one is a picture with hardly any text, and was not read by OCR.
     """
 
     number: int
@@ -46,6 +50,7 @@ class PageContent:
     turn: int = 0
     garbled: bool = False
     damaged: bool = False
+    scanned: bool = False
 
     @property
     def characters(self) -> int:
@@ -63,7 +68,7 @@ class PageContent:
 
 
 def read_sheet(page: int, document: int, number: int, form: int | None = None) -> PageContent:
-    """Return a page with its text, or without it if most of its characters have no known meaning."""
+    """Return a page with its text; without the lines whose characters have no known meaning if those are most."""
     text_page = calls()["FPDFText_LoadPage"](page)
     try:
         return _read(page, text_page, number, document, form)
@@ -76,16 +81,16 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
     sheet = PageContent(number, width, height)
     place = _transform(page, width, height)
     layer = TextLayer(text_page, place, number)
-    if _is_garbled(layer.text):
-        sheet.garbled = True
-        return sheet
+    sheet.garbled = _is_garbled(layer.text)
     lines = layer.lines()
+    if sheet.garbled:
+        lines = _readable(lines)
     sheet.turn = _turn(lines, layer)
     if sheet.turn:
         place = _turned(place, sheet)
         sheet.width, sheet.height = height, width
         layer = TextLayer(text_page, place, number)
-        lines = layer.lines()
+        lines = _readable(layer.lines()) if sheet.garbled else layer.lines()
     filled = fields(page, form, place, number)
     lines = with_fields(lines, filled) if filled else lines
     sheet.items, sheet.level = _with_tables(lines, layer, page, place)
@@ -110,6 +115,12 @@ def _is_garbled(text: str) -> bool:
     odd = [row for row in text.split("\n") if not row.strip().isprintable()]
     unknown = text.count("\ufffd") + sum(len(NO_LETTER.findall(row)) for row in odd)
     return unknown > 0 and unknown > _MOSTLY * len("".join(text.split()))
+
+
+def _readable(lines: list[TextLine]) -> list[TextLine]:
+    """Return the lines of a garbled page that can be read: captions or tables in other fonts; none if they are few."""
+    found = [line for line in lines if _UNKNOWN.search(line.text) is None]
+    return found if _characters(found) >= _FEW_READABLE else []
 
 
 def _turn(lines: list[TextLine], layer: TextLayer) -> int:

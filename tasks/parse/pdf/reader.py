@@ -5,11 +5,12 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw
 from docmill.tasks.parse.pdf.page_content import PageContent, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
-from docmill.tasks.parse.pdf.scan import is_scan, read_scan
+from docmill.tasks.parse.pdf.scan import is_picture, is_scan, read_scan
 from docmill.tasks.parse.pdf.text.fields import form_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import address
 
@@ -33,7 +34,7 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     if not any(sheet.items for sheet in sheets):
         raise _no_text(sheets, options.ocr)
     canvas, title = draw(sheets, marks, facts.pop("title", ""))
-    return canvas.parsed(title, facts | _gaps(sheets))
+    return canvas.parsed(title, facts | _gaps(sheets) | _furniture(canvas))
 
 
 def _read(document: Any, form: int | None, options: ParseOptions) -> list[PageContent]:
@@ -53,6 +54,7 @@ def _sheet(document: Any, form: int | None, number: int, options: ParseOptions) 
             return PageContent(number, *_UNKNOWN_SIZE, damaged=True)
         sheet = read_sheet(page, address(document), number, form)
         wanted = options.ocr and is_scan(page, sheet)
+        sheet.scanned = not options.ocr and is_picture(page, sheet)
     return read_scan(document, sheet, options.ocr_languages) if wanted else sheet
 
 
@@ -67,9 +69,16 @@ def _no_text(sheets: list[PageContent], ocr: bool) -> Rejected:
     return Rejected("no_text", f"none of {len(sheets)} pages holds text; {advice}")
 
 
+def _furniture(canvas: Canvas) -> dict[str, int]:
+    """Return how many headers, footers and page numbers were found, which are in no chunk."""
+    count = sum(element.kind == "furniture" for element in canvas.elements)
+    return {"furniture": count} if count else {}
+
+
 _GAPS: dict[str, Callable[[PageContent], bool]] = {
     "pages_without_text": lambda sheet: not sheet.items,
     "garbled_pages": lambda sheet: sheet.garbled,
+    "scanned_pages": lambda sheet: sheet.scanned,
     "ocr_pages": lambda sheet: bool(sheet.paragraphs),
     "damaged_pages": lambda sheet: sheet.damaged,
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from docmill.tasks.parse.pdf.ocr import Picture, read_picture
 from docmill.tasks.parse.pdf.page_content import PageContent
-from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, calls
+from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, boxes_from, calls
 
 _POINTS = 72.0  # an inch
 _PER_INCH = 300.0  # dots, what tesseract asks for: with fewer it misreads small print, with more it takes longer
@@ -15,18 +15,36 @@ _MAX_PIXELS = 40_000_000  # of a picture in memory: a page of A2 at 300 dots an 
 _FEW_CHARACTERS = 25  # a page number or a stamp that a scanner prints on its pages; a short line of text has more
 _MOST_OBJECTS = 100  # that are looked at for an image: a scan is one, or some strips, at a page's beginning
 _IMAGE = 3  # FPDF_PAGEOBJ_IMAGE
+_COVERED = 0.6
+"""Share of a page that the pictures of a scan cover at least: scanners leave out little but margins. Figures that fill
+more of a page without a word on it are rare."""
 
 
 def is_scan(page: int, sheet: PageContent) -> bool:
-    """Return whether a page shows something but has no text, or hardly any beside an image."""
-    ask = calls()
-    objects = ask["FPDFPage_CountObjects"](page)
+    """Return whether a page shows something but has no text, hardly any beside an image, or a garbled one."""
+    if sheet.garbled:
+        return True
     if not sheet.items:
-        return bool(objects > 0)
-    if sheet.characters >= _FEW_CHARACTERS:
+        return bool(calls()["FPDFPage_CountObjects"](page) > 0)
+    return sheet.characters < _FEW_CHARACTERS and bool(_images(page))
+
+
+def is_picture(page: int, sheet: PageContent) -> bool:
+    """Return whether images cover most of a page that has hardly any text."""
+    if sheet.garbled or sheet.characters >= _FEW_CHARACTERS:
         return False
-    handles = map(ask["FPDFPage_GetObject"], repeat(Handle(page)), range(min(objects, _MOST_OBJECTS)))
-    return _IMAGE in map(ask["FPDFPageObj_GetType"], handles)
+    boxes = boxes_from("FPDFPageObj_GetBounds", _images(page))
+    area = sum(abs((right - left) * (top - bottom)) for left, bottom, right, top in boxes)
+    return area >= _COVERED * sheet.width * sheet.height
+
+
+def _images(page: int) -> list[Handle]:
+    """Return the images among the first objects of a page."""
+    ask = calls()
+    count = min(ask["FPDFPage_CountObjects"](page), _MOST_OBJECTS)
+    handles = list(map(ask["FPDFPage_GetObject"], repeat(Handle(page)), range(count)))
+    kinds = map(ask["FPDFPageObj_GetType"], handles)
+    return [one for one, kind in zip(handles, kinds, strict=True) if kind == _IMAGE]
 
 
 def read_scan(document: Any, sheet: PageContent, languages: str) -> PageContent:

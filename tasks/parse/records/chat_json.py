@@ -104,7 +104,8 @@ def _draw_object(canvas: Canvas, value: dict[str, Any]) -> None:
             draw_chat(canvas, value[key])
 
 
-def _draw(canvas: Canvas, message: Any, names: dict[str, str]) -> None:
+def _draw(canvas: Canvas, entry: Any, names: dict[str, str]) -> None:
+    message = _message_in(entry)
     if not isinstance(message, dict):
         canvas.paragraph(str(getattr(message, "line", message)), kind="text")
         return
@@ -121,11 +122,19 @@ def _draw(canvas: Canvas, message: Any, names: dict[str, str]) -> None:
 def _are_messages(value: Any) -> bool:
     if not isinstance(value, list) or not value:
         return False
-    sample = value[:_SAMPLE]
+    sample = list(map(_message_in, value[:_SAMPLE]))
     good = sum(isinstance(one, dict) and bool(_speaker(one)) and _has_text(one) for one in sample)
     # Telegram lists joins and calls among the messages.
     events = sum(isinstance(one, dict) and one.get("type") == "service" for one in sample)
     return good > 0 and good >= _MOST * (len(sample) - events)
+
+
+def _message_in(entry: Any) -> Any:
+    """Return the message that an entry of a log holds, with the time of the entry; or the entry, which may be one."""
+    inner = entry.get("message") if isinstance(entry, dict) else None
+    if not isinstance(inner, dict) or not (_speaker(inner) and _has_text(inner)):
+        return entry
+    return {key: entry[key] for key in _TIMES if key in entry} | inner
 
 
 def _has_text(message: dict[str, Any]) -> bool:

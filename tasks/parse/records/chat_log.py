@@ -1,4 +1,4 @@
-"""Chat logs (IRC, WhatsApp, Discord): the file itself, with an element for every message."""
+"""Chat logs (IRC, WhatsApp, Discord), and dumps of messages: the file itself, with an element for every message."""
 
 import re
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.records.chat_dump import turns_of
 from docmill.tasks.parse.records.numbered_lines import numbered
 
 _CLOCK = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
@@ -58,7 +59,7 @@ def parse_chat(data: bytes, _: ParseOptions) -> Parsed:
     Lines without a speaker belong to the message above. Notices of who joined and left are furniture.
     """
     found = decode(data)
-    elements = tuple(_messages(found.text))
+    elements = tuple(turns_of(found.text) or _messages(found.text))
     speakers = dict.fromkeys(one.attributes["speaker"] for one in elements if one.kind == "turn")
     return Parsed(found.text, elements, "", found.metadata | {"speakers": list(speakers)[:_MAX_SPEAKERS]})
 

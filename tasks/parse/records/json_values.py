@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
@@ -17,11 +17,12 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.records.chat_json import draw_chat, is_chat
 from docmill.tasks.parse.records.chat_repr import messages_in
-from docmill.tasks.parse.records.json_damage import DamagedRest, readable
 
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
-_SPACE = re.compile(r"\s*")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
+_CLOSERS = {"{": "}", "[": "]"}
+_BETWEEN = re.compile(r"[\s,]*")
 # An escaped half of a surrogate pair; escaped backslashes and whole pairs are skipped.
 _LONE = re.compile(r"(\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w")
 _SMALL = 1_500
@@ -98,6 +99,13 @@ class BadLine:
         self.line = line
 
 
+class DamagedRest(NamedTuple):
+    """The text behind the first damage of a document, and what is damaged; both empty for a sound one."""
+
+    text: str = ""
+    why: str = ""
+
+
 def _load(text: str) -> tuple[Any, DamagedRest]:
     """Return the value of a text, and what is left of it behind the first damage."""
     try:
@@ -109,8 +117,8 @@ def _load(text: str) -> tuple[Any, DamagedRest]:
         try:
             return _loads(bare), DamagedRest()
         except json.JSONDecodeError as error:
-            values = _one_after_another(bare)
-            return readable(bare, error, _loads) if values is None else (values, DamagedRest())
+            values = one_after_another(bare)
+            return _readable(bare, error) if values is None else (values, DamagedRest())
 
 
 def _loads(text: str) -> Any:
@@ -118,8 +126,44 @@ def _loads(text: str) -> Any:
     return _DECODER.decode(_LONE.sub(lambda match: match[1] or r"\ufffd", text) if "\\u" in text else text)
 
 
-def _one_after_another(text: str) -> list[Any] | None:
-    """Return concatenated objects and lists, or None if there is anything else."""
+def _readable(text: str, error: json.JSONDecodeError) -> tuple[Any, DamagedRest]:
+    """Return the values before the damage, and the rest; raise Rejected `corrupt` if there are none.
+
+    `error` says where the damage is. What was open there is closed; a value that is damaged itself belongs to the rest.
+    """
+    for end, closers in _ends(text, error.pos):
+        try:
+            value = _loads(text[:end] + closers)
+        except ValueError:
+            continue
+        if value:
+            return value, DamagedRest(
+                text[end:].strip(" \t\r\n,"), f"not JSON from line {error.lineno} on: {error.msg}"
+            )
+    raise Rejected("corrupt", f"not JSON: {error}")
+
+
+def _ends(text: str, limit: int) -> list[tuple[int, str]]:
+    """Return where a document may end before some damage, and which brackets to close there."""
+    stack: list[str] = []
+    safe = 0
+    for match in _TOKEN.finditer(text, 0, limit):
+        token = match[0]
+        if token in _CLOSERS:
+            stack.append(_CLOSERS[token])
+            safe = match.end()
+        elif token == ",":
+            safe = match.start()
+        elif token in "]}":
+            if not stack or stack.pop() != token:
+                break
+            safe = match.end()
+    closers = "".join(reversed(stack))
+    return [(limit, closers), (safe, closers)]
+
+
+def one_after_another(text: str) -> list[Any] | None:
+    """Return objects and lists that follow each other, with or without commas; None if there is anything else."""
     values, at = [], len(text) - len(text.lstrip())
     while at < len(text):
         try:
@@ -129,7 +173,7 @@ def _one_after_another(text: str) -> list[Any] | None:
         if not isinstance(value, dict | list):
             return None
         values.append(value)
-        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
     return values
 
 
@@ -160,6 +204,8 @@ def _load_lines(text: str) -> tuple[list[Any], int]:
     bad = sum(isinstance(value, BadLine) for value in values)
     # The last line of a file still being written is truncated, however short the file.
     if bad > max(1, _MAX_BAD * len(values)) or 2 * bad > len(values):
+        if whole := one_after_another(text):  # each value on several lines
+            return whole, 0
         raise Rejected("corrupt", f"{bad} of {len(values)} lines are not JSON; {first}")
     return values, bad
 

@@ -29,11 +29,12 @@ def merge(text: str, pieces: Sequence[Piece], room: Room, allow: Allow | None = 
     """
     starts, ends = [piece.start for piece in pieces], [piece.end for piece in pieces]
     before, after = room.at(starts), room.at(ends)
+    left_of, right_of = room.widths(starts), room.widths(ends)
     first, last = list(range(len(pieces))), list(range(len(pieces)))
-    tokens, characters = room.tokens, room.characters
+    tokens, width = room.tokens, room.width
     for middle in _order(text, pieces):
         left, right = first[middle - 1], last[middle]
-        fits = after[right] - before[left] <= tokens and ends[right] - starts[left] <= characters
+        fits = after[right] - before[left] <= tokens and right_of[right] - left_of[left] <= width
         if fits and (pieces[middle].seam < HEADING or (allow is not None and allow(left, middle, right))):
             last[left], first[right] = right, left
     spans, left = [], 0

@@ -83,7 +83,7 @@ def windows(text: str, piece: Piece, room: Room) -> list[tuple[int, int]]:
     cuts: list[tuple[int, int]] = []
     start = piece.start
     while not room.fits(start, piece.end):
-        high = max(start + 1, min(room.reach(start), start + room.characters))
+        high = max(start + 1, room.reach(start))
         start = best_cut(text, min(room.reach(start, 0.5), high - 1), high) or _whole_cluster(text, start, high)
         if start >= piece.end:
             break

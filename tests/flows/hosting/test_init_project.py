@@ -18,6 +18,7 @@ import yaml
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
+from docmill.flows.config.settings import ClusterSettings
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 300.0
@@ -102,13 +103,41 @@ def test_the_docker_project_names_what_it_uses(tmp_path: Path) -> None:
     assert init(tmp_path, "--docker") == PROJECT | {"Dockerfile", ".dockerignore", "compose.yaml"}
     compose: dict[str, Any] = yaml.safe_load((tmp_path / "compose.yaml").read_text())
     services = compose["services"]
-    assert set(services) == {"prefect", "minio", "worker"}
-    named = {mount.partition(":")[0] for one in services.values() for mount in one["volumes"]}
+    assert set(services) == {"prefect", "minio", "worker", "scheduler", "parser"}
+    assert {name for name, one in services.items() if one.get("profiles")} == {"scheduler", "parser"}
+    assert not any("ports" in services[name] for name in ("scheduler", "parser"))
+    named = {mount.partition(":")[0] for one in services.values() for mount in one.get("volumes", [])}
     assert {name for name in named if not name.startswith(".")} == set(compose["volumes"])
     assert set(services["worker"]["depends_on"]) <= set(services)
     pull = yaml.safe_load((tmp_path / "prefect.yaml").read_text())["pull"]
     (folder,) = [step["prefect.deployments.steps.set_working_directory"]["directory"] for step in pull]
     assert f"WORKDIR {folder}\n" in (tmp_path / "Dockerfile").read_text()
+
+
+def test_the_pods_of_a_cluster_find_each_other(tmp_path: Path) -> None:
+    init(tmp_path, "--k8s")
+    made: list[dict[str, Any]] = list(yaml.safe_load_all((tmp_path / "cluster.yaml").read_text()))
+    by_kind = {kind: [one for one in made if one["kind"] == kind] for kind in {one["kind"] for one in made}}
+    labels = {}
+    for one in by_kind["Deployment"]:
+        pod = one["spec"]["template"]
+        assert one["spec"]["selector"]["matchLabels"] == pod["metadata"]["labels"]
+        labels[one["metadata"]["name"]] = pod["metadata"]["labels"]
+        (container,) = pod["spec"]["containers"]
+        volumes = {volume["name"] for volume in pod["spec"].get("volumes", [])}
+        assert {mount["name"] for mount in container.get("volumeMounts", [])} == volumes
+    assert set(labels) == {"docmill-scheduler", "docmill-worker", "docmill-prefect"}
+    (service,) = by_kind["Service"]
+    assert service["spec"]["selector"] == labels["docmill-scheduler"]
+    (names,) = by_kind["ConfigMap"]
+    port = service["spec"]["ports"][0]["port"]
+    assert names["data"]["DOCMILL_CLUSTER__ADDRESS"] == f"tls://{service['metadata']['name']}:{port}"
+    (policy,) = by_kind["NetworkPolicy"]
+    pod = json.loads((tmp_path / "work-pool.json").read_text())["job_configuration"]["job_manifest"]["spec"]["template"]
+    (allowed,) = policy["spec"]["ingress"][0]["from"]
+    assert allowed["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    settings = {f"DOCMILL_CLUSTER__{name.upper()}" for name in ClusterSettings.model_fields}
+    assert {name for name in names["data"] if name.startswith("DOCMILL_")} <= settings
 
 
 @pytest.mark.flow
@@ -117,7 +146,7 @@ def test_prefect_takes_the_work_pool_for_kubernetes(tmp_path: Path) -> None:
     from prefect import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
 
-    assert init(tmp_path, "--k8s") == PROJECT | {"Dockerfile", ".dockerignore", "work-pool.json"}
+    assert init(tmp_path, "--k8s") == PROJECT | {"Dockerfile", ".dockerignore", "work-pool.json", "cluster.yaml"}
     template = json.loads((tmp_path / "work-pool.json").read_text())
     pool = WorkPoolCreate(name="docmill-k8s", type="kubernetes", base_job_template=template)
     with get_client(sync_client=True) as client:

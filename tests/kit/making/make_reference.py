@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from tests.kit.house import ROOT
+from tests.kit.making.openapi.http_page import made as made_http
 from tests.kit.making.printed_json.json_page import made as made_json
 from tests.kit.making.reference.commands_page import made as made_commands
 from tests.kit.making.reference.errors_page import made as made_errors
@@ -22,6 +23,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors": made_errors,
     "exit-statuses": made_exit_statuses,
     "formats": made_formats,
+    "http": made_http,
     "json": made_json,
     "mcp": made_mcp,
     "plugins": made_plugins,

@@ -22,10 +22,11 @@ VIEWS = {  # what each view is called, what it opens, and what stands there once
     "search": ("search?q=how+long+does+the+battery+last", ".hit mark"),
     "document": ("document?uri=support/faq.md", ".piece"),
     "health": ("health", "#lengths td"),
+    "map": ("map", ".legend li"),
     "documents": ("documents", "tbody td"),
     "compare": ("compare?q=battery&a_mode=keyword&b_mode=vector", "section:nth-of-type(2) .hit"),
 }
-IN_DOCS = ("search", "document", "health")
+IN_DOCS = ("search", "document", "map", "health")
 WIDTHS = (390, 820, 1280)
 _HEIGHT = 800
 

@@ -55,10 +55,46 @@ def test_cells_over_several_columns_and_rows() -> None:
     assert table.attributes["cells"] == [
         ["Both", ""],
         ["Tall", "up"],
-        ["Tall", "down"],
+        ["", "down"],
         ["one", "two"],
         ["three", "four"],
     ]
+    assert table.attributes["spans"] == [[0, 0, 1, 2], [1, 0, 2, 1]]
+
+
+@pytest.mark.parametrize("width", [16, 60])
+def test_marks_that_a_program_spaces_out_stand_in_their_own_columns(width: int) -> None:
+    """A row of marks written as one word, each letter moved to its column by the space between letters."""
+    pdf = page()
+    pdf.table(60, 740, (100, *[width] * 4), [["May", "a", "b", "c", "d"], ["Guest", "", "", "", ""], ["Host", *"    "]])
+    x = 160 + 3
+    pdf.pages[-1].append(f"BT /F0 10 Tf {width - 6.67:.2f} Tc {x} 712.5 Td (XX) Tj ET")
+    pdf.pages[-1].append(f"BT /F0 10 Tf {2 * width - 6.67:.2f} Tc {x + width} 696.5 Td (XX) Tj ET")
+    (table,) = [one for one in read(pdf).elements if one.kind == "table"]
+    assert table.attributes["cells"] == [
+        ["May", "a", "b", "c", "d"],
+        ["Guest", "X", "X", "", ""],
+        ["Host", "", "X", "", "X"],
+    ]
+
+
+def test_a_word_over_a_rule_stays_whole() -> None:
+    pdf = page()
+    pdf.table(60, 740, (40, 60), [["Part", "Use"], ["", "x"], ["Rope", "y"]])
+    pdf.text(63, 712.5, "Groundwork")
+    (table,) = [one for one in read(pdf).elements if one.kind == "table"]
+    assert [row[0].split()[0] for row in table.attributes["cells"]] == ["Part", "Groundwork", "Rope"]
+
+
+def test_a_text_beside_many_rows_stands_once_with_its_span() -> None:
+    pdf = page()
+    said = "To be filled in by the office that receives this form"
+    pdf.box(60, 740 - 16 * 6, 120, 16 * 6)
+    pdf.lines(63, 728, ["To be filled in by the", "office that receives", "this form"])
+    pdf.table(180, 740, (60, 60), [[f"line {number}", "x"] for number in range(6)])
+    (table,) = [one for one in read(pdf).elements if one.kind == "table"]
+    assert [row[0] for row in table.attributes["cells"]] == [said, "", "", "", "", ""]
+    assert table.attributes["spans"] == [[0, 0, 6, 1]]
 
 
 def cells_of(parsed: Parsed) -> list[list[list[str]]]:

@@ -64,7 +64,7 @@ def test_what_is_in_a_closed_drawing_stays_there() -> None:
     inner = "<title>Icon</title><text>In it.</text><foreignObject><div><p>A label</p></div></foreignObject>"
     assert blocks(f"<svg>{inner}</svg>{REST}") == DRAWN
     formula = "<math><mtext>for <b>all</b></mtext><mi>x</mi></math>"
-    assert blocks(f"<p>So {formula} holds.</p>") == ("Before it.", "So forallx holds.")
+    assert blocks(f"<p>So {formula} holds.</p>") == ("Before it.", "So for all x holds.")
 
 
 def test_a_font_ends_a_drawing_only_if_it_is_one_of_html() -> None:

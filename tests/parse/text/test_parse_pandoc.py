@@ -250,7 +250,7 @@ def test_the_title_of_markup_stands_above_its_text(form: str, text: str, title: 
 
 
 def test_markup_that_pandoc_refuses_is_kept_as_text_and_says_so() -> None:
-    text = "Some \\begin{foo text.\n\nMore.\n"
+    text = "Some \\begin{foo text.\n"
     parsed = read("latex", text)
     assert parsed.text == text
     assert parsed.metadata["read_as"].startswith("text; cannot be read as latex: Error at")

@@ -1,19 +1,23 @@
-"""Formulas and ruby: replace formulas and ruby readings within a line by plain words."""
+"""Formulas and ruby: replace formulas, ruby readings and raised letters within a line by plain words."""
 
 import re
 from typing import Any
 
 from lxml import etree
 
+from docmill.tasks.parse.formulas.formula_line import formula_line
+from docmill.tasks.parse.formulas.scripts import lowered, note_mark, raised
+
 _TEX = etree.XPath(".//*[local-name() = 'annotation'][contains(@encoding, 'tex') or contains(@encoding, 'TeX')]")
 _DOCUMENT = re.compile(r"\\begin\{document\}\s*(.*?)\s*\\end\{document\}", re.DOTALL)
-_ALTERNATIVES = etree.XPath(".//*[local-name() = 'annotation' or local-name() = 'annotation-xml']")
+_PRE = ("pre", "listing", "xmp")
+_NOTE = re.compile(r"[\[(]?(?:\w{1,3}|[*†‡§¶#‖]{1,4})[\])]?")  # the mark of a footnote
 
 
 def make_plain(node: Any) -> None:
     """Replace the content of a formula, or of a ruby reading, by plain words.
 
-    A formula (MathML) becomes its TeX source, between dollars, if it has one; else its signs.
+    A formula (MathML) becomes its TeX source, between dollars, if it has one; else a line such as `(a+b)/2`.
     """
     if node.tag == "rt":  # ruby: how Han characters are read
         text = " ".join("".join(node.itertext()).split())
@@ -25,9 +29,63 @@ def make_plain(node: Any) -> None:
         sign = "$$" if node.get("display") == "block" else "$"
         _fill(node, f"{sign}{tex}{sign}")
         return
-    for alternative in _ALTERNATIVES(node):
-        alternative.getparent().remove(alternative)
-    _fill(node, "".join("".join(node.itertext()).split()))
+    _fill(node, formula_line(node))
+
+
+def mark_script(node: Any) -> str:
+    """Write marks around a superscript or a subscript: `^6^`, `~2~`.
+
+    A superscript that links within its page is the mark of a footnote, `[^1]`. Return the id of that footnote, "" for
+    all others.
+    """
+    if next(node.iterancestors(*_PRE), None) is not None:
+        return ""
+    text = "".join(node.itertext())
+    target = _target(node) if _is_raised(node) else ""
+    if target and _NOTE.fullmatch(text.strip()):
+        _fill(node, note_mark(text))
+        return target
+    marked = raised(text, _before(node)) if _is_raised(node) else lowered(text)
+    if marked != text:
+        _enclose(node, marked.strip()[0])
+    return ""
+
+
+def is_within_text(node: Any) -> bool:
+    """Return whether a node stands within a line of text; an element of data may have the name of a subscript."""
+    parent = node.getparent()
+    if parent is None:
+        return False
+    around = (parent.text, *(child.tail for child in parent))
+    return any(text and text.strip() for text in around) or is_within_text(parent)
+
+
+def _is_raised(node: Any) -> bool:
+    return bool(etree.QName(node).localname != "sub")
+
+
+def _target(node: Any) -> str:
+    """Return the id that a node within a link, or with a link in it, leads to on its page."""
+    links = [*node.iter("a"), *node.iterancestors("a")]
+    return next((url.partition("#")[2] for url in (link.get("href") or "" for link in links) if "#" in url), "")
+
+
+def _before(node: Any) -> str:
+    """Return the text right before a node."""
+    previous = node.getprevious()
+    if previous is None:
+        return (node.getparent().text if node.getparent() is not None else "") or ""
+    return previous.tail or "".join(previous.itertext())
+
+
+def _enclose(node: Any, sign: str) -> None:
+    """Put a sign at both ends of a node's text, within its spaces."""
+    if not len(node):
+        text = node.text or ""
+        node.text = text.replace(text.strip(), f"{sign}{text.strip()}{sign}", 1)
+        return
+    node.text = sign + (node.text or "").lstrip()
+    node[-1].tail = (node[-1].tail or "").rstrip() + sign
 
 
 def make_formula(node: Any) -> None:

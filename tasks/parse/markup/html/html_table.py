@@ -7,6 +7,7 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.canvas import even
+from docmill.tasks.parse.formulas.scripts import with_fractions
 
 _PAGE = etree.XPath("boolean(.//h1 | .//h2 | .//h3 | .//form)")
 _INNER = etree.XPath("boolean(.//table)")
@@ -107,7 +108,7 @@ def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str)
     row: list[str] = []
     for cell in cells:
         _carry(row, pending)
-        text = " ".join("".join(cell.itertext()).replace(line_break, " ").split())
+        text = with_fractions(" ".join("".join(cell.itertext()).replace(line_break, " ").split()))
         below = _span(cell, "rowspan") - 1
         for column in range(_span(cell, "colspan")):
             shown = "" if column else text

@@ -8,6 +8,7 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.formulas.scripts import with_fractions
 from docmill.tasks.parse.markup.html.html_nodes import code_language, drop, is_hidden, stated_number
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
@@ -50,8 +51,10 @@ outgrow its text.
 class PageWalk:
     """A walk over a page: the canvas, the text of the current block, and the enclosing lists, quotes and links."""
 
-    def __init__(self) -> None:
+    def __init__(self, notes: dict[Any, str]) -> None:
         self.canvas = Canvas()
+        self._notes = notes  # the nodes of footnotes, each with its mark
+        self._note = ""  # the mark of the current footnote, before its first block
         self._text: list[str] = []
         self._links: list[dict[str, str]] = []
         self._open_links: list[tuple[int, str]] = []  # start in `_text` and address of each
@@ -118,6 +121,7 @@ class PageWalk:
             self._marker = self._next_marker(stated_number(node, "value", 0))
         elif tag in self._around:
             self._around[tag] += 1
+        self._note = self._notes.get(node, self._note)
         if self._is_furniture(node, tag):
             self._furniture += 1
         return False
@@ -148,6 +152,8 @@ class PageWalk:
     def _end_block(self, node: Any) -> None:
         self._flush()
         tag = node.tag
+        if node in self._notes:
+            self._note = ""
         if tag in _HEADINGS:
             self._level = 0
         elif tag in _LISTS and self._lists:
@@ -205,7 +211,10 @@ class PageWalk:
 
     def _draw_block(self, text: str) -> None:
         links = self._links_of_block()
-        if self._furniture or self._is_menu_item(text) or says_chrome(text, self._links):
+        if self._note:
+            self.canvas.paragraph(f"{self._note}: {text}", footnote=self._note[2:-1], **links)
+            self._note = self._marker = ""
+        elif self._furniture or self._is_menu_item(text) or says_chrome(text, self._links):
             self.canvas.paragraph(text, kind="furniture")
         elif self._level:
             self.canvas.heading(text, self._level, **links)
@@ -277,7 +286,7 @@ def _is_address(url: str) -> bool:
 
 def _collapse(text: str) -> str:
     """Return a block's text with single spaces and its line breaks, without marks around no code."""
-    text = text.replace("``", "")
+    text = with_fractions(text.replace("``", ""))
     if LINE_BREAK not in text:
         return " ".join(text.split())
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split(LINE_BREAK))))

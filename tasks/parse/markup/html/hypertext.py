@@ -15,7 +15,7 @@ from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.foreign_content import end_foreign
-from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain
+from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_script
 from docmill.tasks.parse.markup.html.html_head import head_metadata
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
 
@@ -29,6 +29,7 @@ _DECLARING = 4_096
 HTML requires the first 1,024, but scripts and comments often come before; further below, a page about HTML may show
 such a declaration as an example.
 """
+_NOTE_BLOCKS = ("li", "p", "div", "dd", "dt", "aside", "section")
 _MARKER_WIDTH = 4
 """Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
 
@@ -57,18 +58,33 @@ def page_tree(page: str) -> Any:
 
 def draw_tree(root: Any) -> Parsed:
     """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture."""
-    for node in root.iter("br", "math", "rt"):
-        if node.tag == "br":
-            node.tail = LINE_BREAK + (node.tail or "")
-        else:
-            make_plain(node)
-    walk = PageWalk()
+    notes = _with_plain_words(root)
+    walk = PageWalk({} if not notes else _labelled(root, notes))
     walk.draw(root)
     title, metadata = head_metadata(root)
     drawn = walk.canvas.parsed(title, metadata)
     top = _top(drawn.elements)
     heading = drawn.elements[top].attributes.get("text", "") if drawn.elements else ""
     return replace(drawn, title=drawn.title or heading, elements=_with_menus(drawn.elements, top))
+
+
+def _with_plain_words(root: Any) -> dict[str, str]:
+    """Replace line breaks, formulas and raised letters by text; return the marks of footnotes by the ids of these."""
+    notes: dict[str, str] = {}
+    for node in root.iter("br", "math", "rt", "sup", "sub"):
+        if node.tag == "br":
+            node.tail = LINE_BREAK + (node.tail or "")
+        elif node.tag not in ("sup", "sub"):
+            make_plain(node)
+        elif target := mark_script(node):
+            notes.setdefault(target, node.text or "")
+    return notes
+
+
+def _labelled(root: Any, notes: dict[str, str]) -> dict[Any, str]:
+    """Return the blocks of footnotes with the marks that refer to them."""
+    found = ((node, notes.get(node.get("id"), "")) for node in root.iter(*_NOTE_BLOCKS) if node.get("id"))
+    return {node: mark for node, mark in found if mark.startswith("[^")}
 
 
 def _tree(data: bytes) -> Any:

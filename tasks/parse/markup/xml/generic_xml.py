@@ -14,7 +14,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formula
+from docmill.tasks.parse.markup.html.formulas_and_ruby import is_within_text, make_formula, mark_script
 from docmill.tasks.parse.markup.xml.patents import classifications
 from docmill.tasks.parse.markup.xml.xml_head import head_metadata
 from docmill.tasks.parse.markup.xml.xml_nodes import name_of
@@ -38,6 +38,9 @@ def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
         line_break.tail = " " + (line_break.tail or "")
     for formula in [*root.iter("{*}tex-math", "{*}math")]:
         make_formula(formula)
+    for script in root.iter("{*}sup", "{*}sub"):
+        if is_within_text(script):
+            mark_script(script)
     walk = XmlWalk(root)
     walk.draw()
     metadata = {"encoding": encoding, "root": name_of(root)} | head_metadata(root)

@@ -1,10 +1,19 @@
 """The text of a slide's shape: its paragraphs, and which are list items by their own style, their layout or master."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+from docmill.tasks.parse.formulas.formula_line import formula_line
+from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
 from docmill.tasks.parse.office.parts import reference, whole
+
+_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_FORMULA = _MATH + "oMath"
+_BASELINE = re.compile(r"-?\d{1,6}%?")
 
 _BULLETS = ("buChar", "buAutoNum", "buBlip", "buNone")
 _MAX_LEVEL = 9  # DrawingML has list styles for so many levels, lvl1pPr to lvl9pPr
@@ -63,9 +72,28 @@ def _mark(properties: Any, chain: list[Any], counts: Counter[int]) -> tuple[int,
 
 
 def text_of(paragraph: Any) -> str:
-    """Return a paragraph's text with its line breaks."""
-    parts = paragraph.iter("{*}t", "{*}br")
-    return "".join("\n" if node.tag.endswith("}br") else node.text or "" for node in parts).replace("\v", "\n")
+    """Return a paragraph's text with its line breaks; what is raised or lowered has marks, formulas are one line."""
+    text = ""
+    parts = ((_level(node), _shown(node)) for node in paragraph.iter("{*}t", "{*}br", _FORMULA))
+    for level, group in groupby(parts, key=itemgetter(0)):  # editors split what is raised into several runs
+        said = "".join(shown for _, shown in group)
+        text += raised(said, text) if level > 0 else lowered(said) if level < 0 else said
+    return with_fractions(text.replace("\v", "\n"))
+
+
+def _level(node: Any) -> int:
+    """Return how far above the line the run of a text is, below 0 for a subscript."""
+    properties = node.getparent().find("{*}rPr") if _local(node) == "t" else None  # a break has none of its own
+    stated = "" if properties is None else properties.get("baseline") or ""
+    return int(stated.rstrip("%")) if _BASELINE.fullmatch(stated) else 0
+
+
+def _shown(node: Any) -> str:
+    if node.tag == _FORMULA:
+        return formula_line(node)
+    if node.tag.startswith(_MATH):
+        return ""  # part of a formula
+    return "\n" if _local(node) == "br" else node.text or ""
 
 
 def links_in(node: Any, addresses: dict[str, str]) -> dict[str, Any]:

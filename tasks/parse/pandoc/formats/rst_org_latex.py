@@ -5,17 +5,21 @@ table, which pandoc knows better than line rules would.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import Decoded, decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.pandoc.document import read_document
+from docmill.tasks.parse.pandoc.document import drawn_document, read_document
 from docmill.tasks.parse.pandoc.formats.doctests import with_sessions
+from docmill.tasks.parse.pandoc.formats.tex_parts import read_parts
 from docmill.tasks.parse.pandoc.formats.tex_source import prepared
 from docmill.tasks.parse.plain import paragraphs
 from docmill.tasks.parse.titles.untitled import titled
+
+Reread = Callable[[str, str, str], Parsed]  # by a text, pandoc's reader, and why it refused the text
 
 _MAX_CHARACTERS = 3_000_000
 """Maximum characters for pandoc, whose time limit more would exceed: longer text is read as plain text at once."""
@@ -68,8 +72,8 @@ def parse_rst(data: bytes, _: ParseOptions) -> Parsed:
 def parse_org(data: bytes, _: ParseOptions) -> Parsed:
     """Return an Org document; its `#+TITLE` and the like are metadata."""
     found = decode(data)
-    # Otherwise headings below the third level are read as lists.
-    return _read("#+OPTIONS: H:99\n" + _LEVELS.sub(r"\1", found.text), "org", found)
+    # Otherwise headings below the third level are read as lists, and snake_case has a subscript.
+    return _read("#+OPTIONS: H:99 ^:nil\n" + _LEVELS.sub(r"\1", found.text), "org", found)
 
 
 def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
@@ -77,7 +81,15 @@ def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
     found = decode(data)
     if _unclosed(found.text) > _MAX_UNCLOSED:
         return _as_text(found, "lists or tables that begin within one another do not end")
-    return _read(prepared(found.text), "latex+raw_tex", found)
+    return _read(prepared(found.text), "latex+raw_tex", found, _in_parts)
+
+
+def _in_parts(text: str, reader: str, because: str) -> Parsed:
+    """Return a source that pandoc refuses as a whole, read in parts; raise Rejected if it refuses all of them."""
+    tree, raw = read_parts(text, reader)
+    said = f"LaTeX in parts, {raw} of them as text" if raw else "LaTeX without its own macros"
+    parsed = drawn_document(tree)
+    return replace(parsed, metadata=parsed.metadata | {"read_as": f"{said}; {because}"})
 
 
 def _unclosed(text: str) -> int:
@@ -101,12 +113,15 @@ def _as_fields(header: str) -> str:
     return f"{rule}\n{title}\n{rule}\n\n{fields}\n"
 
 
-def _read(text: str, reader: str, found: Decoded) -> Parsed:
-    """Return the document as read by pandoc; if pandoc rejects it or is too slow, the plain text, with the reason."""
+def _read(text: str, reader: str, found: Decoded, otherwise: Reread | None = None) -> Parsed:
+    """Return the document as read by pandoc; if pandoc rejects it or is too slow, the plain text, with the reason.
+
+    Text that pandoc takes for damaged is first read by `otherwise`.
+    """
     if len(text) > _MAX_CHARACTERS:
         return _as_text(found, f"pandoc is too slow for more than {_MAX_CHARACTERS} characters")
     try:
-        parsed = read_document(text.encode("utf-8", "replace"), reader)
+        parsed = _read_or_reread(text, reader, otherwise)
     except Rejected as why:
         if why.reason == "not_installed":
             raise
@@ -114,6 +129,15 @@ def _read(text: str, reader: str, found: Decoded) -> Parsed:
     if not parsed.text.strip():
         return _as_text(found, "pandoc finds no words in it")
     return replace(parsed, metadata=found.metadata | parsed.metadata)
+
+
+def _read_or_reread(text: str, reader: str, otherwise: Reread | None) -> Parsed:
+    try:
+        return read_document(text.encode("utf-8", "replace"), reader)
+    except Rejected as why:
+        if why.reason != "corrupt" or otherwise is None:
+            raise
+        return otherwise(text, reader, why.message)
 
 
 def _as_text(found: Decoded, because: str) -> Parsed:

@@ -5,6 +5,8 @@ Those are bibliographies, and theorems whose kind is declared in another file.
 
 import re
 
+from docmill.tasks.parse.pandoc.formats.tex_environments import unwrapped
+
 _STEP = re.compile(
     r"(?P<comment>(?<!\\)%.*)|\\begin\s*\{(?P<begin>[\w*]+)\}|\\end\s*\{(?P<end>[\w*]+)\}"
     r"|\\item\s*\[(?P<label>(?:[^\[\]{}]|\{[^{}]*\})*)\]"
@@ -41,6 +43,7 @@ _THEOREMS = {
 
 def prepared(text: str) -> str:
     """Return a text with labels of items as words, bibliography entries as paragraphs, and theorems declared."""
+    text = unwrapped(text, _THEOREMS)
     if "\\bibitem" in text:
         text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
         text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")

@@ -16,6 +16,7 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.open_xml import core_properties, furniture, rewritten
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering, read_numbering
 from docmill.tasks.parse.pandoc.word.word_body import prepare_body
 from docmill.tasks.parse.pandoc.word.word_fallback import draw_elements
 from docmill.tasks.parse.pandoc.word.word_graphics import graphics_in
@@ -34,8 +35,8 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
     """
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = {name: _iso(name, value) for name, value in core_properties(container).items()}
-        graphics = graphics_in(container)
-        prepared = rewritten(container, lambda name, content: _prepared(name, content, graphics))
+        graphics, numbering = graphics_in(container), read_numbering(container)
+        prepared = rewritten(container, lambda name, content: _prepared(name, content, graphics, numbering))
         canvas, title, said = _drawn(container, prepared, metadata.get("title", ""))
     return canvas.parsed(metadata.pop("title", "") or title, said | metadata)
 
@@ -64,7 +65,7 @@ def _iso(name: str, value: Any) -> Any:
     return iso_date(value) if name in ("created", "modified") else value
 
 
-def _prepared(name: str, content: bytes, graphics: dict[str, list[Any]]) -> bytes:
+def _prepared(name: str, content: bytes, graphics: dict[str, list[Any]], numbering: WordNumbering) -> bytes:
     if name not in (_BODY, *_NOTES):
         return content
-    return prepare_body(content, graphics if name == _BODY else {})
+    return prepare_body(content, graphics if name == _BODY else {}, numbering)

@@ -12,6 +12,8 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK
+from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering
+from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
 from docmill.tasks.parse.pandoc.word.word_graphics import draw_graphics
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -25,16 +27,17 @@ _WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir")]
 _OFF = ("0", "false", "off")
 
 
-def prepare_body(content: bytes, graphics: dict[str, list[Any]]) -> bytes:
+def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: WordNumbering) -> bytes:
     """Return `word/document.xml` with boxes below their paragraphs, complete lines and rows, and marks for page breaks.
 
-    `graphics` is the text of charts and diagrams by id; it is inserted below them. Pages are those of the last save in
-    Word, else those of hard page breaks.
+    Each paragraph that `numbering` numbers begins with its number. `graphics` is the text of charts and diagrams by id;
+    it is inserted below them. Pages are those of the last save in Word, else those of hard page breaks.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     root = etree.fromstring(content, parser)
     for copy in list(root.iter(_FALLBACK)):  # the same drawing again, for old readers
         copy.getparent().remove(copy)
+    write_numbers(root, numbering)
     draw_graphics(root, graphics)
     for box in reversed(list(root.iter(_W + "txbxContent"))):  # so that those of one paragraph keep their order
         _move_below(box)

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +14,8 @@ from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
+
+Span = tuple[int, int, int, int]
 
 _TOUCH = 3.0
 """Points within which rules touch, or stand on one place: less loses corners drawn carelessly, more joins thin rows."""
@@ -43,13 +45,17 @@ _ROUNDING = 0.01  # points: a rule's place went through sums on its way to the g
 
 @dataclass(slots=True)
 class PageTable:
-    """A table of a page: its rows of cells, how many of them are its header, and its box."""
+    """A table of a page: its rows of cells, how many of them are its header, and its box.
+
+    `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
+    """
 
     cells: list[list[str]]
     header_rows: int
     box: Box
     page: int
     furniture: bool = False
+    spans: list[Span] = field(default_factory=list)
 
 
 Item = TextLine | PageTable
@@ -116,12 +122,12 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
         place = len(rest) if place < 0 else place
         inside.append(item)
         _fill(texts, item, grid, layer)
-    cells = _rows(grid, texts)
+    cells, spans = _rows(grid, texts)
     if not _is_table(cells, grid, texts) or _is_half_ruled(inside, grid):
         return items
     left, top, right, bottom = outer
     box = (round(left, 1), round(top, 1), round(right, 1), round(bottom, 1))
-    return [*rest[:place], PageTable(cells, header_rows(cells), box, inside[0].page), *rest[place:]]
+    return [*rest[:place], PageTable(cells, header_rows(cells), box, inside[0].page, spans=spans), *rest[place:]]
 
 
 def _is_inside(box: Box, outer: Box) -> bool:
@@ -132,31 +138,45 @@ def _is_inside(box: Box, outer: Box) -> bool:
 
 
 def _fill(texts: defaultdict[int, list[str]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
-    """Add a line's text to its cell, word by word if it spans several."""
+    """Add a line's text to its cell, by the places of its letters if it spans several."""
     y = (line.box[1] + line.box[3]) / 2
     first, last = grid.cell(line.box[0] + _EDGE, y), grid.cell(line.box[2] - _EDGE, y)
     if first == last:
         texts[first].append(line.text)
         return
-    held: list[str] = []
-    cell = -1
-    for text, box in layer.words(line):
-        now = grid.cell((box[0] + box[2]) / 2, y)
-        if held and now != cell:
-            texts[cell].append(" ".join(held))
-            held = []
-        held.append(text)
-        cell = now
-    texts[cell].append(" ".join(held))
+    for cell, text in layer.placed_in(line, lambda box: grid.cell((box[0] + box[2]) / 2, y)):
+        texts[cell].append(text)
 
 
-def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> list[list[str]]:
-    """Return the cells' texts by row; one that spans rows is repeated, one that spans columns is followed by ""."""
-    joint = {number: joined(held, Vocabulary()) for number, held in texts.items()}
-    return [
-        ["" if column and row[column - 1] == number else joint.get(number, "") for column, number in enumerate(row)]
-        for row in grid.owner
-    ]
+def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> tuple[list[list[str]], list[Span]]:
+    """Return the cells' texts by row, without empty rows and columns, and the spans of those that are larger.
+
+    The text of a cell that spans rows or columns stands once, in its first row and column.
+    """
+    joint = {number: text for number, held in texts.items() if number >= 0 and (text := joined(held, Vocabulary()))}
+    places = {number: place for number, place in _places_of_cells(grid).items() if number in joint}
+    used_rows = sorted({min(rows) for rows, _ in places.values()})
+    used_columns = sorted({min(columns) for _, columns in places.values()})
+    cells = [[""] * len(used_columns) for _ in used_rows]
+    spans: list[Span] = []
+    for number, (rows, columns) in places.items():
+        row, column = used_rows.index(min(rows)), used_columns.index(min(columns))
+        cells[row][column] = joint[number]
+        size = len(rows.intersection(used_rows)), len(columns.intersection(used_columns))
+        if size != (1, 1):
+            spans.append((row, column, *size))
+    return cells, spans
+
+
+def _places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:
+    """Return the rows and the columns of each cell, in the order of their first units."""
+    places: dict[int, tuple[set[int], set[int]]] = {}
+    for row, numbers in enumerate(grid.owner):
+        for column, number in enumerate(numbers):
+            rows, columns = places.setdefault(number, (set(), set()))
+            rows.add(row)
+            columns.add(column)
+    return places
 
 
 def _is_table(cells: list[list[str]], grid: Grid, texts: dict[int, list[str]]) -> bool:

@@ -8,13 +8,14 @@ import re
 import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped
 from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, read_font
+from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
 from docmill.tasks.parse.pdf.text.place import Place, around_pairs, placed, tenths
@@ -28,8 +29,6 @@ from docmill.tasks.parse.pdf.text.special_characters import (
     clean,
     clean_raised,
 )
-
-Span = tuple[int, int]  # the first and the last of some characters of the page, by their numbers in pdfium
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
@@ -204,7 +203,7 @@ class TextLayer:
             return lines
         some = [lines[index] for index in wide]
         words = zip(some, self._words(some), strict=True)
-        cut = self._cut(some, [_groups(each, GAP * line.size) for line, each in words])
+        cut = self._cut(some, [groups_of_words(each, GAP * line.size) for line, each in words])
         parts = dict(zip(wide, cut, strict=True))
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
@@ -235,7 +234,7 @@ class TextLayer:
     def parted(self, line: TextLine, places: Sequence[float]) -> list[TextLine]:
         """Return a line in pieces, cut between words at each of the places, from the left."""
         groups: dict[int, Span] = {}
-        for (first, last), box in self._words([line])[0]:
+        for (first, last), box in self._apart(line):
             side = bisect_right(places, (box[0] + box[2]) / 2)
             groups[side] = (groups.get(side, (first, last))[0], last)
         if len(groups) < 2:
@@ -252,6 +251,27 @@ class TextLayer:
         if line.first == NOWHERE:
             return [(line.text, line.box)]
         return [(clean(self.text[first : last + 1]), box) for (first, last), box in self._words([line])[0]]
+
+    def placed_in(self, line: TextLine, cell: Callable[[Box], int]) -> list[tuple[int, str]]:
+        """Return the cells that a line stands in, from the left, each with its part of the text.
+
+        `cell` gives the cell of a box. A line that is no part of the page's content stands in one.
+        """
+        if line.first == NOWHERE:
+            return [(cell(line.box), line.text)]
+        runs: list[tuple[int, Span]] = []
+        for (first, last), box in self._apart(line):
+            now = cell(box)
+            if runs and runs[-1][0] == now:
+                first = runs.pop()[1][0]
+            runs.append((now, (first, last)))
+        return [(now, clean(self.text[first : last + 1])) for now, (first, last) in runs]
+
+    def _apart(self, line: TextLine) -> Iterator[tuple[Span, Box]]:
+        """Yield the words of a line, each with its box; letters that stand apart within a word, one by one."""
+        for span, box in self._words([line])[0]:
+            letters = self._boxes([(index, index) for index in range(span[0], span[1] + 1)])
+            yield from runs_of_letters(span, letters, line.size) if len(letters) > 1 else ((span, box),)
 
     def runs_up(self, line: TextLine) -> bool:
         """Return whether a line runs upwards: its end is above its beginning."""
@@ -325,16 +345,3 @@ def _fitting(size: float, height: float) -> float:
 
 def _in_tenths(size: float) -> float:
     return max(tenths(size), _LEAST_SIZE)
-
-
-def _groups(words: list[tuple[Span, Box]], gap: float) -> list[Span]:
-    """Return the first and last characters of runs of words between gaps wider than `gap` points."""
-    groups: list[Span] = []
-    end = 0.0
-    for (first, last), box in words:
-        if groups and -gap < box[0] - end <= gap:
-            groups[-1] = (groups[-1][0], last)
-        else:
-            groups.append((first, last))
-        end = box[2]
-    return groups

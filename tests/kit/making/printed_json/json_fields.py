@@ -179,6 +179,15 @@ regions[].options.* | any | options of the strategy
 regions[].rule | text | the rule that chose the route
 splits[].name | text | `routes`, or a strategy of `--strategy` with its options
 {_CHUNK}"""),
+    "export": Printed("one object", """\
+target | text | where it went, without credentials
+snapshot | integer | number of the exported snapshot
+chunks | integer | rows that the target has now
+added | integer | rows that are new
+changed | integer | rows that replaced others of the same chunk id
+removed | integer | rows of chunks that have left
+pending | integer | chunks that were left out, as they wait for their vectors
+"""),
     "history": Printed("an array: an object for each kept snapshot, oldest first", """\
 snapshot | integer |
 created | text |

@@ -34,6 +34,7 @@ COMMANDS: dict[str, Command] = {
     "search": ("search", "undo a commit", "-k", "1", "--passages", "40"),
     "sql": ("sql", "SELECT uri, chunks FROM documents ORDER BY uri"),
     "explain": ("explain", "docs/git.md"),
+    "export": ("export", "chunks.jsonl"),
     "history": ("history",),
     "diff": ("diff", "first", "--text"),
     "tag": ("tag",),

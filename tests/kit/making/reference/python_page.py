@@ -5,13 +5,13 @@ from tests.kit.making.reference.markdown import code, page, table
 
 HEAD = """\
 `import docmill` imports nothing heavy; each name loads what it needs when it is first used. The names below keep their
-meaning within a minor version, and so do those for [authors of plugins](../guides/extend.md). Everything else,
-`docmill.flows`, `docmill.tasks` and `docmill.storage` included, is private and may change in any release. The package
-is typed (`py.typed`).
+meaning within a minor version, and so do those for [authors of plugins](../guides/extend.md) and the
+[adapters](../guides/adapters.md). Everything else, `docmill.flows`, `docmill.tasks` and `docmill.storage` included, is
+private and may change in any release. The package is typed (`py.typed`).
 
 Offsets are half-open and count code points. Scores and vectors are floats, times are ISO 8601 in UTC."""
 FUNCTIONS = ("ingest", "plan", "open_store")
-CLASSES = ("Store", "Document", "Section", "Hit", "Report", "Phase", "Settings")
+CLASSES = ("Store", "Document", "Section", "Hit", "Report", "Phase", "Exported", "Settings")
 TYPES = (
     ("Mode", 'The type of `mode`: `"hybrid"`, `"vector"` or `"keyword"`.'),
     ("SearchArguments", "The type of the [options of a search](#options-of-a-search), a `TypedDict`."),

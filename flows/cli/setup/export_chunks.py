@@ -1,0 +1,76 @@
+"""The command that brings files and databases of other programs up to date: export."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from docmill.flows.cli.commands.search_and_sql import At
+from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.interruption import interruptible
+from docmill.flows.cli.terminal.output import note, print_json, print_text
+from docmill.flows.cli.terminal.progress import waiting
+
+if TYPE_CHECKING:
+    from docmill.storage.exports.export import Exported
+
+_KEPT = "run the same command again to finish"
+_CHANGES = ("added", "changed", "removed")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command(cls=takes("store"))(export)
+
+
+def export(
+    context: typer.Context,
+    to: Annotated[
+        str,
+        typer.Argument(
+            show_default=False,
+            help="NAME.jsonl, NAME.parquet, jsonl:FOLDER, parquet:FOLDER, hf:FOLDER, lancedb:FOLDER, qdrant:FOLDER,"
+            " qdrant:http://HOST:PORT or postgresql://HOST/DATABASE.",
+        ),
+    ],
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Table or collection of a database. [default: chunks]", show_default=False),
+    ] = None,
+    where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks that match this SQL condition.")] = None,
+    at: At = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="N|TAG", help="Only what changed since this snapshot, with the ids of what left; files."),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Write all anew where the target was exported otherwise.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Bring a file or a database up to date with the chunks and vectors.
+
+    The first export writes all chunks. The next ones write what changed and delete what left. Passwords and keys come
+    from the environment, such as PGPASSWORD and QDRANT_API_KEY.
+    """
+    settings = settings_of(context)
+    from docmill.storage.reader.store import open_store
+
+    with open_store(settings.store, at) as store, interruptible(lambda: _KEPT), waiting("exporting"):
+        done = store.export(to, table=table, where=where, since=since, replace=replace)
+    if as_json:
+        print_json(asdict(done))
+    else:
+        print_text(_spelled(done))
+    if done.pending:
+        from docmill.flows.runs.report import EXIT_PARTLY
+
+        note(f"{done.pending:,} chunks wait for their vectors and were left out; docmill ingest embeds them")
+        raise typer.Exit(EXIT_PARTLY)
+
+
+def _spelled(done: "Exported") -> str:
+    """Return one line on what an export did."""
+    counts = {name: getattr(done, name) for name in _CHANGES}
+    changes = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "no change"
+    return f"{done.target}: snapshot {done.snapshot}, {done.chunks:,} chunks ({changes})"

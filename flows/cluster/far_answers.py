@@ -1,0 +1,74 @@
+"""Far answers: get the answers that a batch asks of models, and let workers split its documents again with them.
+
+The driver alone asks language models: one budget, one journal. Vectors that a strategy asks for are made by workers.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.flows.cluster.sender import Sender
+from docmill.storage.embedding.encoder import EmbeddingSpace, Window
+from docmill.storage.files import temporary
+from docmill.tasks.batch.batch import BatchDone, FirstPass, Order, answer_all, finish, jobs_of
+from docmill.tasks.batch.embed import Encoding
+from docmill.tasks.carrying.answered_works import AnsweredBatch, answered
+from docmill.tasks.carrying.parcels import Receipt
+from docmill.tasks.carrying.perform import AGAIN
+from docmill.tasks.document.process import WorkResult
+from docmill.tasks.document.recipe import Recipe
+from docmill.tasks.workers.plain_json import Readers, decode
+
+
+@dataclass(frozen=True, slots=True)
+class FarEncoder:
+    """A `DocumentEncoder` whose model is on the workers; each call goes to one of them."""
+
+    sender: Sender
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        return self.sender.space
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return float32 (n, dim), rows of unit L2 norm, in the order of `texts`."""
+        return self.sender.embed(texts)
+
+    def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]:
+        """Return float32 (all spans, dim), rows of unit L2 norm."""
+        return self.sender.embed((), windows)
+
+
+def far_encoding(sender: Sender, lanes: int = 1) -> Encoding:
+    """Return the workers as the place where texts are encoded."""
+    return Encoding(lambda *_: FarEncoder(sender), lanes)
+
+
+@dataclass(frozen=True, slots=True)
+class FarHands:
+    """Split documents again on a worker; their parsed texts and their answers travel as freight."""
+
+    sender: Sender
+    recipe: Recipe
+
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:
+        """Return the result of each request."""
+        del function  # `process_document`, which the step calls
+        with temporary(self.sender.folder) as draft:
+            self.sender.ask(AGAIN, AnsweredBatch(self.recipe, tuple(map(answered, items))), draft)
+            results: list[WorkResult] = decode(draft.read_bytes(), Readers().of(list[WorkResult]))
+        return results
+
+
+def finish_asked(sender: Sender, task: Order, recipe: Recipe, asked: Receipt) -> BatchDone:
+    """Write a batch that was processed once and asks for answers; `recipe` is its recipe without local paths."""
+    with temporary(sender.folder) as draft:
+        sender.fetch(asked, draft)
+        results = decode(draft.read_bytes(), Readers().of(list[WorkResult]))
+    sender.freight.drop([asked.key])
+    first = FirstPass(jobs_of(task, task.recipe), results, asked.began)
+    return finish(task, first, FarHands(sender, recipe), partial(answer_all, encoding=far_encoding(sender)))

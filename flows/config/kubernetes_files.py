@@ -1,0 +1,153 @@
+"""Kubernetes files: a cluster of workers in pods, and the job template of Prefect's work pool."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+IMAGE = "docmill-project:latest"
+_TEMPLATES = "server/api/collections_data/views/aggregate-worker-metadata.json"  # in Prefect's package
+_ADDRESS = "tls://docmill-scheduler:8786"
+_TLS = "/etc/docmill/tls"
+_MIRRORS = "/var/lib/docmill"
+_NAMES = {
+    "DO_NOT_TRACK": "1",
+    "DOCMILL_CLUSTER__ADDRESS": _ADDRESS,
+    "DOCMILL_CLUSTER__TLS_CA": f"{_TLS}/ca.pem",
+    "DOCMILL_CLUSTER__TLS_CERT": f"{_TLS}/docmill.pem",
+    "DOCMILL_CLUSTER__TLS_KEY": f"{_TLS}/docmill.key",
+}
+
+CLUSTER = f"""\
+# Machines that parse and embed for `engine = "dask"`: a scheduler, its workers, and who may reach them. With them, the
+# worker that starts a job for each due run. Name your image in place of {IMAGE}.
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: docmill-cluster}}
+data:
+{{names}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: docmill-scheduler}}
+spec:
+  selector: {{app: docmill, part: scheduler}}
+  ports: [{{name: dask, port: 8786, targetPort: 8786}}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: docmill-scheduler}}
+spec:
+  replicas: 1
+  strategy: {{type: Recreate}}  # two schedulers would each have a half of the workers
+  selector: {{matchLabels: {{app: docmill, part: scheduler}}}}
+  template:
+    metadata: {{labels: {{app: docmill, part: scheduler}}}}
+    spec:
+      automountServiceAccountToken: false
+      containers:
+        - name: scheduler
+          image: {IMAGE}
+          command: [docmill, cluster, scheduler, "tls://0.0.0.0:8786"]
+          envFrom: [{{configMapRef: {{name: docmill-cluster}}}}]
+          ports: [{{containerPort: 8786}}]
+          readinessProbe: {{tcpSocket: {{port: 8786}}, periodSeconds: 5}}
+          resources: {{requests: {{cpu: 250m, memory: 256Mi}}}}
+          securityContext: {{allowPrivilegeEscalation: false}}
+          volumeMounts: [{{name: tls, mountPath: {_TLS}, readOnly: true}}]
+      volumes: [{{name: tls, secret: {{secretName: docmill-tls}}}}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: docmill-worker}}
+spec:
+  replicas: 2
+  selector: {{matchLabels: {{app: docmill, part: worker}}}}
+  template:
+    metadata: {{labels: {{app: docmill, part: worker}}}}
+    spec:
+      automountServiceAccountToken: false
+      terminationGracePeriodSeconds: 60
+      containers:
+        - name: worker
+          image: {IMAGE}
+          command: [docmill, worker]  # --resources GPU=1 for those that embed with cluster.embed_on
+          envFrom: [{{configMapRef: {{name: docmill-cluster}}}}, {{secretRef: {{name: docmill}}}}]
+          resources:  # a process for each CPU; each may take parse.memory_mb
+            requests: {{cpu: "2", memory: 4Gi}}
+            limits: {{memory: 8Gi}}
+          securityContext: {{allowPrivilegeEscalation: false}}
+          volumeMounts:
+            - {{name: tls, mountPath: {_TLS}, readOnly: true}}
+            - {{name: scratch, mountPath: /tmp}}
+      volumes:
+        - {{name: tls, secret: {{secretName: docmill-tls}}}}
+        - {{name: scratch, emptyDir: {{}}}}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {{name: docmill}}
+spec:  # who has no certificate is refused anyway; who is no pod of docmill does not even get there
+  podSelector: {{matchExpressions: [{{key: part, operator: In, values: [scheduler, worker]}}]}}
+  policyTypes: [Ingress]
+  ingress: [{{from: [{{podSelector: {{matchLabels: {{app: docmill}}}}}}]}}]
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {{name: docmill-prefect}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {{name: docmill-prefect}}
+rules:
+  - {{apiGroups: [batch], resources: [jobs], verbs: [get, list, watch, create, update, patch, delete]}}
+  - {{apiGroups: [""], resources: [pods, pods/log, pods/status, events], verbs: [get, list, watch]}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {{name: docmill-prefect}}
+subjects: [{{kind: ServiceAccount, name: docmill-prefect}}]
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: docmill-prefect}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: docmill-prefect}}
+spec:
+  replicas: 1
+  selector: {{matchLabels: {{app: docmill, part: prefect}}}}
+  template:
+    metadata: {{labels: {{app: docmill, part: prefect}}}}
+    spec:
+      serviceAccountName: docmill-prefect
+      containers:
+        - name: worker
+          image: {IMAGE}
+          command: [prefect, worker, start, --pool, docmill]
+          envFrom: [{{secretRef: {{name: docmill}}}}]  # PREFECT_API_URL among them
+          resources: {{requests: {{cpu: 250m, memory: 512Mi}}}}
+          securityContext: {{allowPrivilegeEscalation: false}}
+"""
+
+
+def cluster_yaml() -> str:
+    """Return the manifests of a cluster."""
+    names = "\n".join(f"  {name}: {json.dumps(value)}" for name, value in _NAMES.items())
+    return CLUSTER.replace("{names}", names)
+
+
+def kubernetes_template() -> dict[str, Any]:
+    """Return Prefect's own job template for Kubernetes, with the project's image and the secrets of `docmill`."""
+    known = json.loads(files("prefect").joinpath(_TEMPLATES).read_text(encoding="utf-8"))
+    template: dict[str, Any] = known["prefect-kubernetes"]["kubernetes"]["default_base_job_configuration"]
+    variables = template["variables"]["properties"]
+    variables["image"]["default"] = IMAGE
+    variables["env"]["default"] = {**_NAMES, "DOCMILL_MIRRORS": _MIRRORS}
+    pod_template = template["job_configuration"]["job_manifest"]["spec"]["template"]
+    pod_template["metadata"] = {"labels": {"app": "docmill", "part": "run"}}  # which workers let in
+    pod = pod_template["spec"]
+    (container,) = pod["containers"]
+    container["envFrom"] = [{"secretRef": {"name": "docmill"}}]
+    mounts = {"mirrors": _MIRRORS, "tls": _TLS}
+    container["volumeMounts"] = [{"name": name, "mountPath": path} for name, path in mounts.items()]
+    tls = {"secretName": "docmill-tls", "optional": True}  # without a cluster there is none
+    pod["volumes"] = [{"name": "mirrors", "emptyDir": {}}, {"name": "tls", "secret": tls}]
+    return template

@@ -1,0 +1,169 @@
+// Map: all chunks in two dimensions, those with similar vectors near each other.
+import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
+import { ask, path, quoted, useAnswer } from "./ask.js";
+import { Answer, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
+import { Scatter } from "./scatter.js";
+import { go, lasting, link } from "./state.js";
+import { colour } from "./types.js";
+import { number, plural } from "./words.js";
+
+const COLOURS = [["type", "Type"], ["strategy", "Strategy"], ["folder", "Folder"], ["twice", "Duplicates"]];
+const PALETTE = ["code", "table", "slides", "data", "faq", "chat", "email", "log", "legal", "reference"]; // for what is no type
+const PAUSE_MS = 120; // over a point before its text is asked for
+const LISTED = 100; // chunks behind an encircled set; the view of chunks shows as many
+
+export function ChunkMap({ place }) {
+  const { store, at } = lasting();
+  const made = useAnswer(`map ${store} ${at} ${place.snapshot}`, (signal) => ask(path("map"), undefined, signal));
+  return html`
+    <h1>Map</h1>
+    <${Answer} of=${made} what="Placing the chunks; the first map of a store takes some seconds">${(map) =>
+      map.chunk_id.length === 0 ? html`<${Empty} title="Nothing to place">The store has no vectors yet.<//>` : html`<${Drawn} map=${map} place=${place} />`}<//>
+  `;
+}
+
+/** Return the group of each point and the groups' names, by what the points are coloured by. */
+function groups(map, by) {
+  if (by === "twice") return { names: ["once", "several times"], of: map.twice };
+  if (by !== "folder") return map[by];
+  const folders = map.uri.names.map((uri) => (uri.includes("/") ? `${uri.split("/")[0]}/` : "(top)"));
+  const names = [...new Set(folders)].sort();
+  return { names, of: map.uri.of.map((one) => names.indexOf(folders[one])) };
+}
+
+const colourOf = (by, name, place) => by === "type" ? colour(name) : by === "twice" ? colour(place ? "table" : "other") : colour(PALETTE[place % PALETTE.length]);
+
+function Drawn({ map, place }) {
+  const by = COLOURS.some(([name]) => name === place.by) ? place.by : "type";
+  const group = useMemo(() => groups(map, by), [map, by]);
+  const [over, setOver] = useState(-1);
+  const [chosen, choose] = useState(null);
+  const [encircling, encircle] = useState(false);
+  const only = place.only;
+  return html`
+    <div class="controls">
+      <${Choice} label="Colour by" value=${by} of=${COLOURS} set=${(name) => go("map", { by: name })} />
+      <button type="button" aria-pressed=${encircling} onClick=${() => encircle(!encircling)}>Encircle</button>
+      <span class="told">${plural(map.chunk_id.length, "chunk")}${map.left_out > 0 && `, ${number(map.left_out)} left out`}. Wheel or + and − enlarge,
+        dragging moves, 0 shows all.</span>
+    </div>
+    <div class="map">
+      <${Canvas} map=${map} group=${group} by=${by} only=${only} over=${setOver} choose=${choose} encircling=${encircling} />
+      <aside aria-label="What the map shows">
+        ${chosen ? html`<${Chosen} map=${map} points=${chosen} clear=${() => choose(null)} />` : over >= 0 ? html`<${Pointed} map=${map} point=${over} />` : html`<${Legend} group=${group} by=${by} only=${only} map=${map} />`}
+      </aside>
+    </div>
+  `;
+}
+
+function Canvas({ map, group, by, only, over, choose, encircling }) {
+  const [canvas, lines, names] = [useRef(), useRef(), useRef()];
+  const scatter = useRef();
+  const [failed, fail] = useState(null);
+  const theme = useTheme();
+  const places = useMemo(() => {
+    const flat = new Float32Array(2 * map.x.length);
+    map.x.forEach((x, point) => flat.set([x / map.grid, map.y[point] / map.grid], 2 * point));
+    return flat;
+  }, [map]);
+  const paint = useMemo(() => painted(group, by, only), [group, by, only, theme]);
+  useEffect(() => {
+    try {
+      scatter.current = new Scatter(canvas.current, { over, chosen: choose, moved: (line) => (move(names.current, scatter.current), trace(lines.current, line)) });
+    } catch (error) {
+      return fail(error);
+    }
+    scatter.current.take(places, paint.colours, paint.faint);
+    return () => scatter.current.close();
+  }, [places]);
+  useEffect(() => scatter.current?.places && scatter.current.paint(paint.colours, paint.faint), [paint]);
+  useEffect(() => { if (scatter.current) scatter.current.encircling = encircling; }, [encircling]);
+  if (failed) return html`<${Failure} error=${failed} />`;
+  return html`
+    <div class="canvas">
+      <canvas ref=${canvas} tabindex="0" role="img" aria-label=${`Map of ${map.chunk_id.length} chunks. The list beside it has its clusters.`}></canvas>
+      <svg ref=${lines} aria-hidden="true"><polyline /></svg>
+      <div ref=${names} class="names" aria-hidden="true">${map.labels.map((label) => html`<span data-x=${label.x} data-y=${label.y}>${label.words.join(" ")}</span>`)}</div>
+    </div>
+  `;
+}
+
+/** Move the words of the clusters to where their chunks are now. */
+function move(names, scatter) {
+  if (!names || !scatter) return;
+  for (const one of names.children) {
+    const [x, y] = scatter.toScreen(Number(one.dataset.x), Number(one.dataset.y));
+    one.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`;
+  }
+}
+
+const trace = (svg, line) => svg?.firstElementChild.setAttribute("points", (line ?? []).map((one) => one.join(",")).join(" "));
+
+/** Return the colours of the points, and which are faint since another group is shown alone. */
+function painted(group, by, only) {
+  const probe = document.createElement("span");
+  document.body.append(probe);
+  const palette = group.names.map((name, place) => {
+    probe.style.color = colourOf(by, name, place);
+    return getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number);
+  });
+  probe.remove();
+  const colours = new Uint8Array(3 * group.of.length);
+  group.of.forEach((one, point) => colours.set(palette[one], 3 * point));
+  const faint = Uint8Array.from(group.of, (one) => (only !== undefined && group.names[one] !== only ? 1 : 0));
+  return { colours, faint };
+}
+
+/** Use whether the colours are dark, so that the points follow. */
+function useTheme() {
+  const [dark, set] = useState(matchMedia("(prefers-color-scheme: dark)").matches);
+  useEffect(() => {
+    const media = matchMedia("(prefers-color-scheme: dark)");
+    const changed = () => set(media.matches);
+    media.addEventListener("change", changed);
+    return () => media.removeEventListener("change", changed);
+  }, []);
+  return dark;
+}
+
+function Legend({ group, by, only, map }) {
+  const counts = group.names.map(() => 0);
+  group.of.forEach((one) => (counts[one] += 1));
+  const order = [...counts.keys()].sort((one, other) => counts[other] - counts[one]);
+  return html`
+    <h2>Colours</h2>
+    <ul class="legend">${order.slice(0, 20).map((one) => html`<li>
+      <button type="button" aria-pressed=${only === group.names[one]} onClick=${() => go("map", { by, only: only === group.names[one] ? "" : group.names[one] })}>
+        <span class="type" style=${{ "--colour": colourOf(by, group.names[one], one) }}><bdi>${group.names[one]}</bdi></span>
+        <span class="figure">${number(counts[one])}</span></button></li>`)}</ul>
+    ${map.labels.length > 0 && html`<h2>Clusters</h2>
+      <ol class="plain">${map.labels.map((label) => html`<li><a href=${link("search", { q: label.words.join(" ") })}>${label.words.join(", ")}</a>
+        <span class="figure"> ${number(label.chunks)}</span></li>`)}</ol>`}
+  `;
+}
+
+function Pointed({ map, point }) {
+  const [late, set] = useState(null);
+  useEffect(() => {
+    const timer = setTimeout(() => set(map.chunk_id[point]), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [point]);
+  const found = useAnswer(late && `chunk ${lasting().store} ${late}`, (signal) => ask(path(`chunks/${late}`), undefined, signal));
+  return html`
+    <h2><${ToDocument} uri=${map.uri.names[map.uri.of[point]]} chunk=${map.chunk_id[point]} /></h2>
+    <p><${Type} of=${map.type.names[map.type.of[point]]} /> by <code>${map.strategy.names[map.strategy.of[point]]}</code></p>
+    ${found.value?.chunk.chunk_id === map.chunk_id[point] && html`<${Excerpt} text=${found.value.chunk.text} />`}
+  `;
+}
+
+/** What was encircled: its types, its documents, and the way to its chunks. */
+function Chosen({ map, points, clear }) {
+  const documents = [...new Set(points.map((point) => map.uri.of[point]))];
+  const ids = points.slice(0, LISTED).map((point) => quoted(map.chunk_id[point])).join(", ");
+  return html`
+    <h2>${plural(points.length, "chunk")} of ${plural(documents.length, "document")}</h2>
+    <p>${points.length > 0 && html`<a href=${link("chunks", { where: `chunk_id IN (${ids})`, title: "Encircled chunks" })}>Read ${points.length > LISTED ? `the first ${LISTED}` : "them"}</a> `}
+      <button type="button" onClick=${clear}>Back</button></p>
+    <ul class="plain">${documents.slice(0, 20).map((one) => html`<li><${ToDocument} uri=${map.uri.names[one]} /></li>`)}</ul>
+  `;
+}

@@ -1,0 +1,176 @@
+"""Chunk rows: the rows that an export of a snapshot has, by their ids and digests first, and whole where needed."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.artifacts.multi_vector_rows import KEYS, vector_keys
+from docmill.storage.artifacts.packs import Packs
+from docmill.storage.exports.destinations.columns import DELETED
+from docmill.storage.exports.destinations.stamp import VERSION, Stamp
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.snapshots import StoredFile
+from docmill.storage.keys import bucket_of, hash_bytes
+from docmill.storage.sql.statement_pool import select_ids
+from docmill.storage.tables.tables import at_once, read_stored_file
+from docmill.storage.writer.pending_vectors import COLUMNS as PENDING_COLUMNS
+from docmill.storage.writer.pending_vectors import waiting
+
+GONE = "deleted"
+"""The digest of a chunk that has left since a snapshot."""
+_OF_CHUNK = ("uri", "start_char", "end_char", "page", "headings", "text", "context", "content_type", "strategy")
+_OF_DOCUMENT = ("source_url", "language", "lang")
+_ROWS_AT_ONCE = 1 << 14
+"""Rows whose vectors are taken from the packs together, in 25 MB if each has 384 numbers: each time, row groups are
+read anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The ids and digests of the rows of an export, and how many chunks are left out as they have no vector yet."""
+
+    digests: dict[str, str]
+    pending: int = 0
+
+
+def select(stored: StoredSnapshot, where: str | None) -> Selection:
+    """Return the rows of a snapshot for which the predicate `where` is true. Errors are those of `select_ids`."""
+    wanted = None if where is None else select_ids(stored.paths("chunks"), stored.paths("documents"), where)
+    packs = Packs(stored.ensure_packs("embeddings")) if stored.snapshot.pending else None
+    found = at_once(lambda piece: _selected(stored, piece, wanted, packs), stored.pieces("chunks"))
+    digests = {key: digest for part, _ in found for key, digest in part.items()}
+    return Selection(digests, sum(pending for _, pending in found))
+
+
+def since(old: Selection, new: Selection) -> Selection:
+    """Return the rows of an export of what changed: new and changed ones, and the ids of those that left."""
+    fresh = {key: digest for key, digest in new.digests.items() if old.digests.get(key) != digest}
+    gone = dict.fromkeys(old.digests.keys() - new.digests.keys(), GONE)
+    return Selection({**fresh, **gone}, new.pending)
+
+
+def _selected(
+    stored: StoredSnapshot, piece: StoredFile, wanted: Collection[str] | None, packs: Packs | None
+) -> tuple[dict[str, str], int]:
+    table = _joined(stored, piece)
+    ids = table.column("chunk_id").to_pylist()
+    late = set() if packs is None else set(_late(stored, piece, packs))
+    pairs = zip(ids, _digests(table), strict=True)
+    chosen = {key: digest for key, digest in pairs if wanted is None or key in wanted}
+    return {key: digest for key, digest in chosen.items() if key not in late}, len(chosen.keys() & late)
+
+
+def _late(stored: StoredSnapshot, piece: StoredFile, packs: Packs) -> list[str]:
+    """Return the ids of the chunks of a file that have no vector yet."""
+    rows = waiting(read_stored_file(stored.root, piece, PENDING_COLUMNS), packs)
+    ids: list[str] = rows.column("chunk_id").to_pylist()
+    return ids
+
+
+def _joined(stored: StoredSnapshot, piece: StoredFile) -> pa.Table:
+    """Return the chunks of a file with the columns of their documents, which are in the same bucket."""
+    chunks = read_stored_file(stored.root, piece, ["chunk_id", "document_id", *_OF_CHUNK, *KEYS])
+    (own,) = (one for one in stored.pieces("documents") if one.bucket == piece.bucket)
+    documents = read_stored_file(stored.root, own, ["document_id", *_OF_DOCUMENT])
+    places = pc.index_in(chunks.column("document_id"), value_set=documents.column("document_id").combine_chunks())
+    for name in _OF_DOCUMENT:
+        chunks = chunks.append_column(name, documents.column(name).take(places))
+    return chunks
+
+
+def _digests(table: pa.Table) -> list[str]:
+    """Return the keys of the content of rows; that of a vector is its key in the packs, which names its model."""
+    columns = (table.column(name).to_pylist() for name in (*_OF_CHUNK, *_OF_DOCUMENT, *KEYS))
+    return [hash_bytes(orjson.dumps((VERSION, *row))) for row in zip(*columns, strict=True)]
+
+
+def rows_of(stored: StoredSnapshot, stamp: Stamp, digests: dict[str, str]) -> Iterator[pa.Table]:
+    """Yield whole rows of a snapshot, given their ids and digests; each table has those of one of `stamp.parts`."""
+    buckets = stored.snapshot.buckets
+    ids: dict[int, list[str]] = {}
+    for key in digests:
+        ids.setdefault(bucket_of(key, buckets), []).append(key)
+    order = sorted(ids, key=lambda bucket: (bucket % stamp.parts, bucket))
+    for group in _groups(order, ids, stamp.parts):
+        table = _filled(stored, stamp, [(bucket, ids[bucket]) for bucket in group], digests)
+        parts = np.array([bucket_of(key, stamp.parts) for key in table.column("chunk_id").to_pylist()])
+        for part in np.unique(parts).tolist():
+            yield table.filter(pa.array(parts == part))
+
+
+def _groups(order: Sequence[int], ids: dict[int, list[str]], parts: int) -> Iterator[list[int]]:
+    """Yield buckets of the store with some rows together; the buckets of one part stay together."""
+    group: list[int] = []
+    rows = 0
+    for _, same in groupby(order, key=lambda bucket: bucket % parts):
+        group += same
+        rows = sum(len(ids[bucket]) for bucket in group)
+        if rows >= _ROWS_AT_ONCE:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _filled(
+    stored: StoredSnapshot, stamp: Stamp, wanted: Sequence[tuple[int, list[str]]], digests: dict[str, str]
+) -> pa.Table:
+    pieces = {piece.bucket: piece for piece in stored.pieces("chunks")}
+    own = [_among(_joined(stored, pieces[bucket]), ids) for bucket, ids in wanted if bucket in pieces]
+    found = [_with_vectors(stored, stamp, pa.concat_tables(own), digests)] if own else []
+    gone = [key for _, ids in wanted for key in ids if digests[key] == GONE]
+    return pa.concat_tables([stamp.schema.empty_table(), *found, *_tombstones(stored, stamp, gone)])
+
+
+def _among(table: pa.Table, ids: Sequence[str]) -> pa.Table:
+    return table.filter(pc.is_in(table.column("chunk_id"), value_set=pa.array(ids, pa.string())))
+
+
+def _with_vectors(stored: StoredSnapshot, stamp: Stamp, table: pa.Table, digests: dict[str, str]) -> pa.Table:
+    """Return rows in the schema of an export, with their vectors."""
+    vectors = _vectors(stored, table)
+    columns = {
+        "snapshot": pa.array([stored.number] * table.num_rows, pa.int64()),
+        "digest": pa.array([digests[key] for key in table.column("chunk_id").to_pylist()], pa.string()),
+        "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), stamp.dimension),
+        DELETED: pa.array([False] * table.num_rows),
+    }
+    names = stamp.schema.names
+    arrays = [columns[name] if name in columns else table.column(name) for name in names]
+    return pa.table(arrays, names=names).cast(stamp.schema)
+
+
+def _tombstones(stored: StoredSnapshot, stamp: Stamp, gone: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield the rows that say which chunks have left."""
+    if not gone:
+        return
+    filled = {
+        "chunk_id": pa.array(gone, pa.string()),
+        "snapshot": pa.array([stored.number] * len(gone), pa.int64()),
+        "digest": pa.array([GONE] * len(gone), pa.string()),
+        DELETED: pa.array([True] * len(gone)),
+    }
+    yield pa.table([filled.get(one.name, pa.nulls(len(gone), one.type)) for one in stamp.schema], schema=stamp.schema)
+
+
+def _vectors(stored: StoredSnapshot, table: pa.Table) -> npt.NDArray[np.float32]:
+    """Return the vector of each chunk, float32 (n, dim) of unit L2 norm: with parts, the mean of their vectors."""
+    keys = pa.array(vector_keys(table), pa.string())
+    distinct = pc.unique(keys)
+    found = Packs(stored.ensure_packs("embeddings")).take(distinct).column("vector").combine_chunks()
+    matrix = np.asarray(found.flatten(), np.float32).reshape(len(distinct), -1)
+    every: npt.NDArray[np.float32] = matrix[pc.index_in(keys, value_set=distinct).to_numpy()]
+    counts = pc.list_value_length(table.column("part_keys")).to_numpy() + 1
+    if len(every) == len(counts):
+        return every
+    sums = np.add.reduceat(every, np.concatenate([[0], np.cumsum(counts)[:-1]]), axis=0)
+    means: npt.NDArray[np.float32] = np.where(
+        (counts > 1)[:, None], sums / np.linalg.norm(sums, axis=1, keepdims=True), sums
+    ).astype(np.float32)
+    return means

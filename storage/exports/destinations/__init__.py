@@ -1,0 +1,1 @@
+"""Where exports go: one module for each kind of file and database."""

@@ -1,0 +1,94 @@
+"""By address: the destination that a person names, such as `chunks.jsonl` or `postgresql://HOST/DATABASE`."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from docmill.storage.errors import ConfigError
+from docmill.storage.exports.destinations.dataset_card import DatasetFolder
+from docmill.storage.exports.destinations.parts_folder import PartsFolder
+from docmill.storage.exports.destinations.row_files import FORMATS, JSON_LINES, PARQUET
+from docmill.storage.exports.destinations.single_file import SingleFile
+from docmill.storage.exports.destinations.stamp import Destination
+
+TABLE = "chunks"
+"""The name of a table or collection unless another one is given."""
+FORMS = (
+    "NAME.jsonl or NAME.parquet for one file",
+    "jsonl:FOLDER, parquet:FOLDER or hf:FOLDER for a folder of files",
+    "lancedb:FOLDER",
+    "qdrant:FOLDER or qdrant:http://HOST:PORT",
+    "postgresql://[USER@]HOST[:PORT]/DATABASE",
+)
+"""What an address of an export can be."""
+_TABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_KIND = re.compile(r"(?P<kind>[A-Za-z][A-Za-z0-9+]+):(?P<rest>.*)", re.DOTALL)
+
+
+def destination_of(to: str, table: str | None) -> Destination:
+    """Return the destination at an address; raise `ConfigError` for one that is none."""
+    found = _KIND.fullmatch(to)
+    kind, rest = (found["kind"], found["rest"]) if found else ("", to)
+    if kind in _WITH_TABLE:
+        return _WITH_TABLE[kind](_given(to, rest), _checked(table))
+    if table is not None:
+        raise ConfigError(f"--table names a table in lancedb:, qdrant: or postgresql://; {to} has none")
+    if kind in _FOLDERS:
+        return _FOLDERS[kind](_folder(to, rest))
+    if kind or Path(to).suffix not in FORMATS:
+        raise ConfigError(f"cannot export to {to!r}; {_why(kind)}{'; '.join(FORMS)}")
+    return SingleFile(Path(to), FORMATS[Path(to).suffix])
+
+
+def _why(kind: str) -> str:
+    return "nothing is written into a bucket: export to a folder, and copy it; " if kind == "s3" else "write "
+
+
+def _given(to: str, rest: str) -> str:
+    if not rest.strip("/"):
+        raise ConfigError(f"{to} names no place; write {'; '.join(FORMS[2:])}")
+    return rest
+
+
+def _folder(to: str, rest: str) -> Path:
+    if "://" in rest or not rest or Path(rest).resolve() == Path(rest).resolve().parent:
+        raise ConfigError(f"{to} names no folder; write {FORMS[1]}")
+    return Path(rest).resolve()
+
+
+def _checked(table: str | None) -> str:
+    name = TABLE if table is None else table
+    if not _TABLE_NAME.fullmatch(name):
+        raise ConfigError(f"--table takes letters, digits and _, at most 63 and no digit first, got {name!r}")
+    return name
+
+
+def _lancedb(rest: str, table: str) -> Destination:
+    from docmill.storage.exports.destinations.lance_table import LanceTable
+
+    return LanceTable(_folder(f"lancedb:{rest}", rest), table)
+
+
+def _postgres(rest: str, table: str) -> Destination:
+    from docmill.storage.exports.destinations.postgres_table import PostgresTable, checked_address
+
+    return PostgresTable(checked_address(f"postgresql:{rest}"), table)
+
+
+def _qdrant(rest: str, table: str) -> Destination:
+    from docmill.storage.exports.destinations.qdrant_collection import QdrantCollection
+
+    return QdrantCollection(rest if "//" in rest[:8] else str(_folder(f"qdrant:{rest}", rest)), table)
+
+
+_WITH_TABLE: dict[str, Callable[[str, str], Destination]] = {
+    "lancedb": _lancedb,
+    "postgres": _postgres,
+    "postgresql": _postgres,
+    "qdrant": _qdrant,
+}
+_FOLDERS: dict[str, Callable[[Path], Destination]] = {
+    "hf": DatasetFolder,
+    "jsonl": lambda root: PartsFolder(root, JSON_LINES),
+    "parquet": lambda root: PartsFolder(root, PARQUET),
+}

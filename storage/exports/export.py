@@ -1,0 +1,126 @@
+"""Export: bring a destination up to date with a snapshot."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from os import close
+
+from docmill.storage.errors import ConfigError
+from docmill.storage.exports.chunk_rows import Selection, rows_of, select, since
+from docmill.storage.exports.destinations.by_address import destination_of
+from docmill.storage.exports.destinations.stamp import Destination, Revision, Stamp, check_stamp
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.tables.tables import bucket_count, read_table
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What to export, and where in a database; `Store.export` explains them."""
+
+    table: str | None = None
+    where: str | None = None
+    since: int | str | None = None
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export did.
+
+    Attributes:
+        target: Where it went, without credentials.
+        snapshot: The number of the exported snapshot.
+        chunks: How many rows the target has now.
+        added: Rows that are new.
+        changed: Rows that replaced others of the same chunk id.
+        removed: Rows of chunks that have left.
+        pending: Chunks that were left out, as they wait for their vectors; the next ingest embeds them.
+    """
+
+    target: str
+    snapshot: int
+    chunks: int
+    added: int
+    changed: int
+    removed: int
+    pending: int
+
+
+def export(stored: StoredSnapshot, to: str, options: ExportOptions) -> Exported:
+    """Bring the destination at an address up to date with a snapshot."""
+    destination = destination_of(to, options.table)
+    if options.since is not None and not destination.takes_deltas:
+        raise ConfigError("--since writes changes into files; a database follows the store by itself")
+    with _earlier(stored, options.since) as old, destination.claimed():
+        return _exported(stored, old, destination, options)
+
+
+@contextmanager
+def _earlier(stored: StoredSnapshot, at: int | str | None) -> Iterator[StoredSnapshot | None]:
+    """Hold the snapshot that changes are counted from."""
+    if at is None:
+        yield None
+        return
+    old, handle = stored.folder.hold(at)
+    try:
+        if old.number > stored.number:
+            raise ConfigError(f"--since takes a snapshot before {stored.number}, got {old.number}")
+        yield old
+    finally:
+        close(handle)
+
+
+def _exported(
+    stored: StoredSnapshot, old: StoredSnapshot | None, destination: Destination, options: ExportOptions
+) -> Exported:
+    held = destination.stamp()
+    wanted = _stamp(stored, old, options.where)
+    anew = held is None or options.replace
+    if held is not None and not options.replace:
+        check_stamp(held, wanted, destination.name)
+    found = select(stored, options.where)
+    if old is not None:
+        found = since(select(old, options.where), found)
+    there = {} if anew else dict(zip(*(column.to_pylist() for column in destination.held().columns), strict=True))
+    parts = bucket_count(len(found.digests), held.parts if held and not anew else 0)
+    stamp = replace(wanted, chunks=len(found.digests), parts=min(parts, stored.snapshot.buckets))
+    return _applied(
+        stored, destination, Revision(stamp, sorted(there.keys() - found.digests.keys()), anew), found, there
+    )
+
+
+def _applied(
+    stored: StoredSnapshot, destination: Destination, revision: Revision, found: Selection, there: dict[str, str]
+) -> Exported:
+    fresh = {key: digest for key, digest in found.digests.items() if there.get(key) != digest}
+    destination.apply(revision, rows_of(stored, revision.stamp, fresh))
+    return Exported(
+        target=destination.name,
+        snapshot=stored.number,
+        chunks=len(found.digests),
+        added=len(fresh.keys() - there.keys()),
+        changed=len(fresh.keys() & there.keys()),
+        removed=len(revision.gone),
+        pending=found.pending,
+    )
+
+
+def _stamp(stored: StoredSnapshot, old: StoredSnapshot | None, where: str | None) -> Stamp:
+    """Return the stamp of an export whose rows are not counted yet."""
+    space = stored.snapshot.space
+    return Stamp(
+        store=_first_run(stored),
+        snapshot=stored.number,
+        chunks=0,
+        where=where,
+        since=old.number if old else None,
+        space=space.id,
+        model=space.model,
+        dimension=space.dimension,
+    )
+
+
+def _first_run(stored: StoredSnapshot) -> str:
+    """Return the id of the store's first run, which its copies share, and no other store."""
+    runs = read_table(stored, "runs", ["snapshot", "run_id"]).to_pylist()
+    return str(min(runs, key=lambda run: run["snapshot"])["run_id"]) if runs else ""

@@ -1,0 +1,21 @@
+"""Whole documents: documents of a snapshot with their texts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from docmill.storage.artifacts.packs import Packs, decode_parsed
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.reader.document import Document
+from docmill.storage.schema import DocumentRow
+from docmill.storage.sql.document_warnings import messages_of
+
+
+def whole_documents(stored: StoredSnapshot, rows: Sequence[DocumentRow]) -> list[Document]:
+    """Return documents with their texts, in the order of their rows; several at once take less time than each alone."""
+    found = Packs(stored.ensure_packs("texts")).take([row.text_key for row in rows]).to_pylist()
+    return [_document(row, text) for row, text in zip(rows, found, strict=True)]
+
+
+def _document(row: DocumentRow, text: dict[str, Any]) -> Document:
+    parsed, warnings = decode_parsed(text), messages_of(row.metadata)
+    return Document(row.uri, row.title, parsed.text, parsed.elements, parsed.metadata, row, warnings)

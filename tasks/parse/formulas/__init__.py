@@ -1,0 +1,1 @@
+"""Raised and lowered letters and formulas, written within a line of text."""

@@ -1,0 +1,49 @@
+"""Scripts: superscripts and subscripts as text, so that 10^6^ is not read as 106, nor H~2~O as H2O."""
+
+import re
+
+_ORDINALS = frozenset(("st", "nd", "rd", "th", "er", "re", "ère", "e", "ème", "o", "a", "os", "as", "º", "ª"))
+_COUNTED = re.compile(r"(?:\d|\b[IVXLC]+|\b[Nn])\Z")  # what an ordinal's letters follow: 1st, XXe, No
+_MADE_SMALL = frozenset("®™©℠")  # signs of one meaning, raised or not
+_LONGEST = 40  # characters: longer text is a passage set in small letters, no script
+_FRACTION = re.compile(r"(\d?)\^(\d{1,4})\^\s?[\u2044/\u2215]\s?(?:~(\d{1,4})~|(\d{1,4})\b)")
+_LINES = ("\n", "\ue00a")
+
+
+def raised(text: str, before: str = "") -> str:
+    """Return a superscript within text: `^6^`; the letters of an ordinal, as in 1st, stay as they are.
+
+    `before` is the text that it follows. A reference such as "[1]" or "[^1]" is no exponent and needs no marks.
+    """
+    core = text.strip()
+    plain = core in _MADE_SMALL or (core.lower() in _ORDINALS and _COUNTED.search(before[-8:]) is not None)
+    return text if plain else _between("^", text, core)
+
+
+def lowered(text: str) -> str:
+    """Return a subscript within text: `~2~`."""
+    return _between("~", text, text.strip())
+
+
+def note_mark(text: str) -> str:
+    """Return the mark of a footnote, `[^1]`, or "" if a text is too long to be one; brackets of its own stay."""
+    core = text.strip()
+    if not core or len(core) > _LONGEST // 10 + 2 or " " in core:
+        return ""
+    return core if core.startswith("[") else f"[^{core.strip('()')}]"
+
+
+def with_fractions(text: str) -> str:
+    """Return text with a raised number over a lowered one as a fraction: 1/2."""
+    return _FRACTION.sub(_fraction, text) if "^" in text else text
+
+
+def _fraction(match: re.Match[str]) -> str:
+    whole, above, below, level = match.groups()
+    return f"{whole}{' ' if whole else ''}{above}/{below or level}"
+
+
+def _between(sign: str, text: str, core: str) -> str:
+    if not core or len(core) > _LONGEST or core.startswith("[") or any(line in core for line in _LINES):
+        return text
+    return text.replace(core, f"{sign}{core}{sign}", 1)

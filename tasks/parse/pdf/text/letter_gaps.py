@@ -1,0 +1,36 @@
+"""PDF letter gaps: the parts of a line that stand apart, by the boxes of its words and of its letters."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.text.place import around
+
+Span = tuple[int, int]  # the first and the last of some characters of the page, by their numbers in pdfium
+
+_LETTER_GAP = 0.35
+"""Font sizes between letters of one word that stand in different cells: programs write the marks of a row as one word,
+spaced. Letters of words touch; those of spaced headings are apart, too, but no rule stands between them."""
+
+
+def groups_of_words(words: Sequence[tuple[Span, Box]], gap: float) -> list[Span]:
+    """Return the first and last characters of runs of words between gaps wider than `gap` points."""
+    groups: list[Span] = []
+    end = 0.0
+    for (first, last), box in words:
+        if groups and -gap < box[0] - end <= gap:
+            groups[-1] = (groups[-1][0], last)
+        else:
+            groups.append((first, last))
+        end = box[2]
+    return groups
+
+
+def runs_of_letters(word: Span, letters: Sequence[Box], size: float) -> Iterator[tuple[Span, Box]]:
+    """Yield the parts of a word whose letters stand apart, each with its box; `letters` are the boxes of each."""
+    first, begun = word[0], 0
+    for at, (one, other) in enumerate(pairwise(letters), 1):
+        if other[0] - one[2] > _LETTER_GAP * size:
+            yield (first + begun, first + at - 1), around(letters[begun], one)
+            begun = at
+    yield (first + begun, word[1]), around(letters[begun], letters[-1])

@@ -1,0 +1,153 @@
+"""Measure what a run on two workers costs beside one on threads, and simulate more workers from its batch times.
+
+    python -m tests.bench.storing.cluster [--data FOLDER] [--share X] [--documents N]
+
+Scheduler and workers are processes on this machine with homes of their own, the freight lies in an object store that
+this process plays. FOLDER holds `v1`; without it N pages are generated. The model is the packaged one. On a machine
+whose cores the workers share nothing can get faster: the table tells CPU seconds and bytes. The simulation has workers
+of one core, which take as long over a batch as its CPU seconds, and a driver that hands out one batch after the other.
+"""
+
+import argparse
+import heapq
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from docmill.flows.cluster.cluster_engine import ClusterEngine, joined
+from docmill.flows.config.settings import Settings
+from docmill.flows.runs.engine import Engine, LocalEngine
+from docmill.flows.runs.pipeline import ingest
+from docmill.flows.runs.report import Report
+from docmill.tasks.carrying.parcels import Receipt
+from tests.bench.table import Figure, show
+from tests.bench.tree import Tree
+from tests.kit.far_bench import make_bucket, object_store
+from tests.kit.faults.machines import Machines, machines
+
+_THREADS = 16
+_MANY = (1, 4, 16, 64)
+_SERIAL = ("discover", "plan", "bind", "commit")  # the steps of a report that no worker shortens
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """CPU seconds of one run: this process with its children, and those of the cluster."""
+
+    driver: float
+    cluster: float
+    wall: float
+
+
+class Kept(ClusterEngine):
+    """The engine of a cluster; `sender` stays for a look after the run."""
+
+    @property
+    def sender(self) -> Any:
+        """Return what has carried the run's steps."""
+        return self._sender
+
+
+def measure(tree: Tree, folder: Path) -> tuple[list[Figure], list[Figure]]:
+    """Ingest a tree on threads and on two workers; return the figures of both, and of the simulation."""
+    docs = folder / "docs"
+    tree.lay(docs)
+    files = [path for path in docs.rglob("*") if path.is_file()]
+    with LocalEngine() as engine:
+        near, alone = _clocked(Settings(store=folder / "near"), docs, engine, None)
+    with object_store() as environment:
+        os.environ.update(environment)
+        make_bucket("freight")
+        with machines(folder / "machines", None, {"one": "", "two": ""}, environment) as cluster:
+            chosen = cluster.settings.model_copy(update={"freight": "s3://freight/bench"})
+            settings = Settings(store=folder / "far", engine="dask", cluster=chosen)
+            with LocalEngine(threads=_THREADS) as inner, joined(settings) as workers:
+                placed = Kept(inner, workers, chosen)
+                far, shared = _clocked(settings, docs, placed, cluster)
+                sender = placed.sender
+    assert (near.documents, near.chunks) == (far.documents, far.chunks)
+    figures = _figures(alone, shared, sender, sum(path.stat().st_size for path in files), len(files))
+    return figures, _simulated(far, shared, sender.receipts)
+
+
+def _clocked(settings: Settings, docs: Path, engine: Engine, cluster: Machines | None) -> tuple[Report, Spent]:
+    began, own, theirs = time.perf_counter(), _own_cpu(), _cpu_of(cluster)
+    report = ingest(settings, [str(docs)], engine)
+    return report, Spent(_own_cpu() - own, _cpu_of(cluster) - theirs, time.perf_counter() - began)
+
+
+def _own_cpu() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def _cpu_of(cluster: Machines | None) -> float:
+    """Return the CPU seconds of all processes of a cluster, and of those that have ended and were waited for."""
+    if cluster is None:
+        return 0.0
+    above = [psutil.Process(one.pid) for one in (cluster.scheduler, *cluster.workers.values())]
+    every = [*above, *(child for one in above for child in one.children(recursive=True))]
+    return sum(sum(one.cpu_times()[:4]) for one in every)
+
+
+def _figures(alone: Spent, shared: Spent, sender: Any, raw: int, files: int) -> list[Figure]:
+    fetched = sum(one.bytes for one in sender.receipts)
+    return [
+        Figure(f"{files:,} files, bytes of each", raw / files, "B"),
+        Figure("threads: CPU", alone.driver, "s"),
+        Figure("two workers: CPU of all processes", shared.driver + shared.cluster, "s"),
+        Figure("of that the driver", shared.driver, "s"),
+        Figure("the driver, each document", 1000 * shared.driver / files, "ms"),
+        Figure("freight sent, each document", sum(sender.sent) / files, "B"),
+        Figure("freight fetched, each document", fetched / files, "B"),
+        Figure("freight both ways / bytes of the files", (sum(sender.sent) + fetched) / raw, ""),
+        Figure("parcel and receipt, the longest", max(sender.parcels), "B", 10_000),
+    ]
+
+
+def _simulated(report: Report, shared: Spent, receipts: Sequence[Receipt]) -> list[Figure]:
+    """Return how long a run would take with more workers of one core, from what each step took of this one."""
+    steps = [one.cpu + one.counts.spent.parse + one.counts.spent.detect + one.counts.spent.chunk for one in receipts]
+    serial = sum(report.seconds.get(name, 0.0) for name in _SERIAL)
+    handing = max(shared.driver - serial, 0.0) / len(steps)
+    times = {count: serial + makespan(steps, count, handing) for count in _MANY}
+    figures = [Figure("serial part: discover, plan, bind, commit", serial, "s")]
+    figures += [Figure(f"driver's CPU for each of {len(steps)} steps", 1000 * handing, "ms")]
+    spelled = (f"{count} workers: {took:.1f} s, times faster than one" for count, took in times.items())
+    return figures + [Figure(name, times[1] / took, "") for name, took in zip(spelled, times.values(), strict=True)]
+
+
+def makespan(steps: Sequence[float], workers: int, handing: float) -> float:
+    """Return the seconds until all steps are done, of which the driver hands out one after the other."""
+    free = [0.0] * workers
+    end = at = 0.0
+    for step in steps:
+        at += handing
+        done = max(at, heapq.heappop(free)) + step
+        heapq.heappush(free, done)
+        end = max(end, done)
+    return end
+
+
+def main() -> None:
+    """Parse the arguments and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="a folder with v1")
+    parser.add_argument("--share", type=float, default=1.0, help="part of the files of FOLDER")
+    parser.add_argument("--documents", type=int, default=400, help="pages to generate without --data")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        costs, simulated = measure(Tree(arguments.data, arguments.documents, arguments.share), Path(folder))
+    show("A run on two workers", costs)
+    show("Simulated from its steps", simulated)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""A store of two snapshots for tests of exports, and an empty working folder."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docmill.storage import failpoints
+from docmill.storage.reader.store import Store, open_store
+from docmill.storage.versions.tagging import set_tag
+from tests.kit.workbench import Workbench
+
+FIRST: dict[str, str | bytes] = {
+    "guide.md": "# Guide\n\nTurn the red knob.\n\n## Care\n\nOil it.\n",
+    "notes.txt": "Notes about snow.\n",
+    "gone.txt": "This leaves.\n",
+    "code.py": 'def mill() -> str:\n    """Grind."""\n    return "flour"\n',
+}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
+    """Return a store of two snapshots; the tag `first` is on the older one."""
+    assert fake_model
+    made = Workbench(tmp_path_factory.mktemp("exported"))
+    made.write(FIRST)
+    made.ingest()
+    set_tag(made.root, "first")
+    made.write(
+        {"guide.md": "Before all.\n\n# Guide\n\nTurn the blue knob.\n\n## Care\n\nOil it.\n", "new.txt": "Rain.\n"}
+    )
+    (made.docs / "gone.txt").unlink()
+    made.ingest(allow_delete=True)
+    return made
+
+
+@pytest.fixture
+def store(bench: Workbench) -> Iterator[Store]:
+    with bench.store as own:
+        yield own
+
+
+@pytest.fixture
+def first(bench: Workbench) -> Iterator[Store]:
+    with open_store(bench.root, "first") as own:
+        yield own
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    yield tmp_path / "work"
+    failpoints.watch = None

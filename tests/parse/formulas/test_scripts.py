@@ -1,0 +1,179 @@
+"""Raised and lowered text and formulas: 10⁶ is not 106 in any format, and the mark of a note is no part of a word."""
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formulas.formula_line import formula_line
+from docmill.tasks.parse.formulas.scripts import raised
+from tests.kit.writers.workbook import zipped
+
+
+def read(form: str, data: str | bytes) -> Parsed:
+    return parse(data.encode() if isinstance(data, str) else data, FileType(form), ParseOptions())
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("10<sup>6</sup> m<sup>2</sup> of H<sub>2</sub>O", "10^6^ m^2^ of H~2~O"),
+        ("<sup>1</sup>&frasl;<sub>2</sub> and 2<sup>3</sup>/<sub>4</sub>", "1/2 and 2 3/4"),
+        ("the 1<sup>st</sup> of the XX<sup>e</sup>, N<sup>o</sup> 4", "the 1st of the XXe, No 4"),
+        ("Acme<sup>®</sup> x<sup>n + <i>1</i></sup>", "Acme® x^n + 1^"),
+        ("see<sup> [1]</sup> a<sup></sup>b", "see [1] ab"),
+        ("<math><msup><mn>10</mn><mn>6</mn></msup></math>", "10^6^"),
+        ("<sup>all of a passage that is set in small letters</sup>", "all of a passage that is set in small letters"),
+    ],
+)
+def test_raised_and_lowered_text_of_a_page_is_marked(html: str, text: str) -> None:
+    assert read("html", f"<p>{html}</p>").text == text
+
+
+def test_cells_of_a_table_have_marks_and_code_has_none() -> None:
+    page = "<table><tr><th>in</th><th>m<sup>2</sup></th></tr><tr><td>a</td><td>10<sup>6</sup></td></tr></table>"
+    page += "<pre><code>a<sup>b</sup></code></pre>"
+    assert read("html", page).text == "| in | m^2^ |\n| --- | --- |\n| a | 10^6^ |\n\n```\nab\n```"
+
+
+def test_the_mark_of_a_note_on_a_page_is_no_part_of_the_word_and_names_the_note() -> None:
+    page = (
+        '<p>word<sup><a href="#fn1">1</a></sup>, other<a href="#n2"><sup>2</sup></a> and<sup><a href="#c">[3]</a></sup>'
+    )
+    notes = '<ol><li id="fn1"><p>First. <a href="#r">↩</a></p></li><li id="n2">Second.</li><li id="c">Third.</li></ol>'
+    parsed = read("html", page + notes)
+    assert parsed.text == "word[^1], other[^2] and[3]\n\n[^1]: First.\n\n[^2]: Second.\n\n3. Third."
+    assert [one.attributes.get("footnote") for one in parsed.elements] == [None, "1", "2", None]
+
+
+def test_the_next_block_after_an_empty_note_is_none() -> None:
+    page = '<p>a<sup><a href="#n">1</a></sup></p><p id="n"></p><p>text</p>'
+    assert read("html", page).text == "a[^1]\n\ntext"
+
+
+def test_raised_text_of_an_article_in_xml_is_marked_and_data_of_that_name_is_not() -> None:
+    article = "<article><body><p>10<sup>6</sup> as found<xref><sup>1</sup></xref></p></body></article>"
+    assert read("xml", article).text == "10^6^ as found^1^"
+    assert read("xml", "<rows><row><sub>12</sub><sup>x</sup></row></rows>").text == "row.sub: 12\nrow.sup: x"
+
+
+def test_names_with_underscores_in_org_are_no_subscripts() -> None:
+    assert read("org", "snake_case 10^6 x^{2} H_{2}O").text == "snake_case 10^6 x^2^ H~2~O"
+
+
+def test_raised_and_lowered_text_of_a_word_document_is_marked() -> None:
+    from docx import Document
+
+    document = Document()
+    paragraph = document.add_paragraph("10")
+    paragraph.add_run("6").font.superscript = True
+    paragraph.add_run(" H")
+    paragraph.add_run("2").font.subscript = True
+    paragraph.add_run("O, the 1")
+    paragraph.add_run("st").font.superscript = True
+    buffer = BytesIO()
+    document.save(buffer)
+    assert read("docx", buffer.getvalue()).text == "10^6^ H~2~O, the 1st"
+
+
+def test_raised_and_lowered_text_of_an_open_document_is_marked() -> None:
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "style")
+    )
+    position = '<style:text-properties style:text-position="{0}"/>'
+    position = f'<style:style style:name="{{0}}" style:family="text">{position}</style:style>'
+    styles = "".join(position.format(f"{where} 58%") for where in ("super", "sub"))
+    span = '<text:span text:style-name="{} 58%">{}</text:span>'.format
+    body = f"<text:p>10{span('super', 6)} H{span('sub', 2)}O</text:p>"
+    members = {
+        "mimetype": "application/vnd.oasis.opendocument.text",
+        "content.xml": f"<office:document-content {spaces}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:text>{body}</office:text></office:body></office:document-content>",
+        "styles.xml": f"<office:document-styles {spaces}/>",
+    }
+    assert read("odt", zipped(members)).text == "10^6^ H~2~O"
+
+
+def test_raised_and_lowered_text_of_a_book_is_marked_and_its_notes_are_notes() -> None:
+    page = "10<sup>6</sup>, word<sup><a href='#n1'>1</a></sup>, <a href='#n2'><sup>2</sup></a>"
+    members = {
+        "mimetype": "application/epub+zip",
+        "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+        '<rootfile full-path="b.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+        "b.opf": '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>'
+        '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest>'
+        '<spine><itemref idref="a"/></spine></package>',
+        "a.xhtml": f'<html xmlns="http://www.w3.org/1999/xhtml"><body><p>{page}</p></body></html>',
+    }
+    assert read("epub", zipped(members)).text == "10^6^, word[^1], [^2]"
+
+
+def test_raised_and_lowered_text_and_formulas_of_a_slide_are_marked() -> None:
+    from pptx import Presentation
+    from pptx.util import Inches
+
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    paragraph = slide.shapes.add_textbox(*map(Inches, (1, 1, 4, 4))).text_frame.paragraphs[0]
+    for text, baseline in (("10", ""), ("1", "30000"), ("2", "30000"), (" H", ""), ("2", "-25000"), ("O, ", "0")):
+        run = paragraph.add_run()
+        run.text = text
+        if baseline:
+            run._r.get_or_add_rPr().set("baseline", baseline)
+    paragraph._p.append(office("<m:f><m:num>{0}a</m:t></m:r></m:num><m:den>{0}2</m:t></m:r></m:den></m:f>"))
+    buffer = BytesIO()
+    deck.save(buffer)
+    assert read("pptx", buffer.getvalue()).text.endswith("10^12^ H~2~O, a/2")
+
+
+def office(parts: str) -> Any:
+    """Return a formula of Office; "{0}" in its parts begins a run."""
+    space = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+    return etree.fromstring(f'<m:oMath xmlns:m="{space}">{parts.format("<m:r><m:t>")}</m:oMath>')
+
+
+@pytest.mark.parametrize(
+    ("parts", "line"),
+    [
+        ("<m:sSup><m:e>{0}x</m:t></m:r></m:e><m:sup>{0}2</m:t></m:r></m:sup></m:sSup>", "x^2^"),
+        ("<m:rad><m:radPr/><m:deg/><m:e>{0}a+b</m:t></m:r></m:e></m:rad>", "√(a+b)"),
+        ("<m:rad><m:deg>{0}3</m:t></m:r></m:deg><m:e>{0}a</m:t></m:r></m:e></m:rad>", "^3^√a"),
+        (
+            '<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub>{0}i=1</m:t></m:r></m:sub><m:sup>{0}n</m:t></m:r>'
+            "</m:sup><m:e>{0}i</m:t></m:r></m:e></m:nary>",
+            "∑~i=1~^n^ i",
+        ),
+        (
+            '<m:d><m:dPr><m:begChr m:val="["/><m:endChr m:val=""/></m:dPr><m:e>{0}a</m:t></m:r></m:e>'
+            "<m:e>{0}b</m:t></m:r></m:e></m:d>",
+            "[a | b",
+        ),
+    ],
+)
+def test_formulas_of_office_are_one_line(parts: str, line: str) -> None:
+    assert formula_line(office(parts)) == line
+
+
+@pytest.mark.parametrize(
+    ("parts", "line"),
+    [
+        ("<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>", "(a+b)/2"),
+        ("<msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup><mo>=</mo><msqrt><mi>y</mi></msqrt>", "x~i~^2^=√y"),
+        ("<mover><mi>v</mi><mo>→</mo></mover><mo>&#8290;</mo><mroot><mi>a</mi><mn>3</mn></mroot>", "v^3^√a"),
+        ("<mmultiscripts><mi>C</mi><mprescripts/><mn>6</mn><mn>14</mn></mmultiscripts>", "~6~^14^C"),
+        ("<mfenced><mi>a</mi><mi>b</mi></mfenced><msup><mi>f</mi><mo>\u2032</mo></msup>", "(a, b)f\u2032"),
+        ("<mtable><mtr><mtd>1</mtd><mtd>0</mtd></mtr><mtr><mtd>2</mtd></mtr></mtable>", "1, 0; 2"),
+        ("<semantics><mi>a</mi><annotation>said twice</annotation></semantics>", "a"),
+        ("<mrow>" * 200 + "<mi>a</mi>" + "</mrow>" * 200, "a"),
+    ],
+)  # fmt: skip
+def test_formulas_of_a_page_are_one_line(parts: str, line: str) -> None:
+    assert formula_line(etree.fromstring(f"<math>{parts}</math>")) == line
+
+
+def test_what_is_raised_keeps_its_spaces_outside_of_the_marks() -> None:
+    assert raised(" 6 ", "10") == " ^6^ "

@@ -1,0 +1,101 @@
+"""Pages that cannot be read wholly: what is readable is kept, and the document says what is not."""
+
+from pathlib import Path
+
+import pytest
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.storage.sql.document_warnings import warnings_in
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from tests.kit.pdf_pages import LEFT, page, parts
+from tests.kit.writers.pdf import HEIGHT, WIDTH, Pdf
+from tests.parse.pdf.test_ocr import SCRIPT, install
+
+CAPTION = "Table 3. What the river carries"
+PICTURE = "q {} 0 0 {} 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q"
+
+
+def read(pdf: Pdf, ocr: bool = False) -> Parsed:
+    # Lines of "no map" stand for text whose font does not say which letters it draws.
+    data = pdf.to_bytes().replace(b"no map", b"\\001\\002\\003\\004\\005")
+    return parse(data, FileType("pdf"), ParseOptions(ocr=ocr))
+
+
+def garbled(*kept: str) -> Pdf:
+    """Return a page of text and one of text without known letters among lines that have them."""
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    pdf.add_page()
+    pdf.lines(60, 760, ["no map" * 3] * 9)
+    pdf.lines(60, 400, kept)
+    return pdf
+
+
+def scanned(width: float, height: float, text: str = "") -> Pdf:
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    pdf.add_page()
+    pdf.pages[-1].append(PICTURE.format(width, height))
+    if text:
+        pdf.text(60, 30, text)
+    return pdf
+
+
+def test_lines_in_other_fonts_of_a_page_without_known_letters_are_kept() -> None:
+    parsed = read(garbled(CAPTION))
+    assert parts(parsed)[-1] == CAPTION
+    assert parsed.elements[-1].page == 2
+    assert [one.message for one in warnings_in(parsed.metadata)] == [
+        "1 of 2 pages: their fonts do not say which letters they draw"
+    ]
+
+
+def test_a_page_number_alone_is_no_text_of_a_page_without_known_letters() -> None:
+    parsed = read(garbled("17"))
+    assert (parsed.metadata["garbled_pages"], parsed.metadata["pages_without_text"]) == ([2], [2])
+    pdf = page()
+    pdf.lines(60, 760, ["no map" * 3] * 9)
+    pdf.text(290, 30, "1")
+    with pytest.raises(Rejected, match="undecodable"):
+        read(pdf)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "text", "lost"),
+    [
+        (WIDTH, HEIGHT, "", [2]),
+        (WIDTH, HEIGHT, "17", [2]),
+        (WIDTH, HEIGHT, "A picture of a mill beside the river, in spring", None),
+        (WIDTH / 2, HEIGHT / 2, "", None),
+    ],
+)
+def test_pages_that_are_pictures_of_pages_are_told(width: float, height: float, text: str, lost: list[int]) -> None:
+    facts = read(scanned(width, height, text)).metadata
+    assert facts.get("scanned_pages") == lost
+    told = [("scanned_pages", "1 of 2 pages are pictures: [parse] ocr = true reads them", True)] if lost else []
+    assert warnings_in(facts) == told
+
+
+def test_ocr_reads_pages_without_known_letters_and_pages_that_are_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, monkeypatch, SCRIPT)
+    for pdf in (garbled(CAPTION), scanned(WIDTH, HEIGHT, "17")):
+        parsed = read(pdf, ocr=True)
+        assert parsed.metadata["ocr_pages"] == [2]
+        assert "The interpretation" in parts(parsed)
+        assert not warnings_in(parsed.metadata)
+
+
+def test_headers_and_footers_that_are_in_no_chunk_are_counted() -> None:
+    pdf = Pdf({})
+    for number in range(1, 7):
+        pdf.add_page()
+        pdf.text(60, 815, "The mills of the Serrach valley")
+        pdf.lines(60, 600, [f"{line} ({number})" for line in LEFT])
+        pdf.text(290, 30, f"{number}")
+    parsed = read(pdf)
+    assert parsed.metadata["furniture"] == len([one for one in parsed.elements if one.kind == "furniture"]) == 12
+    assert parsed.text.count("The mills of the Serrach valley") == 6

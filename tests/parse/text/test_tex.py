@@ -1,0 +1,131 @@
+"""LaTeX: environments that pandoc does not know, slides, and sources of which it refuses a part."""
+
+import pytest
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.pandoc.formats import tex_parts
+from docmill.tasks.parse.pandoc.formats.tex_source import prepared
+
+
+def read(body: str, top: str = "") -> Parsed:
+    source = f"\\documentclass{{article}}\n{top}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
+    return parse(source.encode(), FileType("latex"), ParseOptions())
+
+
+def headings(parsed: Parsed) -> list[tuple[int, int, str]]:
+    return [(one.level, one.page, one.attributes["text"]) for one in parsed.elements if one.kind == "title"]
+
+
+LAYOUT = [
+    "CJK*}{UTF8}{gbsn}", "spacing}{1.5}", "multicols}{2}", "landscape}", "flushleft}", "adjustwidth}{1cm}{1cm}",
+    "titlepage}", "widetext}", "small}", "minipage}{3cm}", "an-unknown_one}".replace("_", "-"),
+]  # fmt: skip
+
+
+def test_what_only_lays_out_keeps_its_headings_and_shows_no_words_of_its_own() -> None:
+    body = "".join(
+        f"\\begin{{{name}\n\\section{{Head {at}}}\n\nText {at}.\n\\end{{{name.partition('}')[0]}}}\n"
+        for at, name in enumerate(LAYOUT)
+    )
+    parsed = read(body)
+    assert parsed.text == "\n\n".join(f"# Head {at}\n\nText {at}." for at in range(len(LAYOUT)))
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("\\begin{tcolorbox}[title={Note, well},colback=red]\nSaid.\n\\end{tcolorbox}", "Note, well\n\nSaid."),
+        ("\\begin{compactitem}\n\\item a\n\\end{compactitem}", "- a"),
+        ("\\begin{enumerate*}[label=(\\roman*)]\n\\item a\n\\end{enumerate*}", "1. a"),
+        ("\\begin{acknowledgments}\nThanks.\n\\end{acknowledgments}", "# Acknowledgments\n\nThanks."),
+        ("\\begin{IEEEkeywords}\nmills, rivers\n\\end{IEEEkeywords}", "Keywords: mills, rivers"),
+        ("\\begin{Theorem}[Main]\nAll is well.\n\\end{Theorem}", "Theorem 1 (Main). All is well."),
+        ("\\begin{wrapfigure}[12]{r}{3cm}\n\\caption{A mill.}\n\\end{wrapfigure}", "A mill."),
+        ("\\begin{question}[Of mills and rivers]\nWhy?\n\\end{question}", "Of mills and rivers. Why?"),
+        ("\\begin{align} a &= \\begin{cases} 1 \\\\ 2 \\end{cases} \\end{align}",
+         "$$\\begin{align} a &= \\begin{cases} 1 \\\\ 2 \\end{cases} \\end{align}$$"),
+        ("\\begin{verbatim}\n\\begin{multicols}{2}\n\\end{verbatim}", "```\n\\begin{multicols}{2}\n```"),
+        ("Say \\verb|\\begin{frame}| once. % \\begin{multicols}{2}", "Say `\\begin{frame}` once."),
+    ],
+)  # fmt: skip
+def test_an_environment_is_read_as_what_it_prints(written: str, text: str) -> None:
+    assert read(written).text == text
+
+
+def test_environments_that_a_source_declares_are_what_it_declares() -> None:
+    top = "\\newtheorem{multicols}{Claim}\n\\newenvironment{boxed}{\\begin{mdframed}[frametitle=Box]}{\\end{mdframed}}"
+    parsed = read("\\begin{multicols}\nIt is.\n\\end{multicols}\n\n\\begin{boxed}\nIn it.\n\\end{boxed}", top)
+    assert parsed.text == "Claim 1. It is.\n\nBox\n\nIn it."
+
+
+def test_frames_are_slides_below_their_sections() -> None:
+    body = """
+\\section{Rivers}
+\\begin{frame}[fragile]{Floods}{in March}
+\\begin{itemize}
+\\item<1-> water \\pause
+\\item<2-> \\alert<3>{mud}
+\\end{itemize}
+\\begin{block}{Beware}
+It rises.
+\\end{block}
+\\end{frame}
+\\begin{frame}<presentation:0>
+\\frametitle{Bridges}
+\\begin{columns}
+\\begin{column}{0.5\\textwidth}
+Left.
+\\end{column}
+\\column{0.5\\textwidth}
+Right.
+\\end{columns}
+\\end{frame}
+\\begin{frame}
+No title.
+\\end{frame}"""
+    parsed = read(body)
+    assert headings(parsed) == [(1, 0, "Rivers"), (2, 1, "Floods"), (2, 2, "Bridges")]
+    assert parsed.text == (
+        "# Rivers\n\n## Floods\n\nin March\n\n- water\n- mud\n\nBeware\n\nIt rises.\n\n"
+        "## Bridges\n\nLeft.\n\nRight.\n\n"
+        "No title."
+    )
+    assert parsed.elements[-1].page == 3
+
+
+LOOP = "\\newcommand{\\mill}[1]{\\mill{#1}\\mill{#1}}"
+
+
+def test_a_macro_that_fails_costs_its_paragraph_and_not_the_document() -> None:
+    body = (
+        "\\maketitle\n\\section{One}\nText one.\n\n\\section{Two}\nText \\river{two}.\n\n\\begin{itemize}\n\\item a\n\n"
+    )
+    body += "\\subsection{Three}\nMore } text.\n\nLast."
+    parsed = read(body, "\\title{Of mills}\n" + LOOP)
+    assert headings(parsed) == [(1, 0, "Of mills"), (2, 0, "One"), (2, 0, "Two"), (3, 0, "Three")]
+    assert parsed.metadata["read_as"].startswith("LaTeX in parts, 2 of them as text; cannot be read as latex: ")
+    assert [text for text in ("Text two.", "\n\na\n\n", "More text.", "Last.") if text not in parsed.text] == []
+
+
+def test_a_preamble_that_fails_costs_its_macros() -> None:
+    parsed = read("\\section{One}\nText \\mill{one}.", LOOP)
+    assert parsed.text == "# One\n\nText one."
+    assert parsed.metadata["read_as"].startswith("LaTeX without its own macros; cannot be read as latex: Loop")
+
+
+def test_what_pandoc_refuses_is_looked_for_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tex_parts, "_MAX_CALLS", 4)
+    body = "\n\n".join(f"Text {at}{' }' if at > 4 else ''} here." for at in range(10))
+    tree, raw = tex_parts.read_parts(f"\\begin{{document}}{body}\\end{{document}}", "latex+raw_tex")
+    assert raw == 2  # of them pieces of several paragraphs
+    assert str(tree["blocks"]).count("Text") == 10
+    with pytest.raises(Rejected, match="corrupt"):
+        tex_parts.read_parts("\\begin{foo text.", "latex+raw_tex")
+
+
+@pytest.mark.parametrize("damage", ["\\begin{frame}", "\\end{frame}", "\\begin{CJK*}{", "\\begin{verbatim} \\end{x}"])
+def test_environments_without_an_end_lose_nothing(damage: str) -> None:
+    assert "Text." in prepared(f"{damage}\nText.")
