@@ -33,7 +33,7 @@ from docmill.storage.schema import ChunkRow, Draft, Element, Parsed, indexed_tex
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
-from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.part import LEFT_OUT, Part
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 __all__ = [
@@ -118,9 +118,7 @@ def documents(draw: st.DrawFn) -> Parsed:
 
 def must_cover(parsed: Parsed) -> set[int]:
     """Return the positions that have to be in some chunk."""
-    left_out = {
-        i for e in parsed.elements if e.kind in ("furniture", "front_matter") for i in range(e.start_char, e.end_char)
-    }
+    left_out = {i for e in parsed.elements if e.kind in LEFT_OUT for i in range(e.start_char, e.end_char)}
     return {i for i, c in enumerate(parsed.text) if not c.isspace()} - left_out
 
 

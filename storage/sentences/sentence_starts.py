@@ -50,6 +50,7 @@ def _found(text: str, start: int, end: int) -> Iterator[int]:
         last = start
         for sentence in get_sentence_boundaries("en", piece)[1:]:
             place = start + sentence["start_index"]
+            place -= text[place - 1] == "("  # the bracket that was taken from "(b)" for sentencex belongs to it
             if not (text[place - _BEFORE_STOP : place - _BEFORE_STOP + 1].isdigit() and _is_number(text, last, place)):
                 yield place
             last = place

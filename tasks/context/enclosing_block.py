@@ -46,7 +46,8 @@ def _holding(elements: list[Element], span: Span) -> Element | None:
 
 def _header(table: Element) -> str:
     cells = table.attributes.get("cells") or [[]]
-    return " | ".join(" ".join(str(cell).split()) for cell in cells[0] if str(cell).strip())
+    # A bar within a cell would look like the next column.
+    return " | ".join(" ".join(str(cell).replace("|", "/").split()) for cell in cells[0] if str(cell).strip())
 
 
 def _row(setting: ContextInput, table: Element, span: Span, column: int) -> str:

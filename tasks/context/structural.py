@@ -11,6 +11,7 @@ from docmill.tasks.context.word_limits import cut_words, word_ends
 from docmill.tasks.split.spans.span import Span
 
 SEPARATOR = " \u203a "
+COLUMNS = " | "  # between the names of a table's columns
 _LEFT_OUT = "\u2026"
 _SIGNS = "#=*_> \t"
 """Markup around a heading or a title, which is stated without it."""
@@ -32,7 +33,8 @@ def structural(setting: ContextInput, span: Span, lead: Lead = nothing) -> str:
     neither title nor headings tell what the document is about, its topic line does.
 
     What the chunk itself says is not repeated. The context has at most the budget's tokens: middle headings are left
-    out first, and the innermost is kept longest.
+    out first, and the innermost is kept longest. The header of a table names all columns, or is left out: a part of
+    it would name the values of a row wrongly.
     """
     return structural_within(setting, span, lead, setting.budget)
 
@@ -89,15 +91,24 @@ def _without_repeats(names: list[str]) -> tuple[str, ...]:
 
 
 def _written(setting: ContextInput, content: _Content, budget: int) -> str:
-    context = _path(setting, [name for name in content.path if name], budget)
+    columns = next((one for one in content.within if COLUMNS in one), "")
+    left = budget - _needed(setting, columns, budget)
+    context = _path(setting, [name for name in content.path if name], left)
     for one in content.within:
-        context = _with_below(setting, context, one, budget)
+        left = budget if one == columns else left
+        context = _with_below(setting, context, one, left)
     return context if content.line in context else _with_above(setting, context, content.line, budget)
 
 
+def _needed(setting: ContextInput, columns: str, budget: int) -> int:
+    """Return the tokens that the names of a table's columns need in a line of their own; 0 if they do not fit."""
+    needed = setting.count(columns) + 1 if columns else 0
+    return needed if needed <= budget else 0
+
+
 def _with_below(setting: ContextInput, context: str, line: str, budget: int) -> str:
-    """Return a context with as many words of a line below it as the budget allows."""
-    words = cut_words(line, budget - setting.count(context), setting.counter)
+    """Return a context with as many words of a line below it as the budget allows, of a table's header all or none."""
+    words = line if COLUMNS in line else cut_words(line, budget - setting.count(context), setting.counter)
     longer = "\n".join(filter(None, (context, words)))
     return longer if setting.count(longer) <= budget else context
 

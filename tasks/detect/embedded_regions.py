@@ -12,7 +12,7 @@ LONG = 1200
 
 Shorter ones would lose the text that explains them; longer ones would be split by the strategy of that text.
 """
-_NEUTRAL = frozenset({"page_break", "furniture"})
+_NEUTRAL = frozenset({"page_break", "furniture", "toc"})
 _OF_KIND = {"table": "table", "turn": "chat", "question": "faq", "answer": "faq"}
 _NAMES = {
     "table": "a table",

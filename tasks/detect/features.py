@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from docmill.storage.schema import Element
-from docmill.tasks.detect.type_words import ASKED, WORD
+from docmill.tasks.detect.line_shapes import CLAUSE
+from docmill.tasks.detect.type_words import ASKED, LEGAL, WORD
 
 SAMPLE = 60_000
 """Characters to judge: some 20 pages. More costs time for long documents; fewer may be front matter alone."""
@@ -18,6 +19,12 @@ _STRETCH = 60
 """Words of a stretch, about a paragraph: shorter ones lack a legal word by chance, longer ones all have one."""
 _WIDTH = 300
 """Characters of a line or heading to match: no pattern is slow on so few, and signs are at the beginning."""
+_CONTRACT_WORDS, _CONTRACT_CLAUSES = 0.01, 0.05
+"""Shares of legal words and of numbered clauses from which names at the beginnings of lines are those of parties.
+
+Hearings are full of legal words, too, but number nothing; with fewer words, an interview that counts its questions
+would be a contract.
+"""
 
 
 class Features:
@@ -77,6 +84,10 @@ class Features:
     def of_words(self, words: frozenset[str]) -> float:
         """Return the share of words that are in a set."""
         return sum(self.vocabulary[word] for word in words) / self.words
+
+    def is_contract(self) -> bool:
+        """Return whether a text has legal words and numbered clauses."""
+        return self.of_words(LEGAL) > _CONTRACT_WORDS and self.of_lines(CLAUSE) > _CONTRACT_CLAUSES
 
     def spread(self, words: frozenset[str]) -> float:
         """Return the share of the text's stretches of 60 words that contain a word of a set."""

@@ -180,6 +180,6 @@ def _without_lead(text: str, one: Stretch, last: bool) -> tuple[list[Element], l
 
 
 def _introduces(text: str, element: Element) -> bool:
-    if element.kind in ("title", "page_break", "furniture"):
+    if element.kind in ("title", "page_break", "furniture", "toc"):
         return True
     return element.end_char - element.start_char <= _LEAD and introduces(text[element.start_char : element.end_char])

@@ -54,7 +54,9 @@ def cues(f: Features) -> Seen:
 
 
 def speakers(f: Features) -> Seen:
-    """Look for lines that begin with a recurring name, as in an interview or a play."""
+    """Look for lines that begin with a recurring name, as in an interview or a play; in a contract they are parties."""
+    if f.is_contract():
+        return UNSEEN
     names = Counter(match.group().split(":")[0] for line in f.lines if (match := TURN.match(line)))
     turns = sum(count for count in names.values() if count > 1)  # a name that occurs once may be the key of a value
     return _lines(f, turns, f"begin with one of {len(names)} names")
@@ -62,6 +64,8 @@ def speakers(f: Features) -> Seen:
 
 def spoken_lines(f: Features) -> Seen:
     """Look for lines that begin like those of a chat."""
+    if f.is_contract():
+        return UNSEEN
     return _lines(f, f.matching(SPEAKER), "begin with who speaks or when")
 
 

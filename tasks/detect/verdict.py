@@ -9,7 +9,7 @@ from docmill.tasks.detect.scores import SCORES
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.split.spans.question_patterns import ANSWERS, QUESTIONS
 
-DETECTOR_VERSION = 3
+DETECTOR_VERSION = 4
 """Part of the keys of chunks: raise it when verdicts change, so that documents are split again."""
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
 BY_FORMAT = {

@@ -188,3 +188,16 @@ def test_one_word_of_the_law_makes_no_contract_and_questions_in_bold_make_a_faq(
 )
 def test_questions_in_chinese_and_japanese_are_a_faq(text: str) -> None:
     assert kinds(text) == ["faq"]
+
+
+def test_a_contract_whose_parties_begin_many_lines_is_no_transcript() -> None:
+    said = "".join(
+        f"Supplier: The supplier brings lot {i} to the lower gate on the first day of May, at its own cost and risk.\n"
+        f"Buyer: The buyer looks at lot {i} within three days and pays for what is whole.\n"
+        for i in range(1, 15)
+    )
+    clauses = "".join(
+        f"{i}. The parties hereby agree upon lot {i}; liability is with the supplier.\n" for i in range(1, 9)
+    )
+    assert "transcript" not in kinds(clauses + said)
+    assert kinds(said) == ["transcript"]

@@ -42,18 +42,21 @@ def _draw(canvas: Canvas, name: str, root: Any) -> None:
     shapes = [*root.iter("{*}Shape")]
     said = {shape.get("ID"): text for shape in shapes if (text := _text(shape))}
     ends = _connections(root)
-    texts = [shape for shape in shapes if shape.get("ID") in said and shape.get("ID") not in ends]
-    if not said:
+    if said:
+        canvas.heading(name or "Page", 2)
+    for shape in sorted(shapes, key=_place):
+        if shape.get("ID") not in ends:
+            canvas.paragraph(said.get(shape.get("ID"), ""))
+    for line, both in ends.items():
+        _draw_line(canvas, said.get(line, ""), [_single(said.get(end, "")) for end in both])
+
+
+def _draw_line(canvas: Canvas, label: str, ends: list[str]) -> None:
+    """Draw a line as what it connects, with its label; one without named ends is only its label."""
+    if not all(ends):
+        canvas.paragraph(label)
         return
-    canvas.heading(name or "Page", 2)
-    for shape in sorted(texts, key=_place):
-        canvas.paragraph(said[shape.get("ID")])
-    for line, (begin, end) in ends.items():
-        label = f" ({said[line]})" if line in said else ""
-        if begin in said and end in said:
-            canvas.item(f"{_single(said[begin])} → {_single(said[end])}{label}", 1, role="connection")
-        elif label:
-            canvas.paragraph(said[line])
+    canvas.item(" → ".join(ends) + (f" ({_single(label)})" if label else ""), 1, role="connection")
 
 
 def _connections(root: Any) -> dict[str, tuple[str, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from docmill.tasks.parse.canvas import Box, Canvas
+from docmill.tasks.parse.pdf.blocks.contents import mark_contents
 from docmill.tasks.parse.pdf.blocks.headings import Outline, mark_headings
 from docmill.tasks.parse.pdf.blocks.paragraph_flow import connect
 from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock, blocks, marker_of
@@ -45,6 +46,7 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     mark_furniture(sheets, body)
     pages = [_flows(sheet) for sheet in sheets]
     lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
+    mark_contents(lines)
     title = mark_headings(lines, outline, body, stated)
     found: list[PageBlock] = []
     for page in pages:
@@ -117,6 +119,9 @@ class _PageDrawing:
         first = block.items[0]
         if isinstance(first, PageTable):
             self._draw_table(first, block, box)
+        elif block.kind == "toc":
+            self.canvas.paragraph("
+".join(line.text for line in block.lines), box, "toc")
         elif block.kind == "code":
             self.canvas.code(_code(block.lines), box=box)
         else:

@@ -18,7 +18,9 @@ _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?")
 _DAY = 3  # groups of a date: year, month, day; as many follow for the time
 # What programs write as a title when its author has written none.
 _NO_TITLE = re.compile(
-    r"untitled|microsoft |.*\.(?:docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|txt|ps)$|[\W\d_]*$", re.I
+    r"untitled|microsoft |.*\btemplate$|vorlage\b|(?:document|dokument|presentation|slide|layout|book|mappe)\s?\d*$"
+    r"|.*\.(?:docx?|pdf|x?html?|md|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|txt|ps)$|[\W\d_]*$",
+    re.IGNORECASE,
 )
 _UNLIKE = re.compile(rb"/StrF\s*/Identity\b")  # pdfium wants strings and streams locked alike
 _OUTLINE_PER_PAGE = 40  # entries: no page has so many headings; a broken outline may go in circles without end

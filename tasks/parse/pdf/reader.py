@@ -20,9 +20,9 @@ _UNKNOWN_SIZE = (1.0, 1.0)  # of a page that cannot be loaded: not 0, which othe
 def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     """Return a PDF drawn as Markdown; each element has its page from 1 and its box in points.
 
-    The title is the document's own if its first pages say so, else the heading that is set as a title. Raise Rejected
-    `encrypted` if none of the passwords opens it, `no_text` if its pages are only pictures, and `undecodable` if its
-    fonts do not map glyphs to letters.
+    The title is the document's own, else the heading that is set as a title. Raise Rejected `encrypted` if none of the
+    passwords opens it, `no_text` if its pages are only pictures, and `undecodable` if its fonts do not map glyphs to
+    letters.
     """
     document = open_pdf(data, options.passwords)
     try:

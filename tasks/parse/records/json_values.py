@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
@@ -20,6 +20,8 @@ from docmill.tasks.parse.records.chat_repr import messages_in
 
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
+_CLOSERS = {"{": "}", "[": "]"}
 _BETWEEN = re.compile(r"[\s,]*")
 # An escaped half of a surrogate pair; escaped backslashes and whole pairs are skipped.
 _LONE = re.compile(r"(\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w")
@@ -57,16 +59,20 @@ _MAX_NAME = 100
 
 
 def parse_json(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the values of a JSON document, or the turns of an exported chat; the file may hold comments."""
+    """Return the values of a JSON document, or the turns of an exported chat; the file may hold comments.
+
+    Of a damaged document, the values before the damage are read, and the rest is kept as text.
+    """
     found = decode(data)
     said = messages_in(found.text)
-    value = said or _load(found.text)
+    value, rest = (said, DamagedRest()) if said else _load(found.text)
     canvas = Canvas()
     if said or is_chat(value):
         draw_chat(canvas, value)
     else:
         ValueWriter(canvas).value(value, "$", 1)
-    return canvas.parsed(_title(value), found.metadata)
+    canvas.paragraph(rest.text, kind="text")
+    return canvas.parsed(_title(value), found.metadata | ({"damaged": rest.why} if rest.why else {}))
 
 
 def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
@@ -93,25 +99,67 @@ class BadLine:
         self.line = line
 
 
-def _load(text: str) -> Any:
+class DamagedRest(NamedTuple):
+    """The text behind the first damage of a document, and what is damaged; both empty for a sound one."""
+
+    text: str = ""
+    why: str = ""
+
+
+def _load(text: str) -> tuple[Any, DamagedRest]:
+    """Return the value of a text, and what is left of it behind the first damage."""
     try:
-        return _loads(text)
-    except ValueError as error:
+        return _loads(text), DamagedRest()
+    except json.JSONDecodeError:
         # Comments and trailing commas are removed only if the file is not valid JSON, so that most are read once.
         bare = _COMMENT.sub(lambda match: match[1] or " ", text)
         bare = _LAST_COMMA.sub(lambda match: match[1] or "", bare)
         try:
-            return _loads(bare)
-        except ValueError:
+            return _loads(bare), DamagedRest()
+        except json.JSONDecodeError as error:
             values = one_after_another(bare)
-        if values is None:
-            raise Rejected("corrupt", f"not JSON: {error}") from error
-        return values
+            return _readable(bare, error) if values is None else (values, DamagedRest())
 
 
 def _loads(text: str) -> Any:
     # Half a pair is no character: UTF-8 cannot write it, and no table could hold the text.
     return _DECODER.decode(_LONE.sub(lambda match: match[1] or r"\ufffd", text) if "\\u" in text else text)
+
+
+def _readable(text: str, error: json.JSONDecodeError) -> tuple[Any, DamagedRest]:
+    """Return the values before the damage, and the rest; raise Rejected `corrupt` if there are none.
+
+    `error` says where the damage is. What was open there is closed; a value that is damaged itself belongs to the rest.
+    """
+    for end, closers in _ends(text, error.pos):
+        try:
+            value = _loads(text[:end] + closers)
+        except ValueError:
+            continue
+        if value:
+            return value, DamagedRest(
+                text[end:].strip(" \t\r\n,"), f"not JSON from line {error.lineno} on: {error.msg}"
+            )
+    raise Rejected("corrupt", f"not JSON: {error}")
+
+
+def _ends(text: str, limit: int) -> list[tuple[int, str]]:
+    """Return where a document may end before some damage, and which brackets to close there."""
+    stack: list[str] = []
+    safe = 0
+    for match in _TOKEN.finditer(text, 0, limit):
+        token = match[0]
+        if token in _CLOSERS:
+            stack.append(_CLOSERS[token])
+            safe = match.end()
+        elif token == ",":
+            safe = match.start()
+        elif token in "]}":
+            if not stack or stack.pop() != token:
+                break
+            safe = match.end()
+    closers = "".join(reversed(stack))
+    return [(limit, closers), (safe, closers)]
 
 
 def one_after_another(text: str) -> list[Any] | None:

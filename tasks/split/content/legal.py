@@ -30,6 +30,7 @@ _NESTED = re.compile(
 _DEFINITION = re.compile(
     _LEAD + r"[\"“][^\"”\n]{1,80}[\"”],?[ \t]+(?:shall |will )?(?:means?|includes?|has the meaning|refers)\b"
 )
+_WORD = re.compile(r"\S")
 _DEEPEST = 8
 """The depth of (ii), which is below (a), definitions and 1.1.1.1.1.1. Each depth has a seam of its own above `ITEM`."""
 _HEADINGS = 10
@@ -66,7 +67,16 @@ def split_legal(part: Part, options: Legal) -> list[Span]:
         heads = alone and (clause.depth > before.depth or before.depth == clause.depth < 0)
         marks.append(UnitStart(clause.start, GLUE if heads else _seam(clause.depth)))
         before = clause
+    marks = sorted(marks + _below_titles(part, {mark.place for mark in marks}))
     return split_units(part, marks, options.size)
+
+
+def _below_titles(part: Part, known: set[int]) -> list[UnitStart]:
+    """Return the starts of the texts below headings, which stay with them, but for those of clauses."""
+    ends = [element.end_char for element in part.elements if element.kind == "title" and element.end_char < part.end]
+    found = (_WORD.search(part.text, end, part.end) for end in ends)
+    places = (match.start() for match in found if match)
+    return [UnitStart(place, GLUE) for place in places if place not in known]
 
 
 def _seam(depth: int) -> int:

@@ -11,6 +11,7 @@ from docmill.tasks.split.parts.blocks import Block, announces, blocks
 from docmill.tasks.split.parts.options import MAX_SIZE, Options, option
 from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.leads import led
 from docmill.tasks.split.spans.line_cuts import code_lines, table_rows
 from docmill.tasks.split.spans.merge_pieces import Allow, merge
 from docmill.tasks.split.spans.pieces import (
@@ -72,12 +73,22 @@ def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
         if barred:
             continue
         glued = glued if seam == GLUE else block.start
-        if room.fits(glued, block.end) or (block.kind == "code" and room.fits(block.start, block.end)):
+        if room.fits(glued, block.end):
             yield Piece(block.start, block.end, seam)
         else:
             # The rest of a table that was cut would join the next block without its header.
             barred = block.kind == "table"
-            yield from _cut(text, block, seam, room)
+            yield from _parts(text, block, seam, glued, room)
+
+
+def _parts(text: str, block: Block, seam: int, lead: int, room: Room) -> Iterator[Piece]:
+    """Yield the pieces of a block that is too long, or too long beside its heading at `lead`."""
+    if lead < block.start:
+        yield from led(text, _cut(text, block, seam, room), lead, room)
+    elif block.kind == "code" and room.fits(block.start, block.end):
+        yield Piece(block.start, block.end, seam)
+    else:
+        yield from _cut(text, block, seam, room)
 
 
 def _cut(text: str, block: Block, seam: int, room: Room) -> Iterator[Piece]:

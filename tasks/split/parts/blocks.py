@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.part import LEFT_OUT, Part
 from docmill.tasks.split.spans.span import Span, trim
 
 _CAPTION = re.compile(r"[*_]{0,3}(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.)\s*[\dIVX]", re.IGNORECASE)
+_BARRIERS = frozenset({"front_matter", "toc"})
 _LONGEST_CAPTION = 200  # characters; a longer paragraph that begins with "Table 3" is prose about that table
 _LONGEST_HEADING = 80  # characters; lines of prose without a final stop are mostly longer
 
@@ -24,16 +25,16 @@ class Block(NamedTuple):
 def blocks(part: Part) -> Iterator[Block]:
     """Yield the blocks of a part, trimmed and in order.
 
-    Front matter is yielded empty, since no chunk may span it; furniture is skipped.
+    Front matter and lists of contents are yielded empty, since no chunk may span them; furniture is skipped.
     """
     text, position = part.text, part.start
     for element in part.index.outer.within(part.start, part.end):
         start, end = max(element.start_char, part.start), min(element.end_char, part.end)
         yield from _block(text, "text", position, start, 0)
         position = end
-        if element.kind == "front_matter":
+        if element.kind in _BARRIERS:
             yield Block("front_matter", end, end)
-        elif element.kind != "furniture":
+        elif element.kind not in LEFT_OUT:
             yield from _block(text, element.kind, start, end, element.level)
     yield from _block(text, "text", position, part.end, 0)
 
@@ -78,7 +79,7 @@ def stretches(part: Part) -> Iterator[tuple[int, int, bool]]:
         if text[position : element.start_char].strip():
             yield position, element.start_char, after_front
             after_front = False
-        after_front |= element.kind == "front_matter"
+        after_front |= element.kind in _BARRIERS
         position = element.end_char
     if text[position : part.end].strip():
         yield position, part.end, after_front

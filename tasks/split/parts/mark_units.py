@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from docmill.tasks.split.parts.blocks import stretches
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.leads import led
 from docmill.tasks.split.spans.merge_pieces import merge
-from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, Cutter, Piece, cut, fit
+from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, Cutter, Piece, cut, fit
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
@@ -34,10 +35,13 @@ def fit_units(
     text: str, found: Iterator[Piece], room: Room, cutters: tuple[Cutter, ...] = (prose_cuts,)
 ) -> Iterator[Piece]:
     """Yield units. One that is too long is cut, and the next unit does not join its last part."""
-    barred = False
+    barred, lead = False, 0
     for unit in found:
         whole = room.fits(unit.start, unit.end)
-        yield from fit(text, unit._replace(seam=BARRIER) if barred else unit, room, cutters)
+        pieces = fit(text, unit._replace(seam=BARRIER) if barred else unit, room, cutters)
+        glued = unit.seam == GLUE and not barred
+        lead = lead if glued else unit.start
+        yield from led(text, pieces, lead, room) if glued else pieces
         barred = not whole
 
 

@@ -11,6 +11,9 @@ from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.outline import Outline
 
+LEFT_OUT = frozenset({"front_matter", "furniture", "toc"})
+"""Kinds of elements that are in no chunk: what says something of the document, and not for itself."""
+
 
 class PartIndex:
     """Look-up tables of one document, shared by its parts; each is computed once, on first use."""
@@ -31,8 +34,8 @@ class PartIndex:
 
     @cached_property
     def left_out(self) -> "Ordered":
-        """Return front matter and furniture."""
-        return Ordered([e for e in self.parsed.elements if e.kind in ("front_matter", "furniture")])
+        """Return what is in no chunk: front matter, furniture and lists of contents."""
+        return Ordered([e for e in self.parsed.elements if e.kind in LEFT_OUT])
 
     @cached_property
     def outline(self) -> Outline:

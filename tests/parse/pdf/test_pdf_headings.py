@@ -97,7 +97,7 @@ def test_the_name_of_a_maker_on_the_cover_is_neither_title_nor_heading() -> None
     assert "ARROWFLOW" in parsed.text
 
 
-def test_a_stated_title_holds_where_the_first_pages_say_so() -> None:
+def test_a_stated_title_holds_unless_it_is_that_of_a_template() -> None:
     blocks = (("Report on rivers", 22.0, "bold"), ("Repairs", 14.0, "bold"))
     assert read(written(*blocks, info="Report on rivers and weirs")).title == "Report on rivers and weirs"
     assert read(written(*blocks, info="Quarterly Newsletter Template")).title == "Report on rivers"

@@ -101,3 +101,32 @@ def test_other_kinds_are_rejected_with_what_would_be_read(data: bytes, kind: str
     with pytest.raises(Rejected) as why:
         detect_file_type("data", data)
     assert why.value.message.startswith(INSTEAD[kind])
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as", "rest"),
+    [
+        ('{"a": "oak", "b": ["x", "y', "a: oak\nb: x", '"y'),
+        ('{"a": "oak", "b": {"c": 1 "d": 2}}', "a: oak\nb.c: 1", '"d": 2}}'),
+        ('[{"a": 1}, {"a": nonsense}]', "a: 1", "nonsense"),
+    ],
+)
+def test_what_can_be_read_of_damaged_json_is(text: str, read_as: str, rest: str) -> None:
+    parsed = read("json", text.encode())
+    assert parsed.text.startswith(read_as)
+    assert rest in parsed.text
+    assert str(parsed.metadata["damaged"]).startswith("not JSON from line 1 on: ")
+
+
+def test_json_that_is_damaged_at_once_is_corrupt() -> None:
+    with pytest.raises(Rejected, match="corrupt: not JSON"):
+        read("json", b"{oak: 1}")
+
+
+def test_entities_that_xml_does_not_declare_are_those_of_html_or_stand_as_written() -> None:
+    parsed = read(
+        "xml",
+        b"<book><title>Mills &mdash; and more</title><p>Tea &amp; oak &unknown; here, &nbsp;all of it.</p></book>",
+    )
+    assert "Mills \u2014 and more" in parsed.text
+    assert "Tea & oak &unknown; here, all of it." in parsed.text

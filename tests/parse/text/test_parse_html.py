@@ -175,7 +175,7 @@ def test_a_table_with_lists_and_pictures_in_its_cells_keeps_its_rows() -> None:
     table = drawn(page).elements[0]
     assert table.attributes["cells"] == [
         ["Plan", "Has", "Free"],
-        ["Mini", "Some: one user mail", "yes"],
+        ["Mini", "Some: one user; mail", "yes"],
         ["Maxi ( )", "Ten users", "buy"],
     ]
     assert table.attributes["links"] == [{"text": "buy", "url": "https://example.org/buy"}]

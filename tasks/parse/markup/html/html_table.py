@@ -1,5 +1,6 @@
 """HTML tables: which of them hold data, and their cells."""
 
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -8,7 +9,8 @@ from lxml import etree
 from docmill.tasks.parse.canvas import even
 from docmill.tasks.parse.formulas.scripts import with_fractions
 
-_LAYOUT = etree.XPath("boolean(.//table | .//h1 | .//h2 | .//h3 | .//form)")
+_PAGE = etree.XPath("boolean(.//h1 | .//h2 | .//h3 | .//form)")
+_INNER = etree.XPath("boolean(.//table)")
 _BLOCKS = etree.XPath("boolean(.//ul | .//ol | .//pre | .//blockquote)")
 _DATA = etree.XPath("boolean(.//th | ./thead | ./caption) and not(@role = 'presentation' or @role = 'none')")
 _PARTS = ("p", "div", "li", "ul", "ol", "dl", "dt", "dd", "pre", "blockquote", "h4", "h5", "h6", "hr")
@@ -20,6 +22,9 @@ and those after it are in the wrong columns.
 """
 _MAX_DIGITS = 5
 """Digits of a span. More are noise, and Python refuses to parse numbers of thousands of digits."""
+_PARTED = {"li": "; ", "tr": "; "}  # what parts an item, or an inner row, from the next; cells have a comma
+_EVEN_ROWS = 3  # rows of as many cells that a table without a header has, if there are lists or tables in it
+_SHORT_CELL = 300  # characters of each of its cells: a page of columns has longer ones
 _LONG_CELL = 1_500
 """Characters of a cell from which a table is a page layout.
 
@@ -31,15 +36,27 @@ run together.
 def is_data_table(table: Any) -> bool:
     """Return whether a table has rows and columns of short texts and is not a page layout.
 
-    A table with a header or a caption may have lists and code in its cells.
+    A table with a header or a caption may have lists and code in its cells, and small tables; so may one of several
+    rows of as many cells, if all of them are short.
     """
-    if _LAYOUT(table) or (_BLOCKS(table) and not _DATA(table)):
-        return False
-    rows = [sum(1 for _ in row.iterchildren("td", "th")) for row in table.iter("tr")]
+    cells = [[*row.iterchildren("td", "th")] for row in own_rows(table)]
+    widths = [len(row) for row in cells]
     # One row or one column is no table: pages use them to draw boxes.
-    if len(rows) < 2 or max(rows) < 2:
+    if len(widths) < 2 or max(widths) < 2 or _PAGE(table):
         return False
-    return all(len("".join(cell.itertext())) < _LONG_CELL for cell in table.iter("td", "th"))
+    return max(len("".join(cell.itertext())) for row in cells for cell in row) < _longest(table, widths)
+
+
+def _longest(table: Any, widths: list[int]) -> int:
+    """Return how long the cells of a table of such rows may be."""
+    if _DATA(table) or not (_INNER(table) or _BLOCKS(table)):
+        return _LONG_CELL
+    return _SHORT_CELL if len(widths) >= _EVEN_ROWS and len(set(widths)) == 1 else 0
+
+
+def own_rows(table: Any) -> Iterator[Any]:
+    """Yield the rows of a table without those of tables inside it."""
+    return (row for row in table.iter("tr") if next(row.iterancestors("table"), table) is table)
 
 
 def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
@@ -48,7 +65,7 @@ def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
     A cell over several columns is followed by empty ones; one over several rows is repeated.
     """
     _set_apart(table)
-    drawn = [(row, cells) for row in table.iter("tr") if (cells := list(row.iterchildren("td", "th")))]
+    drawn = [(row, cells) for row in own_rows(table) if (cells := list(row.iterchildren("td", "th")))]
     headers = sum(1 for _ in takewhile(lambda one: _is_header(*one), drawn))
     pending: dict[int, tuple[int, str]] = {}
     rows = [_row(cells, pending, line_break) for _, cells in drawn]
@@ -61,8 +78,17 @@ def _set_apart(table: Any) -> None:
     """Put spaces around the blocks in a table's cells, whose words would touch, and replace pictures by words."""
     for block in table.iter(*_PARTS):
         block.text, block.tail = " " + (block.text or ""), " " + (block.tail or "")
+    # What is counted up in a cell, or a row of a table in it, stays apart from the next.
+    for one in [*table.iter("li"), *_inner(table)]:
+        if one.getnext() is not None:
+            one.tail = _PARTED.get(one.tag, ", ") + (one.tail or "").lstrip()
     for picture in table.iter("img"):
         picture.tail = _shown(picture) + (picture.tail or "")
+
+
+def _inner(table: Any) -> list[Any]:
+    """Return the rows and cells of the tables inside a table."""
+    return [one for one in table.iter("tr", "td", "th") if next(one.iterancestors("table"), table) is not table]
 
 
 def _is_header(row: Any, cells: list[Any]) -> bool:

@@ -12,6 +12,7 @@ from docmill.tasks.parse.formulas.scripts import with_fractions
 from docmill.tasks.parse.markup.html.html_nodes import code_language, drop, is_hidden, stated_number
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
+from docmill.tasks.parse.markup.html.page_chrome import is_chrome, says_chrome
 from docmill.tasks.parse.plain import is_prose, paragraphs
 from docmill.tasks.parse.titles.untitled import titled
 
@@ -27,6 +28,7 @@ _BLOCK_WORDS = """
     hr center dialog hgroup search listing plaintext xmp title
 """
 _BLOCKS = frozenset(_BLOCK_WORDS.split())
+_BOXES = frozenset(["div", "section", "aside", "ul", "ol", "p", "header", "form", "dialog"])  # what chrome is put in
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(["ul", "ol", "menu", "dir"])
 _CODES = frozenset(["code", "kbd", "samp", "tt"])
@@ -89,7 +91,8 @@ class PageWalk:
         return self._level == 0  # in a heading it is a collapsible section and holds the heading's words
 
     def _begin_span(self, node: Any) -> bool:
-        return is_hidden(node)
+        # "[edit]" within a heading is none of its words.
+        return is_hidden(node) or (self._level > 0 and is_chrome(node))
 
     def _begin_link(self, node: Any) -> bool:
         self._open_links.append((len(self._text), node.get("href") or ""))
@@ -180,7 +183,7 @@ class PageWalk:
         return "#" in url and (text in _BACK or (self._level > 0 and text in _PERMALINKS))
 
     def _is_furniture(self, node: Any, tag: str) -> bool:
-        if tag == "nav" or node.get("role") in _FURNITURE_ROLES:
+        if tag == "nav" or node.get("role") in _FURNITURE_ROLES or (tag in _BOXES and is_chrome(node)):
             return True
         # An article's own footer describes the article.
         return tag == "footer" and not self._around["article"] and not self._around["main"]
@@ -211,7 +214,7 @@ class PageWalk:
         if self._note:
             self.canvas.paragraph(f"{self._note}: {text}", footnote=self._note[2:-1], **links)
             self._note = self._marker = ""
-        elif self._furniture or self._is_menu_item(text):
+        elif self._furniture or self._is_menu_item(text) or says_chrome(text, self._links):
             self.canvas.paragraph(text, kind="furniture")
         elif self._level:
             self.canvas.heading(text, self._level, **links)

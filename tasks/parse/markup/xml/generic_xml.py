@@ -5,6 +5,7 @@ bounds is rejected. Every element has the `path` of its node.
 """
 
 import re
+from html import escape, unescape
 from typing import Any
 
 from lxml import etree
@@ -14,11 +15,14 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.formulas_and_ruby import is_within_text, make_formula, mark_script
+from docmill.tasks.parse.markup.xml.patents import classifications
 from docmill.tasks.parse.markup.xml.xml_head import head_metadata
 from docmill.tasks.parse.markup.xml.xml_nodes import name_of
 from docmill.tasks.parse.markup.xml.xml_walk import XmlWalk
 
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
+_REFERENCE = re.compile(r"&([A-Za-z][\w.-]*);")
+_DECLARED = re.compile(r"<!ENTITY\s+([\w.-]+)")
 _ENTITY = re.compile(rb"<!ENTITY\b")
 _BEGINNING = 1_000
 """Bytes within which a zero byte reveals UTF-16 or UTF-32, where `_ENTITY` would find nothing.
@@ -40,6 +44,8 @@ def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
     walk = XmlWalk(root)
     walk.draw()
     metadata = {"encoding": encoding, "root": name_of(root)} | head_metadata(root)
+    if codes := classifications(root):
+        metadata["classifications"] = codes
     return walk.canvas.parsed(walk.title, metadata)
 
 
@@ -52,10 +58,25 @@ def _root(data: bytes) -> tuple[Any, str]:
         first = error
     found = decode(data)
     text = _DECLARATION.sub("", found.text).lstrip()
+    if "not defined" in str(first):
+        text = _with_entities(text)
     try:
         return _parsed(text.encode("utf-8", "replace")), found.encoding
     except etree.XMLSyntaxError:
         raise Rejected("corrupt", f"not well-formed XML: {first}") from first
+
+
+def _with_entities(text: str) -> str:
+    """Return XML in which entities that it does not declare are what HTML means by them, or stand as written."""
+    declared = {"amp", "lt", "gt", "quot", "apos", *_DECLARED.findall(text)}
+
+    def said(match: re.Match[str]) -> str:
+        if match[1] in declared:
+            return match[0]
+        meant = unescape(match[0])
+        return escape(meant) if meant != match[0] else f"&amp;{match[1]};"
+
+    return _REFERENCE.sub(said, text)
 
 
 def _parsed(data: bytes) -> Any:

@@ -33,6 +33,7 @@ _STANDING_APART = _BLOCKS - TITLES  # a title within a sentence is that of a wor
 _LINKS = ("href", "url", "target")
 _TAG = re.compile(r"<[^<>]{1,1000}>")
 _ADDRESS = re.compile(r"(?!#)\S+\Z")
+_STATED_LEVELS = frozenset("123456")
 _MANY_NODES = 20_000
 """Nodes that decide whether a tree is prose.
 
@@ -188,6 +189,22 @@ def title_of(node: Any) -> str:
         if name in HEADS and (title := title_of(child)):
             return title
     return ""
+
+
+def first_title(node: Any) -> Any:
+    """Return the first child of a node that is a title; the node itself if none is."""
+    return next((child for child in node if name_of(child).lower() in TITLES), node)
+
+
+def is_first_title(node: Any) -> bool:
+    """Return whether no title stands before a node among the children of its parent."""
+    return not any(name_of(one).lower() in TITLES for one in node.itersiblings(preceding=True))
+
+
+def heading_level(node: Any) -> int:
+    """Return the level that a heading states, 1 if it states none."""
+    stated = node.get("level") or ""
+    return int(stated) if stated in _STATED_LEVELS else 1
 
 
 def _is_whole_head(node: Any, name: str) -> bool:

@@ -9,6 +9,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import table_rows
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
+from docmill.tasks.parse.markup.xml.patents import GROUPS, claim_of
 from docmill.tasks.parse.markup.xml.xml_nodes import (
     CAPTIONED,
     CODES,
@@ -18,7 +19,10 @@ from docmill.tasks.parse.markup.xml.xml_nodes import (
     PROSE,
     TABLES,
     TITLES,
+    first_title,
     has_blocks,
+    heading_level,
+    is_first_title,
     is_mixed,
     is_ordered,
     is_prose,
@@ -113,7 +117,7 @@ class XmlWalk:
         """Begin a node; return whether it was drawn completely."""
         self._path.step_in(node)
         name = name_of(node).lower()
-        if self._is_drawn_elsewhere(node, name):
+        if self._is_drawn_elsewhere(node, name) or (self._prose and self._is_own_block(node, name)):
             return True
         if is_record(node, self._prose):
             self._flush()
@@ -128,10 +132,24 @@ class XmlWalk:
 
     def _is_drawn_elsewhere(self, node: Any, name: str) -> bool:
         """Return whether a node is drawn with its section's heading, or not at all."""
-        if name in ("style", "script") and str(node.tag).startswith(_SVG):
+        if (name in ("style", "script") and str(node.tag).startswith(_SVG)) or (self._prose and name in GROUPS):
             return True
-        is_title = name in TITLES or name == "label"
+        is_title = (name in TITLES and is_first_title(node)) or name == "label"
         return is_title and bool(self._sections) and is_title_of(node, self._sections[-1].node)
+
+    def _is_own_block(self, node: Any, name: str) -> bool:
+        """Draw a claim of a patent, or a heading that stands among the paragraphs below it; return whether it was."""
+        if claim := claim_of(node):
+            self._flush()
+            self.canvas.item(claim[1], 1, claim[0], path=str(self._path), **links_in(node))
+            return True
+        if name not in TITLES or not self._sections or not is_title_of(node, self._sections[-1].node):
+            return False
+        self._flush()
+        self._draw_label()
+        below = heading_level(node) - heading_level(first_title(self._sections[-1].node))
+        self.canvas.heading(words_of(node), len(self._sections) + max(below, 0), path=str(self._path))
+        return True
 
     def _content(self, node: Any, name: str, nested: int) -> bool:
         """Draw a node that is one block, or mixed content; return False if the walk has to go into it."""

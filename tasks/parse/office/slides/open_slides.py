@@ -52,15 +52,19 @@ def _draw_page(canvas: Canvas, page: Any, number: int, called: str) -> None:
     for shape in shapes:
         if shape is not title:
             _draw_shape(below, shape)
-    for notes in page.iterchildren(_SHOW + "notes"):
-        for line in notes.iter(_TEXT + "p"):
-            below.paragraph(_words(line), role="notes")
-    if title is None and not below.elements:
-        return
-    name = page.get(_NAME) or ""
-    heading = _all_words(title) if title is not None else name if " " in name else f"{called} {number}"
-    canvas.heading(heading, 1 if number == 1 and title is not None else 2)
+    for line in page.iterfind(f"{_SHOW}notes//{_TEXT}p"):
+        below.paragraph(_words(line), role="notes")
+    if title is not None:
+        canvas.heading(_all_words(title), 1 if number == 1 else 2)
+    elif below.elements:
+        canvas.heading(_name(page, f"{called} {number}"), 2)
     canvas.add(below.parsed())
+
+
+def _name(page: Any, otherwise: str) -> str:
+    """Return the name that somebody has given a page; programs give them names of one word."""
+    name = page.get(_NAME) or ""
+    return name if " " in name else otherwise
 
 
 def _shapes(parent: Any, depth: int) -> Iterator[Any]:

@@ -15,13 +15,18 @@ def set_levels(runs: list[HeadingRun]) -> None:
     """Set the level of each heading, from 1."""
     ranks = _ranks({run.look for run in runs})
     known = {id(run): run.level for run in runs if run.outlined} or _numbered(runs, ranks)
+    of_look = _highest(runs, known)
+    for run in runs:
+        run.level = known.get(id(run)) or _level(run.look, of_look, ranks)
+
+
+def _highest(runs: list[HeadingRun], known: dict[int, int]) -> dict[Look, int]:
+    """Return the highest level of the headings of each look whose levels are known."""
     by_look: defaultdict[Look, list[int]] = defaultdict(list)
     for run in runs:
         if id(run) in known:
             by_look[run.look].append(known[id(run)])
-    of_look = {look: min(levels) for look, levels in by_look.items()}
-    for run in runs:
-        run.level = known.get(id(run)) or _level(run.look, of_look, ranks)
+    return {look: min(levels) for look, levels in by_look.items()}
 
 
 def _ranks(looks: Iterable[Look]) -> dict[Look, int]:

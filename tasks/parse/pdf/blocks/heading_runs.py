@@ -123,6 +123,8 @@ class BodyText:
 
     def stands_out(self, line: TextLine) -> bool:
         """Return whether a line is set in larger, bold, slanted or capital letters, or is named by the outline."""
+        if line.contents:
+            return False
         if line.level or line.size >= LARGE * self.size:
             return True
         font = line.font
@@ -186,11 +188,16 @@ def _look(lines: list[TextLine]) -> Look:
 
 def _goes_on(upper: TextLine, lower: TextLine, body: BodyText) -> bool:
     """Return whether a line continues the heading above it."""
-    if upper.level != lower.level or not body.stands_out(lower) or lower.box[1] <= upper.box[1]:
-        return False
-    if abs(upper.size - lower.size) > _SAME_SIZE * upper.size or (upper.font != lower.font and not upper.level):
-        return False
-    if is_capital(upper.text) != is_capital(lower.text) and not upper.font.bold:
+    if lower.box[1] <= upper.box[1] or not body.stands_out(lower) or not _are_alike(upper, lower):
         return False
     gap = (lower.box[1] - upper.box[3]) / lower.size
     return gap < _LARGE_GAP if lower.level or lower.size >= LARGE * body.size else not body.is_apart(gap)
+
+
+def _are_alike(upper: TextLine, lower: TextLine) -> bool:
+    """Return whether lines are set alike; those of one entry of the outline may be in two fonts."""
+    if upper.level != lower.level or abs(upper.size - lower.size) > _SAME_SIZE * upper.size:
+        return False
+    if upper.level:
+        return True
+    return upper.font == lower.font and (upper.font.bold or is_capital(upper.text) == is_capital(lower.text))

@@ -38,17 +38,22 @@ def mark_headings(pages: Pages, outline: Outline, body: float, stated: str = "")
     _mark_outlined(pages, outline)
     text = BodyText(body, usual_gap(pages, body), *_marks_headings(pages))
     runs = [run for page in pages for run in runs_of(page, text)]
-    named = {run.look for run in runs if run.outlined}
-    coarse = sum(run.outlined for run in runs) < len(pages)
-    for run in runs:
-        weak = coarse or run.look in named or _is_set_off(run, text)
-        run.kept = run.outlined or _may_be_heading(run, text, weak)
+    _keep(runs, text, len(pages))
     _drop_rows(runs)
-    title = mark_title(runs, pages, stated)
+    title = mark_title(runs, stated)
     set_levels([run for run in runs if run.kept])
     for run in runs:
         _set_level(run.lines, run.level if run.kept else 0)
     return title
+
+
+def _keep(runs: list[HeadingRun], text: BodyText, pages: int) -> None:
+    """Keep the runs that may be headings; weak signs, such as bold, count less beside an outline of many entries."""
+    named = {run.look for run in runs if run.outlined}
+    coarse = sum(run.outlined for run in runs) < pages
+    for run in runs:
+        weak = coarse or run.look in named or _is_set_off(run, text)
+        run.kept = run.outlined or _may_be_heading(run, text, weak)
 
 
 def _mark_outlined(pages: Pages, outline: Outline) -> None:

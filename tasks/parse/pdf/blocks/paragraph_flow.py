@@ -10,12 +10,13 @@ _GOES_ON = (*_TEXT, "code")
 _OPEN = (",", ";", "-", "\u2010", "(", HYPHEN)
 # Of the font size: text on in another column is set alike but for a sign in its line; code has only one size.
 _SAME_SIZE, _SAME_CODE_SIZE = 0.1, 0.05
+_SMALL_PRINT = 0.9  # of it: notices and notes are set in nine tenths of the text's size and less
 
 
 def connect(blocks: list[PageBlock]) -> list[PageBlock]:
     """Return the blocks of a document, with continuations moved to the beginning of their text.
 
-    Only furniture, footnotes, tables and captions may come between; they follow the text.
+    Only furniture, footnotes, tables, captions and small print may come between; they follow the text.
     """
     out: list[PageBlock] = []
     open_text: PageBlock | None = None
@@ -26,13 +27,22 @@ def connect(blocks: list[PageBlock]) -> list[PageBlock]:
             open_text.lines += block.lines
         else:
             out.append(block)
-            open_text = block if block.kind in _GOES_ON else None
+            if open_text is None or not _is_small_print(open_text, block):
+                open_text = block if block.kind in _GOES_ON else None
     return out
 
 
 def _may_interrupt(block: PageBlock) -> bool:
     """Return whether a block may interrupt a text at the end of a column or page."""
     return block.kind in ("furniture", "table") or bool(block.note) or _is_caption(block)
+
+
+def _is_small_print(open_text: PageBlock, block: PageBlock) -> bool:
+    """Return whether a block is set smaller than a text that stops within a sentence, as a copyright notice is."""
+    if block.kind != "paragraph" or open_text.kind not in _TEXT or not open_text.lines:
+        return False
+    last = open_text.lines[-1]
+    return block.lines[0].size < _SMALL_PRINT * last.size and _is_open(last.text.rstrip())
 
 
 def _is_caption(block: PageBlock) -> bool:

@@ -160,6 +160,8 @@ def _kind(first: TextLine, code: bool) -> tuple[str, str]:
     """Return the kind of the block that a line begins, and the number or "-" of a list item."""
     if first.furniture:
         return "furniture", ""
+    if first.contents:
+        return "toc", ""
     if first.level:
         return "title", ""
     if code and _is_code(first):
@@ -214,6 +216,8 @@ def _continues(block: list[TextLine], line: TextLine, measure: _FlowMeasure, cod
     last = block[-1]
     if _is_other_kind(last, line):
         return False
+    if line.contents:
+        return True
     if code and not line.level and _is_at_code(last, line):
         return _is_more_code(last, line)
     if not _is_set_below(last, line) or _is_far_below(block, line, measure):
@@ -222,7 +226,7 @@ def _continues(block: list[TextLine], line: TextLine, measure: _FlowMeasure, cod
 
 
 def _is_other_kind(last: TextLine, line: TextLine) -> bool:
-    return line.furniture or last.furniture or line.level != last.level
+    return line.furniture or last.furniture or line.level != last.level or line.contents != last.contents
 
 
 def _is_at_code(last: TextLine, line: TextLine) -> bool:

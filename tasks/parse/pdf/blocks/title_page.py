@@ -2,22 +2,18 @@
 
 from docmill.tasks.parse.pdf.blocks.heading_runs import HeadingRun
 from docmill.tasks.parse.pdf.blocks.heading_text import depth
-from docmill.tasks.parse.pdf.text.line import TextLine
 
 _FIRST_PAGES = 2  # the cover, and the page that the text begins on
 _BRAND_WORDS, _TITLE_WORDS = 2, range(3, 15)  # of a maker's name at most, and of a title that is read instead of one
 _NEAR = 3  # headings after a maker's name, one of which may be the title
 _BRAND_RATIO = 1.5  # how much larger than the title a maker's name is set
 _LEAST_LETTERS = 6  # of a title that is looked for within a heading, or the reverse: fewer are there by chance
-_KNOWN_WORDS = 0.5  # of the words of a stated title, which stand on the first pages if it is one of this document
-_WORD = 4  # letters
 
 
-def mark_title(runs: list[HeadingRun], pages: list[list[TextLine]], stated: str) -> str:
+def mark_title(runs: list[HeadingRun], stated: str) -> str:
     """Return the title of a document, "" if none can be told; what is only a name above it is kept no longer.
 
-    The title that the file states holds, unless nothing of it is said on the first pages and one heading is set as no
-    other is: programs keep the title of the template.
+    The title that the file states holds; without one it is the largest of the first headings that is no maker's name.
     """
     first = _front(runs)
     if not first:
@@ -26,9 +22,7 @@ def mark_title(runs: list[HeadingRun], pages: list[list[TextLine]], stated: str)
     title = _agreed(first, stated) or (largest if _letters(stated) else _below_brand(largest, first, runs))
     if title is not largest and _is_brand(largest, title):
         largest.kept = False
-    if _letters(stated) and (not _is_single(title, runs) or _agrees(stated, title.text) or _is_said(stated, pages)):
-        return stated
-    return "" if _is_section(title, runs) else title.text
+    return stated or title.text
 
 
 def _front(runs: list[HeadingRun]) -> list[HeadingRun]:
@@ -59,12 +53,6 @@ def _below_brand(brand: HeadingRun, first: list[HeadingRun], runs: list[HeadingR
     return brand
 
 
-def _is_section(run: HeadingRun, runs: list[HeadingRun]) -> bool:
-    """Return whether a heading is one of several by its number; a chapter that stands alone may have one, too."""
-    deep = depth(run.text)
-    return deep > 1 or (deep == 1 and not _is_single(run, runs))
-
-
 def _is_single(run: HeadingRun, runs: list[HeadingRun]) -> bool:
     """Return whether no other heading is set as this one."""
     return sum(one.kept and one.look == run.look for one in runs) == 1
@@ -73,13 +61,6 @@ def _is_single(run: HeadingRun, runs: list[HeadingRun]) -> bool:
 def _is_brand(brand: HeadingRun, title: HeadingRun) -> bool:
     few = len(brand.text.split()) <= _BRAND_WORDS and not depth(brand.text)
     return few and not brand.outlined and brand.look.size > title.look.size
-
-
-def _is_said(stated: str, pages: list[list[TextLine]]) -> bool:
-    """Return whether the first pages say about what a stated title does; one of few words is believed."""
-    words = {word for word in map(_letters, stated.split()) if len(word) >= _WORD}
-    said = {_letters(word) for page in pages[:_FIRST_PAGES] for line in page for word in line.text.split()}
-    return len(words & said) >= _KNOWN_WORDS * len(words)
 
 
 def _letters(text: str) -> str:

@@ -12,6 +12,10 @@ _LAST = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*$")
 _FIRST = re.compile(r"[^\W\d_]+")
 _NAME = re.compile(r"\w[.=@\\:]\w|[{}<>\\_]")  # of a file, a key, an address: hyphens in it are its own
 _DASHES = ("-", "\u2010", HYPHEN)
+_LEAST_PART = 5  # letters of each part of a compound: shorter ones, as in "there-fore", are words by chance
+_PREFIX_WORDS = "under after other every where there super inter trans multi micro macro hyper ultra infra extra intra"
+_PREFIXES = frozenset(_PREFIX_WORDS.split())
+"""Words that begin others: with "stand" in a document, "under-stand" would be a compound."""
 _LONGEST = 60  # characters of a word that are looked at: longer ones are no words, and searches in them take long
 
 
@@ -78,4 +82,11 @@ def _is_compound(head: str, tail: str, words: Vocabulary) -> bool:
     small = tail.lower()
     if f"{head}-{small}" in words.compound:
         return head + small not in words
-    return not tail[0].islower() or "-" in head
+    return not tail[0].islower() or "-" in head or _are_words(head, small, words)
+
+
+def _are_words(head: str, tail: str, words: Vocabulary) -> bool:
+    """Return whether both parts are words of the document and together they are none, as in "decision-making"."""
+    if min(len(head), len(tail)) < _LEAST_PART or head in _PREFIXES:
+        return False
+    return head in words and tail in words and head + tail not in words

@@ -27,6 +27,7 @@ class TextLine:
     furniture: bool = False
     ruled: bool = False  # there is a vertical rule behind it
     gap: float = 0.0
+    contents: bool = False  # it belongs to a list of contents
 
     @property
     def height(self) -> float:

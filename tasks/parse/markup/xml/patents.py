@@ -1,0 +1,40 @@
+"""Patents in XML: the codes of their classes, and the numbers of their claims (WIPO ST.36 and ST.96)."""
+
+import re
+from typing import Any
+
+from docmill.tasks.parse.markup.xml.xml_nodes import name_of, words_of
+
+_CLASSES = frozenset(
+    f"classification-{system}" for system in ("ipc", "ipcr", "cpc", "national", "locarno", "ecla", "ipc-primary")
+)
+GROUPS = _CLASSES | frozenset(("classifications-ipcr", "classifications-cpc", "classifications-national"))
+"""Elements that hold nothing but codes."""
+_MAX_CODES = 100  # of one patent: hundreds are a file of many patents, in which they are data
+_STATED = re.compile(r"\s*([0-9]{1,6})\s*")
+_NUMBER = re.compile(r"\s*([0-9]{1,4})\s*[.)]\s*")
+
+
+def classifications(root: Any) -> list[str]:
+    """Return the codes of a patent's classes as they are cited, such as "F03B 7/00", each once."""
+    codes = (_code(node) for node in root.iter("{*}*") if name_of(node).lower() in _CLASSES)
+    return list(dict.fromkeys(filter(None, codes)))[:_MAX_CODES]
+
+
+def _code(node: Any) -> str:
+    parts = {name_of(part).lower(): words_of(part) for part in node.iterdescendants("{*}*")}
+    if "section" in parts:
+        symbol = "".join(parts.get(name, "") for name in ("section", "class", "subclass"))
+        return f"{symbol} {parts.get('main-group', '')}/{parts.get('subgroup', '')}".strip(" /")
+    return parts.get("main-classification") or ("" if len(node) else words_of(node))
+
+
+def claim_of(node: Any) -> tuple[str, str] | None:
+    """Return the number of a claim with its stop, and its text without it; None for what is no claim."""
+    if name_of(node).lower() != "claim" or next(node.iterchildren("{*}claim-text"), None) is None:
+        return None
+    text = words_of(node)
+    written = _NUMBER.match(text)
+    stated = _STATED.fullmatch(node.get("num") or "")
+    number = stated or written
+    return (f"{int(number[1])}." if number else "-"), (text[written.end() :] if written else text)

@@ -1,0 +1,43 @@
+"""PDF contents: the lines of a list of contents, which end with leaders and the number of a page."""
+
+import re
+from itertools import pairwise
+
+from docmill.tasks.parse.pdf.text.line import TextLine
+
+_ENTRY = re.compile(
+    r"(?:\.{4,}|(?:\s\.){3,}|\u2026{2,}|(?:\s?\u00b7){4,}|_{5,})[\s.]*(?:(?P<page>\d{1,4})|[ivxlc]{1,6})\s*$"
+)
+_NAME = re.compile(
+    r"(?:table of )?contents|list of (?:tables|figures)|inhalt(?:sverzeichnis|sübersicht)?|sommaire|table des matières"
+    r"|índice|indice|sommario|innehåll|inhoud(?:sopgave)?|содержание|оглавление",
+    re.IGNORECASE,
+)
+_LEAST = 3  # entries: two rows with leaders may be the prices of a menu
+_WRAPPED = 2  # lines from one entry to the next: a title may run over two lines
+
+
+def mark_contents(pages: list[list[TextLine]]) -> None:
+    """Mark the entries of lists of contents; their pages never go back, as prices and scores do."""
+    for page in pages:
+        for row in _rows(page):
+            if len(row) >= _LEAST and _counts(page, row):
+                first = row[0] - (row[0] > 0 and _NAME.fullmatch(page[row[0] - 1].text) is not None)
+                for line in page[first : row[-1] + 1]:
+                    line.contents = True
+
+
+def _rows(page: list[TextLine]) -> list[list[int]]:
+    """Return the places of entries that follow one another."""
+    rows: list[list[int]] = []
+    for at in (at for at, line in enumerate(page) if _ENTRY.search(line.text)):
+        if rows and at - rows[-1][-1] <= _WRAPPED:
+            rows[-1].append(at)
+        else:
+            rows.append([at])
+    return rows
+
+
+def _counts(page: list[TextLine], row: list[int]) -> bool:
+    numbers = (match["page"] for at in row if (match := _ENTRY.search(page[at].text)))
+    return all(before <= after for before, after in pairwise(int(number) for number in numbers if number))
