@@ -120,8 +120,7 @@ class _PageDrawing:
         if isinstance(first, PageTable):
             self._draw_table(first, block, box)
         elif block.kind == "toc":
-            self.canvas.paragraph("
-".join(line.text for line in block.lines), box, "toc")
+            self.canvas.paragraph("\n".join(line.text for line in block.lines), box, "toc")
         elif block.kind == "code":
             self.canvas.code(_code(block.lines), box=box)
         else:
