@@ -1,19 +1,26 @@
 """Fixtures that several tests ask for by name."""
 
+import fcntl
 import os
 import secrets
+import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from docmill.flows.hosting.prefect_server import embedded_server
 from docmill.storage.embedding import encoder, space
+from docmill.storage.files import flocked
 from docmill.storage.upkeep import verify
 from docmill.tasks.model.clients import anthropic_messages, circuit_breaker, openai_chat
 from tests.kit import fake_encoder
 from tests.kit.far_bench import FarBench, make_bucket, object_store
 from tests.kit.model_server import ModelServer, model_server
+
+DATABASE = "created.db"  # in the home of the session's server
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -67,7 +74,29 @@ def prefect_api(prefect_home: Path) -> Iterator[str]:
             patch.delenv(name)
         patch.setenv("PREFECT_HOME", str(prefect_home))
         with embedded_server() as url:
+            _keep_database(prefect_home)
             yield url
+
+
+def _keep_database(home: Path) -> None:
+    """Copy the database of a server that has just started, unless another process has; no test has used it yet."""
+    kept = home / DATABASE
+    with flocked(home / f"{DATABASE}.lock", fcntl.LOCK_EX):
+        if not kept.exists():
+            draft = home / f"{DATABASE}.new"
+            with closing(sqlite3.connect(home / "prefect.db")) as source, closing(sqlite3.connect(draft)) as target:
+                source.backup(target)
+            draft.rename(kept)
+
+
+@pytest.fixture
+def created_home(tmp_path: Path, prefect_home: Path, prefect_api: str) -> Path:
+    """Return a home of Prefect with an empty database: a server takes most of its start to create one."""
+    assert prefect_api
+    home = tmp_path / "prefect home"
+    home.mkdir()
+    shutil.copyfile(prefect_home / DATABASE, home / "prefect.db")
+    return home
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from docmill.flows.cluster.left_freight import take_over
 from docmill.flows.cluster.sender import Sender, refusal
 from docmill.flows.cluster.workers_table import by_worker, rows, summed
 from docmill.flows.config.settings import ClusterSettings, Settings
-from docmill.flows.runs.engine import Engine, Node, RunSite
+from docmill.flows.runs.engine import CLUSTERS, Engine, Node, RunSite
 from docmill.flows.runs.phases import Phase, counted
 from docmill.storage.address import absolute, is_address, url_of
 from docmill.storage.errors import ConfigError
@@ -42,10 +42,10 @@ _READ_AT_ONCE = 128
 class ClusterEngine:
     """Runs batches and embedding on a cluster, and all else where `inner` does, which also records the steps."""
 
-    name = "dask"
     reads_objects = True
 
-    def __init__(self, inner: Engine, cluster: RemoteWorkers, chosen: ClusterSettings) -> None:
+    def __init__(self, inner: Engine, cluster: RemoteWorkers, chosen: ClusterSettings, name: str = "dask") -> None:
+        self.name = name
         self._inner = inner
         self._cluster = cluster
         self._chosen = chosen
@@ -185,19 +185,20 @@ def _freight_of(chosen: ClusterSettings, store: StoreFolder) -> str:
 @contextmanager
 def on_cluster(engine: Engine, settings: Settings, dry_run: bool = False) -> Iterator[Engine]:
     """Yield the engine of a run: one on the cluster of the settings, or the given one, as for a dry run."""
-    if settings.engine != "dask" or dry_run:
+    if settings.engine not in CLUSTERS or dry_run:
         yield engine
         return
     with joined(settings) as cluster:
-        yield ClusterEngine(engine, cluster, settings.cluster)
+        yield ClusterEngine(engine, cluster, settings.cluster, settings.engine)
 
 
 @contextmanager
 def joined(settings: Settings) -> Iterator[RemoteWorkers]:
     """Join the cluster of the settings during the block."""
     from docmill.flows.cluster.dask_cluster import DaskCluster
+    from docmill.flows.cluster.ray_cluster import RayCluster
 
-    cluster = DaskCluster(settings.cluster)
+    cluster: RemoteWorkers = (RayCluster if settings.engine == "ray" else DaskCluster)(settings.cluster)
     try:
         yield cluster
     finally:

@@ -216,16 +216,16 @@ class GateSettings(ConfigSection):
 
 
 class ClusterSettings(ConfigSection):
-    """The cluster that parses and embeds with `engine = "dask"`."""
+    """The cluster that parses and embeds with `engine = "dask"` or `"ray"`."""
 
-    address: str = Field(default="", description="Dask's scheduler, such as tls://10.0.0.5:8786.")
+    address: str = Field(default="", description="Dask's scheduler, such as tls://10.0.0.5:8786, or Ray's head.")
     freight: str = Field(
         default="",
         description="What driver and workers hand each other: s3://BUCKET/PREFIX or a folder that they share, outside"
         " the store.",
     )
     embed_on: str = Field(
-        default="", description="Embed only on workers with this Dask resource, such as GPU; empty embeds on all."
+        default="", description="Embed only on workers with this resource, such as GPU; empty embeds on all."
     )
     tls_ca: str = Field(default="", description="File with the certificate of the authority that signed the others.")
     tls_cert: str = Field(default="", description="File with the certificate of this machine.")
@@ -280,10 +280,10 @@ class Settings(ConfigSection):
         description="Default sources: folders, globs, files, s3://BUCKET/PREFIX or PLUGIN://SOURCE."
         " NAME=PATH gives a source a name.",
     )
-    engine: Literal["auto", "local", "prefect", "dask"] = Field(
+    engine: Literal["auto", "local", "prefect", "dask", "ray"] = Field(
         default="auto",
-        description="Where the steps run: local, prefect, auto (prefect if an API is configured, else local), or dask"
-        " (on the workers of [cluster]; a configured Prefect API shows the run).",
+        description="Where the steps run: local, prefect, auto (prefect if an API is configured, else local), dask or"
+        " ray (on the workers of [cluster]; a configured Prefect API shows the run).",
     )
     max_delete_fraction: Share = Field(
         default=0.30,

@@ -5,7 +5,15 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from docmill.flows.runs.engine import SPARE_THREADS, THREADS, EngineName, LocalEngine, choose_engine, configured_api
+from docmill.flows.runs.engine import (
+    CLUSTERS,
+    SPARE_THREADS,
+    THREADS,
+    EngineName,
+    LocalEngine,
+    choose_engine,
+    configured_api,
+)
 from docmill.storage.address import url_of
 from docmill.storage.errors import ConfigError
 from docmill.storage.lock import check_free
@@ -40,7 +48,7 @@ def start_run(
     from docmill.flows.cluster.cluster_engine import MOST_SLOTS, on_cluster
     from docmill.flows.runs.pipeline import ingest
 
-    far = settings.engine == "dask" and not options.dry_run
+    far = settings.engine in CLUSTERS and not options.dry_run
     threads = MOST_SLOTS + SPARE_THREADS if far else THREADS
     with LocalEngine(progress, tell, threads) as engine, on_cluster(engine, settings, options.dry_run) as placed:
         return ingest(settings, named, placed, **asdict(options))
@@ -59,8 +67,8 @@ def ready_for_runs(settings: "Settings") -> Iterator[None]:
 
 
 def engine_of(settings: "Settings", options: "RunOptions") -> EngineName:
-    """Return the engine that records a run. With "auto" and "dask", a dry run uses threads."""
-    if options.dry_run and settings.engine in ("auto", "dask"):
+    """Return the engine that records a run. With "auto" and on a cluster, a dry run uses threads."""
+    if options.dry_run and settings.engine in ("auto", *CLUSTERS):
         return "local"
     return choose_engine(settings.engine)
 

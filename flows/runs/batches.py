@@ -123,7 +123,7 @@ def _processed(run: Run, works: Sequence[WorkItem]) -> Iterator[Batch]:
         future = run.engine.submit(process_batch, path, node=nodes.whole)
         future.add_done_callback(_put_into(finished, nodes))
         in_flight += 1
-        if in_flight >= run.engine.slots:
+        while in_flight >= run.engine.slots:
             yield _finished(run, finished)
             in_flight -= 1
     for _ in range(in_flight):

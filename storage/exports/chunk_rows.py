@@ -122,9 +122,10 @@ def _filled(
     stored: StoredSnapshot, stamp: Stamp, wanted: Sequence[tuple[int, list[str]]], digests: dict[str, str]
 ) -> pa.Table:
     pieces = {piece.bucket: piece for piece in stored.pieces("chunks")}
-    own = [_among(_joined(stored, pieces[bucket]), ids) for bucket, ids in wanted if bucket in pieces]
-    found = [_with_vectors(stored, stamp, pa.concat_tables(own), digests)] if own else []
     gone = [key for _, ids in wanted for key in ids if digests[key] == GONE]
+    live = [(bucket, ids) for bucket, ids in wanted if not set(ids) <= {*gone}]
+    own = [_among(_joined(stored, pieces[bucket]), ids) for bucket, ids in live]
+    found = [_with_vectors(stored, stamp, pa.concat_tables(own), digests)] if own else []
     return pa.concat_tables([stamp.schema.empty_table(), *found, *_tombstones(stored, stamp, gone)])
 
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.lance.deferred_client import defer_client
 from docmill.storage.lance.fence import Writer, among, schema
 from docmill.storage.lance.flat_index import FlatIndex
+from docmill.storage.process.computed_once import computed_once
 
 FOLDER = "vectors"
 _SELECTED_SHARE = 20  # below a twentieth of the rows, select them by id: 1,000 of 100,000 take 11 ms of CPU
@@ -196,7 +196,7 @@ class VectorIndex:
                 return self._nearest(vector, k, where=among(sorted(set(allowed))))
             return self._nearest(vector, k, None if allowed is None else frozenset(allowed))
 
-    @cached_property
+    @computed_once
     def _matrix(self) -> FlatIndex:
         return FlatIndex(self._table.search().select(["chunk_id", "vector"]).limit(self._rows).to_arrow())
 

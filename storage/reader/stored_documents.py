@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Self
 from weakref import finalize
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.process.computed_once import computed_once
 from docmill.storage.reader.document import Document
 from docmill.storage.reader.outline import Section, find_section, outline, with_text
 from docmill.storage.reader.whole_documents import whole_documents
@@ -58,7 +58,7 @@ class StoredDocuments:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @cached_property
+    @computed_once
     def _sources(self) -> SnapshotReader:
         return SnapshotReader(self.stored)
 

@@ -72,7 +72,8 @@ class Tokens:
         places = np.asarray(positions, np.int64)
         unit = np.searchsorted(starts, places, "right") - 1
         within = np.minimum(places - starts[unit], inked[unit + 1] - inked[unit]) if len(starts) else 0
-        ink = np.where(unit < 0, 0, inked[unit] + within)
+        # What precedes the first unit, such as a control character, begins none.
+        ink = np.where(unit < 0, np.minimum(places, inked[0]), inked[unit] + within)
         found: list[int] = (places + (CHARACTER_WIDTH - 1) * ink).tolist()
         return found
 

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Self
 
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.errors import ConfigError, DocmillError
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
+from docmill.storage.process.computed_once import computed_once
 from docmill.storage.schema import CostRow
 from docmill.tasks.model.budget import Budget, BudgetTracker, Forecast
 from docmill.tasks.model.clients.completion import Model, ModelOptions, Reply, Usage
@@ -119,11 +119,11 @@ class ModelClient:
             self._asking.folder.level(SHARED, REPLIES)
         return self.spent
 
-    @cached_property
+    @computed_once
     def _model(self) -> Model:
         return load_model(self._asking.model)
 
-    @cached_property
+    @computed_once
     def _packs(self) -> Packs:
         """Return the packs of earlier runs, the newest last."""
         folder = self._asking.folder

@@ -51,6 +51,7 @@ def first(at: str, act: Callable[[], None]) -> Iterator[None]:
         failpoints.watch = None
 
 
+@pytest.mark.soak
 def test_a_worker_that_is_killed_in_its_third_batch_costs_only_time(
     cluster: Machines, bench: Workbench, tmp_path: Path
 ) -> None:
@@ -120,6 +121,7 @@ def _wait_until_idle(cluster: Machines) -> None:
         raise AssertionError(f"{known} tasks are left, at work are {busy}")
 
 
+@pytest.mark.soak
 def test_a_worker_that_comes_with_another_model_gets_no_batch(
     cluster: Machines, bench: Workbench, tmp_path: Path
 ) -> None:

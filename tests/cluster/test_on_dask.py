@@ -1,11 +1,14 @@
 """A run on two workers that share nothing with the driver but a scheduler and a bucket."""
 
+import json
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from docmill.flows.cli.app import app
 from docmill.flows.cluster.cluster import check_secure
 from docmill.flows.cluster.dask_cluster import DaskCluster
 from docmill.flows.config.settings import ClusterSettings
@@ -14,10 +17,13 @@ from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.objects.bucket import connect
 from tests.kit.fake_encoder import NAME, write_model
 from tests.kit.far_bench import make_bucket
-from tests.kit.faults.cluster_runs import BUCKET, Heard, rows_of, run_on
+from tests.kit.faults.cluster_runs import BUCKET, Heard, pages, rows_of, run_on
 from tests.kit.faults.machines import Machines
+from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench
 from tests.kit.writers.certificates import write_certificates
+
+SUBJECTS = ("mill grinds the grain", "ship sails the sea", "program reads the file")
 
 
 def test_workers_make_the_rows_that_threads_make(cluster: Machines, bench: Workbench, tmp_path: Path) -> None:
@@ -66,6 +72,35 @@ def test_workers_read_objects_themselves_and_embed_where_the_label_is(
         run_on(cluster.settings, bench, embed_on="TPU")
 
 
+def test_models_are_asked_by_the_driver_and_documents_split_by_workers(
+    cluster: Machines, tmp_path: Path, fake_model: str, server: ModelServer
+) -> None:
+    sentences = " ".join(f"The {name} and here is number {i} of it." for name in SUBJECTS for i in range(8))
+    routes = [{"glob": "parts/**", "strategy": "semantic", "options": {"size": 64}}]
+    model = {"provider": "openai", "model": "loopback", "base_url": f"{server.url}/v1"}
+    settings = {"embedding": {"model": fake_model}, "model": model, "routes": routes}
+    bench = Workbench(tmp_path / "far", {**settings, "chunk": {"contextualizer": "llm"}})
+    bench.write({**pages(5), "parts/one.md": f"# Things\n\n{sentences}"})
+    here = bench.copy(tmp_path / "here")
+    near, asked = here.ingest(), len(server.requests)
+    assert asked
+    log: list[str] = []
+    far = run_on(cluster.settings, bench, Heard(log))
+    assert len(server.requests) == 2 * asked
+    assert bench.chunks() == here.chunks()
+    assert {row.strategy for row in bench.chunks()} >= {"semantic"}
+    assert (far.documents, far.chunks, far.embedded, far.model["calls"]) == (
+        near.documents,
+        near.chunks,
+        near.embedded,
+        near.model["calls"],
+    )
+    steps = {line.partition("-")[0] for line in log if ": worker " in line}
+    assert steps == {"batch", "again", "embed"}
+    assert connect(BUCKET).listing() == []
+    assert run_on(cluster.settings, bench).snapshot is None
+
+
 def test_only_who_shows_a_certificate_of_the_authority_gets_in(cluster: Machines, tmp_path: Path) -> None:
     plain = cluster.settings.model_copy(update={"address": cluster.settings.address.replace("tls:", "tcp:")})
     stranger = cluster.settings.model_copy(update=write_certificates(tmp_path))
@@ -73,6 +108,20 @@ def test_only_who_shows_a_certificate_of_the_authority_gets_in(cluster: Machines
         with pytest.raises(Transient, match="no scheduler at"):
             DaskCluster(settings, connect_s=1.0)
     DaskCluster(cluster.settings).close()
+
+
+def test_the_status_of_a_cluster_has_a_row_for_each_worker(cluster: Machines, fake_model: str) -> None:
+    values = {name: getattr(cluster.settings, name) for name in ("address", "tls_ca", "tls_cert", "tls_key")}
+    flags = [f'--set=cluster.{name}="{value}"' for name, value in values.items()]
+    command = ["status", "--cluster", "--json", f'--set=embedding.model="{fake_model}"', *flags]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.stderr
+    rows = json.loads(result.stdout)
+    assert [(row["worker"], row["resources"], row["state"]) for row in rows] == [
+        ("one", "", "ready"),
+        ("two", "GPU=1", "ready"),
+    ]
+    assert all(row["address"].startswith("tls://127.0.0.1:") and row["about"].endswith(" CPUs") for row in rows)
 
 
 def test_a_driver_with_another_model_is_refused_by_all(cluster: Machines, bench: Workbench, tmp_path: Path) -> None:

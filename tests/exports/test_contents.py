@@ -53,6 +53,18 @@ def test_a_card_that_a_person_has_written_stays(store: Store, first: Store, here
     assert [*entries(here / "set")] == [".git", "README.md", "data"]
 
 
+def test_an_export_since_a_snapshot_may_have_only_what_left(tmp_path: Path, here: Path) -> None:
+    own = Workbench(tmp_path / "own")
+    own.write({"stays.txt": "Snow.\n", "gone.txt": "Rain.\n"})
+    own.ingest()
+    (gone,) = (row.chunk_id for row in own.chunks() if row.uri == "gone.txt")
+    (own.docs / "gone.txt").unlink()
+    own.ingest(allow_delete=True)
+    with own.store as store:
+        assert store.export("delta.jsonl", since=1).chunks == 1
+    assert [*read_jsonl(here / "delta.jsonl")] == [gone]
+
+
 def test_only_files_with_a_change_are_written(tmp_path: Path, here: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "CHUNKS_PER_BUCKET", 2)
@@ -88,7 +100,7 @@ def test_chunks_that_wait_for_their_vectors_follow_later(tmp_path: Path, here: P
     told = json.loads(done.stdout)
     assert done.exit_code == 3
     assert told["pending"] > 0
-    assert f"{told['pending']} chunks wait for their vectors" in done.stderr
+    assert f"left out, as they wait for their vectors: {told['pending']} chunks" in done.stderr
     with own.store as store:
         assert told["chunks"] == len(store._sources._vectors.held([row.chunk_id for row in own.chunks()]))
         assert told["chunks"] + told["pending"] == len(own.chunks())

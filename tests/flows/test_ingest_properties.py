@@ -91,4 +91,4 @@ class Changes(RuleBasedStateMachine):
 @pytest.mark.hypothesis
 def test_the_way_to_a_state_leaves_no_trace(tmp_path: Path) -> None:
     Changes.folder = tmp_path
-    run_state_machine_as_test(Changes, settings=examples(10, stateful_step_count=12))
+    run_state_machine_as_test(Changes, settings=examples(6, stateful_step_count=12))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -17,10 +18,9 @@ from mcp_types.methods import validate_server_result
 from docmill.flows.config.settings import Settings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
-from docmill.flows.serving.guard import Guard
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.protocol.mcp_runs import RunTools
-from docmill.flows.serving.protocol.mcp_server import mcp_server
+from docmill.flows.serving.protocol.mcp_server import mcp_http_app, mcp_server
 from tests.kit.workbench import Workbench
 from tests.serving.http_server import running
 
@@ -54,9 +54,8 @@ def url(bench: Workbench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     stores = OpenStores({"handbook": bench.root, "weather": other.root})
     given = {"sources": [str(bench.docs)], "embedding": {"model": "token-counts"}, **bench.settings}
     runs = RunTools(Settings(store=bench.root, **given), "handbook")
-    app = mcp_server(stores, Searching({}), runs).streamable_http_app(stateless_http=True, json_response=True)
     access = Access(port=0)
-    with running(Guard(app, access), access) as found:
+    with running(mcp_http_app(mcp_server(stores, Searching({}), runs), access), access) as found:
         yield f"{found}/mcp"
 
 
@@ -287,10 +286,10 @@ def test_answers_have_the_form_of_the_protocol(url: str) -> None:
 
 
 def test_over_http_strangers_are_turned_away(bench: Workbench) -> None:
-    app = mcp_server(OpenStores({"store": bench.root}), Searching({})).streamable_http_app(stateless_http=True)
-    access = Access(port=0, token=TOKEN)
+    access = Access(port=0, token=TOKEN, hosts=("docs.example.org",))
+    app = mcp_http_app(mcp_server(OpenStores({"store": bench.root}), Searching({})), access)
     bearer = {"Authorization": f"Bearer {TOKEN}"}
-    with running(Guard(app, access), access) as url, httpx.Client(trust_env=False) as client:
+    with running(app, access) as url, httpx.Client(trust_env=False) as client:
         for headers, status in (
             ({}, 401),
             ({"Authorization": "Bearer wrong"}, 401),
@@ -300,6 +299,11 @@ def test_over_http_strangers_are_turned_away(bench: Workbench) -> None:
             answer = client.post(f"{url}/mcp", json={}, headers=headers)
             assert (answer.status_code, answer.json()["error"]["status"]) == (status, status)
         assert client.post(f"{url}/mcp", content=b"x" * (1 << 21), headers=bearer).status_code == 413
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        accepted = {**bearer, "Accept": "application/json, text/event-stream"}
+        for host in ("docs.example.org", socket.gethostname(), "localhost"):
+            answer = client.post(f"{url}/mcp", json=asked, headers={**accepted, "Host": host})
+            assert (host, answer.status_code) == (host, 200)
 
 
 @pytest.mark.slow

@@ -63,14 +63,17 @@ def export(
     else:
         print_text(_spelled(done))
     if done.pending:
+        from docmill.flows.runs.phases import counted
         from docmill.flows.runs.report import EXIT_PARTLY
 
-        note(f"{done.pending:,} chunks wait for their vectors and were left out; docmill ingest embeds them")
+        note(f"left out, as they wait for their vectors: {counted(done.pending, 'chunks')}; docmill ingest embeds them")
         raise typer.Exit(EXIT_PARTLY)
 
 
 def _spelled(done: "Exported") -> str:
     """Return one line on what an export did."""
+    from docmill.flows.runs.phases import counted
+
     counts = {name: getattr(done, name) for name in _CHANGES}
     changes = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "no change"
-    return f"{done.target}: snapshot {done.snapshot}, {done.chunks:,} chunks ({changes})"
+    return f"{done.target}: snapshot {done.snapshot}, {counted(done.chunks, 'chunks')} ({changes})"

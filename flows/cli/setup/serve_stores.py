@@ -56,9 +56,8 @@ def mcp(
     from docmill.storage.process.extras import extra
 
     with extra("mcp", "`docmill mcp`"):
-        from docmill.flows.serving.protocol.mcp_server import mcp_server
+        from docmill.flows.serving.protocol.mcp_server import mcp_http_app, mcp_server
     from docmill.flows.serving.access import Access, token
-    from docmill.flows.serving.guard import Guard
 
     served = _opened(stores, settings, allow_ingest)
     server = mcp_server(served, searching_of(settings), _runs(settings, served.names[0]) if allow_ingest else None)
@@ -69,8 +68,8 @@ def mcp(
     from docmill.flows.serving.listening import listen
 
     access = Access(host, port, token(), tuple(allow_host or ()))
-    app = server.streamable_http_app(stateless_http=True, json_response=True, host=host)
-    listen(Guard(app, access), access, lambda url: note(f"serving {', '.join(served.names)} at {url}/mcp"))
+    app = mcp_http_app(server, access)
+    listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}/mcp"))
 
 
 def serve(
@@ -120,7 +119,8 @@ def places(stores: Sequence[str], settings: "Settings") -> dict[str, Path]:
     found: dict[str, Path] = {}
     for one in stores:
         name, equals, place = one.partition("=")
-        name, place = (name, place) if equals else (_name_of(one), one)
+        if not equals or "/" in name:  # what stands before the "=" is a folder, as in year=2026
+            name, place = _name_of(one), one
         if not name or not place or name in found:
             why = "two stores have this name" if name in found else "write NAME=STORE"
             raise ConfigError(f"{one}: {why}")

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.mcpserver.resources import ResourceSecurity
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import Completion, CompletionArgument, CompletionContext, ToolAnnotations
 
+from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.bounds import cut
+from docmill.flows.serving.guard import App, Guard
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.protocol.mcp_tools import StoreTools
 from docmill.storage.errors import DocmillError
@@ -54,6 +57,14 @@ def mcp_server(stores: OpenStores, searching: Searching, runs: "RunTools | None"
         runs.add_to(server)
     _add_documents(server, tools)
     return server
+
+
+def mcp_http_app(server: MCPServer, access: Access) -> App:
+    """Return the application that `docmill mcp --http` runs; it answers at /mcp."""
+    # The guard checks Host and Origin. The SDK would do so once more, and knows no names but those of loopback.
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=unchecked)
+    return Guard(app, access)
 
 
 def _add_documents(server: MCPServer, tools: StoreTools) -> None:

@@ -21,6 +21,7 @@ FORMS = (
     "postgresql://[USER@]HOST[:PORT]/DATABASE",
 )
 """What an address of an export can be."""
+KINDS_OF_FOLDER = "jsonl:FOLDER, parquet:FOLDER, hf:FOLDER, lancedb:FOLDER or qdrant:FOLDER"
 _TABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _KIND = re.compile(r"(?P<kind>[A-Za-z][A-Za-z0-9+]+):(?P<rest>.*)", re.DOTALL)
 
@@ -51,9 +52,11 @@ def _given(to: str, rest: str) -> str:
 
 
 def _folder(to: str, rest: str) -> Path:
-    if "://" in rest or not rest or Path(rest).resolve() == Path(rest).resolve().parent:
-        raise ConfigError(f"{to} names no folder; write {FORMS[1]}")
-    return Path(rest).resolve()
+    folder = Path(rest)
+    if "://" in rest or not rest or folder.resolve() == folder.resolve().parent:
+        raise ConfigError(f"{to} names no folder of this machine; write {KINDS_OF_FOLDER}")
+    # What is swapped needs a name of its own. Else the path stays as it was typed, for messages.
+    return folder.resolve() if folder.is_symlink() or folder.name in ("", "..") else folder
 
 
 def _checked(table: str | None) -> str:

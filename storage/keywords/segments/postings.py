@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from docmill.storage.keywords.segments.side_postings import (
     side_from,
 )
 from docmill.storage.keywords.segments.sorted_strings import StringLookup
+from docmill.storage.process.computed_once import computed_once
 
 SUFFIX = ".postings.arrow"
 _SLICE = 1 << 18  # postings processed at a time, which bounds the memory of their copies
@@ -55,12 +55,12 @@ class Postings:
         """Return the number of terms of each chunk in a field."""
         return self.side.lengths_of(field) if field else self.lengths
 
-    @cached_property
+    @computed_once
     def term_lookup(self) -> StringLookup:
         """The position of a term in the dictionary."""
         return StringLookup(self.terms)
 
-    @cached_property
+    @computed_once
     def chunk_lookup(self) -> StringLookup:
         """The row of a chunk."""
         return StringLookup(self.chunk_ids, self.order)

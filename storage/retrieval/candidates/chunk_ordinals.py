@@ -1,7 +1,6 @@
 """Chunk ordinals: the document, section and position of each chunk, so that a search finds what stands around it."""
 
 from collections.abc import Collection
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.process.computed_once import computed_once
 from docmill.storage.tables.tables import read_table
 
 RUNNING = ("narrative", "structured", "technical", "legal", "transcript")
@@ -50,7 +50,7 @@ class ChunkOrdinals:
         places = rows_of[rows[known]].tolist()
         return {key.decode(): Place._make(place) for key, place in zip(asked[known].tolist(), places, strict=True)}
 
-    @cached_property
+    @computed_once
     def _rows(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32]]:
         """The ids of all chunks of running text in order, and the place of each, (n, 4)."""
         table = read_table(self._stored, "chunks", _COLUMNS)

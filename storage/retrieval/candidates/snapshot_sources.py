@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +24,7 @@ from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.keywords.scoring import Scoring
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.process.computed_once import computed_once
 from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals
 from docmill.storage.retrieval.candidates.hit import ShownChunk
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
@@ -58,7 +58,7 @@ class SnapshotReader:
         self.snapshot = stored.snapshot
         self.places = ChunkOrdinals(stored)
 
-    @cached_property
+    @computed_once
     def encoder(self) -> TextEncoder:
         """The model of the store; raises `StoreError` if it is not installed."""
         space = self.snapshot.space
@@ -166,24 +166,24 @@ class SnapshotReader:
     def _packs(self, artifact: str) -> Packs:
         return Packs(self.stored.ensure_packs(artifact))
 
-    @cached_property
+    @computed_once
     def tokens(self) -> TokenMemory:
         """The token vectors of the store's texts, made by its encoder."""
         return TokenMemory(self.encoder)
 
-    @cached_property
+    @computed_once
     def _vectors(self) -> VectorIndex | FlatIndex:
         return open_vectors(self.stored)
 
-    @cached_property
+    @computed_once
     def _chunks(self) -> OpenedTable:
         return OpenedTable(self.stored, "chunks")
 
-    @cached_property
+    @computed_once
     def _documents(self) -> OpenedTable:
         return OpenedTable(self.stored, "documents")
 
-    @cached_property
+    @computed_once
     def _keywords(self) -> KeywordIndex:
         try:
             return KeywordIndex(self.stored.root, self.snapshot.keywords, _SCORING)

@@ -36,7 +36,7 @@ def _routed(strategy: str, **options: Any) -> dict[str, Any]:
 _EXCERPTS = _within(read_excerpts, "chunking_evaluation")
 _FAQ = _within(lambda path: read_faq(path, ROWS), "bank_faqs/BankFAQs.csv")
 _PARTS = {"embedding": {"parts": 100}}
-_PASSAGES = ("k=8", *(f"k=8,passages={tokens}" for tokens in (300, 500, 750, 1000)))
+_PASSAGES = tuple(f"k=8,passages={tokens}" for tokens in (300, 500, 750, 1000))
 
 SETS = (
     JudgedSet("excerpts-200", _EXCERPTS, excerpts_held(5), 5, _routed("structure", size=200), _PASSAGES),

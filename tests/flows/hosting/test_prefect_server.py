@@ -54,6 +54,13 @@ def own(place: Path) -> dict[str, str]:
 
 
 @pytest.fixture
+def created(place: Path, created_home: Path, own: dict[str, str]) -> dict[str, str]:
+    """Return an environment in which no Prefect server runs, but one has before."""
+    created_home.rename(place / "prefect home")
+    return own
+
+
+@pytest.fixture
 def joined(prefect_home: Path, prefect_api: str) -> dict[str, str]:
     """Return an environment whose embedded server is that of the session."""
     assert prefect_api
@@ -128,12 +135,12 @@ def test_the_command_starts_the_embedded_server_and_leaves_none(place: Path, own
     assert server_of(place) is None
 
 
-def test_the_embedded_server_ends_with_a_run_that_is_killed(place: Path, own: dict[str, str]) -> None:
+def test_the_embedded_server_ends_with_a_run_that_is_killed(place: Path, created: dict[str, str]) -> None:
     os.mkfifo(place / "hold")
     code = (
         "from docmill.flows.hosting.prefect_server import embedded_server\nwith embedded_server(): open('hold').read()"
     )
-    with running([sys.executable, "-c", code], place / "log.txt", own) as run:
+    with running([sys.executable, "-c", code], place / "log.txt", created) as run:
         server = wait_for(lambda: server_of(place), "an embedded server")
         os.kill(run.pid, signal.SIGKILL)
         wait_for(lambda: not is_running(server), "the end of the server")
@@ -211,9 +218,9 @@ def has_run(log: Path) -> bool:
     return any("Flow run" in line and "Completed" in line for line in log.read_text().splitlines())
 
 
-def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path, own: dict[str, str]) -> None:
+def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path, created: dict[str, str]) -> None:
     arguments = command("docmill.flows.cli.app", "schedule", str(place / "docs"), "--store", str(place / "store"))
-    with running([*arguments, "--cron", CRON], place / "serve.log", own) as serving:
+    with running([*arguments, "--cron", CRON], place / "serve.log", created) as serving:
         wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")
         server = server_of(place)
         serving.terminate()

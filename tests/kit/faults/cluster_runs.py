@@ -38,11 +38,13 @@ class Heard(LocalEngine):
         self.tables[name] = rows
 
 
-def settings_on(cluster: ClusterSettings, bench: Workbench, freight: str = BUCKET, **more: Any) -> Settings:
+def settings_on(
+    cluster: ClusterSettings, bench: Workbench, freight: str = BUCKET, engine_name: str = "dask", **more: Any
+) -> Settings:
     """Return the settings of a run of a bench on a cluster; `more` are further ones of `[cluster]`."""
     chosen = cluster.model_copy(update={"freight": freight, **more})
     values = {"embedding": {"model": NAME}, **bench.settings}
-    return Settings(store=bench.root, engine="dask", cluster=chosen, **values)
+    return Settings.model_validate({"store": bench.root, "engine": engine_name, "cluster": chosen, **values})
 
 
 def run_on(

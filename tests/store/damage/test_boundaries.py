@@ -115,7 +115,8 @@ def few(names: Sequence[str]) -> range:
     [
         (errno.ENOSPC, few),
         pytest.param(errno.ENOSPC, one_of_each_kind, marks=pytest.mark.slow),
-        pytest.param(errno.EIO, one_of_each_kind, marks=pytest.mark.slow),
+        (errno.EIO, few),
+        pytest.param(errno.EIO, one_of_each_kind, marks=pytest.mark.soak),
         pytest.param(errno.ENOSPC, every, marks=pytest.mark.soak),
         pytest.param(errno.EIO, every, marks=pytest.mark.soak),
     ],
@@ -184,7 +185,7 @@ def test_a_compaction_that_is_killed_at_any_boundary_loses_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [12, pytest.param(200, marks=pytest.mark.soak)])
 def test_kills_at_random_moments_lose_nothing(
     fresh: Callable[[], Workbench], clean: Workbench, token_counts_folder: Path, kills: int
 ) -> None:

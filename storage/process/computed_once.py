@@ -1,0 +1,42 @@
+"""Computed once: a property that one thread computes while the others that ask for it wait."""
+
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, Generic, Self, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class ComputedOnce(Generic[T]):
+    """A cached property for objects that several threads use, such as an open store.
+
+    From Python 3.12 on `functools.cached_property` has no lock: threads that search a fresh store at once would each
+    open the index, in the memory of as many. Up to 3.11 it has one lock for all objects.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+        self._lock = f"lock of {self._name}"
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any]) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Self | T:
+        if instance is None:
+            return self
+        kept = vars(instance)  # where Python finds the value from then on, without coming here
+        with kept.setdefault(self._lock, RLock()):
+            if self._name not in kept:
+                kept[self._name] = self._compute(instance)
+        # Whoever comes late makes a lock of its own, and finds the value behind it.
+        kept.pop(self._lock, None)
+        value: T = kept[self._name]
+        return value
+
+
+computed_once = ComputedOnce
