@@ -70,15 +70,21 @@ def narrow(base: StoredSnapshot | None, listings: Sequence[Listed], state: Store
 
 def _told(source: Source, listing: Listing) -> Iterator[pa.Table]:
     """Yield the rows of `_FILE` of a source's files, in their order."""
-    files, few = listing.found, listing.found
-    if isinstance(files, RowColumns):
-        few, rows = files.others, files.table.num_rows
-        same = [pa.repeat(pa.scalar(text, pa.string()), rows) for text in (source.name, "")]
-        yield pa.table([files.table.column("uri"), same[0], files.table.column("content_hash"), same[1]], _FILE)
-    if few or not isinstance(files, RowColumns):
-        rows_of = [(file.uri, file.source, None if file.reason else file.content_hash, file.link) for file in few]
-        columns = [[row[place] for row in rows_of] for place in range(len(_FILE))]
-        yield pa.table([pa.array(values, one.type) for values, one in zip(columns, _FILE, strict=True)], _FILE)
+    files = listing.found
+    if not isinstance(files, RowColumns):
+        yield _rows_of(files)
+        return
+    same = [pa.repeat(pa.scalar(text, pa.string()), files.table.num_rows) for text in (source.name, "")]
+    yield pa.table([files.table.column("uri"), same[0], files.table.column("content_hash"), same[1]], _FILE)
+    if files.others:
+        yield _rows_of(files.others)
+
+
+def _rows_of(files: Iterable[SourceFile]) -> pa.Table:
+    """Return the rows of `_FILE` of files that are objects."""
+    rows = [(file.uri, file.source, None if file.reason else file.content_hash, file.link) for file in files]
+    columns = [[row[place] for row in rows] for place in range(len(_FILE))]
+    return pa.table([pa.array(values, one.type) for values, one in zip(columns, _FILE, strict=True)], _FILE)
 
 
 @dataclass(slots=True)
