@@ -68,8 +68,8 @@ def check_listing(source: Source) -> None:
 def check_checkpoint(source: Source) -> None:
     """Assert that a listing since a checkpoint, merged with the one before, is a listing of everything."""
     checkpoints = Checkpoints()
-    first = source.list(_EVERYTHING, checkpoints).found
-    assert source.list(_EVERYTHING, checkpoints).found == first == _found(source)
+    first = [*source.list(_EVERYTHING, checkpoints).found]
+    assert [*source.list(_EVERYTHING, checkpoints).found] == first == [*_found(source)]
 
 
 def check_bytes(source: Source) -> None:

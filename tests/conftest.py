@@ -81,11 +81,12 @@ def prefect_api(prefect_home: Path) -> Iterator[str]:
 def _keep_database(home: Path) -> None:
     """Copy the database of a server that has just started, unless another process has; no test has used it yet."""
     kept = home / DATABASE
-    with flocked(home / f"{DATABASE}.lock", fcntl.LOCK_EX):
+    with flocked(home / f"{DATABASE}.lock", fcntl.LOCK_EX, 0o600):
         if not kept.exists():
             draft = home / f"{DATABASE}.new"
             with closing(sqlite3.connect(home / "prefect.db")) as source, closing(sqlite3.connect(draft)) as target:
                 source.backup(target)
+            draft.chmod(0o600)  # as all that a server keeps
             draft.rename(kept)
 
 

@@ -47,7 +47,7 @@ def test_a_whole_store_is_well_and_what_is_optional_is_a_note(bench: Workbench) 
     checks = found("--store", str(bench.root))
     assert {name for name, one in checks.items() if one["state"] != "ok"} <= {
         "tesseract", "libreoffice", "disk", "extra s3", "extra openai", "extra anthropic", "extra postgres",
-        "extra qdrant",
+        "extra qdrant", "extra ray",
     }  # fmt: skip
     assert all(one["remedy"] for one in checks.values() if one["state"] != "ok")
     assert "1 document, 1 chunk;" in checks["store"]["found"]

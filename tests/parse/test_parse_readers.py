@@ -46,8 +46,11 @@ def test_large_parts_of_json_stand_below_headings_of_their_keys() -> None:
 
 def test_json_with_comments_and_last_commas_is_read_and_other_json_is_corrupt() -> None:
     assert read("json", '{"url": "http://a", /* no */ "b": [1, 2,], // end\n}').text == "url: http://a\nb: 1, 2"
-    with pytest.raises(Rejected, match="corrupt: not JSON: Expecting ',' delimiter: line 1 column 4"):
-        read("json", "[1 true]")
+    damaged = read("json", "[1 true]")
+    assert damaged.text == "1\n\ntrue]"
+    assert damaged.metadata["damaged"] == "not JSON from line 1 on: Expecting ',' delimiter"
+    with pytest.raises(Rejected, match="corrupt: not JSON: Expecting value: line 1 column 2"):
+        read("json", "[tru")
 
 
 def test_halves_of_characters_in_escapes_harm_no_other_text() -> None:

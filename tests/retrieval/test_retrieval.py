@@ -111,13 +111,18 @@ def test_spread_gives_a_chunk_a_share_of_its_neighbours(store: Store) -> None:
         assert [hit.score for hit in own] == pytest.approx([max(scores) / max(mixed) * one for one in mixed])
 
 
-def test_lift_gives_a_chunk_a_share_of_the_best_score_of_its_document(store: Store) -> None:
-    text = "godwit curlew dunlin"
-    alone = store.search(text, 50, spread=0.0, lift=0.0, distinct=False)
-    best = {hit.uri: max(one.score for one in alone if one.uri == hit.uri) for hit in alone}
-    lifted = store.search(text, 50, spread=0.0, lift=0.5, distinct=False)
+def test_lift_gives_a_chunk_a_share_of_the_best_score_of_its_untitled_document(tmp_path: Path, fake_model: str) -> None:
+    routes = [{"glob": "**", "strategy": "structure", "options": {"size": 32}}]
+    bench = Workbench(tmp_path, {"embedding": {"model": fake_model}, "routes": routes})
+    bench.write({"birds.txt": "\n\n".join(PARAGRAPHS), "titled.md": "# Birds\n\n" + "\n\n".join(PARAGRAPHS)})
+    bench.ingest()
+    with open_store(bench.root) as store:
+        alone = store.search("godwit curlew dunlin", 50, spread=0.0, lift=0.0, distinct=False)
+        lifted = store.search("godwit curlew dunlin", 50, spread=0.0, lift=0.5, distinct=False)
+    best = max(scores := {hit.score for hit in alone if hit.uri == "birds.txt"})
+    assert len(scores) > 1
     assert {hit.chunk_id: hit.score for hit in lifted} == pytest.approx(
-        {hit.chunk_id: (hit.score + best[hit.uri]) / 2 for hit in alone}
+        {hit.chunk_id: (hit.score + best) / 2 if hit.uri == "birds.txt" else hit.score for hit in alone}
     )
 
 
