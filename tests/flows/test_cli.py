@@ -9,6 +9,8 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -49,11 +51,17 @@ def call(*arguments: str) -> Result:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Work in an empty folder, without a Prefect API: a test before may have loaded settings that name one."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
-    return tmp_path
+    with ExitStack() as stack:
+        if "prefect" in sys.modules:
+            from prefect.settings import PREFECT_API_URL, temporary_settings
+
+            stack.enter_context(temporary_settings(restore_defaults={PREFECT_API_URL}))
+        yield tmp_path
 
 
 @pytest.fixture
