@@ -29,7 +29,9 @@ def listen(app: Any, access: Access, tell: Callable[[str], None]) -> None:
 def bound(access: Access) -> socket.socket:
     """Return a socket that listens on the address."""
     family = socket.AF_INET6 if ":" in access.host else socket.AF_INET
-    own = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sets TCP_NODELAY only on sockets that name the protocol. On others, an answer to a connection that is kept
+    # waits 40 ms for the client's acknowledgement.
+    own = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         own.bind((access.host, access.port))

@@ -1,6 +1,7 @@
 """The server over HTTP: what it answers, whom it turns away, and that it follows its store."""
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.json_text import json_text
+from docmill.flows.serving.listening import bound
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import ConfigError
@@ -53,6 +55,11 @@ def told(answer: httpx.Response, status: int) -> str:
     assert (answer.status_code, error["status"]) == (status, status)
     message: str = error["message"]
     return message
+
+
+def test_answers_do_not_wait_for_acknowledgements() -> None:
+    with bound(Access(port=0)) as own:
+        assert own.proto == socket.IPPROTO_TCP  # without it, asyncio leaves Nagle's algorithm on
 
 
 def test_a_search_answers_as_the_library_does(client: httpx.Client, bench: Workbench) -> None:
