@@ -1,18 +1,13 @@
 """Light markup that pandoc reads: AsciiDoc, MediaWiki, Textile, Typst, and FictionBook."""
 
 import re
-from dataclasses import replace
 
-from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.decode import Decoded, decode
+from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pandoc.document import read_document
-from docmill.tasks.parse.plain import paragraphs
-from docmill.tasks.parse.titles.untitled import titled
+from docmill.tasks.parse.pandoc.formats.read_or_keep import read_or_keep
 
-_MAX_CHARACTERS = 3_000_000
-"""Characters of a text that pandoc reads within its time limit; a longer one is read as plain text."""
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
 _INCLUDE = re.compile(r"^include::([^\[\n]+)\[[^\]\n]*\]$", re.MULTILINE)
@@ -28,52 +23,32 @@ def parse_asciidoc(data: bytes, _: ParseOptions) -> Parsed:
     values = dict(_ATTRIBUTE.findall(text))
     text = _REFERENCE.sub(lambda match: values.get(match[1], match[0]), text)
     text = _CONDITION.sub("", _INCLUDE.sub(r"`\1`", text))
-    return _read(text, "asciidoc", found)
+    return read_or_keep(text, "asciidoc", found)
 
 
 def parse_mediawiki(data: bytes, _: ParseOptions) -> Parsed:
     """Return a page in MediaWiki's markup; templates are left out."""
     found = decode(data)
-    return _read(_SWITCH.sub("", found.text), "mediawiki", found)
+    return read_or_keep(_SWITCH.sub("", found.text), "mediawiki", found)
 
 
 def parse_textile(data: bytes, _: ParseOptions) -> Parsed:
     """Return a Textile document."""
     found = decode(data)
-    return _read(found.text, "textile", found)
+    return read_or_keep(found.text, "textile", found)
 
 
 def parse_typst(data: bytes, _: ParseOptions) -> Parsed:
     """Return a Typst document; what its functions compute is left out."""
     found = decode(data)
-    parsed = _read(found.text, "typst", found)
+    parsed = read_or_keep(found.text, "typst", found)
     if "read_as" not in parsed.metadata:
         return parsed
     # A rule that pandoc does not know fails the whole file, and most rules only lay out.
-    plainer = _read(_TYPST_SETTING.sub("", found.text), "typst", found)
+    plainer = read_or_keep(_TYPST_SETTING.sub("", found.text), "typst", found)
     return plainer if "read_as" not in plainer.metadata else parsed
 
 
 def parse_fiction_book(data: bytes, _: ParseOptions) -> Parsed:
     """Return a FictionBook, with its title and authors."""
     return read_document(data, "fb2")
-
-
-def _read(text: str, reader: str, found: Decoded) -> Parsed:
-    """Return the document as pandoc reads it; if it cannot, the plain text, with the reason."""
-    if len(text) > _MAX_CHARACTERS:
-        return _as_text(found, f"pandoc is too slow for more than {_MAX_CHARACTERS} characters")
-    try:
-        parsed = read_document(text.encode("utf-8", "replace"), reader)
-    except Rejected as why:
-        if why.reason == "not_installed":
-            raise
-        return _as_text(found, why.message)
-    if not parsed.text.strip():
-        return _as_text(found, "pandoc finds no words in it")
-    return replace(parsed, metadata=found.metadata | parsed.metadata)
-
-
-def _as_text(found: Decoded, because: str) -> Parsed:
-    said = found.metadata | {"read_as": f"text; {because}"}
-    return Parsed(found.text, tuple(titled(found.text, paragraphs(found.text))), "", said)

@@ -5,24 +5,17 @@ table, which pandoc knows better than line rules would.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
-from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.decode import Decoded, decode
+from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.pandoc.document import drawn_document, read_document
+from docmill.tasks.parse.pandoc.document import drawn_document
 from docmill.tasks.parse.pandoc.formats.doctests import with_sessions
+from docmill.tasks.parse.pandoc.formats.read_or_keep import as_text, read_or_keep
 from docmill.tasks.parse.pandoc.formats.tex_parts import read_parts
 from docmill.tasks.parse.pandoc.formats.tex_source import prepared
-from docmill.tasks.parse.plain import paragraphs
-from docmill.tasks.parse.titles.untitled import titled
 
-Reread = Callable[[str, str, str], Parsed]  # by a text, pandoc's reader, and why it refused the text
-
-_MAX_CHARACTERS = 3_000_000
-"""Maximum characters for pandoc, whose time limit more would exceed: longer text is read as plain text at once."""
 _OBJECT = re.compile(
     r"^([ \t]*)\.\. (?:[\w-]+:)?(?:function|class|method|attribute|data|exception|module|option|envvar|decorator|type"
     r"|macro|member|property|classmethod|staticmethod|cmdoption|describe|confval|opcode|rst:dir)::[ \t]+(\S.*)\n"
@@ -66,22 +59,22 @@ def parse_rst(data: bytes, _: ParseOptions) -> Parsed:
     text = _as_fields(header[0]) + text[header.end() :] if header else text
     text = _OBJECT.sub(lambda m: f"{m[1]}``{m[2].strip()}``\n", text)
     text = _VERSION.sub(lambda m: f"{m[1]}{_VERSIONS[m[2]]} {m[3]}: {m[4]}".rstrip(": "), text)
-    return _read(with_sessions(_FIRST_TERM.sub(_WALL, text, count=1)), "rst", found)
+    return read_or_keep(with_sessions(_FIRST_TERM.sub(_WALL, text, count=1)), "rst", found)
 
 
 def parse_org(data: bytes, _: ParseOptions) -> Parsed:
     """Return an Org document; its `#+TITLE` and the like are metadata."""
     found = decode(data)
     # Otherwise headings below the third level are read as lists, and snake_case has a subscript.
-    return _read("#+OPTIONS: H:99 ^:nil\n" + _LEVELS.sub(r"\1", found.text), "org", found)
+    return read_or_keep("#+OPTIONS: H:99 ^:nil\n" + _LEVELS.sub(r"\1", found.text), "org", found)
 
 
 def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
     """Return a LaTeX document; the arguments of unknown macros are kept."""
     found = decode(data)
     if _unclosed(found.text) > _MAX_UNCLOSED:
-        return _as_text(found, "lists or tables that begin within one another do not end")
-    return _read(prepared(found.text), "latex+raw_tex", found, _in_parts)
+        return as_text(found, "lists or tables that begin within one another do not end")
+    return read_or_keep(prepared(found.text), "latex+raw_tex", found, _in_parts)
 
 
 def _in_parts(text: str, reader: str, because: str) -> Parsed:
@@ -111,39 +104,3 @@ def _as_fields(header: str) -> str:
     fields = _FIELD_NAME.sub(r":\1: ", fields)
     rule = "=" * (2 * len(title))  # wide letters count for two
     return f"{rule}\n{title}\n{rule}\n\n{fields}\n"
-
-
-def _read(text: str, reader: str, found: Decoded, otherwise: Reread | None = None) -> Parsed:
-    """Return the document as read by pandoc; if pandoc rejects it or is too slow, the plain text, with the reason.
-
-    Text that pandoc takes for damaged is first read by `otherwise`.
-    """
-    if len(text) > _MAX_CHARACTERS:
-        return _as_text(found, f"pandoc is too slow for more than {_MAX_CHARACTERS} characters")
-    try:
-        parsed = _read_or_reread(text, reader, otherwise)
-    except Rejected as why:
-        if why.reason == "not_installed":
-            raise
-        return _as_text(found, why.message)
-    if not parsed.text.strip():
-        return _as_text(found, "pandoc finds no words in it")
-    return replace(parsed, metadata=found.metadata | parsed.metadata)
-
-
-def _read_or_reread(text: str, reader: str, otherwise: Reread | None) -> Parsed:
-    try:
-        return read_document(text.encode("utf-8", "replace"), reader)
-    except Rejected as why:
-        if why.reason != "corrupt" or otherwise is None:
-            raise
-        return otherwise(text, reader, why.message)
-
-
-def _as_text(found: Decoded, because: str) -> Parsed:
-    return Parsed(
-        found.text,
-        tuple(titled(found.text, paragraphs(found.text))),
-        "",
-        found.metadata | {"read_as": f"text; {because}"},
-    )
