@@ -96,7 +96,10 @@ class Fingerprints:
         ask: Callable[[Sequence[str]], Mapping[str, tuple[str, str]]],
     ) -> None:
         """Ask others for the fingerprints of new and changed objects, of which they are given the addresses."""
-        lacking = {address: file for file in self.lacking(files) if (address := address_of(file.path))}
+        addressed = {address: file for file in files if (address := address_of(file.path))}
+        if not addressed:
+            return
+        lacking = {address_of(file.path): file for file in self.lacking([*addressed.values()])}
         for address, taken in ask([*lacking]).items():
             file = lacking[address]
             self._fresh[file.known_as] = (_state(file), Fingerprint(*taken))
