@@ -72,7 +72,7 @@ def chunk_map(store: Store) -> ChunkMap:
     placed = _placed(_kept_in(store), keys, np.asarray(flat, np.float32).reshape(len(keys), -1))
     at = pc.index_in(rows.column("embedding_key"), value_set=keys).to_numpy()
     places = np.clip(placed[at] + _jitter(rows.column("chunk_id")), 0, 1).astype(np.float32)
-    labels = labels_of(places, rows.column("text").to_pylist())
+    labels = labels_of(places, rows.column("text"))
     return ChunkMap(rows.drop_columns("text"), places, labels, all_rows - len(rows))
 
 

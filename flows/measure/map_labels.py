@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from docmill.storage.process.extras import extra
 
@@ -30,7 +31,7 @@ class Label:
     chunks: int
 
 
-def labels_of(places: npt.NDArray[np.float32], texts: Sequence[str]) -> tuple[Label, ...]:
+def labels_of(places: npt.NDArray[np.float32], texts: pa.ChunkedArray) -> tuple[Label, ...]:
     """Return labels of the clusters of points, largest first.
 
     The words are those of the highest c-TF-IDF: often in the cluster, seldom in the others (Grootendorst, BERTopic,
@@ -38,7 +39,7 @@ def labels_of(places: npt.NDArray[np.float32], texts: Sequence[str]) -> tuple[La
     """
     count = int(min(_MOST_CLUSTERS, max(1, len(places) // _CHUNKS_OF_A_CLUSTER)))
     groups = _clusters(places, count)
-    counts = [_words_of([texts[place] for place in np.flatnonzero(groups == group)[:_READ]]) for group in range(count)]
+    counts = [_words_of(texts.take(np.flatnonzero(groups == group)[:_READ]).to_pylist()) for group in range(count)]
     weights = _weights(counts)
     found = []
     for group, own in enumerate(counts):

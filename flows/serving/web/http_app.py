@@ -13,10 +13,11 @@ from starlette.exceptions import HTTPException
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.guard import OPEN, App, Guard, error_of
+from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
 from docmill.flows.serving.page.page_routes import PageRoutes
-from docmill.flows.serving.web.http_routes import HttpRoutes, as_json
+from docmill.flows.serving.web.http_routes import HttpRoutes
 from docmill.flows.serving.web.metrics import CountingApp, Metrics
 from docmill.storage.errors import DocmillError, QueryError, Transient
 

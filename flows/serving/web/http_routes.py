@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from docmill.flows.serving import answers
 from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
-from docmill.flows.serving.json_text import json_text
+from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.web.metrics import Metrics
 from docmill.flows.serving.web.questions import (
@@ -63,11 +63,6 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
     503: {"description": "Try again later.", "model": FailureAnswer},
 }
 _PLAIN = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics for Prometheus."}
-
-
-def as_json(value: Any, status: int = 200) -> Response:
-    """Return a response in JSON."""
-    return Response(json_text(value).encode(), status, media_type="application/json")
 
 
 class HttpRoutes:

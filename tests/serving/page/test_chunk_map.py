@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from docmill.flows.measure.chunk_map import chunk_map
@@ -66,6 +67,6 @@ def test_labels_are_words_of_their_own_cluster() -> None:
     subjects = ["wheat flour", "rivers flow", "train rails", "stars shine", "birds sing"]
     texts = [f"the {subject} and the {subject} of it" for subject in subjects for _ in range(40)]
     corners = np.repeat(np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.5]], np.float32), 40, axis=0)
-    labels = labels_of(corners, texts)
+    labels = labels_of(corners, pa.chunked_array([texts]))
     assert Counter(label.chunks for label in labels) == {40: 5}
     assert {frozenset(label.words[:2]) for label in labels} == {frozenset(subject.split()) for subject in subjects}

@@ -188,6 +188,22 @@ def test_the_map_tells_what_a_point_is_and_what_a_line_encircles(page: Any, serv
     page.wait_for_selector(".hit")
 
 
+def test_a_page_follows_its_store_and_offers_the_others(browser: Any, tmp_path: Path, bench: Workbench) -> None:
+    own, access = bench.copy(tmp_path / "copy"), Access(port=0)
+    stores = OpenStores({"copy": own.root, "handbook": bench.root})
+    with running(http_app(stores, Searching({}), access), access) as url:
+        page = browser.new_page()
+        page.goto(address(url, "search?q=zeppelin&mode=keyword"))
+        page.locator(".told", has_text="Nothing found in snapshot 2").wait_for()
+        own.write({"ship.md": "# Ship\n\nA zeppelin lands.\n"})
+        own.ingest()
+        page.locator(".hit a", has_text="ship.md").wait_for()
+        page.get_by_label("Store").select_option("handbook")
+        page.wait_for_url(re.compile("store=handbook"))
+        page.locator(".where", has_text="snapshot 2").wait_for()
+        page.close()
+
+
 def test_a_server_with_a_token_asks_for_it_once(browser: Any, bench: Workbench) -> None:
     access = Access(port=0, token=TOKEN)
     with running(http_app(OpenStores({"handbook": bench.root}), Searching({}), access), access) as url:

@@ -1,4 +1,4 @@
-// Requests: every answer comes from the API of `docmill serve`, or from the files of a report.
+// Requests: every answer comes from the API of `docmill serve`.
 import { useEffect, useState } from "./vendor/preact-htm.js";
 import { lasting } from "./state.js";
 
@@ -19,8 +19,6 @@ export const setToken = (token) => sessionStorage.setItem(TOKEN, token);
 
 /** Ask the API, with a body by POST and without one by GET; throw `Refused` if it refuses. */
 export async function ask(path, body, signal) {
-  const recorded = globalThis.docmillReport;
-  if (recorded) return recorded(path, body);
   const token = sessionStorage.getItem(TOKEN);
   const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...(body && { "Content-Type": "application/json" }) };
   const sent = { method: body ? "POST" : "GET", headers, signal, body: body && JSON.stringify(body) };
@@ -40,9 +38,9 @@ export function path(where, values = {}) {
   return `${where}${query ? `?${query}` : ""}`;
 }
 
-/** Return the rows of one SELECT on the snapshot of the address, or on another. */
-export async function sql(statement, signal, at = lasting().at) {
-  const { store } = lasting();
+/** Return the rows of one SELECT on the snapshot of the address. */
+async function sql(statement, signal) {
+  const { store, at } = lasting();
   const body = { query: statement, max_rows: MOST_ROWS, max_characters: MOST_CHARACTERS, seconds: 60 };
   return (await ask("sql", { ...body, ...(store && { store }), ...(at && { at }) }, signal)).rows;
 }
@@ -53,8 +51,15 @@ export const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;
 /** Return the path of a document: slashes stay, all else that means something in an address is escaped. */
 export const documentPath = (uri) => `documents/${uri.split("/").map(encodeURIComponent).join("/")}`;
 
-const kept = new Map(); // answers of this session by their question; a snapshot never changes
+const kept = new Map(); // answers about the snapshot in service, by their question
 const MOST_KEPT = 60;
+let inService; // its number
+
+/** Note which snapshot is in service: what another one answered is asked again. */
+export function noteSnapshot(number) {
+  if (number !== inService) kept.clear();
+  inService = number;
+}
 
 /**
  * Use the answer to a question: { value, error, busy }. `key` names the question; null asks nothing. The value before
@@ -72,8 +77,9 @@ export function useAnswer(key, question) {
     set((before) => ({ ...before, busy: true, error: undefined }));
     question(stop.signal).then(
       (value) => {
+        if (stop.signal.aborted) return;
         keep(key, value);
-        if (!stop.signal.aborted) set({ key, value, busy: false });
+        set({ key, value, busy: false });
       },
       (error) => stop.signal.aborted || set({ key, error, busy: false }),
     );
@@ -88,16 +94,7 @@ function keep(key, value) {
 }
 
 /** Use the rows of a SELECT. */
-export function useRows(statement, at) {
-  const { store } = lasting();
-  const of = at ?? lasting().at;
-  const key = statement === null ? null : `${store} ${of} ${snapshotNow} ${statement}`;
-  return useAnswer(key, (signal) => sql(statement, signal, of));
-}
-
-let snapshotNow = 0;
-
-/** Note which snapshot is in service: answers of an older one are asked again. */
-export function noteSnapshot(number) {
-  snapshotNow = number;
+export function useRows(statement) {
+  const { store, at } = lasting();
+  return useAnswer(statement && `rows ${store} ${at} ${statement}`, (signal) => sql(statement, signal));
 }

@@ -14,7 +14,7 @@ const PROSE = "('narrative', 'structured', 'technical', 'legal', 'email')";
 const ENDS = "[.!?…:;。！？»”\"''’)\\]*_`|>]\\s*$";
 
 export function Health({ status }) {
-  const chunks = (status.status ?? status).chunks ?? 0;
+  const { chunks } = status;
   return html`
     <h1>Health</h1>
     <nav class="contents" aria-label="Questions"><ul>${PICTURES.map((one) => html`<li><a href=${`#${one.id}`}

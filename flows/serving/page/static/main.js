@@ -28,11 +28,11 @@ function App() {
   const View = VIEWS[place.view];
   return html`
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
-    <${Head} place=${place} status=${state.status} />
+    <${Head} place=${place} served=${state} />
     <main id="main" tabindex="-1">
       ${state.error && html`<${Failure} error=${state.error} />`}
       ${!state.status && !state.error && html`<${Busy} what="Opening the store" />`}
-      ${state.status && (View ? html`<${View} key=${`${place.view} ${place.store} ${state.snapshot}`} place=${place} status=${state.status} />` : html`<${Unknown} />`)}
+      ${state.status && (View ? html`<${View} key=${`${place.view} ${place.store} ${place.uri} ${state.snapshot}`} place=${place} status=${state.status} />` : html`<${Unknown} />`)}
     </main>
   `;
 }
@@ -44,17 +44,22 @@ function skip(event) {
   document.getElementById("main").focus();
 }
 
-/** Ask for the status now and then; a view is drawn anew when another snapshot is in service. */
+/** Look for another snapshot now and then; every view is drawn anew when it is in service. */
 function look(place, set) {
-  let stopped = false;
-  const once = () =>
-    ask(path("status")).then(
-      (value) => {
-        noteSnapshot(value.snapshot);
-        if (!stopped) set((before) => (before.snapshot === value.snapshot && !before.error ? before : { ...value }));
-      },
-      (error) => stopped || set((before) => ({ ...before, error })),
-    );
+  let [stopped, known] = [false, null];
+  const once = async () => {
+    try {
+      const { snapshot } = await ask(path("newest"));
+      if (stopped || snapshot === known) return;
+      const served = await ask(path("status")); // which reads every document's row: not at each look
+      if (stopped) return;
+      noteSnapshot((known = served.snapshot));
+      set(served);
+    } catch (error) {
+      known = null;
+      if (!stopped) set((before) => ({ ...before, error }));
+    }
+  };
   once();
   const timer = place.at ? 0 : setInterval(once, LOOK_MS);
   return () => {
@@ -63,28 +68,26 @@ function look(place, set) {
   };
 }
 
-const Head = ({ place, status }) => html`
+const Head = ({ place, served }) => html`
   <header>
     <a class="brand" href=${link("search")}><img src="page/favicon.svg" alt="" width="24" height="24" /> docmill</a>
     <nav aria-label="Views">
       ${TABS.map(([view, shown]) => html`<a href=${link(view)} aria-current=${place.view === view ? "page" : null}>${shown}</a>`)}
     </nav>
-    ${status && html`<${Where} place=${place} status=${status} />`}
+    ${served.status && html`<${Where} place=${place} served=${served} />`}
   </header>
 `;
 
 /** Which store and which snapshot the page shows. */
-function Where({ place, status }) {
-  const stores = status.stores ?? [];
-  const known = status.status ?? status;
+function Where({ place, served: { stores, status } }) {
   return html`
     <div class="where">
       ${stores.length > 1 && html`<label>Store
         <select value=${place.store || stores[0]} onChange=${(event) => go(place.view, { store: event.target.value, at: "" })}>
           ${stores.map((name) => html`<option value=${name}>${name}</option>`)}
         </select></label>`}
-      <span>${number(known.documents ?? 0)} documents, ${number(known.chunks ?? 0)} chunks</span>
-      <span>snapshot ${known.snapshot ?? status.snapshot}, ${time(known.created)}</span>
+      <span>${number(status.documents)} documents, ${number(status.chunks)} chunks</span>
+      <span>snapshot ${status.snapshot}, ${time(status.created)}</span>
       ${place.at && html`<a href=${link(place.view, { ...place, view: "", at: "" })}>to the newest</a>`}
     </div>
   `;

@@ -14,7 +14,7 @@ const LISTED = 100; // chunks behind an encircled set; the view of chunks shows 
 
 export function ChunkMap({ place }) {
   const { store, at } = lasting();
-  const made = useAnswer(`map ${store} ${at} ${place.snapshot}`, (signal) => ask(path("map"), undefined, signal));
+  const made = useAnswer(`map ${store} ${at}`, (signal) => ask(path("map"), undefined, signal));
   return html`
     <h1>Map</h1>
     <${Answer} of=${made} what="Placing the chunks; the first map of a store takes some seconds">${(map) =>

@@ -1,0 +1,12 @@
+"""JSON response: an answer of a server over HTTP, as the JSON of the command line."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from docmill.flows.serving.json_text import json_text
+
+
+def as_json(value: Any, status: int = 200) -> Response:
+    """Return a response in JSON."""
+    return Response(json_text(value).encode(), status, media_type="application/json")
