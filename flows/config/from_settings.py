@@ -50,6 +50,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             passwords=settings.parse.passwords,
             ocr=settings.parse.ocr,
             ocr_languages=settings.parse.ocr_languages,
+            comments=settings.parse.comments,
             max_characters=settings.parse.max_characters,
         ),
         chunk=ChunkOptions(
@@ -62,6 +63,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             parts=settings.embedding.parts,
             by_model=settings.chunk.summed_up_by == "model",
             window_tokens=settings.model.window_tokens,
+            kept=("toc",) * settings.chunk.toc + ("furniture",) * settings.chunk.furniture,
         ),
         routes=routes_of(settings),
         space_id=space.id,

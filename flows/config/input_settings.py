@@ -73,6 +73,9 @@ class ParseSettings(ConfigSection):
         pattern=r"^\w+([+/]\w+)*$",
         description="Languages of scanned text by their Tesseract codes, such as eng+deu.",
     )
+    comments: bool = Field(
+        default=False, description="Read the comments of Word documents, each below the paragraph that it is about."
+    )
     readers: Annotated[tuple[ReaderRule, ...], BeforeValidator(decode)] = Field(
         default=(),
         description="Which parser reads files, instead of the default of their format. The first matching glob wins.",

@@ -81,7 +81,15 @@ class ChunkSettings(ConfigSection):
         description="Origin of summaries and window sentences: extract (central sentences) or model (that of [model]).",
     )
     context_tokens: Tokens = Field(
-        default=48, ge=0, description="Maximum tokens of a chunk's context; they count towards the model's token limit."
+        default=48,
+        ge=0,
+        description="Maximum tokens of a chunk's context; they count towards the model's token limit. A table's header"
+        " that is longer may have up to 128 besides.",
+    )
+    toc: bool = Field(default=False, description="Make chunks of lists of contents, too; their role is toc.")
+    furniture: bool = Field(
+        default=False,
+        description="Make chunks of headers, footers and menus, too, each text once; their role is furniture.",
     )
     tokenizer: str = Field(
         default="",

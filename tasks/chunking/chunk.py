@@ -1,7 +1,7 @@
 """Chunk: split a parsed document, add a context to each chunk, and make sure that it fits the model."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 
 from tokenizers import Tokenizer
@@ -11,6 +11,8 @@ from docmill.storage.keys import embedding_key, key_of, late_key
 from docmill.storage.schema import Draft, Parsed, indexed_text, part_readings
 from docmill.tasks.chunking.chunk_tree import ChunkNode, ChunkTree, grow, in_order, summary
 from docmill.tasks.chunking.fitting import Fitter
+from docmill.tasks.chunking.left_out import KINDS, left_out
+from docmill.tasks.chunking.left_out import VERSION as LEFT_OUT_VERSION
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.chunking.vector_parts import VERSION as PARTS_VERSION
 from docmill.tasks.chunking.vector_parts import divide
@@ -25,6 +27,7 @@ from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import DETECTOR_VERSION, Verdict
 from docmill.tasks.reading.reading_map import VERSION as READING_VERSION
 from docmill.tasks.reading.reading_map import ReadingMap, reading_of
+from docmill.tasks.split.content.table import WIDEST_HEADER
 from docmill.tasks.split.parts.line_numbers import PageNumbers, lines_at
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.options import MIN_SIZE
@@ -46,6 +49,7 @@ class ChunkOptions:
     `sizes_id` is its hash. `late` embeds every chunk within a window of its document. Unless `parts` is 0, a chunk of
     more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the model's
     limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
+    `kept` are the kinds of elements, of those that are in no chunk by default, that make chunks of their own.
     """
 
     token_limit: int
@@ -57,6 +61,7 @@ class ChunkOptions:
     parts: int = 0
     by_model: bool = False
     window_tokens: int = WINDOW_TOKENS
+    kept: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Be built again where it is unpickled: a worker loads plugins before its memory is limited."""
@@ -72,6 +77,8 @@ class ChunkOptions:
             )
         if self.parts and not MIN_SIZE <= self.parts <= most:
             raise ConfigError(f"parts must be 0 or in [{MIN_SIZE}, {most}] tokens, got {self.parts}")
+        if not set(self.kept) <= set(KINDS):
+            raise ConfigError(f"kept must be some of {', '.join(KINDS)}, got {self.kept!r}")
         if self.parts and self.late:
             raise ConfigError("parts and late exclude each other: a late vector is read in one window")
 
@@ -110,6 +117,7 @@ def chunk_regions(
     groups = [(some[0].route.contextualizer or options.contextualizer, some) for some in _together(routed)]
     fitters = {name: _fitter(name, setting, (tokens, read), options, part.lookup) for name in dict(groups)}
     grown = [one for name, some in groups for one in _grow(part, some, fitters[name])]
+    grown[:1] = _with_left_out(grown[:1], part, options.kept)
     drafts = list(_drafts(setting, part, grown, routed, read))
     if options.parts:
         return [replace(one, parts=divide(one, tokens, options.parts, options.token_limit)) for one in drafts]
@@ -123,6 +131,7 @@ def _fitter(
     context = contextualizer_of(name, options.by_model)
     # Without contexts their tokens are room for text.
     own = setting.with_budget(options.context_tokens if context.name != "none" else 0)
+    own = own.with_widest(WIDEST_HEADER if own.budget else 0)
     room = options.longest - tokens.counter.special - own.budget
     return Fitter(*read, own, ContextWriter(context, lookup, options.by_model), options.longest, room // 2)
 
@@ -152,6 +161,12 @@ def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[ChunkT
         new = [one for one in grown.nodes if one.parent or splitter.levels or (one.fitted.span, one.role) not in seen]
         seen |= {(one.fitted.span, one.role) for one in grown.nodes}
         yield grown._replace(nodes=new)
+
+
+def _with_left_out(grown: Sequence[ChunkTree], part: Part, kinds: Collection[str]) -> Iterator[ChunkTree]:
+    """Yield chunks, and with them those of what is in no chunk by default anywhere in the document."""
+    for one in grown:
+        yield one._replace(nodes=[*one.nodes, *left_out(part, kinds, one.fitter)]) if kinds else one
 
 
 def _of_document(part: Part, grown: Sequence[ChunkTree]) -> Iterator[ChunkNode]:
@@ -228,13 +243,14 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     versions = [CHUNKER_VERSION, DETECTOR_VERSION, splitter.version, contextualizer_of(name, options.by_model).version]
     # Not the folder of a tokenizer, which differs between machines; its hash is in `sizes_id`.
     said = asdict(replace(options, sizes_by="", contextualizer=name))
+    kept = [{"kept": sorted(chosen), "version": LEFT_OUT_VERSION}] if (chosen := said.pop("kept")) else []
     # Options that are off leave no trace in the key: stores from before they existed keep their chunks.
     late = [WINDOWS_VERSION] if said.pop("late") else []
     read = [] if late else [{"reading": READING_VERSION}]
     parts = [{"parts": size, "version": PARTS_VERSION}] if (size := said.pop("parts")) else []
     by_model, window = said.pop("by_model"), said.pop("window_tokens")
     asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if asks_model(route, options) else []
-    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *read, *parts, *asked)
+    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *read, *parts, *asked, *kept)
 
 
 def plugins_in(routed: Sequence[Routed], options: ChunkOptions) -> list[str]:

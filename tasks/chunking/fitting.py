@@ -1,7 +1,7 @@
 """Fitting: from the spans of a splitter to spans that fit the model, each with its context and token count."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from docmill.storage.schema import indexed_text, reading
@@ -85,6 +85,9 @@ class Fitter:
         for span, context, count in zip(spans, said, self._totals(spans, said), strict=True):
             if count <= self.limit or span.end - span.start == 1:
                 yield FittedSpan(span, context, count)
+            elif self.setting.widest and self.setting.count(context) > self.setting.budget:
+                # The long header of a table leaves too little room: better no header than a row in pieces.
+                yield from replace(self, setting=self.setting.with_widest(0))._fitting([span], size, lead)
             else:
                 yield from self._fitting(_parts(self.tokens, span, size), size // 2, lead)
 

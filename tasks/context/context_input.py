@@ -43,7 +43,8 @@ def nothing(_span: Span) -> str:
 class ContextInput:
     """The inputs of a contextualizer: a document, its headings, definitions and tables, and a token budget.
 
-    `shown` is what a language model sees. `rows`, `done` and `counted` cache results by their inputs.
+    The header of a table that is longer than the budget may have up to `widest` tokens, 0 for none. `shown` is what a
+    language model sees. `rows`, `done` and `counted` cache results by their inputs.
     """
 
     parsed: Parsed
@@ -57,10 +58,15 @@ class ContextInput:
     rows: dict[int, list[int]] = field(default_factory=dict)
     done: dict[tuple[Any, ...], str] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)
+    widest: int = 0
 
     def with_budget(self, tokens: int) -> "ContextInput":
         """Return the same setting with another budget."""
         return replace(self, budget=tokens)
+
+    def with_widest(self, tokens: int) -> "ContextInput":
+        """Return the same setting with other room for the header of a table."""
+        return replace(self, widest=tokens)
 
     @cached_property
     def title(self) -> str:

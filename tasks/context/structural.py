@@ -34,15 +34,16 @@ def structural(setting: ContextInput, span: Span, lead: Lead = nothing) -> str:
 
     What the chunk itself says is not repeated. The context has at most the budget's tokens: middle headings are left
     out first, and the innermost is kept longest. The header of a table names all columns, or is left out: a part of
-    it would name the values of a row wrongly.
+    it would name the values of a row wrongly. One that is longer than the budget has `setting.widest` tokens, and what
+    stands above it half of the budget.
     """
     return structural_within(setting, span, lead, setting.budget)
 
 
 def structural_within(setting: ContextInput, span: Span, lead: Lead, budget: int) -> str:
-    """Return the structural context in at most `budget` tokens."""
+    """Return the structural context in at most `budget` tokens, or those that the header of a table needs."""
     content = _content(setting, span, lead)
-    key = (budget, content)
+    key = (budget, setting.widest, content)
     if key not in setting.done:  # the chunks of a section mostly share their context, and counting tokens is slow
         setting.done[key] = _written(setting, content, budget)
     return setting.done[key]
@@ -92,6 +93,7 @@ def _without_repeats(names: list[str]) -> tuple[str, ...]:
 
 def _written(setting: ContextInput, content: _Content, budget: int) -> str:
     columns = next((one for one in content.within if COLUMNS in one), "")
+    budget = max(budget, _grown(setting, columns, budget))
     left = budget - _needed(setting, columns, budget)
     context = _path(setting, [name for name in content.path if name], left)
     for one in content.within:
@@ -104,6 +106,12 @@ def _needed(setting: ContextInput, columns: str, budget: int) -> int:
     """Return the tokens that the names of a table's columns need in a line of their own; 0 if they do not fit."""
     needed = setting.count(columns) + 1 if columns else 0
     return needed if needed <= budget else 0
+
+
+def _grown(setting: ContextInput, columns: str, budget: int) -> int:
+    """Return the budget with room for a header that is longer than it; 0 if the header is too long for any."""
+    needed = setting.count(columns) + 1 if columns else 0
+    return needed + budget // 2 if budget < needed <= setting.widest else 0
 
 
 def _with_below(setting: ContextInput, context: str, line: str, budget: int) -> str:

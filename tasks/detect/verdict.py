@@ -7,9 +7,10 @@ from docmill.storage.schema import Element, Parsed
 from docmill.tasks.detect.features import SAMPLE, Features
 from docmill.tasks.detect.scores import SCORES
 from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.markup.xml.patents import is_patent
 from docmill.tasks.split.spans.question_patterns import ANSWERS, QUESTIONS
 
-DETECTOR_VERSION = 4
+DETECTOR_VERSION = 5
 """Part of the keys of chunks: raise it when verdicts change, so that documents are split again."""
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
 BY_FORMAT = {
@@ -77,7 +78,7 @@ def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
     """Return the content type that the file type determines, and why, or None."""
     form, language = file_type.format, file_type.language
     if form in _FIELDS:
-        return ("data", f"the file is {form}, mostly fields") if _mostly_fields(parsed) else None
+        return _of_fields(parsed, form)
     if form == "code" and language in DATA_LANGUAGES:
         return "data", f"the file is {language}"
     if form == "csv" and _asks_and_answers(parsed):
@@ -86,6 +87,13 @@ def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
         return None
     kind, because = BY_FORMAT[form]
     return kind, f"{because} in {language}" if language else because
+
+
+def _of_fields(parsed: Parsed, form: str) -> tuple[str, str] | None:
+    """Return the content type of JSON or XML that its fields or its root determine, and why, or None."""
+    if _mostly_fields(parsed):
+        return "data", f"the file is {form}, mostly fields"
+    return ("legal", "the file is a patent") if is_patent(str(parsed.metadata.get("root", ""))) else None
 
 
 def _mostly_fields(parsed: Parsed) -> bool:

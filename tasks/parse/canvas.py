@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.titles.contents_list import leads_within, with_contents
 
 Box = tuple[float, float, float, float]
 Rows = Sequence[Sequence[str]]
@@ -20,10 +21,14 @@ _LOWEST_HEADING = 6  # Markdown has no lower one
 
 
 class Canvas:
-    """Text and elements in reading order; `page` is that of the elements drawn next."""
+    """Text and elements in reading order; `page` is that of the elements drawn next.
+
+    `entries` are the indices of elements that are nothing but a link within the document.
+    """
 
     def __init__(self) -> None:
         self.elements: list[Element] = []
+        self.entries: set[int] = set()
         self.page = 0
         self._parts: list[str] = []
         self._length = 0
@@ -73,6 +78,11 @@ class Canvas:
             attributes |= {"cells": cells, "header_rows": min(header_rows, 1)}
             self._write("table", pipe_table(cells, header_rows), 0, box, attributes)
 
+    def note_inner_links(self, text: str, linked: int) -> None:
+        """Note the element just drawn as an entry, if `linked` characters in inner links are all of its text."""
+        if self.elements and leads_within(text, linked):
+            self.entries.add(len(self.elements) - 1)
+
     def copy(self, element: Element, text: str) -> None:
         """Write an element of another canvas, whose text is `text`, unchanged."""
         indent = "  " * min(element.level - 1, _MAX_INDENT) if element.kind == "list_item" else ""
@@ -90,7 +100,8 @@ class Canvas:
 
     def parsed(self, title: str = "", metadata: dict[str, Any] | None = None) -> Parsed:
         """Return the document written so far."""
-        return Parsed("".join(self._parts), tuple(self.elements), " ".join(title.split()), metadata or {})
+        drawn = Parsed("".join(self._parts), tuple(self.elements), " ".join(title.split()), metadata or {})
+        return with_contents(drawn, self.entries) if self.entries else drawn
 
     def _write(
         self, kind: str, text: str, level: int, box: Box | None, attributes: dict[str, Any], indent: str = ""

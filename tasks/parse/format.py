@@ -19,13 +19,15 @@ class ParseOptions:
     """How to parse: passwords to try, and limits in characters of text, elements and unpacked bytes.
 
     `language` is the programming language of source code; `parse` sets it from the file type. With
-    `ocr` text in pictures is read; `ocr_languages` are tesseract's names, such as "eng+deu".
+    `ocr` text in pictures is read; `ocr_languages` are tesseract's names, such as "eng+deu". With `comments` those of
+    Word documents are read.
     """
 
     language: str = ""
     passwords: tuple[str, ...] = field(default=(), repr=False, metadata={"secret": True})
     ocr: bool = False
     ocr_languages: str = "eng"
+    comments: bool = False
     max_characters: int = 50_000_000
     max_elements: int = 1_000_000
     max_unpacked_bytes: int = 500_000_000

@@ -7,6 +7,7 @@ from itertools import starmap
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import Format, ParseOptions
 from docmill.tasks.parse.languages import LANGUAGES
+from docmill.tasks.parse.titles.contents_list import with_contents
 from docmill.tasks.parse.titles.untitled import with_titles
 
 
@@ -22,9 +23,9 @@ def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
 
 
 def _titled(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
-    """Return the parser of that name, and find titles by their looks where a document has none by markup."""
+    """Return the parser of that name, and find lists of contents, and titles by their looks where none have markup."""
     parse = _by(function)
-    return lambda data, options: with_titles(parse(data, options))
+    return lambda data, options: with_titles(with_contents(parse(data, options)))
 
 
 def _form(name: str, parse: str, suffixes: str, files: str, by: str) -> Format:
@@ -51,6 +52,8 @@ _MORE = (
      "a walk over its XML: the texts of each page by their places, and what lines connect"),
     ("iwork", "pdf.iwork.parse_iwork", ".pages .key .numbers", "Pages, Keynote and Numbers",
      "the PDF that they hold to be looked at, where they hold one"),
+    ("boxnote", "notes.box_note.parse_box_note", ".boxnote", "Box Notes, and other documents of ProseMirror",
+     "a walk over its JSON: headings, lists, tables, code"),
     ("emlx", "mail.messages.parse_apple_mail", ".emlx", "Apple Mail", "as other mail"),
     ("ics", "agenda.events.parse_calendar", ".ics .ical .ifb", "calendars",
      "events, tasks and journals, each a section with its time, place and people"),
@@ -71,7 +74,7 @@ FORMATS: dict[str, Format] = {
     for form in (
         Format(
             name="text",
-            version=3,
+            version=4,
             parse=_titled("plain.parse_text"),
             suffixes=_TEXT,
             files="plain text, and markup without a parser of its own",
@@ -79,7 +82,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="markdown",
-            version=5,
+            version=6,
             parse=_titled("markup.md.markdown_file.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
@@ -87,7 +90,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="html",
-            version=6,
+            version=7,
             parse=_titled("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
@@ -111,7 +114,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=6,
+            version=7,
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
@@ -119,7 +122,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="odt",
-            version=5,
+            version=6,
             parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott", ".fodt"}),
             files="OpenDocument text",
@@ -127,7 +130,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=5,
+            version=6,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -135,7 +138,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="epub",
-            version=4,
+            version=5,
             parse=_by("pandoc.formats.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
@@ -143,7 +146,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rst",
-            version=4,
+            version=5,
             parse=_by("pandoc.formats.rst_org_latex.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
@@ -151,7 +154,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="org",
-            version=4,
+            version=5,
             parse=_by("pandoc.formats.rst_org_latex.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
@@ -159,7 +162,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="latex",
-            version=4,
+            version=5,
             parse=_by("pandoc.formats.rst_org_latex.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
@@ -167,7 +170,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="doc",
-            version=5,
+            version=6,
             parse=_titled("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
@@ -191,7 +194,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xlsx",
-            version=2,
+            version=3,
             parse=_by("office.sheets.spreadsheet.parse_xlsx"),
             suffixes=frozenset({".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb"}),
             files="Excel",
@@ -215,7 +218,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="eml",
-            version=5,
+            version=6,
             parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
@@ -223,7 +226,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="msg",
-            version=5,
+            version=6,
             parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",
@@ -231,7 +234,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="mbox",
-            version=5,
+            version=6,
             parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
@@ -239,7 +242,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xml",
-            version=5,
+            version=6,
             parse=_by("markup.xml.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",

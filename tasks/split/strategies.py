@@ -49,7 +49,7 @@ _OWN: dict[str, Splitter] = {
         Splitter("hierarchical", 4, Hierarchical, split_sections, "section", LEVELS),
         Splitter("page", 3, Page, split_pages),
         Splitter("slides", 3, Slides, split_slides),
-        Splitter("table", 4, Rows, split_rows),
+        Splitter("table", 5, Rows, split_rows),
         Splitter("qa", 2, Pairs, split_pairs, lead=question_asked),
         Splitter("chat", 1, Conversation, split_chat),
         Splitter("email", 1, Mail, split_mail, lead=who_wrote),

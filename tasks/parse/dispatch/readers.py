@@ -16,6 +16,7 @@ from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.paths.patterns import PathPatterns, patterns_of
 
 _SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
+_COMMENTED = ("docx", "doc")  # and on whether comments are read
 _GLOBS = 256
 """Compiled globs to cache, as of routes."""
 _VAGUE = "text"
@@ -121,7 +122,8 @@ def parser_key(file_type: FileType, options: ParseOptions, reader: ChosenReader 
     form = FORMATS.get(file_type.format)
     if form is not None and (reader is None or reader.name == form.name):
         ocr = (options.ocr_languages,) if options.ocr and file_type.format in _SCANNED else ()
-        return key_of("parser", file_type.format, form.version, file_type.language, *ocr)
+        comments = ("comments",) if options.comments and file_type.format in _COMMENTED else ()
+        return key_of("parser", file_type.format, form.version, file_type.language, *ocr, *comments)
     chosen = reader or _default(file_type.format)
     return key_of("parser", file_type.format, file_type.language, chosen.spelled()) if chosen else ""
 

@@ -7,6 +7,7 @@ from itertools import islice
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.languages import language_of_interpreter, signs
+from docmill.tasks.parse.notes.box_note import document_node, old_text
 from docmill.tasks.parse.records.chat_dump import turns_of
 from docmill.tasks.parse.records.chat_repr import messages_in
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter
@@ -164,7 +165,7 @@ def _json_type(text: str, data: bytes) -> FileType | None:
         return None
     whole = decode(data).text
     if _loads(whole):
-        return FileType("ipynb" if text.lstrip()[0] == "{" and _is_notebook(whole) else "json")
+        return FileType(_form_of_object(whole) if text.lstrip()[0] == "{" else "json")
     if _is_json_lines(whole):
         return FileType("jsonl")
     return FileType("json") if messages_in(whole) or _are_objects(whole) else None
@@ -173,6 +174,20 @@ def _json_type(text: str, data: bytes) -> FileType | None:
 def _are_objects(whole: str) -> bool:
     values = one_after_another(whole) or []
     return len(values) > 1 and all(isinstance(one, dict) for one in values)
+
+
+def _form_of_object(whole: str) -> str:
+    """Return the format of a JSON object: that of a program that keeps its documents so, or plain JSON."""
+    if _is_notebook(whole):
+        return "ipynb"
+    return "boxnote" if _is_note(whole) else "json"
+
+
+def _is_note(whole: str) -> bool:
+    if '"atext"' not in whole and not ('"doc"' in whole and '"content"' in whole):
+        return False
+    value = json.loads(whole)
+    return document_node(value) is not None or old_text(value) is not None
 
 
 def _is_notebook(whole: str) -> bool:

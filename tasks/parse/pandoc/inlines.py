@@ -14,6 +14,7 @@ Node = dict[str, Any]
 
 # Private-use characters inserted into a document: they mark the start of a page and an item one level deeper.
 PAGE_MARK, DEEPER_MARK = "\ue00b", "\ue00c"
+CONTENTS_MARK = "\ue00f"  # in an entry of a list of contents
 NUMBER_MARK, NUMBER_END = "\ue00d", "\ue00e"  # around the number of a paragraph, at its beginning
 NUMBER = re.compile(f"{NUMBER_MARK}([^{NUMBER_END}]*){NUMBER_END}")
 _QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
@@ -47,11 +48,15 @@ _MAX_LINKS = 200
 
 
 class Inlines:
-    """Renders the inlines of one block; `links` and `notes` collect what the text refers to."""
+    """Renders the inlines of one block; `links` and `notes` collect what the text refers to.
+
+    `inner` is the number of characters in links within the document.
+    """
 
     def __init__(self, first_note: int = 1) -> None:
         self.links: list[dict[str, str]] = []
         self.notes: list[list[Node]] = []
+        self.inner = 0
         self._first_note = first_note
 
     def text(self, inlines: list[Node]) -> str:
@@ -111,10 +116,14 @@ class Inlines:
         if url.startswith("#") and [one["t"] for one in inlines] == ["Superscript"]:
             return note_mark(self.text(inlines[0]["c"])) or self.text(inlines)
         text = self.text(inlines)
-        shown = " ".join(text.replace(PAGE_MARK, "").split())
-        if shown and url and not url.startswith(("#", "javascript:", "data:")) and len(self.links) < _MAX_LINKS:
-            self.links.append({"text": shown, "url": url})
+        self._note_link(" ".join(text.replace(PAGE_MARK, "").split()), url)
         return text
+
+    def _note_link(self, shown: str, url: str) -> None:
+        if url.startswith("#"):
+            self.inner += len(shown)
+        elif shown and url and not url.startswith(("javascript:", "data:")) and len(self.links) < _MAX_LINKS:
+            self.links.append({"text": shown, "url": url})
 
     def _image(self, content: Any) -> str:
         _, inlines, (_, title) = content
@@ -152,5 +161,5 @@ def raw_text(language: str, source: str) -> str:
 
 def plain_text(inlines: list[Node]) -> str:
     """Return inlines as one line, without notes and page marks."""
-    text = re.sub(rf"\[\^\d+\]|[{PAGE_MARK}{DEEPER_MARK}]", "", Inlines().text(inlines))
+    text = re.sub(rf"\[\^\d+\]|[{PAGE_MARK}{DEEPER_MARK}{CONTENTS_MARK}]", "", Inlines().text(inlines))
     return " ".join(NUMBER.sub(r"\1 ", text).split())

@@ -9,7 +9,16 @@ from typing import Any
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import header_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
-from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, NUMBER, PAGE_MARK, Inlines, Node, plain_text, raw_text
+from docmill.tasks.parse.pandoc.inlines import (
+    CONTENTS_MARK,
+    DEEPER_MARK,
+    NUMBER,
+    PAGE_MARK,
+    Inlines,
+    Node,
+    plain_text,
+    raw_text,
+)
 from docmill.tasks.parse.pandoc.pandoc_tables import PandocTable, read_table
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
@@ -58,7 +67,13 @@ class PandocWalker:
         """Pass the text and links of inlines to `draw`, draw their notes below, then count their page breaks."""
         rendered = Inlines(self._notes + 1)
         text, pages = self._paged(rendered.text(inlines))
-        draw(text, {"links": rendered.links} if rendered.links else {})
+        if CONTENTS_MARK in text:
+            self.canvas.paragraph(NUMBER.sub(r"\1 ", text.replace(CONTENTS_MARK, "")), kind="toc")
+        else:
+            drawn = len(self.canvas.elements)
+            draw(text, {"links": rendered.links} if rendered.links else {})
+            if len(self.canvas.elements) > drawn:
+                self.canvas.note_inner_links(text, rendered.inner)
         first, self._notes = self._notes + 1, self._notes + len(rendered.notes)
         for number, note in enumerate(rendered.notes, first):
             with self._outside_lists():

@@ -100,10 +100,10 @@ def _shifted(marks: Sequence[int], start: int, end: int) -> tuple[int, ...]:
 
 
 def _blocks(text: str, elements: Sequence[Element]) -> Iterator[_Standing]:
-    """Yield the outermost elements, without page breaks and furniture."""
+    """Yield the outermost elements, without page breaks, furniture and lists of contents."""
     position = 0
     for element in elements:
-        if element.start_char < position or element.kind in ("page_break", "furniture", "front_matter"):
+        if element.start_char < position or element.kind in ("page_break", "furniture", "front_matter", "toc"):
             continue
         position = element.end_char
         own = text[element.start_char : element.end_char].strip()

@@ -21,6 +21,11 @@ from docmill.tasks.split.spans.span import Span
 
 _MOST_ROWS = 10_000  # a chunk of the greatest size has fewer
 _SMALL = Structure().small
+WIDEST_HEADER = 128
+"""Tokens of a header up to which contexts name it, though it is longer than they usually are: half of a small model's
+limit. With less, the rows of wide tables lose the names of their columns; with more, these outweigh the rows."""
+_USUAL_HEADER, _BESIDE_HEADER = 44, 30
+"""Tokens of a header from which rows have less room, so that both fit the model, and how many of them cost none."""
 _CELL = re.compile(r"(?<!\\)\|[ \t]*")
 
 
@@ -60,13 +65,23 @@ def _pieces(part: Part, room: Room, most: int) -> Iterator[Piece]:
             pieces = _barred(list(structure_pieces(part.within(start, block.start), room)), barred)
             named = _named(part.text, pieces, before, room)
             yield from pieces
-            yield from _rows(part.text, block, room, most, named)
+            yield from _rows(part.text, block, _beside_header(part, block, room), most, named)
             start, barred = block.end, True
         elif before.kind == "table" and _is_caption_below(part.text, block, room):
             yield Piece(block.start, block.end, LEAD)
             start = block.end
         before = block
     yield from _barred(list(structure_pieces(part.within(start, part.end), room)), barred)
+
+
+def _beside_header(part: Part, table: Block, room: Room) -> Room:
+    """Return the room for the rows of a table: less where a long header will stand in their contexts."""
+    end = _below_header(part.text, Span(table.start, table.end), table.start)
+    bars = part.text.count("|", table.start, end) // 2  # below the names is a rule with as many
+    needed = part.tokens.count(table.start, end) + bars
+    if not _USUAL_HEADER < needed <= WIDEST_HEADER:
+        return room
+    return Room(room.measure, max(room.tokens // 2, room.tokens - needed + _BESIDE_HEADER))
 
 
 def _is_caption_below(text: str, block: Block, room: Room) -> bool:

@@ -61,7 +61,7 @@ PATENT = """<us-patent-grant lang="EN"><us-bibliographic-data-grant><invention-t
 def test_headings_flat_among_paragraphs_are_sections() -> None:
     parsed = read(PATENT, "xml")
     titles = [(one.level, one.attributes["text"]) for one in parsed.elements if one.kind == "title"]
-    assert titles == [(1, "Undershot wheel"), (1, "BACKGROUND"), (2, "Field"), (1, "SUMMARY")]
+    assert titles == [(1, "Undershot wheel"), (1, "BACKGROUND"), (2, "Field"), (1, "SUMMARY"), (1, "Claims")]
 
 
 def test_claims_are_items_with_their_numbers_and_codes_are_metadata() -> None:

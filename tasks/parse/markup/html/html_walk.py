@@ -12,7 +12,7 @@ from docmill.tasks.parse.formulas.scripts import with_fractions
 from docmill.tasks.parse.markup.html.html_nodes import code_language, drop, is_hidden, stated_number
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
-from docmill.tasks.parse.markup.html.page_chrome import is_chrome, says_chrome
+from docmill.tasks.parse.markup.html.page_chrome import is_chrome, is_contents, says_chrome
 from docmill.tasks.parse.plain import is_prose, paragraphs
 from docmill.tasks.parse.titles.untitled import titled
 
@@ -28,7 +28,9 @@ _BLOCK_WORDS = """
     hr center dialog hgroup search listing plaintext xmp title
 """
 _BLOCKS = frozenset(_BLOCK_WORDS.split())
-_BOXES = frozenset(["div", "section", "aside", "ul", "ol", "p", "header", "form", "dialog"])  # what chrome is put in
+_BOXES = frozenset(
+    ["div", "section", "aside", "nav", "ul", "ol", "p", "header", "form", "dialog"]
+)  # what chrome is put in
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(["ul", "ol", "menu", "dir"])
 _CODES = frozenset(["code", "kbd", "samp", "tt"])
@@ -61,7 +63,8 @@ class PageWalk:
         self._lists: list[tuple[int, str]] = []  # the next number of each enclosing list, 0 if unordered, and its style
         self._marker = ""  # of the current item, before its first block
         self._level = 0  # of the current heading
-        self._furniture = 0
+        self._furniture = self._contents = 0  # boxes around the current block
+        self._inner = 0  # characters of the current block in links within the page
         self._around = dict.fromkeys(_COUNTED, 0)
 
     def draw(self, root: Any) -> None:
@@ -122,8 +125,8 @@ class PageWalk:
         elif tag in self._around:
             self._around[tag] += 1
         self._note = self._notes.get(node, self._note)
-        if self._is_furniture(node, tag):
-            self._furniture += 1
+        self._furniture += self._is_furniture(node, tag)
+        self._contents += tag in _BOXES and is_contents(node)
         return False
 
     def _begin_pre(self, node: Any) -> bool:
@@ -160,8 +163,8 @@ class PageWalk:
             self._lists.pop()
         elif tag == "li":
             self._marker = ""
-        if self._is_furniture(node, tag):
-            self._furniture -= 1
+        self._furniture -= self._is_furniture(node, tag)
+        self._contents -= tag in _BOXES and is_contents(node)
         if tag in self._around:
             self._around[tag] -= 1
 
@@ -177,6 +180,8 @@ class PageWalk:
             del self._text[at:]
         elif text and _is_address(url) and len(self._links) < _MAX_LINKS:
             self._links.append({"text": text, "url": url})
+        elif url.startswith("#"):
+            self._inner += len(text)
 
     def _leads_nowhere(self, text: str, url: str) -> bool:
         """Return whether a link is only a sign beside a heading or a note, not one of its words."""
@@ -205,8 +210,7 @@ class PageWalk:
         text = _collapse("".join(self._text))
         if text:
             self._draw_block(text)
-        self._text = []
-        self._links = []
+        self._text, self._links, self._inner = [], [], 0
         self._open_links = [(0, url) for _, url in self._open_links]
 
     def _draw_block(self, text: str) -> None:
@@ -214,6 +218,8 @@ class PageWalk:
         if self._note:
             self.canvas.paragraph(f"{self._note}: {text}", footnote=self._note[2:-1], **links)
             self._note = self._marker = ""
+        elif self._contents:
+            self.canvas.paragraph(text, kind="toc")
         elif self._furniture or self._is_menu_item(text) or says_chrome(text, self._links):
             self.canvas.paragraph(text, kind="furniture")
         elif self._level:
@@ -221,10 +227,12 @@ class PageWalk:
         elif self._marker:
             self.canvas.item(text, max(1, len(self._lists)), self._marker, **links)
             self._marker = ""
+            self.canvas.note_inner_links(text, self._inner)
         elif self._around["blockquote"]:
             self.canvas.quote(text, self._around["blockquote"], **links)
         else:
             self.canvas.paragraph(text, **links)
+            self.canvas.note_inner_links(text, self._inner)
 
     def _links_of_block(self) -> dict[str, Any]:
         return {"links": self._links} if self._links else {}
@@ -257,7 +265,7 @@ class PageWalk:
             self._text.append("".join(anchor.itertext()))
             self._end_link(anchor)
         links = self._links_of_block()
-        self._text, self._links, self._marker = [], [], ""
+        self._text, self._links, self._marker, self._inner = [], [], "", 0
         self.canvas.paragraph(caption)
         self.canvas.table(rows, header_rows, **links)
 

@@ -18,6 +18,7 @@ from docmill.tasks.parse.markup.html.foreign_content import end_foreign
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_script
 from docmill.tasks.parse.markup.html.html_head import head_metadata
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
+from docmill.tasks.parse.markup.html.run_in_headings import set_run_in_headings_apart
 
 _KEPT = re.compile(
     rb"<(?!/?(?:html|head|title|meta|body|p|h[1-6]|pre|table|tr|t[dh]|script|style)\b)/?[A-Za-z][^<>]*>", re.I
@@ -58,6 +59,7 @@ def page_tree(page: str) -> Any:
 
 def draw_tree(root: Any) -> Parsed:
     """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture."""
+    set_run_in_headings_apart(root)
     notes = _with_plain_words(root)
     walk = PageWalk({} if not notes else _labelled(root, notes))
     walk.draw(root)

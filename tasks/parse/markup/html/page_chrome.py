@@ -1,4 +1,4 @@
-"""HTML page chrome: banners about cookies, menus, and links to edit a page, by their names and words."""
+"""HTML page chrome: banners about cookies, menus, links to edit a page, and lists of contents, by names and words."""
 
 import re
 from typing import Any
@@ -17,6 +17,22 @@ _SAID = re.compile(
     r"|show source)\s*\]?",
     re.IGNORECASE,
 )
+
+_CONTENTS = re.compile(
+    r"(?:^|[\s_-])(?:toc|(?:doc|page|local)[_-]?toc|table[_-]?of[_-]?contents|on[_-]?this[_-]?page)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+_STATED = ("class", "id", "role", "epub:type", "{http://www.idpf.org/2007/ops}type")
+_LINKED = 0.3
+"""Share of the text of a list of contents in links: its name and numbers are the rest. A page may name its body so."""
+
+
+def is_contents(node: Any) -> bool:
+    """Return whether a box names itself as a list of contents and is mostly links."""
+    if not node.attrib or not any(_CONTENTS.search(node.get(name) or "") for name in _STATED):
+        return False
+    linked = sum(len("".join(link.itertext()).strip()) for link in node.iter("a"))
+    return linked > 0 and linked >= _LINKED * len(" ".join("".join(node.itertext()).split()))
 
 
 def is_chrome(node: Any) -> bool:

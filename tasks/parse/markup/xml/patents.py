@@ -1,4 +1,4 @@
-"""Patents in XML: the codes of their classes, and the numbers of their claims (WIPO ST.36 and ST.96)."""
+"""Patents in XML: their parts, the codes of their classes, the numbers of their claims (WIPO ST.36, ST.96, ST.32)."""
 
 import re
 from typing import Any
@@ -7,9 +7,12 @@ from docmill.tasks.parse.markup.xml.xml_nodes import name_of, words_of
 
 _CLASSES = frozenset(
     f"classification-{system}" for system in ("ipc", "ipcr", "cpc", "national", "locarno", "ecla", "ipc-primary")
+).union(("b511", "b512", "b521", "b522"))
+GROUPS = _CLASSES | frozenset(
+    ("classifications-ipcr", "classifications-cpc", "classifications-national", "b510", "b520")
 )
-GROUPS = _CLASSES | frozenset(("classifications-ipcr", "classifications-cpc", "classifications-national"))
 """Elements that hold nothing but codes."""
+_PARTS = {"abstract": "Abstract", "description": "Description", "claims": "Claims", "sdocl": "Claims"}
 _MAX_CODES = 100  # of one patent: hundreds are a file of many patents, in which they are data
 _STATED = re.compile(r"\s*([0-9]{1,6})\s*")
 _NUMBER = re.compile(r"\s*([0-9]{1,4})\s*[.)]\s*")
@@ -26,12 +29,24 @@ def _code(node: Any) -> str:
     if "section" in parts:
         symbol = "".join(parts.get(name, "") for name in ("section", "class", "subclass"))
         return f"{symbol} {parts.get('main-group', '')}/{parts.get('subgroup', '')}".strip(" /")
-    return parts.get("main-classification") or ("" if len(node) else words_of(node))
+    return parts.get("main-classification") or parts.get("pdat") or ("" if len(node) else words_of(node))
+
+
+def part_of(node: Any) -> str:
+    """Return the name of a part of a patent that states no title of its own, such as "Claims"; "" for what is none."""
+    name = _PARTS.get(name_of(node).lower(), "")
+    return name if name and is_patent(name_of(node.getroottree().getroot())) else ""
+
+
+def is_patent(root: str) -> bool:
+    """Return whether the name of a root is that of a patent or of an application for one."""
+    return "patent" in root.lower() or root == "PATDOC"
 
 
 def claim_of(node: Any) -> tuple[str, str] | None:
     """Return the number of a claim with its stop, and its text without it; None for what is no claim."""
-    if name_of(node).lower() != "claim" or next(node.iterchildren("{*}claim-text"), None) is None:
+    name = name_of(node).lower()
+    if name != "clm" and (name != "claim" or next(node.iterchildren("{*}claim-text"), None) is None):
         return None
     text = words_of(node)
     written = _NUMBER.match(text)

@@ -7,7 +7,9 @@ from typing import Any
 
 from lxml import etree
 
-TITLES = frozenset(("title", "head", "heading", "article-title", "invention-title", "headline", "doc-title"))
+TITLES = frozenset(
+    ("title", "head", "heading", "article-title", "invention-title", "headline", "doc-title", "h", "b540")
+)
 # A cited work has a title, but is no section.
 CITATIONS = frozenset(("mixed-citation", "element-citation", "nlm-citation", "citation", "biblstruct", "biblioentry"))
 _PARAGRAPHS = ("p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "quote", "blockquote", "note")
@@ -203,7 +205,7 @@ def is_first_title(node: Any) -> bool:
 
 def heading_level(node: Any) -> int:
     """Return the level that a heading states, 1 if it states none."""
-    stated = node.get("level") or ""
+    stated = node.get("level") or node.get("LVL") or ""
     return int(stated) if stated in _STATED_LEVELS else 1
 
 

@@ -9,7 +9,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import table_rows
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
-from docmill.tasks.parse.markup.xml.patents import GROUPS, claim_of
+from docmill.tasks.parse.markup.xml.patents import GROUPS, claim_of, part_of
 from docmill.tasks.parse.markup.xml.xml_nodes import (
     CAPTIONED,
     CODES,
@@ -200,7 +200,7 @@ class XmlWalk:
     def _begin_section(self, node: Any, name: str) -> None:
         """Draw the heading of a node with a title of its own."""
         # The title in a head is that of the document, and already drawn; that of a figure is its caption.
-        heading = "" if name in HEADS or name in CAPTIONED else title_of(node)
+        heading = "" if name in HEADS or name in CAPTIONED else title_of(node) or part_of(node)
         if not heading:
             return
         self._flush()

@@ -67,7 +67,7 @@ class _Book:
                     self._read_row(sheet, number, node, budget)
         for kind, target in links_of(self._container, part).values():
             if kind in _NOTES:
-                sheet.notes += _NOTES[kind](self._container, target)
+                sheet.notes += filter(None, _NOTES[kind](self._container, target))
 
     def _read_row(self, sheet: Worksheet, number: int, row: Any, budget: CellBudget) -> None:
         column = -1
@@ -163,6 +163,21 @@ def _boxes(container: zipfile.ZipFile, part: str) -> Iterator[str]:
     if part in container.NameToInfo:
         for box in read_part(container, part).iter("{*}txBody"):
             yield "\n".join("".join(line.itertext("{*}t")) for line in box.iter("{*}p"))
+        for kind, target in links_of(container, part).values():
+            if kind in ("chart", "chartEx"):
+                yield _chart(read_part(container, target))
+
+
+def _chart(chart: Any) -> str:
+    """Return what a chart says besides the cells that it shows: its title and those of its axes, or ""."""
+    own = chart.find("{*}chart/{*}title")
+    axes = ", ".join(filter(None, (_title(one) for one in chart.iter("{*}title") if one is not own)))
+    said = " ".join(filter(None, (_title(own), f"({axes})" if axes else "")))
+    return f"Chart: {said}" if said else ""
+
+
+def _title(title: Any) -> str:
+    return "" if title is None else " ".join("".join(title.itertext("{*}t", "{*}v")).split())
 
 
 _NOTES = {"comments": _comments, "drawing": _boxes}

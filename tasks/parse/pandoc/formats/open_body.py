@@ -9,7 +9,7 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.pandoc.inlines import PAGE_MARK
+from docmill.tasks.parse.pandoc.inlines import CONTENTS_MARK, PAGE_MARK
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _DRAW, _STYLE, _SVG = (_OF % name for name in ("text", "drawing", "style", "svg-compatible"))
@@ -20,7 +20,8 @@ _FIELD_WORDS = """
     database-display sender-firstname sender-lastname sender-company sender-email meta-field ruby ruby-base
 """
 _FIELDS = [_TEXT + word for word in _FIELD_WORDS.split()]
-_BLOCKS = [_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index", "illustration-index")]
+_CONTENTS = [_TEXT + word for word in ("table-of-content", "illustration-index", "table-index", "object-index")]
+_BLOCKS = [*_CONTENTS, *(_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index"))]
 _BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
 _MAX_PARENTS = 10
 """Maximum chain of parent styles: a file may name a style as its own ancestor."""
@@ -42,6 +43,7 @@ def prepare_body(content: bytes) -> tuple[bytes, str]:
     for field in root.iter(*_FIELDS):
         field.tag = _TEXT + "span"
         field.attrib.clear()
+    _mark_entries(root)
     for block in root.iter(*_BLOCKS):
         block.tag = _TEXT + "section"
         for part in list(block):
@@ -55,6 +57,17 @@ def _make_span(node: Any, text: str) -> None:
         node.remove(child)
     node.tag, node.text = _TEXT + "span", text
     node.attrib.clear()
+
+
+def _mark_entries(root: Any) -> None:
+    """Mark the paragraphs of lists of contents, their names included."""
+    for entry in [one for listed in root.iter(*_CONTENTS) for one in listed.iter(_TEXT + "p", _TEXT + "h")]:
+        entry.tag = _TEXT + "p"
+        mark = etree.Element(_TEXT + "span")
+        mark.text, mark.tail, entry.text = CONTENTS_MARK, entry.text, None
+        entry.insert(0, mark)
+        for tab in entry.iter(_TEXT + "tab"):
+            _make_span(tab, " ")
 
 
 def _say_picture(frame: Any) -> None:
@@ -85,6 +98,8 @@ def _unfold(part: Any) -> None:
     """Keep only the body of an index, not its definition."""
     if part.tag == _TEXT + "index-body":
         part.tag = _TEXT + "section"
+        for name in part.iter(_TEXT + "index-title"):
+            name.tag = _TEXT + "section"
     elif part.tag not in (_TEXT + "p", _TEXT + "h"):
         part.getparent().remove(part)
 

@@ -6,7 +6,7 @@ reads those, and pages where they are marked for it.
 
 import re
 import zipfile
-from typing import Any
+from typing import Any, NamedTuple
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
@@ -16,6 +16,7 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.open_xml import core_properties, furniture, rewritten
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.word.fields.comments import Comments, comments_in
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering, read_numbering
 from docmill.tasks.parse.pandoc.word.word_body import prepare_body
 from docmill.tasks.parse.pandoc.word.word_fallback import draw_elements
@@ -31,12 +32,15 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
     """Return a Word document drawn as Markdown; headers and footers are furniture.
 
     Pages are those of the last save in Word, else those of hard page breaks. The title is the document property, else
-    the title in the text. In a document without heading styles, short paragraphs in bold are headings of level 2.
+    the title in the text. Comments stand below their paragraphs if `options` ask for them. In a document without
+    heading styles, short paragraphs in bold are headings of level 2.
     """
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = {name: _iso(name, value) for name, value in core_properties(container).items()}
-        graphics, numbering = graphics_in(container), read_numbering(container)
-        prepared = rewritten(container, lambda name, content: _prepared(name, content, graphics, numbering))
+        changes = _BodyChanges(
+            graphics_in(container), read_numbering(container), comments_in(container) if options.comments else {}
+        )
+        prepared = rewritten(container, changes.prepared)
         canvas, title, said = _drawn(container, prepared, metadata.get("title", ""))
     return canvas.parsed(metadata.pop("title", "") or title, said | metadata)
 
@@ -65,7 +69,15 @@ def _iso(name: str, value: Any) -> Any:
     return iso_date(value) if name in ("created", "modified") else value
 
 
-def _prepared(name: str, content: bytes, graphics: dict[str, list[Any]], numbering: WordNumbering) -> bytes:
-    if name not in (_BODY, *_NOTES):
-        return content
-    return prepare_body(content, graphics if name == _BODY else {}, numbering)
+class _BodyChanges(NamedTuple):
+    """What is written into the text of a document that other parts of the file hold."""
+
+    graphics: dict[str, list[Any]]
+    numbering: WordNumbering
+    comments: Comments
+
+    def prepared(self, name: str, content: bytes) -> bytes:
+        """Return the content of a part of the file as pandoc is to read it."""
+        if name not in (_BODY, *_NOTES):
+            return content
+        return prepare_body(content, self.graphics if name == _BODY else {}, self.numbering, self.comments)

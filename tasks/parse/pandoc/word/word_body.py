@@ -12,6 +12,8 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK
+from docmill.tasks.parse.pandoc.word.fields.comments import Comments, write_comments
+from docmill.tasks.parse.pandoc.word.fields.contents_field import mark_contents
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering
 from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
 from docmill.tasks.parse.pandoc.word.word_graphics import draw_graphics
@@ -27,17 +29,20 @@ _WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir")]
 _OFF = ("0", "false", "off")
 
 
-def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: WordNumbering) -> bytes:
-    """Return `word/document.xml` with boxes below their paragraphs, complete lines and rows, and marks for page breaks.
+def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: WordNumbering, comments: Comments) -> bytes:
+    """Return `word/document.xml` with boxes below their paragraphs, complete lines and rows, and marks.
 
     Each paragraph that `numbering` numbers begins with its number. `graphics` is the text of charts and diagrams by id;
-    it is inserted below them. Pages are those of the last save in Word, else those of hard page breaks.
+    it is inserted below them, as `comments` are. Marks say where pages begin, and what is a list of contents. Pages are
+    those of the last save in Word, else those of hard page breaks.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     root = etree.fromstring(content, parser)
     for copy in list(root.iter(_FALLBACK)):  # the same drawing again, for old readers
         copy.getparent().remove(copy)
     write_numbers(root, numbering)
+    mark_contents(root)
+    write_comments(root, comments)
     draw_graphics(root, graphics)
     for box in reversed(list(root.iter(_W + "txbxContent"))):  # so that those of one paragraph keep their order
         _move_below(box)

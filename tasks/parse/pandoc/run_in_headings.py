@@ -1,0 +1,59 @@
+"""Run-in headings in pandoc's tree: the bold beginnings of paragraphs, set on lines of their own as headings."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from docmill.tasks.parse.pandoc.inlines import Node, plain_text
+from docmill.tasks.parse.titles.run_in import LedParagraph, heading_of, is_lead, name_paragraphs
+
+_STRONG = ("Strong", "Emph", "Underline")
+_SIGNS = (".", ":", "\u2014", "\u2013")
+_DEEPEST = 6
+"""The level of the lowest headings: deeper ones are written as these."""
+
+
+def with_run_in_headings(blocks: list[Node]) -> list[Node]:
+    """Return blocks with the leads of paragraphs as headings, one level below the heading above them."""
+    led = [LedParagraph(lead, _words(rest)) for lead, rest in map(_parted, _paragraphs(blocks)) if lead]
+    return list(_set_apart(blocks, [0])) if name_paragraphs(led) else blocks
+
+
+def _paragraphs(blocks: list[Node]) -> Iterator[list[Node]]:
+    for node in blocks:
+        if node["t"] == "Para":
+            yield node["c"]
+        elif node["t"] == "Div":
+            yield from _paragraphs(node["c"][1])
+
+
+def _set_apart(blocks: list[Node], level: list[int]) -> Iterator[Node]:
+    """Yield blocks; `level` holds that of the heading above, which the blocks of a division share."""
+    for node in blocks:
+        content: Any = node.get("c")
+        lead, rest = _parted(content) if node["t"] == "Para" else ("", [])
+        if node["t"] == "Header":
+            level[0] = content[0]
+        if lead:
+            title = [{"t": "Str", "c": heading_of(lead)}]
+            yield {"t": "Header", "c": [min(level[0] + 1, _DEEPEST), ["", [], []], title]}
+            yield {"t": "Para", "c": rest}
+        elif node["t"] == "Div":
+            yield {"t": "Div", "c": [content[0], list(_set_apart(content[1], level))]}
+        else:
+            yield node
+
+
+def _parted(inlines: list[Node]) -> tuple[str, list[Node]]:
+    """Return the lead of a paragraph and what follows it; the lead is "" if it has none."""
+    if len(inlines) < 2 or inlines[0]["t"] not in _STRONG or any(one["t"] == "Note" for one in inlines[0]["c"]):
+        return "", []
+    lead, rest = plain_text(inlines[:1]), inlines[1:]
+    # The sign that ends it may stand behind the bold letters.
+    if rest[0]["t"] == "Str" and rest[0]["c"][:1] in _SIGNS and rest[0]["c"][:1] and lead[-1:] not in _SIGNS:
+        lead += rest[0]["c"][0]
+        rest = [{"t": "Str", "c": rest[0]["c"][1:]}, *rest[1:]]
+    return (lead, rest) if is_lead(lead) and _words(rest) else ("", [])
+
+
+def _words(inlines: list[Node]) -> int:
+    return len(plain_text(inlines).split())

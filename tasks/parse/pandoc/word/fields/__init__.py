@@ -1,0 +1,1 @@
+"""Word's fields and comments, written into the text of a document before pandoc reads it."""

@@ -1,0 +1,65 @@
+"""Contents field: mark the entries of Word's lists of contents and of figures, which its fields compute.
+
+Sources: ISO/IEC 29500-1, 17.16.5.68 "TOC", and 17.5.2.9 "docPartGallery".
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from lxml import etree
+
+from docmill.tasks.parse.pandoc.inlines import CONTENTS_MARK
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_STYLE = re.compile(r"TOC(?:\d|Heading)|ContentsHeading|Contents\d|TableofFigures", re.IGNORECASE)
+_INSTRUCTION = re.compile(r"\s*TO[CF]\b")  # a list of contents or figures; INDEX is one of words
+_GALLERY = "Table of Contents"
+
+
+def mark_contents(root: Any) -> None:
+    """Insert a mark at the beginning of each paragraph of a list of contents, its name included."""
+    for paragraph in {*_within_fields(root), *_within_galleries(root), *_styled(root)}:
+        properties = paragraph.find(_W + "pPr")
+        style = None if properties is None else properties.find(_W + "pStyle")
+        if style is not None:  # its name may be styled as a heading, which it is not
+            properties.remove(style)
+        run = etree.Element(_W + "r")
+        etree.SubElement(run, _W + "t").text = CONTENTS_MARK
+        paragraph.insert(0 if properties is None else paragraph.index(properties) + 1, run)
+
+
+def _styled(root: Any) -> Iterator[Any]:
+    for style in root.iter(_W + "pStyle"):
+        if _STYLE.fullmatch(style.get(_W + "val") or ""):
+            yield style.getparent().getparent()
+
+
+def _within_galleries(root: Any) -> Iterator[Any]:
+    for gallery in root.iter(_W + "docPartGallery"):
+        block = next(gallery.iterancestors(_W + "sdt"), None)
+        if gallery.get(_W + "val") == _GALLERY and block is not None:
+            yield from block.iter(_W + "p")
+
+
+def _within_fields(root: Any) -> Iterator[Any]:
+    """Yield the paragraphs that the result of such a field stands in.
+
+    Fields may be nested, as those of its pages are. One without an end yields nothing: all that follows is within it.
+    """
+    open_: list[list[Any] | None] = []
+    for node in root.iter(_W + "fldChar", _W + "instrText", _W + "t"):
+        kind = node.get(_W + "fldCharType")
+        if kind == "begin":
+            open_.append(None)
+        elif kind == "end" and open_:
+            yield from open_.pop() or ()
+        elif node.tag == _W + "instrText" and open_ and _INSTRUCTION.match(node.text or ""):
+            open_[-1] = open_[-1] or []
+        elif node.tag == _W + "t":
+            for paragraphs in filter(_is_list, open_):
+                paragraphs += node.iterancestors(_W + "p")
+
+
+def _is_list(found: list[Any] | None) -> bool:
+    return found is not None

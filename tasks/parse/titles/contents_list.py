@@ -1,0 +1,97 @@
+"""Contents lists: the entries of a document's own list of contents, which name its sections and say nothing of them.
+
+An entry ends with leaders and the number of a page, or is nothing but a link to another place of the same document.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from docmill.storage.schema import Element, Parsed
+
+_LEADERS = re.compile(
+    r"(?:\.{4,}|(?:\s\.){3,}|\u2026{2,}|(?:\s?\u00b7){4,}|_{5,})[\s.]*(?:(?P<page>\d{1,4})|[ivxlc]{1,6})$"
+)
+_NAME = re.compile(
+    r"\W*(?:(?:table of )?contents|contents of this (?:page|document)|toc|on this page|in this (?:article|page)"
+    r"|list of (?:tables|figures)|inhalt(?:sverzeichnis|sübersicht)?|sommaire|table des matières|índice|indice"
+    r"|sommario|innehåll|inhoud(?:sopgave)?|содержание|оглавление|目次|目录)\W*",
+    re.IGNORECASE,
+)
+LEAST = 3
+"""Entries of a list: two links below one another, or two prices with leaders, are none."""
+_BESIDE = 6
+"""Characters of an entry outside of its link: the marker of an item, or the number of a page."""
+_ENTRIES = frozenset(("paragraph", "list_item"))
+_BLANK = frozenset(("page_break", "furniture"))
+
+
+def leads_within(text: str, linked: int) -> bool:
+    """Return whether `linked` characters of a block, in links within its document, are all of its text."""
+    return linked > 0 and len(text) - linked <= _BESIDE
+
+
+def with_contents(parsed: Parsed, entries: Collection[int] = ()) -> Parsed:
+    """Return a document whose lists of contents, with their names, are elements of the kind `toc`.
+
+    `entries` are the indices of elements that are nothing but a link within the document. A document that is little
+    else keeps its list as it is: it is all that can be found of it.
+    """
+    entries = frozenset(entries).union(i for i, one in enumerate(parsed.elements) if _is_entry(parsed.text, one))
+    listed = {i for run in _runs(parsed, entries) for i in run}
+    if not listed or _size(parsed.elements, listed) > _size(parsed.elements) / 2:
+        return parsed
+    elements = (replace(one, kind="toc", level=0) if i in listed else one for i, one in enumerate(parsed.elements))
+    return replace(parsed, elements=tuple(elements))
+
+
+def _is_entry(text: str, element: Element) -> bool:
+    """Return whether an element is lines of entries, or nothing but a link within the document."""
+    if element.kind not in _ENTRIES:
+        return False
+    own = text[element.start_char : element.end_char]
+    links = element.attributes.get("links", ())
+    if links and all(link["url"].startswith("#") for link in links):
+        # Markdown keeps its links as written: brackets and an address around the words.
+        return own.lstrip("-*+0123456789.) ").startswith("[") and _ends_with(own.rstrip(), links[-1])
+    return all(_LEADERS.search(line.rstrip()) for line in own.splitlines())
+
+
+def _ends_with(own: str, link: dict[str, str]) -> bool:
+    return own.endswith((f"]({link['url']})", "]"))
+
+
+def _runs(parsed: Parsed, entries: Collection[int]) -> Iterator[list[int]]:
+    """Yield the entries that follow one another, with their name before them, as indices."""
+    run: list[int] = []
+    for i in range(len(parsed.elements) + 1):
+        if i in entries:
+            run.append(i)
+        elif i == len(parsed.elements) or parsed.elements[i].kind not in _BLANK:
+            yield from _listed(parsed, run)
+            run = []
+
+
+def _listed(parsed: Parsed, run: Sequence[int]) -> Iterator[list[int]]:
+    """Yield a run of entries with its name if they are many enough, and their pages never go back."""
+    lines = [line for i in run for line in _own(parsed, i).splitlines()]
+    found = (match["page"] for line in lines if (match := _LEADERS.search(line.rstrip())))
+    counts = all(before <= after for before, after in pairwise(int(page) for page in found if page))
+    if len(lines) >= LEAST and counts:
+        above = run[0] - 1
+        named = above >= 0 and _NAME.fullmatch(_own(parsed, above)) is not None
+        yield [above] * named + list(run)
+
+
+def _own(parsed: Parsed, i: int) -> str:
+    return parsed.text[parsed.elements[i].start_char : parsed.elements[i].end_char]
+
+
+def _size(elements: Sequence[Element], only: Collection[int] | None = None) -> int:
+    """Return the characters of elements, without what is furniture."""
+    return sum(
+        one.end_char - one.start_char
+        for i, one in enumerate(elements)
+        if one.kind not in ("furniture", "front_matter", "toc") and (only is None or i in only)
+    )

@@ -1,0 +1,37 @@
+"""Box Notes: what of them is read, and what is told from other JSON."""
+
+import json
+
+import pytest
+
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from tests.kit.parsed import found
+
+
+def deep(levels: int) -> dict[str, object]:
+    node: dict[str, object] = {"type": "paragraph", "content": [{"type": "text", "text": "At the bottom."}]}
+    for _ in range(levels):
+        node = {"type": "blockquote", "content": [node]}
+    return {
+        "doc": {"type": "doc", "content": [{"type": "heading", "content": [{"type": "text", "text": "Top"}]}, node]}
+    }
+
+
+def test_a_note_is_known_by_its_content_and_old_notes_are_read() -> None:
+    old = json.dumps({"atext": {"text": "Gates\n*upper\n*lower\n", "attribs": ""}, "pool": {}}).encode()
+    assert detect_file_type("note.json", old) == FileType("boxnote")
+    parsed = parse(old, FileType("boxnote"), ParseOptions())
+    assert found(parsed) == [("paragraph", "Gates"), ("list_item", "- upper"), ("list_item", "- lower")]
+    assert detect_file_type("note", json.dumps(deep(1)).encode()) == FileType("boxnote")
+    other = b'{"doc": "a doc", "content": ["none"], "atext": 3}'
+    assert detect_file_type("note.json", other) == FileType("json")
+    with pytest.raises(Rejected, match="neither"):
+        parse(other, FileType("boxnote"), ParseOptions())
+
+
+def test_a_note_that_is_nested_without_end_keeps_what_can_be_read() -> None:
+    parsed = parse(json.dumps(deep(300)).encode(), FileType("boxnote"), ParseOptions())
+    assert found(parsed) == [("title", "# Top")]
