@@ -250,7 +250,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="json",
-            version=4,
+            version=5,
             parse=_by("records.json_values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
             files="JSON, chats exported as JSON or printed as Python objects",
@@ -258,7 +258,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="jsonl",
-            version=4,
+            version=5,
             parse=_by("records.json_values.parse_json_lines"),
             suffixes=frozenset({".jsonl", ".ndjson"}),
             files="JSON lines",

@@ -45,14 +45,18 @@ def _set_apart(blocks: list[Node], level: list[int]) -> Iterator[Node]:
 
 def _parted(inlines: list[Node]) -> tuple[str, list[Node]]:
     """Return the lead of a paragraph and what follows it; the lead is "" if it has none."""
-    if len(inlines) < 2 or inlines[0]["t"] not in _STRONG or any(one["t"] == "Note" for one in inlines[0]["c"]):
+    if len(inlines) < 2 or not _stands_out(inlines[0]):
         return "", []
     lead, rest = plain_text(inlines[:1]), inlines[1:]
+    sign = rest[0]["c"][:1] if rest[0]["t"] == "Str" else ""
     # The sign that ends it may stand behind the bold letters.
-    if rest[0]["t"] == "Str" and rest[0]["c"][:1] in _SIGNS and rest[0]["c"][:1] and lead[-1:] not in _SIGNS:
-        lead += rest[0]["c"][0]
-        rest = [{"t": "Str", "c": rest[0]["c"][1:]}, *rest[1:]]
+    if sign in _SIGNS and lead[-1:] not in _SIGNS:
+        lead, rest = lead + sign, [{"t": "Str", "c": rest[0]["c"][1:]}, *rest[1:]]
     return (lead, rest) if is_lead(lead) and _words(rest) else ("", [])
+
+
+def _stands_out(node: Node) -> bool:
+    return node["t"] in _STRONG and not any(one["t"] == "Note" for one in node["c"])
 
 
 def _words(inlines: list[Node]) -> int:

@@ -72,7 +72,8 @@ def parse_json(data: bytes, _: ParseOptions) -> Parsed:
     else:
         ValueWriter(canvas).value(value, "$", 1)
     canvas.paragraph(rest.text, kind="text")
-    return canvas.parsed(_title(value), found.metadata | ({"damaged": rest.why} if rest.why else {}))
+    damage = {"damaged": rest.why, "read_as": f"JSON up to its damage; {rest.why}"} if rest.why else {}
+    return canvas.parsed(_title(value), found.metadata | damage)
 
 
 def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
@@ -89,7 +90,8 @@ def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
             # Its text may be all that is left of a record, and can still be found by its words.
             writer.record(value.line if isinstance(value, BadLine) else value, f"$[{number}]", 1)
     metadata: dict[str, Any] = found.metadata | {"records": len(values)}
-    return canvas.parsed("", metadata | ({"bad_lines": bad} if bad else {}))
+    damage = {"bad_lines": bad, "read_as": f"JSON lines, {bad} of them as text; they are not JSON"} if bad else {}
+    return canvas.parsed("", metadata | damage)
 
 
 class BadLine:

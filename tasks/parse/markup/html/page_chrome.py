@@ -4,7 +4,9 @@ import re
 from typing import Any
 
 _NAMED = re.compile(
-    r"(?:^|[\s_-])(?:cookies?(?:[_-]?(?:banner|consent|notice|bar|law|popup))|consent[_-]?(?:banner|manager)|gdpr|onetrust"
+    r"(?:^|[\s_-])(?:newsletter(?:[_-]?(?:signup|form|box|subscribe))?|page[_-]?feedback|(?:site|page|global)[_-]?footer"
+    r"|cookies?(?:[_-]?(?:banner|consent|notice|bar|law|popup|dialog|overlay))|cybotcookiebot\w*"
+    r"|consent[_-]?(?:banner|manager)|gdpr|onetrust"
     r"|breadcrumbs?|navbar|navbox|nav[_-]?menu|site[_-]?(?:nav|menu)|main[_-]?menu|skip[_-]?(?:link|to|nav)|edit[_-]?"
     r"(?:this[_-]?page|page|link)|editsection|share[_-]?(?:buttons?|links?|bar)|social[_-]?(?:share|links|media)"
     r"|back[_-]?to[_-]?top|pagination|prev[_-]?next|page[_-]?nav)(?:$|[\s_-])",
@@ -13,7 +15,9 @@ _NAMED = re.compile(
 _SAID = re.compile(
     r"\[?\s*(?:edit(?: (?:links?|source|this (?:page|section)|page|on git(?:hub|lab)))?|view (?:page )?source"
     r"|improve this page|suggest edits?|skip to (?:main )?(?:content|navigation)|jump to (?:content|navigation)"
-    r"|back to top|print this page|report (?:an issue|a problem)|toggle (?:navigation|menu|table of contents sidebar)"
+    r"|back to top|print this page|report (?:an issue|a problem)"
+    r"|was this (?:page|article|answer) (?:useful|helpful)\?(?: yes/? ?no)?"
+    r"|toggle (?:navigation|menu|table of contents sidebar)"
     r"|show source)\s*\]?",
     re.IGNORECASE,
 )

@@ -24,6 +24,11 @@ _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _REFERENCE = re.compile(r"&([A-Za-z][\w.-]*);")
 _DECLARED = re.compile(r"<!ENTITY\s+([\w.-]+)")
 _ENTITY = re.compile(rb"<!ENTITY\b")
+_ELSEWHERE = re.compile(
+    rb"<!DOCTYPE[^>\[]*(?:SYSTEM|PUBLIC)|<!\[CDATA\["
+)  # where entities may be declared, or are none
+_DECLARED_HERE, _REFERRED = re.compile(rb"<!ENTITY\s+([\w.-]+)"), re.compile(rb"&([A-Za-z][\w.-]*);")
+_MOST_NAMED = 5  # entities in a note
 _BEGINNING = 1_000
 """Bytes within which a zero byte reveals UTF-16 or UTF-32, where `_ENTITY` would find nothing.
 
@@ -43,7 +48,7 @@ def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
             mark_script(script)
     walk = XmlWalk(root)
     walk.draw()
-    metadata = {"encoding": encoding, "root": name_of(root)} | head_metadata(root)
+    metadata = {"encoding": encoding, "root": name_of(root)} | head_metadata(root) | _undeclared(data)
     if codes := classifications(root):
         metadata["classifications"] = codes
     return walk.canvas.parsed(walk.title, metadata)
@@ -64,6 +69,17 @@ def _root(data: bytes) -> tuple[Any, str]:
         return _parsed(text.encode("utf-8", "replace")), found.encoding
     except etree.XMLSyntaxError:
         raise Rejected("corrupt", f"not well-formed XML: {first}") from first
+
+
+def _undeclared(data: bytes) -> dict[str, Any]:
+    """Return a note on entities that a file refers to, and that neither it nor HTML declares."""
+    if _ELSEWHERE.search(data):
+        return {}
+    declared = {one.decode() for one in _DECLARED_HERE.findall(data)}
+    names = dict.fromkeys(match[1].decode() for match in _REFERRED.finditer(data))
+    unknown = [name for name in names if name not in declared and unescape(f"&{name};") == f"&{name};"]
+    said = ", ".join(unknown[:_MOST_NAMED])
+    return {"read_as": f"XML with entities that it does not declare, as they are written: {said}"} if unknown else {}
 
 
 def _with_entities(text: str) -> str:

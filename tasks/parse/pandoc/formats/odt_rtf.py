@@ -48,14 +48,14 @@ _NO_YEAR = 1900  # no file was written by then: the date was never set
 def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
     """Return an OpenDocument text drawn as Markdown, with its title, authors, dates and language.
 
-    Pages are those of the last save.
+    Pages are those of the last save. Headings begin with the numbers that their outline gives them.
     """
     with check_container(as_container(data), options.max_unpacked_bytes) as container:
         if b"encryption-data" in member(container, "META-INF/manifest.xml"):
             raise Rejected("encrypted", "the document is encrypted; it needs a password")
         metadata = _open_document_metadata(container)
         body = member(container, "content.xml")
-        prepared, heading = prepare_body(body)
+        prepared, heading = prepare_body(body, read_member(container, "styles.xml"))
         data = rewritten(container, lambda name, content: prepared if name == "content.xml" else content)
     return read_document(data, "odt", metadata, int(_PAGE_BREAK in body), heading)
 

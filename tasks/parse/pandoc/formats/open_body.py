@@ -9,6 +9,7 @@ from typing import Any
 
 from lxml import etree
 
+from docmill.tasks.parse.pandoc.formats.open_numbers import write_heading_numbers
 from docmill.tasks.parse.pandoc.inlines import CONTENTS_MARK, PAGE_MARK
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -27,11 +28,15 @@ _MAX_PARENTS = 10
 """Maximum chain of parent styles: a file may name a style as its own ancestor."""
 
 
-def prepare_body(content: bytes) -> tuple[bytes, str]:
-    """Return `content.xml` with all words where pandoc reads them, and the text of the paragraph styled as title."""
+def prepare_body(content: bytes, styles: Any = None) -> tuple[bytes, str]:
+    """Return `content.xml` with all words where pandoc reads them, and the text of the paragraph styled as title.
+
+    `styles` is the root of `styles.xml`, or None: it says how headings are numbered.
+    """
     root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
     for changes in list(root.iter(_TEXT + "tracked-changes")):
         changes.getparent().remove(changes)
+    write_heading_numbers(root, styles)
     for mark in root.iter(_TEXT + "soft-page-break"):
         _make_span(mark, PAGE_MARK)
     for frame in list(root.iter(_DRAW + "frame")):

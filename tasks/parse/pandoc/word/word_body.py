@@ -14,6 +14,7 @@ from lxml import etree
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK
 from docmill.tasks.parse.pandoc.word.fields.comments import Comments, write_comments
 from docmill.tasks.parse.pandoc.word.fields.contents_field import mark_contents
+from docmill.tasks.parse.pandoc.word.fields.number_fields import write_field_numbers
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering
 from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
 from docmill.tasks.parse.pandoc.word.word_graphics import draw_graphics
@@ -41,6 +42,7 @@ def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: Word
     for copy in list(root.iter(_FALLBACK)):  # the same drawing again, for old readers
         copy.getparent().remove(copy)
     write_numbers(root, numbering)
+    write_field_numbers(root)
     mark_contents(root)
     write_comments(root, comments)
     draw_graphics(root, graphics)

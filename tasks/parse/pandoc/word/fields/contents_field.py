@@ -5,6 +5,8 @@ Sources: ISO/IEC 29500-1, 17.16.5.68 "TOC", and 17.5.2.9 "docPartGallery".
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 from lxml import etree
@@ -47,19 +49,29 @@ def _within_fields(root: Any) -> Iterator[Any]:
 
     Fields may be nested, as those of its pages are. One without an end yields nothing: all that follows is within it.
     """
-    open_: list[list[Any] | None] = []
+    open_: list[_OpenField] = []
     for node in root.iter(_W + "fldChar", _W + "instrText", _W + "t"):
-        kind = node.get(_W + "fldCharType")
-        if kind == "begin":
-            open_.append(None)
-        elif kind == "end" and open_:
-            yield from open_.pop() or ()
-        elif node.tag == _W + "instrText" and open_ and _INSTRUCTION.match(node.text or ""):
-            open_[-1] = open_[-1] or []
-        elif node.tag == _W + "t":
-            for paragraphs in filter(_is_list, open_):
-                paragraphs += node.iterancestors(_W + "p")
+        if node.tag == _W + "fldChar":
+            yield from _turned(node, open_)
+        elif open_ and node.tag == _W + "instrText":
+            open_[-1].lists |= _INSTRUCTION.match(node.text or "") is not None
+        elif open_:
+            above = list(node.iterancestors(_W + "p"))
+            for field in open_:
+                field.paragraphs += above if field.lists else ()
 
 
-def _is_list(found: list[Any] | None) -> bool:
-    return found is not None
+@dataclass(slots=True)
+class _OpenField:
+    """A field that has begun: whether it lists contents, and the paragraphs of its result so far."""
+
+    lists: bool = False
+    paragraphs: list[Any] = dataclass_field(default_factory=list)
+
+
+def _turned(node: Any, open_: list[_OpenField]) -> list[Any]:
+    """Begin or end a field; return the paragraphs of one that ends."""
+    kind = node.get(_W + "fldCharType")
+    if kind == "begin":
+        open_.append(_OpenField())
+    return open_.pop().paragraphs if kind == "end" and open_ else []

@@ -1,0 +1,27 @@
+"""Damaged JSON and XML: what can be read is, and a warning says what cannot."""
+
+import json
+
+import pytest
+
+from docmill.storage.sql.document_warnings import messages_of
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+
+
+@pytest.mark.parametrize(
+    ("form", "data", "kept", "message"),
+    [
+        ("json", '{"name": "mill", "parts": [{"id": 1}, {"id": 2, "is": "whe', "name: mill", "JSON up to its damage"),
+        ("jsonl", "\n".join(['{"name": "mill"}'] * 20 + ["{oops"]), "{oops", "read as JSON lines, 1 of them as text"),
+        ("xml", "<d><t>Mill &gear; house</t><p>Five &nbsp;&euro; each.</p></d>", "€", "written: gear"),
+        ("xml", "<d><t>Mill house</t><p>Five &nbsp;&euro; each.</p></d>", "€", ""),
+        ("json", '{"name": "mill"}', "mill", ""),
+    ],
+)  # fmt: skip
+def test_what_can_be_read_is_with_a_warning(form: str, data: str, kept: str, message: str) -> None:
+    parsed = parse(data.encode(), FileType(form), ParseOptions())
+    assert kept in parsed.text
+    said = messages_of(json.dumps(parsed.metadata))
+    assert message in " ".join(said)
+    assert bool(said) == bool(message)
