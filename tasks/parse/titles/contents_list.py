@@ -76,12 +76,17 @@ def _runs(parsed: Parsed, entries: Collection[int]) -> Iterator[list[int]]:
 def _listed(parsed: Parsed, run: Sequence[int]) -> Iterator[list[int]]:
     """Yield a run of entries with its name if they are many enough, and their pages never go back."""
     lines = [line for i in run for line in _own(parsed, i).splitlines()]
+    if len(lines) < LEAST or not _counts(lines):
+        return
+    above = run[0] - 1
+    named = above >= 0 and _NAME.fullmatch(_own(parsed, above)) is not None
+    yield [above] * named + list(run)
+
+
+def _counts(lines: Sequence[str]) -> bool:
+    """Return whether the pages of entries never go back, as prices and scores do."""
     found = (match["page"] for line in lines if (match := _LEADERS.search(line.rstrip())))
-    counts = all(before <= after for before, after in pairwise(int(page) for page in found if page))
-    if len(lines) >= LEAST and counts:
-        above = run[0] - 1
-        named = above >= 0 and _NAME.fullmatch(_own(parsed, above)) is not None
-        yield [above] * named + list(run)
+    return all(before <= after for before, after in pairwise(int(page) for page in found if page))
 
 
 def _own(parsed: Parsed, i: int) -> str:

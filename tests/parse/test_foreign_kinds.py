@@ -1,0 +1,61 @@
+"""Files that docmill does not read: each is rejected with what it is and what would be read instead."""
+
+import zipfile
+from io import BytesIO
+
+import pytest
+
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+
+REST = bytes(range(256))
+
+
+def zipped(*names: str) -> bytes:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    return buffer.getvalue()
+
+
+FOREIGN = {
+    "a.7z": (b"7z\xbc\xaf\x27\x1c", "7z archives"),
+    "a.rar": (b"Rar!\x1a\x07\x01", "rar archives"),
+    "a.heic": (b"\0\0\0\x18ftypheic", "HEIC"),
+    "a.jxl": (b"\0\0\0\x0cJXL \r\n", "PNG"),
+    "a.emf": (b"\1\0\0\0l\0\0\0" + b"\0" * 32 + b" EMF", "PNG"),
+    "a.mp3": (b"\xff\xfb\x90\x44", "sound"),
+    "a.mp4": (b"\0\0\0\x18ftypisom", "video"),
+    "a.djvu": (b"AT&TFORM", "PDF"),
+    "a.ps": (b"%!PS-Adobe-3.0\n(Hello) show\n", "PostScript"),
+    "a.xps": (zipped("[Content_Types].xml", "FixedDocumentSequence.fdseq"), "XPS"),
+    "a.indd": (b"\x06\x06\xed\xf5\xd8\x1d\x46\xe5", "InDesign"),
+    "a.idml": (zipped("designmap.xml"), "InDesign"),
+    "a.fm": (b"<MakerFile 7.0>\n", "FrameMaker"),
+    "a.mobi": (b"x" * 60 + b"BOOKMOBI", "EPUB"),
+    "a.chm": (b"ITSF", "HTML"),
+    "a.one": (b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d", "OneNote"),
+    "a.pst": (b"!BDN", "Outlook"),
+    "a.accdb": (b"\0\1\0\0Standard ACE DB\0", "Access"),
+    "a.h5": (b"\x89HDF\r\n\x1a\n", "HDF5"),
+    "a.sav": (b"$FL2@(#) SPSS", "SPSS"),
+    "a.dta": (b"<stata_dta><header>", "Stata"),
+    "a.sas7bdat": (b"\0" * 12 + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf", "SAS"),
+    "a.pkl": (b"\x80\x04\x95", "pickles"),
+    "a.dcm": (b"\0" * 128 + b"DICM", "DICOM"),
+    "a.pcap": (b"\xd4\xc3\xb2\xa1", "captures"),
+    "a.iso": (b"\0" * 32769 + b"CD001", "disk images"),
+    "a.exe": (b"MZ\x90\0", "source code"),
+    "a.ttf": (b"\0\1\0\0\0", "fonts"),
+    "a.plist": (b"bplist00", "property lists"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_foreign_file_is_rejected_with_what_would_be_read(name: str) -> None:
+    data, said = FOREIGN[name]
+    with pytest.raises(Rejected, match=said) as why:
+        detect_file_type(name, data if data.startswith(b"PK") else data + REST)
+    assert why.value.reason == "unsupported"
+    assert "not read" in why.value.message
