@@ -62,7 +62,7 @@ _MORE = (
      "columns and the first 10,000 rows of each table and view"),
     ("parquet", "datasets.columns_file.parse_parquet", ".parquet", "Parquet",
      "pyarrow: columns, the first 10,000 rows"),
-    ("arrow", "datasets.columns_file.parse_arrow", ".arrow .feather", "Arrow and Feather",
+    ("arrow", "datasets.columns_file.parse_arrow", ".arrow .arrows .feather", "Arrow and Feather",
      "pyarrow: columns, the first 10,000 rows"),
     ("dbf", "datasets.dbase.parse_dbf", ".dbf", "dBase and FoxPro", "fields, the first 10,000 records"),
 )  # fmt: skip

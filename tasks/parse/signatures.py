@@ -40,6 +40,7 @@ SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"SQLite format 3\0", "sqlite"),
     (0, b"PAR1", "parquet"),
     (0, b"ARROW1", "arrow"),
+    (0, b"\xff\xff\xff\xff", "arrow"),
     (0, b"wOF", "font"),
     (0, b"\0\x01\0\0\0", "font"),
     (0, b"OTTO", "font"),
@@ -127,9 +128,7 @@ INSTEAD = (
     | dict.fromkeys(
         ("jpeg xl", "jpeg 2000", "icon", "metafile"), "pictures of this kind are not read; PNG, JPEG, TIFF and WebP are"
     )
-    | dict.fromkeys(
-        ("program", "java class", "wasm", "jar"), "compiled programs are not read; their source code is"
-    )
+    | dict.fromkeys(("program", "java class", "wasm", "jar"), "compiled programs are not read; their source code is")
     | {"font": "fonts are not read; documents that use them are"}
     | dict.fromkeys(
         ("wav", "avi", "mp4", "matroska", "flv", "ogg", "flac", "mp3", "au"),

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from docmill.storage.errors import Rejected
@@ -10,6 +11,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.datasets.data_table import MAX_ROWS, draw_table
 from docmill.tasks.parse.format import ParseOptions
 
+_STREAM = b"\xff\xff\xff\xff"  # the continuation marker before the first message
 _BATCH = 1_000  # rows that are in memory at once
 _MAX_COLUMNS = 2_000  # more are measurements, of which a row is no text
 
@@ -26,9 +28,11 @@ def parse_parquet(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def parse_arrow(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the columns of an Arrow file (IPC, or Feather of its second version) and its first rows."""
+    """Return the columns of an Arrow file or stream (IPC, or Feather of its second version) and its first rows."""
     import pyarrow
 
+    if data.startswith(_STREAM):
+        return _parse_stream(data, options)
     file = pyarrow.ipc.open_file(io.BytesIO(data))
     _check(len(data), file.schema, options)
     first = 0
@@ -39,6 +43,14 @@ def parse_arrow(data: bytes, options: ParseOptions) -> Parsed:
             first += batches[-1].num_rows
     total = first if len(batches) == file.num_record_batches else -1
     return _drawn(file.schema, (row for batch in batches for row in _rows(batch)), total)
+
+
+def _parse_stream(data: bytes, options: ParseOptions) -> Parsed:
+    import pyarrow
+
+    stream = pyarrow.ipc.open_stream(io.BytesIO(data))
+    _check(len(data), stream.schema, options)
+    return _drawn(stream.schema, islice((row for batch in stream for row in _rows(batch)), MAX_ROWS + 1), -1)
 
 
 def _check(size: int, schema: Any, options: ParseOptions) -> None:

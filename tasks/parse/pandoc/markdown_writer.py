@@ -36,6 +36,7 @@ _MAX_BOLD_HEADING = 100
 """Characters of a paragraph in bold that may be a heading: a line or a little more; a longer one is emphasised text."""
 _BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
 _PARAGRAPHS = frozenset(("Para", "Plain"))
+_ITEMS_APART = "; "  # between the items of a list in a cell, as in HTML
 _STYLES = {"LowerAlpha": "a", "UpperAlpha": "A", "LowerRoman": "i", "UpperRoman": "I"}
 
 
@@ -218,7 +219,12 @@ class PandocWalker:
         self._below(inlines)
 
     def _cell(self, inlines: Inlines, blocks: list[Node]) -> str:
-        return " ".join(filter(None, (NUMBER.sub(r"\1 ", inlines.text(line)) for line in block_lines(blocks))))
+        text, before = "", False
+        for line, is_item in _cell_lines(blocks):
+            own = NUMBER.sub(r"\1 ", inlines.text(line))
+            text += (_ITEMS_APART if is_item and before else " ") * bool(text and own) + own
+            before = is_item or (before and not own)
+        return text
 
     def _below(self, inlines: Inlines) -> None:
         """Draw the notes of a table's cells."""
@@ -245,6 +251,16 @@ def block_lines(blocks: list[Node]) -> Iterator[list[Node]]:
         elif kind in _INSIDE:
             for inner in _INSIDE[kind](node["c"]):
                 yield from block_lines(inner)
+
+
+def _cell_lines(blocks: list[Node]) -> Iterator[tuple[list[Node], bool]]:
+    """Yield the lines of a table's cell, and whether each begins an item of a list."""
+    for node in blocks:
+        if node["t"] not in ("BulletList", "OrderedList"):
+            yield from ((line, False) for line in block_lines([node]))
+        else:
+            for item in _INSIDE[node["t"]](node["c"]):
+                yield from ((line, not number) for number, line in enumerate(block_lines(item)))
 
 
 def _without_page_marks(rows: list[list[str]]) -> tuple[list[list[str]], int]:

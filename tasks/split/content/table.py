@@ -65,7 +65,9 @@ def _pieces(part: Part, room: Room, most: int) -> Iterator[Piece]:
             pieces = _barred(list(structure_pieces(part.within(start, block.start), room)), barred)
             named = _named(part.text, pieces, before, room)
             yield from pieces
-            yield from _rows(part.text, block, _beside_header(part, block, room), most, named)
+            beside = _beside_header(part, block, room)
+            rows = _rows(part.text, block, beside, most, named)
+            yield from rows if beside is room else _filled(part.text, list(rows), beside)
             start, barred = block.end, True
         elif before.kind == "table" and _is_caption_below(part.text, block, room):
             yield Piece(block.start, block.end, LEAD)
@@ -82,6 +84,12 @@ def _beside_header(part: Part, table: Block, room: Room) -> Room:
     if not _USUAL_HEADER < needed <= WIDEST_HEADER:
         return room
     return Room(room.measure, max(room.tokens // 2, room.tokens - needed + _BESIDE_HEADER))
+
+
+def _filled(text: str, rows: Sequence[Piece], room: Room) -> Iterator[Piece]:
+    """Yield groups of rows that fill a smaller room than other text has; no two of them are joined."""
+    for number, span in enumerate(merge(text, rows, room)):
+        yield Piece(*span, BARRIER if number else rows[0].seam)
 
 
 def _is_caption_below(text: str, block: Block, room: Room) -> bool:

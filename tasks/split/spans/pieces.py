@@ -21,6 +21,7 @@ _STOP = re.compile(r"[^\w\s]|[\u3040-\u30ff\u4e00-\u9fff]")
 _ANY = re.compile(r".", re.DOTALL)
 _SNIPPET = 16  # characters after a position that rank it; with fewer, more positions are equal
 _CHARACTERS_TRIED = 256  # before the end, where any position will do; more take time and give no better one
+_OPENING, _CLOSING = frozenset("([{\u201c\u2018\u00ab"), frozenset(")]}\u201d\u00bb")
 
 
 class Piece(NamedTuple):
@@ -96,10 +97,15 @@ def best_cut(text: str, low: int, high: int) -> int:
     for pattern in (_CLAUSE, _SPACE, _STOP, _ANY):
         first = low if pattern is not _ANY else max(low, high - _CHARACTERS_TRIED)
         found = {match.end() for match in pattern.finditer(text, first, high)} - {low}
-        places = sorted((place for place in found if is_boundary(text, place)), reverse=True)
+        places = sorted((place for place in found if _may_part(text, place)), reverse=True)
         if places:
             return max(places, key=lambda place: text[place : place + _SNIPPET])
     return 0
+
+
+def _may_part(text: str, place: int) -> bool:
+    """Return whether text may be cut at a place: between characters, and between no bracket and what it encloses."""
+    return is_boundary(text, place) and text[place - 1] not in _OPENING and text[place : place + 1] not in _CLOSING
 
 
 def _whole_cluster(text: str, start: int, high: int) -> int:

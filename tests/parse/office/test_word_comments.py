@@ -57,3 +57,13 @@ def test_the_title_of_a_chart_and_its_axes_are_read() -> None:
     book.save(buffer)
     parsed = parse(buffer.getvalue(), FileType("xlsx"), ParseOptions())
     assert ("text", "Chart: Flour by year (Tons)") in found(parsed)
+
+
+def test_items_of_a_list_in_a_cell_stay_apart() -> None:
+    document, buffer = Document(), BytesIO()
+    cell = document.add_table(1, 2).cell(0, 1)
+    cell.paragraphs[0].text = "Each year:"
+    for work in ("oil it", "close it"):
+        cell.add_paragraph(work, "List Bullet")
+    document.save(buffer)
+    assert "Each year: oil it; close it" in parse(buffer.getvalue(), FileType("docx"), ParseOptions()).text

@@ -130,3 +130,14 @@ def test_entities_that_xml_does_not_declare_are_those_of_html_or_stand_as_writte
     )
     assert "Mills \u2014 and more" in parsed.text
     assert "Tea & oak &unknown; here, all of it." in parsed.text
+
+
+def test_a_stream_of_arrow_is_read_as_a_file_is() -> None:
+    import pyarrow
+
+    table, sink = pyarrow.table({"part": ["gate", "wheel"], "kg": [140, None]}), pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data = sink.getvalue().to_pybytes()
+    assert detect_file_type("a.arrows", data) == FileType("arrow")
+    assert "| gate | 140 |\n| wheel |  |" in parse(data, FileType("arrow"), ParseOptions()).text
