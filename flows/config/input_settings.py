@@ -74,7 +74,8 @@ class ParseSettings(ConfigSection):
         description="Languages of scanned text by their Tesseract codes, such as eng+deu.",
     )
     comments: bool = Field(
-        default=False, description="Read the comments of Word documents, each below the paragraph that it is about."
+        default=False,
+        description="Read the comments of Word and OpenDocument texts, each below the paragraph that it is about.",
     )
     readers: Annotated[tuple[ReaderRule, ...], BeforeValidator(decode)] = Field(
         default=(),

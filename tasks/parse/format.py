@@ -20,7 +20,7 @@ class ParseOptions:
 
     `language` is the programming language of source code; `parse` sets it from the file type. With
     `ocr` text in pictures is read; `ocr_languages` are tesseract's names, such as "eng+deu". With `comments` those of
-    Word documents are read.
+    Word documents and OpenDocument texts are read.
     """
 
     language: str = ""

@@ -16,7 +16,7 @@ from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.paths.patterns import PathPatterns, patterns_of
 
 _SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
-_COMMENTED = ("docx", "doc")  # and on whether comments are read
+_COMMENTED = ("docx", "doc", "odt")  # and on whether comments are read
 _GLOBS = 256
 """Compiled globs to cache, as of routes."""
 _VAGUE = "text"

@@ -1,4 +1,4 @@
-"""What documents hold beside their text: comments of Word, by choice, and titles of Excel's charts."""
+"""What documents hold beside their text: comments, by choice, and titles of Excel's charts."""
 
 from io import BytesIO
 
@@ -12,6 +12,7 @@ from docmill.tasks.parse.dispatch.readers import parser_key
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from tests.kit.parsed import found
+from tests.kit.writers.workbook import zipped
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +38,11 @@ def test_comments_stand_below_their_paragraphs_where_settings_ask_for_them(revie
     assert found(read(reviewed, comments=True)) == [plain[0], remark, plain[1]]
 
 
-def test_only_word_documents_are_parsed_anew_for_their_comments() -> None:
+def test_only_documents_with_comments_are_parsed_anew_for_them() -> None:
     plain, asked = ParseOptions(), ParseOptions(comments=True)
-    forms = [FileType(form) for form in ("docx", "doc", "odt", "pdf")]
+    forms = [FileType(form) for form in ("docx", "doc", "odt", "pdf", "rtf")]
     changed = {form.format for form in forms if parser_key(form, plain) != parser_key(form, asked)}
-    assert changed == {"docx", "doc"}
+    assert changed == {"docx", "doc", "odt"}
 
 
 def test_the_title_of_a_chart_and_its_axes_are_read() -> None:
@@ -67,3 +68,19 @@ def test_items_of_a_list_in_a_cell_stay_apart() -> None:
         cell.add_paragraph(work, "List Bullet")
     document.save(buffer)
     assert "Each year: oil it; close it" in parse(buffer.getvalue(), FileType("docx"), ParseOptions()).text
+
+
+def test_comments_of_opendocument_are_read_where_settings_ask_for_them() -> None:
+    spaces = " ".join(f'xmlns:{one}="urn:oasis:names:tc:opendocument:xmlns:{one}:1.0"' for one in ("office", "text"))
+    author = '<dc:creator xmlns:dc="http://purl.org/dc/elements/1.1/">Ann</dc:creator>'
+    note = f"<office:annotation>{author}<text:p>Too</text:p><text:p>short.</text:p></office:annotation>"
+    body = f"<office:body><office:text><text:p>Due net 30{note} days.</text:p></office:text></office:body>"
+    data = zipped({
+        "mimetype": "application/vnd.oasis.opendocument.text",
+        "content.xml": f"<office:document-content {spaces}>{body}</office:document-content>",
+        "styles.xml": f"<office:document-styles {spaces}><office:styles/></office:document-styles>",
+    })  # fmt: skip
+    plain = ("paragraph", "Due net 30 days.")
+    assert found(parse(data, FileType("odt"), ParseOptions())) == [plain]
+    asked = found(parse(data, FileType("odt"), ParseOptions(comments=True)))
+    assert asked == [plain, ("paragraph", "Comment by Ann: Too short.")]

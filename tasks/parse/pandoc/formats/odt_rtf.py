@@ -55,7 +55,7 @@ def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
             raise Rejected("encrypted", "the document is encrypted; it needs a password")
         metadata = _open_document_metadata(container)
         body = member(container, "content.xml")
-        prepared, heading = prepare_body(body, read_member(container, "styles.xml"))
+        prepared, heading = prepare_body(body, read_member(container, "styles.xml"), options.comments)
         data = rewritten(container, lambda name, content: prepared if name == "content.xml" else content)
     return read_document(data, "odt", metadata, int(_PAGE_BREAK in body), heading)
 

@@ -24,18 +24,22 @@ _FIELDS = [_TEXT + word for word in _FIELD_WORDS.split()]
 _CONTENTS = [_TEXT + word for word in ("table-of-content", "illustration-index", "table-index", "object-index")]
 _BLOCKS = [*_CONTENTS, *(_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index"))]
 _BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
+_COMMENT, _AUTHOR = _OF % "office" + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
 _MAX_PARENTS = 10
 """Maximum chain of parent styles: a file may name a style as its own ancestor."""
 
 
-def prepare_body(content: bytes, styles: Any = None) -> tuple[bytes, str]:
+def prepare_body(content: bytes, styles: Any = None, comments: bool = False) -> tuple[bytes, str]:
     """Return `content.xml` with all words where pandoc reads them, and the text of the paragraph styled as title.
 
-    `styles` is the root of `styles.xml`, or None: it says how headings are numbered.
+    `styles` is the root of `styles.xml`, or None: it says how headings are numbered. With `comments` each stands below
+    the paragraph that it is about.
     """
     root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
     for changes in list(root.iter(_TEXT + "tracked-changes")):
         changes.getparent().remove(changes)
+    if comments:
+        _write_comments(root)
     write_heading_numbers(root, styles)
     for mark in root.iter(_TEXT + "soft-page-break"):
         _make_span(mark, PAGE_MARK)
@@ -62,6 +66,19 @@ def _make_span(node: Any, text: str) -> None:
         node.remove(child)
     node.tag, node.text = _TEXT + "span", text
     node.attrib.clear()
+
+
+def _write_comments(root: Any) -> None:
+    """Insert each comment as a paragraph below the one that it stands in: `Comment by Ann: Too short.`"""
+    for comment in reversed(list(root.iter(_COMMENT))):
+        lines = ("".join(line.itertext()).strip() for line in comment.iter(_TEXT + "p"))
+        author, said = (comment.findtext(_AUTHOR) or "").strip(), " ".join(filter(None, lines))
+        anchor = next(comment.iterancestors(_TEXT + "p", _TEXT + "h"), None)
+        if said and anchor is not None:
+            below = etree.Element(_TEXT + "p")
+            below.text = f"Comment{f' by {author}' if author else ''}: {said}"
+            below.tail, anchor.tail = anchor.tail, None
+            anchor.addnext(below)
 
 
 def _mark_entries(root: Any) -> None:
