@@ -19,6 +19,7 @@ from docmill.tasks.model.clients import anthropic_messages, circuit_breaker, ope
 from tests.kit import fake_encoder
 from tests.kit.far_bench import FarBench, make_bucket, object_store
 from tests.kit.model_server import ModelServer, model_server
+from tests.kit.pages.warm import warm_program
 
 DATABASE = "created.db"  # in the home of the session's server
 
@@ -41,6 +42,13 @@ def fake_model(token_counts_folder: Path) -> Iterator[str]:
         patch.setitem(space.FOLDERS, fake_encoder.NAME, lambda: token_counts_folder)
         patch.setitem(encoder.LOADERS, fake_encoder.NAME, fake_encoder.TokenCounts)
         yield fake_encoder.NAME
+
+
+@pytest.fixture(scope="session")
+def warm_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a folder whose `docmill` starts in a fraction of the time that a user's takes."""
+    with warm_program(tmp_path_factory.mktemp("warm")) as programs:
+        yield programs
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ shows what its blocks print, and with `--write` writes that into the page.
 
 import doctest
 import os
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from _pytest.mark import ParameterSet
 from tests.kit.house import ROOT
 from tests.kit.pages.blocks import WrongPageError, blocks_of
 from tests.kit.pages.player import Played, play
-from tests.kit.pages.warm import warm_program
 
 REFERENCE = ROOT / "docs" / "reference"  # made from the code: nobody types what stands there
 FOUND = [path for path in sorted((ROOT / "docs").rglob("*.md")) if path.parent != REFERENCE]
@@ -35,13 +33,6 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder in which the stores of pages stand, one for all processes of the tests."""
     own = tmp_path_factory.getbasetemp()
     return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shelf"
-
-
-@pytest.fixture(scope="session")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return a folder whose `docmill` starts in a fraction of the time that a user's takes."""
-    with warm_program(tmp_path_factory.mktemp("warm")) as programs:
-        yield programs
 
 
 def difference(played: Played) -> str:
@@ -70,9 +61,9 @@ def _with_packages(name: str) -> pytest.MarkDecorator:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", played_pages())
 def test_every_block_of_a_page_runs_and_prints_what_the_page_says(
-    name: str, tmp_path: Path, shelf: Path, warm: Path
+    name: str, tmp_path: Path, shelf: Path, warm_programs: Path
 ) -> None:
-    for played in play(PAGES[name], tmp_path, shelf, warm):
+    for played in play(PAGES[name], tmp_path, shelf, warm_programs):
         assert not (found := difference(played)), f"{name}:{played.block.line}: {found}"
 
 
