@@ -28,6 +28,7 @@ def test_a_flow_shows_what_the_workers_did(cluster: Machines, bench: Workbench, 
     with get_client(sync_client=True) as client:
         # Other flows have a store of this name, too, but none of them has workers.
         (told,) = [artifact for artifact in client.read_latest_artifacts() if artifact.key == "workers-store"]
+        assert told.flow_run_id
         own = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[told.flow_run_id]))
         left = {artifact.key: artifact.data for artifact in client.read_artifacts(artifact_filter=own)}
     table = json.loads(str(left["workers-store"]))

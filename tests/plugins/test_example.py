@@ -88,7 +88,7 @@ class Project:
     def run(self, *arguments: str, status: int = 0) -> "subprocess.CompletedProcess[str]":
         """Run the command line in a process that finds the plugins."""
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (self.site, ROOT)))}
-        command = [self.program, *arguments]
+        command = [str(self.program), *arguments]
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stderr or done.stdout
         return done

@@ -68,8 +68,8 @@ def _keep(connection: socket.socket) -> None:
 def _hand_on(connection: socket.socket, child: int) -> None:
     """Hand on signals until the child has ended; if the client ends first, kill what it has started."""
     ended = os.pidfd_open(child)
-    while ended not in (ready := select.select([ended, connection], [], [])[0]):
-        if not (got := ready[0].recv(1)):
+    while ended not in select.select([ended, connection.fileno()], [], [])[0]:
+        if not (got := connection.recv(1)):
             os.killpg(child, signal.SIGKILL)
             return
         os.kill(child, got[0])
