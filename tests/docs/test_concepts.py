@@ -195,7 +195,7 @@ CHANGES: dict[str, Callable[[Workbench], Work]] = {
     "`undelete` of a deleted document": undeleted,
     "a route, or the options of a strategy": lambda bench: set_to(bench, "split", table={"size": 50}),
     "`chunk.contextualizer`": lambda bench: set_to(bench, "chunk", contextualizer="none"),
-    "`chunk.context_tokens`": lambda bench: set_to(bench, "chunk", context_tokens=2),
+    "`chunk.context_tokens`": lambda bench: set_to(bench, "chunk", context_tokens=0),
     "`chunk.tokenizer`": other_tokenizer,
     "`embedding.parts`": lambda bench: set_to(bench, "embedding", parts=40),
     "`embedding.model`, by `docmill reembed`": reembedded,
