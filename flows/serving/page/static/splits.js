@@ -29,11 +29,12 @@ function PickDocument({ place, set }) {
     const timer = setTimeout(() => settle(typed), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [typed]);
-  const found = useRows(`SELECT uri FROM documents WHERE contains(lower(uri), ${quoted(late.toLowerCase())}) ORDER BY len(uri), uri LIMIT ${OFFERED}`);
+  const statement = `SELECT uri FROM documents WHERE contains(lower(uri), ${quoted(late.toLowerCase())}) ORDER BY len(uri), uri LIMIT ${OFFERED}`;
+  const found = useRows(statement);
   const names = (found.value ?? []).map((row) => row.uri);
   const [wanted, want] = useState(null); // what was entered before its names were there
   useEffect(() => {
-    if (wanted === null || wanted !== late || found.busy) return;
+    if (wanted === null || wanted !== late || !found.key?.endsWith(statement)) return;
     want(null);
     set({ uri: names.includes(wanted) ? wanted : (names[0] ?? wanted) });
   }, [wanted, late, found]);
