@@ -55,7 +55,7 @@ _OPEN = """async ([address, selector]) => {
   location.hash = address;
   const there = () => document.querySelector(selector) && !document.querySelector('.busy');
   while (!there()) {
-    if (performance.now() - began > 60000) throw new Error(`${address} waits: ${document.querySelector(".busy")?.textContent}`);
+    if (performance.now() - began > 60000) throw new Error(`${address} lacks ${selector}`);
     await new Promise(requestAnimationFrame);
   }
   await new Promise(requestAnimationFrame);
