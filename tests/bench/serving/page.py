@@ -249,9 +249,7 @@ def measure(root: Path, turns: int, browser: Browser) -> list[Figure]:
             rate, longest = frames(page, scale)
             name = "enlarged" if scale else "whole"
             figures += [
-                Figure(
-                    f"dragging the map, {name}: ms a frame (30 a second are 33.3)", 1000 / rate, "ms", 1000 / _FRAMES
-                ),
+                Figure(f"dragging the map, {name}: mean of a frame", 1000 / rate, "ms", 1000 / _FRAMES),
                 Figure(f"dragging the map, {name}: p95 of a frame", longest, "ms"),
             ]
     return figures
