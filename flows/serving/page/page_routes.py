@@ -1,6 +1,7 @@
 """Page routes: what the page asks that no other client needs. They may change with the page."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -8,21 +9,39 @@ import numpy as np
 import pyarrow as pa
 from fastapi import APIRouter, Response
 
+from docmill.flows.config.settings import Settings
 from docmill.flows.measure.chunk_map import ChunkMap, chunk_map
+from docmill.flows.serving import answers
 from docmill.flows.serving.json_response import as_json
-from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.flows.serving.page.kept_answers import KeptAnswers
+from docmill.flows.serving.page.originals import Originals, as_answer, places
+from docmill.flows.serving.page.page_questions import MOST, RowsQuestion, TrialQuestion, Uri
+from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
+from docmill.storage.errors import ConfigError, QueryError, Rejected
+from docmill.storage.reader.stored_documents import chunks_in, row_of
+from docmill.storage.schema import Draft
 
 _GRID = 65_535
 """Steps of a coordinate as it is sent: a point moves by less than a pixel of any screen."""
+_NEAR = 5
+_CHUNK = (
+    "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
+    "depth", "note", "context", "headings", "parent_id",
+)  # fmt: skip
+"""The columns of a chunk that the view of a document shows; its text is that of the document."""
 _MOST_KEPT = 4  # maps in memory, each some 10 MB at 100,000 chunks
 
 
 class PageRoutes:
-    """The paths of the page, over the stores in service."""
+    """The paths of the page, over the stores in service; `settings` say how documents are read and split."""
 
-    def __init__(self, stores: OpenStores) -> None:
+    def __init__(self, stores: OpenStores, settings: Settings) -> None:
         self._stores = stores
-        self._maps: dict[tuple[str, int], Response] = {}
+        self._originals = Originals(settings)
+        self._trials = SplitTrials(settings)
+        self._rows = KeptAnswers()
+        self._maps: dict[tuple[object, ...], Response] = {}
         self._lock = threading.Lock()
 
     def router(self) -> APIRouter:
@@ -30,22 +49,102 @@ class PageRoutes:
         router = APIRouter(include_in_schema=False)
         router.add_api_route("/map", self.map, methods=["GET"])
         router.add_api_route("/newest", self.newest, methods=["GET"])
+        router.add_api_route("/rows", self.rows, methods=["POST"])
+        router.add_api_route("/near/{chunk_id}", self.near, methods=["GET"])
+        router.add_api_route("/cuts", self.cuts, methods=["GET"])
+        router.add_api_route("/places", self.places, methods=["GET"])
+        router.add_api_route("/original", self.original, methods=["GET"])
+        router.add_api_route("/strategies", self.strategies, methods=["GET"])
+        router.add_api_route("/trial", self.trial, methods=["POST"])
         return router
 
     def newest(self, store: str | None = None, at: str | None = None) -> Response:
-        """Return the number of the snapshot in service. A page asks every few seconds, so this reads no file."""
-        return as_json(self._stores.get(store, at).head)
+        """Return what is in service. A page asks every few seconds, so this reads no file."""
+        served = self._stores.get(store, at)
+        snapshot = served.store.snapshot
+        counts = {name: snapshot.rows(name) for name in ("documents", "chunks")}
+        status = {"snapshot": snapshot.number, "created": snapshot.created, **counts}
+        return as_json({**served.head, "status": status, "stores": self._stores.names})
+
+    def rows(self, asked: RowsQuestion) -> Response:
+        """Return the rows of a statement as `/sql` does; the pictures of a page ask the same of a snapshot again."""
+        served = self._stores.get(asked.store, asked.at)
+        key = (*_identity(served), asked.query, asked.max_rows, asked.max_characters)
+        kept = self._rows.get(key)
+        if kept is None:
+            kept = as_json(answers.sql(served, asked.query, asked.max_rows, asked.seconds, asked.max_characters))
+            self._rows.put(key, kept)
+        return kept
+
+    def near(self, chunk_id: str, store: str | None = None, at: str | None = None) -> Response:
+        """Return the chunks nearest to one, by the index of the vectors."""
+        return as_json(answers.similar(self._stores.get(store, at), chunk_id, _NEAR, None, MOST))
+
+    def cuts(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
+        """Return the chunks of a document without their texts, and its regions: SQL would look at all documents."""
+        served = self._stores.get(store, at)
+        row = row_of(served.store, uri)
+        chunks = chunks_in(served.store, row)
+        shown = [{name: getattr(one, name) for name in _CHUNK} | {"children": len(one.children)} for one in chunks]
+        return as_json({**served.head, "chunks": shown, "regions": sorted(row.regions, key=_start)})
+
+    def places(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
+        """Return where the elements of a document stand on its pages."""
+        served = self._stores.get(store, at)
+        return as_json({**served.head, "places": places(served.store.document(uri))})
+
+    def original(self, uri: Uri, page: int = 1, store: str | None = None, at: str | None = None) -> Response:
+        """Return the picture of a page, or the reason why there is none, which is no failure of the server."""
+        served = self._stores.get(store, at)
+        try:
+            drawn = self._originals.page(served.store, row_of(served.store, uri), page)
+        except Rejected as why:
+            return as_json({**served.head, "refused": {"reason": why.reason, "message": why.message}})
+        return as_json({**served.head, **as_answer(drawn)})
+
+    def strategies(self) -> Response:
+        """Return the strategies with their options."""
+        return as_json({"strategies": strategies()})
+
+    def trial(self, asked: TrialQuestion) -> Response:
+        """Return the spans of the chunks that a strategy would make of a document; nothing is stored."""
+        served = self._stores.get(asked.store, asked.at)
+        try:
+            drafts = self._trials.split(served.store, AskedTrial(asked.uri, asked.strategy, asked.options))
+        except ConfigError as error:
+            raise QueryError(str(error)) from error
+        return as_json({**served.head, "chunks": _spans(drafts)})
 
     def map(self, store: str | None = None, at: str | None = None) -> Response:
         """Return the map of a snapshot. The first takes some seconds; a second request waits for it."""
         served = self._stores.get(store, at)
-        key = (served.name, served.store.snapshot.number)
+        key = _identity(served)
         with self._lock:
             if key not in self._maps:
                 self._maps[key] = as_json({**served.head, **_columns(chunk_map(served.store))})
                 while len(self._maps) > _MOST_KEPT:
                     del self._maps[next(iter(self._maps))]
             return self._maps[key]
+
+
+def _identity(served: ServedStore) -> tuple[object, ...]:
+    """Return what tells a snapshot from all others: a store that is made anew counts from 1 again."""
+    snapshot = served.store.snapshot
+    return served.name, snapshot.number, snapshot.created
+
+
+def _start(region: dict[str, Any]) -> int:
+    return int(region["start_char"])
+
+
+def _spans(drafts: Sequence[Draft]) -> list[dict[str, Any]]:
+    """Return the spans of chunks; those that others lie in are no leaves."""
+    above = {number - one.above for number, one in enumerate(drafts) if one.above}
+    names = ("start_char", "end_char", "content_type", "strategy", "tokens", "role", "note")
+    return [
+        {"ordinal": number, "leaf": number not in above, **{name: getattr(one, name) for name in names}}
+        for number, one in enumerate(drafts)
+    ]
 
 
 def _columns(made: ChunkMap) -> dict[str, Any]:

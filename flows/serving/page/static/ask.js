@@ -42,7 +42,7 @@ export function path(where, values = {}) {
 async function sql(statement, signal) {
   const { store, at } = lasting();
   const body = { query: statement, max_rows: MOST_ROWS, max_characters: MOST_CHARACTERS, seconds: 60 };
-  return (await ask("sql", { ...body, ...(store && { store }), ...(at && { at }) }, signal)).rows;
+  return (await ask("rows", { ...body, ...(store && { store }), ...(at && { at }) }, signal)).rows;
 }
 
 /** Return a text as a literal of SQL. */
