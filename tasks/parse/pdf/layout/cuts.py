@@ -22,7 +22,7 @@ _FOOT = 2.0  # points by which a rule under a header may stand within the header
 def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer) -> list[TextLine]:
     """Return lines, cut into pieces at gaps where pieces of lines both above and below begin.
 
-    Those below are enough for a header, under which one of the `level` rules stands.
+    One of them is enough for a header or a last row, under which one of the `level` rules stands.
     """
     columns = _columns(lines)
     if not columns:
@@ -60,15 +60,16 @@ def _places(line: TextLine, columns: list[tuple[float, list[float]]], level: Lev
     left, top, right, bottom = line.box
     middle, near = (top + bottom) / 2, _NEAR * (bottom - top)
     for place, middles in columns:
-        if left + line.size < place < right:
-            above, below = bisect_left(middles, middle), bisect_right(middles, middle)
-            if below == len(middles) or middles[below] - middle > near:
-                continue
-            if (above and middle - middles[above - 1] < near) or _is_header(line, level):
-                yield place
+        if not left + line.size < place < right:
+            continue
+        above, below = bisect_left(middles, middle), bisect_right(middles, middle)
+        is_above = above > 0 and middle - middles[above - 1] < near
+        is_below = below < len(middles) and middles[below] - middle <= near
+        if (is_above and is_below) or ((is_above or is_below) and _is_underlined(line, level)):
+            yield place
 
 
-def _is_header(line: TextLine, level: LevelRules) -> bool:
+def _is_underlined(line: TextLine, level: LevelRules) -> bool:
     """Return whether a rule stands right under a line."""
     left, _, right, bottom = line.box
     return level.between(bottom - _FOOT, bottom + line.size, left, right)

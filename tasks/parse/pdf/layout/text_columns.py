@@ -25,6 +25,7 @@ _MAX_DEPTH = 10
 # Pieces of a line, in its font size.
 _CUT, _ROW = 1.0, 1000.0  # how far apart: of a line that pdfium cut, and of any row
 _NO_SPACE = 0.15  # closer pieces are one word; a thin space is a fifth of the size
+_MARK = 3  # characters of a bullet or number before an item, whose letters may be larger than the item's
 _SMALLER, _HIGHER = 0.85, 0.1  # figures this much smaller and higher than what they follow are raised
 _RAISED_GAP = 0.3  # which what is raised or lowered may be away from its line: it touches, but for a thin space
 
@@ -109,13 +110,14 @@ def _append(one: TextLine, other: TextLine) -> None:
     """Put a piece that stands at the right of a line at its end, or at its beginning if it is read from the right."""
     glue = "" if other.box[0] - one.box[2] < _NO_SPACE * other.size else " "
     raised = not glue and other.text.isdigit() and _stands_higher(other, one)
+    is_mark = len(one.text) <= _MARK < len(other.text)
     if is_right_to_left(one.text + other.text):
         one.text = f"{other.text} {one.text}"
     else:
         one.text += f"{RAISED}{other.text}{LOWERED}" if raised else glue + other.text
     one.font = one.font.both(other.font)
     one.gap = max(one.gap, other.gap, (other.box[0] - one.box[2]) / max(one.size, other.size))
-    one.size = max(one.size, other.size)
+    one.size = other.size if is_mark else max(one.size, other.size)
     one.box = around(one.box, other.box)
     one.last = other.last
 
