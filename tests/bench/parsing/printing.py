@@ -78,10 +78,11 @@ def _source(page: str, form: str, path: Path) -> None:
 
 def _typst(look: str) -> Printer:
     def write(body: str) -> bytes:
-        source = look + pypandoc.convert_text(body, "typst", "html")
+        source = look + str(pypandoc.convert_text(body, "typst", "html"))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "it.typ")
-            path.write_text(source.replace("#horizontalrule", "#line(length: 100%)"), encoding="utf-8")
+            source = source.replace("#horizontalrule", "#line(length: 100%)")
+            path.write_text(re.sub(r"#link\(<[^>]*>\)", "#text", source), encoding="utf-8")  # places in other documents
             compiled: bytes = import_module("typst").compile(str(path))
             return compiled
 
