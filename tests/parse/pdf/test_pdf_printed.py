@@ -34,8 +34,8 @@ def test_a_bullet_in_larger_letters_begins_the_whole_item() -> None:
     pdf = page()
     pdf.text(60, 740, "We take these things with us:")
     pdf.text(60, 720, "\u2022", 13)
-    pdf.text(70, 720, "rope, of which we need so much that two people carry")
-    pdf.text(70, 708, "it between them")
+    pdf.text(88, 720, "rope, of which we need so much that two people carry")
+    pdf.text(88, 708, "it between them")
     (item,) = (text for kind, text in kinds(read(pdf)) if kind == "list_item")
     assert item.endswith("two people carry it between them")
 
