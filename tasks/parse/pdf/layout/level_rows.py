@@ -22,7 +22,7 @@ def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
         above = _lines_beside(rows, item, rules)
         if above:
             rows[-above - 1 :] = [[*chain(*rows[-above - 1 :])]]
-        elif not _goes_on(rows[-1], item, rules):
+        elif not _goes_on(rows[-1], item, rules) and not _is_taller(rows, item):
             rows.append([])
         rows[-1].append(item)
     return rows
@@ -76,7 +76,7 @@ def _is_next(above: list[Item], row: list[Item]) -> bool:
     first, second = above[0], row[0]
     if len(above) > 1 or len(row) > 1 or not isinstance(first, TextLine) or not isinstance(second, TextLine):
         return False
-    close = second.box[1] - first.box[3] < _CLOSE * second.height
+    close = second.box[1] - first.box[3] < _CLOSE * _tall(second)
     return close and middle(second) > middle(first) and _is_aligned(first, second)
 
 
@@ -99,7 +99,7 @@ def _goes_on(row: list[Item], item: Item, rules: LevelRules) -> bool:
 def _is_next_cell(first: TextLine, last: TextLine, item: TextLine) -> bool:
     """Return whether a line to the right of the last cell is on its row's level."""
     rise = middle(first) - middle(item)  # what stands in the middle of its cell is lower than the first line
-    return _on_level(last, item) or _on_level(first, item) or 0 < rise < _RISE * first.height
+    return _on_level(last, item) or _on_level(first, item) or 0 < rise < _RISE * _tall(first)
 
 
 def _is_within(row: list[Item], item: Item) -> bool:
@@ -109,11 +109,19 @@ def _is_within(row: list[Item], item: Item) -> bool:
     return min(one.box[1] for one in row) < middle(item) < max(one.box[3] for one in row)
 
 
+def _is_taller(rows: list[list[Item]], item: Item) -> bool:
+    """Return whether an item begins a cell of more lines than those left of it, which reaches up to the row above."""
+    row = rows[-1]
+    if len(rows) < 2 or row[-1].box[0] < row[0].box[2] or item.box[0] < max(one.box[2] for one in row):
+        return False
+    return max(one.box[3] for one in rows[-2]) < item.box[1] < min(one.box[1] for one in row)
+
+
 def _is_next_line(first: TextLine, last: TextLine, item: TextLine, rules: LevelRules) -> bool:
     """Return whether a line continues the last cell below it, right of the first, with no rule between."""
     left, _, right, _ = item.box
     upper, lower = middle(last), middle(item)
-    if left < first.box[2] or right <= last.box[0] or not 0 < lower - upper < _RISE * last.height:
+    if left < first.box[2] or right <= last.box[0] or not 0 < lower - upper < _RISE * _tall(last):
         return False
     return not rules.between(upper, lower, left, right)
 
@@ -121,6 +129,11 @@ def _is_next_line(first: TextLine, last: TextLine, item: TextLine, rules: LevelR
 def _on_level(one: TextLine, other: TextLine) -> bool:
     overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
     return overlap > _SHARED * min(one.height, other.height)
+
+
+def _tall(line: TextLine) -> float:
+    """Return the height of a line, at least its size: the boxes of some fonts are no higher than their small letters."""
+    return max(line.height, line.size)
 
 
 def middle(item: Item) -> float:

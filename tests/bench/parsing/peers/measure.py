@@ -44,18 +44,20 @@ def _body(text: str) -> str:
     return body if mark and head.startswith("---") else text
 
 
-def run(tool: str, python: Path, folder: Path) -> Found:
-    """Return what a tool says of each file below a folder; nothing, with a message, if the tool is not installed."""
-    with tempfile.TemporaryDirectory() as place:
-        output = Path(place, "found.json")
+def run(tool: str, python: Path, folder: Path, output: Path) -> Found:
+    """Return what a tool says of each file below a folder; nothing, with a message, if the tool is not installed.
+
+    What another tool said is kept in `output`, and not asked for again.
+    """
+    if not output.exists() or tool == "docmill":
         command = [str(python), str(Path(__file__).with_name("reading.py")), tool, str(folder), str(output)]
         done = subprocess.run(command, cwd=_ROOT, env={**os.environ}, timeout=_SECONDS, check=False,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
         if done.returncode:
             print(f"{tool}: left out: {done.stderr.decode(errors='replace').strip().splitlines()[-1:]}")
             return {}
-        found: Found = json.loads(output.read_text(encoding="utf-8"))
-        return found
+    found: Found = json.loads(output.read_text(encoding="utf-8"))
+    return found
 
 
 def judged(wrote: dict[str, Told], found: dict[str, Found]) -> tuple[Scores, dict[str, dict[str, str]]]:
@@ -120,17 +122,17 @@ def main() -> None:
     arguments.add_argument("--peers", type=Path, required=True, help="Python of the environment of the other tools")
     arguments.add_argument("--written", type=Path, action="append", help="folder of Markdown")
     arguments.add_argument("--most", type=int, default=12, help="documents")
-    arguments.add_argument("--keep", type=Path, help="folder to keep the documents in")
+    arguments.add_argument("--keep", type=Path, help="folder to keep the documents in, and what the tools say of them")
     arguments.add_argument("--only", nargs="+", choices=FORMATS, default=FORMATS, metavar="FORMAT")
     arguments.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     chosen = arguments.parse_args()
     texts = sources(chosen.written or [_ROOT / one for one in _OURS], chosen.most)
     wrote = {stem: of_markdown(text) for stem, text in texts.items()}
     with tempfile.TemporaryDirectory() as place:
-        folder = chosen.keep or Path(place)
+        folder = (chosen.keep or Path(place)) / "documents"
         write_all({stem: page_of(text) for stem, text in texts.items()}, wrote, folder, chosen.only)
         pythons = {tool: Path(sys.executable) if tool == "docmill" else chosen.peers for tool in chosen.tools}
-        found = {tool: run(tool, python, folder) for tool, python in pythons.items()}
+        found = {tool: run(tool, python, folder, folder.with_name(f"{tool}.json")) for tool, python in pythons.items()}
     figures, costs = judged(wrote, found)
     print(f"{len(texts)} documents, in %; the best of a row is bold\n\n{table(figures, chosen.tools)}")
     print(f"\nWhere docmill is not first\n\n{behind(figures)}\n\nCPU, ms a document\n")
