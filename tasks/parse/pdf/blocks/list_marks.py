@@ -21,8 +21,9 @@ def with_marks(items: list[Item]) -> list[Item]:
     moved: set[int] = set()
     for place in apart:
         mark = items[place]
-        first = next((item for item in items if item is not mark and _begins_right_of(item, mark)), None)
-        if isinstance(first, TextLine) and isinstance(mark, TextLine):
+        first = next((item for item in items if _begins_right_of(item, mark) and not _is_mark(item)), None)
+        inside = any(_begins_right_of(mark, item) for item in items)  # a line: it is a raised sign of a formula
+        if isinstance(first, TextLine) and isinstance(mark, TextLine) and not inside:
             first.text = f"{mark.text} {first.text}"
             first.box = around(mark.box, first.box)
             moved.add(place)
@@ -30,8 +31,8 @@ def with_marks(items: list[Item]) -> list[Item]:
 
 
 def _is_mark(item: Item) -> bool:
-    """Return whether a line is the number or sign of an item and nothing else."""
-    if not isinstance(item, TextLine) or len(item.text) > _LONGEST or item.furniture:
+    """Return whether a line is the number or sign of an item and nothing else; "(1)" may be the number of a formula."""
+    if not isinstance(item, TextLine) or len(item.text) > _LONGEST or item.furniture or item.text[0] == "(":
         return False
     shown = f"{item.text} x"
     mark = BULLET.match(shown) or NUMBER.match(shown)
@@ -44,7 +45,7 @@ def _is_followed(items: list[Item], place: int) -> bool:
 
 def _begins_right_of(item: Item, mark: Item) -> bool:
     """Return whether a line begins closely behind a mark, on its level."""
-    if not isinstance(item, TextLine) or not isinstance(mark, TextLine):
+    if not isinstance(item, TextLine) or not isinstance(mark, TextLine) or item is mark:
         return False
     if not -mark.size / 2 < item.box[0] - mark.box[2] < _REACH * mark.size:
         return False

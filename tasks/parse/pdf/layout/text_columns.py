@@ -44,16 +44,15 @@ _STACKED = 0.4  # of the font size, which runs below one another may share
 _IN_ROW = 0.5  # of the font size, or of the run where that is lower: runs that share more stand side by side
 
 
-def columns(items: list[Item], level: LevelRules) -> list[list[Item]]:
+def columns(items: list[Item], level: LevelRules, code: bool) -> list[list[Item]]:
     """Return the items of a page in flows: each is a column, or the text above, below or between columns.
 
-    `level` are the page's horizontal rules.
+    `level` are the page's horizontal rules; letters of one width are `code`, or those of a typewriter.
     """
     if _is_column(items):
         return [items]
-    flows = [
-        [item for run in flow for item in run.items] for flow in _flows(runs(with_tables(join_cut(items), level)), 0)
-    ]
+    whole = with_tables(join_cut(items), level, code)
+    flows = [[item for run in flow for item in run.items] for flow in _flows(runs(whole), 0)]
     return [join_rows(flow) for flow in flows]
 
 
