@@ -30,6 +30,7 @@ _SMALLER, _HIGHER = 0.85, 0.1  # figures this much smaller and higher than what 
 _RAISED_GAP = 0.3  # which what is raised or lowered may be away from its line: it touches, but for a thin space
 
 # Pieces of a line, in the height of the lower piece.
+_ALIKE, _HALF = 0.9, 0.45  # of the size: pieces of a size; how much lower the middle of another column's cell is
 _LEVEL = 0.5  # what two pieces on one baseline share at least
 _TOUCHING = 0.25  # what any two pieces of a line share: superscripts, too, reach into the line
 _LEAST_HEIGHT = 0.1  # points, for text that a page gives no height
@@ -92,7 +93,7 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
 
 def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     """Return whether a line continues another to its right, at most `reach` font sizes away."""
-    if one.ruled and reach < _ROW:
+    if reach < _ROW and (one.ruled or _is_half_lower(one, other)):
         return False
     if other.box[0] < one.box[2] - one.size or other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
         return False
@@ -103,6 +104,13 @@ def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     # What stands much higher or lower, a superscript, must touch.
     far = reach * max(one.size, other.size) if overlap > _LEVEL * smaller else _RAISED_GAP * one.size
     return other.box[0] - one.box[2] < far
+
+
+def _is_half_lower(one: TextLine, other: TextLine) -> bool:
+    """Return whether one of two pieces in letters of a size is half a line lower, as a cell of another column is."""
+    if not _ALIKE * one.size < other.size < one.size / _ALIKE:
+        return False
+    return abs(one.box[1] + one.box[3] - other.box[1] - other.box[3]) > 2 * _HALF * one.size
 
 
 def _append(one: TextLine, other: TextLine) -> None:
