@@ -20,7 +20,6 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-import pypandoc
 from lxml import html
 from markdown_it import MarkdownIt
 
@@ -38,7 +37,8 @@ Printer = Callable[[str], bytes | None]
 
 
 def _page(body: str, css: str) -> str:
-    return f"<!doctype html><html><head><meta charset='utf-8'><style>{css} {_WRAP}</style></head><body>{body}</body></html>"
+    head = f"<meta charset='utf-8'><style>{css} {_WRAP}</style>"
+    return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
 
 
 def _chromium(css: str) -> Printer:
@@ -63,7 +63,10 @@ def _office(form: str, css: str = "") -> Printer:
             _source(_page(body, css), form, Path(folder, f"it.{form}"))
             profile = f"-env:UserInstallation=file://{folder}/profile"
             reader = ["--infilter=HTML (StarWriter)"] if form == "html" else []
-            _run(["soffice", profile, "--headless", *reader, "--convert-to", "pdf:writer_pdf_Export", f"it.{form}"], folder)
+            _run(
+                ["soffice", profile, "--headless", *reader, "--convert-to", "pdf:writer_pdf_Export", f"it.{form}"],
+                folder,
+            )
             return Path(folder, "it.pdf").read_bytes()
 
     return write
@@ -73,12 +76,12 @@ def _source(page: str, form: str, path: Path) -> None:
     if form == "html":
         path.write_text(page, encoding="utf-8")
     else:
-        pypandoc.convert_text(page, form, "html", outputfile=str(path), extra_args=["--standalone"])
+        import_module("pypandoc").convert_text(page, form, "html", outputfile=str(path), extra_args=["--standalone"])
 
 
 def _typst(look: str) -> Printer:
     def write(body: str) -> bytes:
-        source = look + str(pypandoc.convert_text(body, "typst", "html"))
+        source = look + str(import_module("pypandoc").convert_text(body, "typst", "html"))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "it.typ")
             source = source.replace("#horizontalrule", "#line(length: 100%)")
@@ -105,7 +108,9 @@ def _reportlab(body: str) -> bytes:
 
     def table(node: Any) -> Any:
         rows = [[text(cell) for cell in row if cell.tag in ("td", "th")] for row in node.iter("tr")]
-        return platypus.Table(rows, style=[("LINEBELOW", (0, 0), (-1, 0), 1, "black"), ("VALIGN", (0, 0), (-1, -1), "TOP")])
+        return platypus.Table(
+            rows, style=[("LINEBELOW", (0, 0), (-1, 0), 1, "black"), ("VALIGN", (0, 0), (-1, -1), "TOP")]
+        )
 
     def items(node: Any) -> Any:
         kind = {"ul": "bullet", "ol": "1"}[node.tag]
@@ -120,7 +125,9 @@ def _reportlab(body: str) -> bytes:
         return text(node, f"Heading{node.tag[1]}") if re.fullmatch("h[1-6]", str(node.tag)) else None
 
     written = io.BytesIO()
-    nodes = [node for node in html.fragments_fromstring(body) if not isinstance(node, str) and isinstance(node.tag, str)]
+    nodes = [
+        node for node in html.fragments_fromstring(body) if not isinstance(node, str) and isinstance(node.tag, str)
+    ]
     platypus.SimpleDocTemplate(written).build([flow(node) or text(node) for node in nodes])
     return written.getvalue()
 
@@ -131,7 +138,9 @@ def _inside(item: Any) -> list[Any]:
     if any(one.tag == "p" for one in blocks):
         return blocks
     first = html.Element("p")
-    first.text = (item.text or "") + "".join("".join(one.itertext()) + (one.tail or "") for one in item if one not in blocks)
+    first.text = (item.text or "") + "".join(
+        "".join(one.itertext()) + (one.tail or "") for one in item if one not in blocks
+    )
     return [first, *blocks]
 
 
@@ -181,7 +190,7 @@ NEW: dict[str, Printer] = {
     "weasyprint-report": _weasyprint(
         _OPEN + "@page { size: letter; margin: 25mm; @bottom-right { content: counter(page) } }"
         "body { font: 11pt/1.45 'DejaVu Serif' } table { border-top: 1pt solid; border-bottom: 1pt solid }"
-        "th { border-bottom: .5pt solid } ul { list-style: square } pre { border-left: 3pt solid #999; padding-left: 8pt }"
+        "th { border-bottom: .5pt solid } ul { list-style: square } pre { border-left: 3pt solid; padding-left: 8pt }"
     ),
     "weasyprint-small": _weasyprint(
         _RULED + "@page { size: A5; margin: 12mm } body { font: 8pt/1.2 'Liberation Sans Narrow', sans-serif }"
@@ -196,7 +205,7 @@ NEW: dict[str, Printer] = {
     "soffice-rtf": _office("rtf"),
     "typst-sans": _typst(
         '#set text(font: "DejaVu Sans", 9pt)\n#set par(justify: true)\n#set table(stroke: none)\n'
-        "#show heading: set text(weight: \"regular\", fill: rgb(\"#336\"))\n"
+        '#show heading: set text(weight: "regular", fill: rgb("#336"))\n'
     ),
     "typst-columns": _typst("#set page(columns: 2, margin: 15mm)\n#set text(8pt)\n#set table(stroke: (y: .5pt))\n"),
     "fpdf2": _fpdf,

@@ -1,4 +1,4 @@
-"""What programs print in ways of their own: marks apart from their items, listings side by side, cells in the middle."""
+"""What programs print in ways of their own: marks apart from items, listings side by side, cells in the middle."""
 
 from docmill.storage.schema import Parsed
 from tests.kit.pdf_pages import page, read

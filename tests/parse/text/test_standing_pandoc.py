@@ -28,7 +28,10 @@ def alone(path: str, reader: str, text: bytes) -> Any:
 
 def test_a_standing_pandoc_reads_each_document_as_one_of_its_own_does(path: str) -> None:
     documents = [
-        ("rst", "Tïtle\n=====\n\n:Author: Ann\n\nText::\n\n    code\n\n==  ==\na   b\n==  ==\n1   2\n==  ==\n".encode()),
+        (
+            "rst",
+            "Tïtle\n=====\n\n:Author: Ann\n\nText::\n\n    code\n\n==  ==\na   b\n==  ==\n1   2\n==  ==\n".encode(),
+        ),
         ("latex+raw_tex", b"\\title{A}\\begin{document}\\maketitle\\section{B}Text \\unknown{c}.\\end{document}"),
         ("org", b"#+TITLE: A\n* B\n| a | b |\n- [ ] c\n"),
     ]

@@ -34,7 +34,7 @@ _MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs 
 _HEADING_GAP = 0.8  # between the lines of one heading; two headings stand further apart
 _BLANK_LINES = 3.4  # as high as two blank lines, which code may hold; more is another listing
 _OFF_GRID = 0.12
-"""Of the distance between lines of code, by which the gap to the next listing differs from that of blank lines: rounding
+"""Of the distance between lines of code, by which the gap to the next listing differs from blank lines: rounding
 and signs in other fonts move a line by less, and a margin between two listings is seldom a whole line."""
 _RECENT_GAPS = 4  # lines at the end of a block, the smallest gap between which is usual
 

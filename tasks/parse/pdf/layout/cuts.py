@@ -11,7 +11,7 @@ from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _NEAR = 4.0  # heights of a line: a neighbour further up or down is of another table
 _LEVEL = -0.3
-"""Share of the lower line's height, which lines side by side share: a cell in the middle of its row is half a line off."""
+"""Share of the lower line's height, which lines side by side share: a cell in the middle of its row is off by half."""
 _MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
 _MOST_COLUMNS = 200  # a map or a drawing has more, and each costs a look at every line
 _STRAY = 1.2  # points that beginnings of one column may be apart

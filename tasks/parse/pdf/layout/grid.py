@@ -32,7 +32,7 @@ _LONG_CELL, _MEAN_CELL = 1_500, 300
 
 _EDGE = 1.0  # point by which text may stand over a rule: the box of a letter is a little larger than its ink
 _SAME_LEVEL = 1.6
-"""Points between the middles of lines on one level, whose boxes some fonts make as high as their letters; the lines of a
+"""Points between the middles of lines on one level, whose boxes some fonts make as high as their letters; lines of a
 column are several times as far apart."""
 _LEVEL = 0.5  # of a line's height: pieces whose feet are closer stand side by side
 _MOST_PAIRS = 0.2

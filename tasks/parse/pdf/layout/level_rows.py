@@ -132,7 +132,7 @@ def _on_level(one: TextLine, other: TextLine) -> bool:
 
 
 def _tall(line: TextLine) -> float:
-    """Return the height of a line, at least its size: the boxes of some fonts are no higher than their small letters."""
+    """Return the height of a line, at least its size: the boxes of some fonts are as high as small letters."""
     return max(line.height, line.size)
 
 

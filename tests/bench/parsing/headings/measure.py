@@ -23,7 +23,9 @@ from tests.bench.parsing.headings.twelve import TWELVE
 from tests.bench.table import Figure, show
 
 _LEAST_FOUND, _MOST_WRONG = 90, 5  # in hundredths, and headings of a half
-_MODULES = {"fpdf2": "fpdf", "mupdf": "pymupdf", "platypus": "reportlab"} | dict.fromkeys(("soffice-docx", "soffice-odt", "soffice-rtf"), "soffice")
+_MODULES = {"fpdf2": "fpdf", "mupdf": "pymupdf", "platypus": "reportlab"} | dict.fromkeys(
+    ("soffice-docx", "soffice-odt", "soffice-rtf"), "soffice"
+)
 _SETS = {"look": LOOK, "report": REPORT, "twelve": TWELVE}
 
 

@@ -30,8 +30,8 @@ TWELVE = (
   Decisions
   Next meeting
 """,
-        look=_WIDE + "h1 { font-size: 9.5pt } h2 { font-size: 9.5pt; color: #246 } h3 { font-size: 9.5pt; font-weight: normal;"
-        "text-decoration: underline }",
+        look=_WIDE + "h1 { font-size: 9.5pt } h2 { font-size: 9.5pt; color: #246 } "
+        "h3 { font-size: 9.5pt; font-weight: normal; text-decoration: underline }",
         traps="names list table",
     ),
     Marked(

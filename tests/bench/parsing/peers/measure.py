@@ -74,7 +74,9 @@ def judged(wrote: dict[str, Told], found: dict[str, Found]) -> tuple[Scores, dic
             for figure, value in scores(pairs).items():
                 figures[name, figure][tool] = value
             milliseconds = 1000 * sum(one["seconds"] for one in own.values()) / len(own)
-            costs[name][tool] = f"{milliseconds:.0f}" + (f" ({len(read)} of {len(own)})" if len(read) < len(own) else "")
+            costs[name][tool] = f"{milliseconds:.0f}" + (
+                f" ({len(read)} of {len(own)})" if len(read) < len(own) else ""
+            )
     return figures, costs
 
 

@@ -2,7 +2,7 @@
 
     PYTHON tests/bench/parsing/peers/reading.py TOOL FOLDER OUTPUT.json
 
-It imports nothing but the tool, so that each tool may live in an environment of its own. For each file there is its
+It imports little but the tool, so that each tool may live in an environment of its own. For each file there is its
 Markdown or its elements, or the error, and the CPU seconds of this process and of those that it started.
 """
 
@@ -38,6 +38,8 @@ def _pymupdf4llm() -> Read:
 
 
 def _unstructured() -> Read:
+    """Return a reader; the language model, which the library would download, is replaced by docmill's own rules."""
+    importlib.import_module("docmill.tasks.parse.sentence_words").install()
     partition = importlib.import_module("unstructured.partition.auto").partition
     kinds = {"Title": "heading", "ListItem": "item", "Table": "table"}
 
@@ -116,7 +118,7 @@ def _read(read: Read, path: Path) -> dict[str, Any]:
 def main() -> None:
     """Read every file below a folder; the first of each kind twice, as the tool then loads what it needs."""
     tool, folder, output = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    sys.path[:1] = [os.getcwd()] if tool == "docmill" else []
+    sys.path[:1] = [str(Path.cwd())] if tool in ("docmill", "unstructured") else []
     read, found, loaded = TOOLS[tool](), {}, set()
     for path in sorted(one for one in folder.rglob("*") if one.is_file()):
         if path.suffix not in loaded:

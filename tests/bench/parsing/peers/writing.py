@@ -10,14 +10,14 @@ from email.message import EmailMessage
 from importlib import import_module
 from pathlib import Path
 
-import pypandoc
 from markdown_it import MarkdownIt
 
 from tests.bench.parsing.furniture import by_chromium, by_weasyprint
 from tests.bench.parsing.peers.told import Told
 
 _SECONDS = 300  # for all conversions of LibreOffice to one format
-_CSS = "pre { white-space: pre-wrap } body { font: 11pt serif } table { border-collapse: collapse } td, th { border: 1px solid; padding: 2pt 4pt }"
+_RULED = "table { border-collapse: collapse } td, th { border: 1px solid; padding: 2pt 4pt }"
+_CSS = f"pre {{ white-space: pre-wrap }} body {{ font: 11pt serif }} {_RULED}"
 
 
 def page_of(markdown: str) -> str:
@@ -34,7 +34,9 @@ def _by_pandoc(form: str) -> Callable[[str], bytes]:
     def write(page: str) -> bytes:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "it")
-            pypandoc.convert_text(page, form, "html", outputfile=str(path), extra_args=["--standalone"])
+            import_module("pypandoc").convert_text(
+                page, form, "html", outputfile=str(path), extra_args=["--standalone"]
+            )
             return path.read_bytes()
 
     return write
@@ -80,11 +82,11 @@ WRITERS: dict[str, tuple[str, Callable[[str], bytes | None]]] = {
 """Formats, each with the suffix of its files and what writes one from an HTML page; it gives None where it cannot."""
 
 _OFFICE = {
-    "docx, LibreOffice": ("docx", "docx:Office Open XML Text"),
-    "doc": ("doc", "doc:MS Word 97"),
-    "odt, LibreOffice": ("odt", "odt:writer8"),
-    "rtf, LibreOffice": ("rtf", "rtf:Rich Text Format"),
-    "pdf, LibreOffice": ("pdf", "pdf:writer_pdf_Export"),
+    "docx, LibreOffice": "docx:Office Open XML Text",
+    "doc": "doc:MS Word 97",
+    "odt, LibreOffice": "odt:writer8",
+    "rtf, LibreOffice": "rtf:Rich Text Format",
+    "pdf, LibreOffice": "pdf:writer_pdf_Export",
 }
 
 FORMATS = (*WRITERS, *_OFFICE, "xlsx", "csv")
@@ -98,7 +100,7 @@ def write_all(pages: dict[str, str], tables: dict[str, Told], folder: Path, want
             continue
         target.mkdir(parents=True)
         if name in _OFFICE:
-            _by_libreoffice(pages, target, *_OFFICE[name])
+            _by_libreoffice(pages, target, _OFFICE[name])
         elif name in WRITERS:
             _write_each(pages, target, *WRITERS[name])
         else:
@@ -116,7 +118,7 @@ def _write_each(pages: dict[str, str], target: Path, suffix: str, write: Callabl
             (target / f"{stem}.{suffix}").write_bytes(data)
 
 
-def _by_libreoffice(pages: dict[str, str], target: Path, suffix: str, form: str) -> None:
+def _by_libreoffice(pages: dict[str, str], target: Path, form: str) -> None:
     program = shutil.which("soffice")
     if program is None:
         print(f"{target.name}: LibreOffice is not installed; not written")
