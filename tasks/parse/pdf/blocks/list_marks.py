@@ -15,19 +15,24 @@ def with_marks(items: list[Item]) -> list[Item]:
 
     WeasyPrint draws the text of a list first and then its numbers.
     """
-    apart = [place for place, item in enumerate(items) if _is_mark(item) and not _is_followed(items, place)]
-    if not apart:
-        return items
-    moved: set[int] = set()
-    for place in apart:
-        mark = items[place]
-        first = next((item for item in items if _begins_right_of(item, mark) and not _is_mark(item)), None)
-        inside = any(_begins_right_of(mark, item) for item in items)  # a line: it is a raised sign of a formula
-        if isinstance(first, TextLine) and isinstance(mark, TextLine) and not inside:
-            first.text = f"{mark.text} {first.text}"
-            first.box = around(mark.box, first.box)
-            moved.add(place)
-    return [item for place, item in enumerate(items) if place not in moved]
+    moved = {
+        place
+        for place, item in enumerate(items)
+        if _is_mark(item) and not _is_followed(items, place) and _is_put(item, items)
+    }
+    return [item for place, item in enumerate(items) if place not in moved] if moved else items
+
+
+def _is_put(mark: Item, items: list[Item]) -> bool:
+    """Put a mark before the item that it belongs to; return whether there is one."""
+    if any(_begins_right_of(mark, item) for item in items):  # within a line: it is a raised sign of a formula
+        return False
+    first = next((item for item in items if _begins_right_of(item, mark) and not _is_mark(item)), None)
+    if not isinstance(first, TextLine) or not isinstance(mark, TextLine):
+        return False
+    first.text = f"{mark.text} {first.text}"
+    first.box = around(mark.box, first.box)
+    return True
 
 
 def _is_mark(item: Item) -> bool:

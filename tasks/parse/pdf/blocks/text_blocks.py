@@ -234,7 +234,7 @@ def _continues(block: list[TextLine], line: TextLine, measure: _FlowMeasure, cod
     if line.contents:
         return True
     if code and not line.level and _is_at_code(last, line):
-        return _is_more_code(last, line) and not _is_off_grid(last, line, measure.pitch)
+        return _is_more_code(last, line, measure.pitch)
     if not _is_set_below(last, line) or _is_far_below(block, line, measure):
         return False
     return _is_more_heading(block, line) if line.level else not _begins(block, line, measure)
@@ -248,9 +248,10 @@ def _is_at_code(last: TextLine, line: TextLine) -> bool:
     return _is_code(line) or _is_code(last)
 
 
-def _is_more_code(last: TextLine, line: TextLine) -> bool:
-    gap = line.box[1] - last.box[3]
-    return _is_code(line) and _is_code(last) and -last.size < gap < _BLANK_LINES * last.size
+def _is_more_code(last: TextLine, line: TextLine, pitch: float) -> bool:
+    if not _is_code(line) or not _is_code(last) or _is_off_grid(last, line, pitch):
+        return False
+    return -last.size < line.box[1] - last.box[3] < _BLANK_LINES * last.size
 
 
 def _is_off_grid(last: TextLine, line: TextLine, pitch: float) -> bool:

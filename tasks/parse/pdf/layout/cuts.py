@@ -60,14 +60,17 @@ def _places(line: TextLine, columns: list[tuple[float, list[float]]], level: Lev
     """Yield where a line may be cut."""
     left, top, right, bottom = line.box
     middle, near = (top + bottom) / 2, _NEAR * (bottom - top)
+    needed = 1 if _is_underlined(line, level) else 2
     for place, middles in columns:
-        if not left + line.size < place < right:
-            continue
-        above, below = bisect_left(middles, middle), bisect_right(middles, middle)
-        is_above = above > 0 and middle - middles[above - 1] < near
-        is_below = below < len(middles) and middles[below] - middle <= near
-        if (is_above and is_below) or ((is_above or is_below) and _is_underlined(line, level)):
+        if left + line.size < place < right and _neighbours(middles, middle, near) >= needed:
             yield place
+
+
+def _neighbours(middles: list[float], middle: float, near: float) -> int:
+    """Return on how many sides, above and below, there is a piece near a height."""
+    above, below = bisect_left(middles, middle), bisect_right(middles, middle)
+    is_above = above > 0 and middle - middles[above - 1] < near
+    return is_above + (below < len(middles) and middles[below] - middle <= near)
 
 
 def _is_underlined(line: TextLine, level: LevelRules) -> bool:
