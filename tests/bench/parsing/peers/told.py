@@ -12,6 +12,7 @@ from markdown_it.token import Token
 
 _WORD = re.compile(r"\w+")
 _MARKER = re.compile(r"\s*(?:[-*+•·]|\(?\w{1,4}[.)])\s+(?:\[[ x]\]\s)?")
+_TARGET = re.compile(r"\](?:\([^()\s]*\)|\[\w.-]+\])")  # of a link, in text that stays Markdown
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 Row = tuple[str, ...]
@@ -46,6 +47,8 @@ class Told:
         cells = list(cells)
         self.text(" ".join(cells))
         row = tuple(map(letters, cells))
+        while row and not row[-1]:  # of a sheet whose tables are of different widths
+            row = row[:-1]
         if any(row):
             self.rows[row] += 1
             self.cells.append(cells)
@@ -143,10 +146,10 @@ def of_elements(elements: Iterable[dict[str, Any]]) -> Told:
     """Return what a list of elements says: each has a kind and a text, tables have rows of cells or HTML."""
     told = Told()
     for one in elements:
-        kind, text = one["kind"], one["text"]
+        kind, text = one["kind"], _TARGET.sub("]", one["text"])
         if "rows" in one:
             for row in one["rows"]:
-                told.row(row)
+                told.row(_TARGET.sub("]", cell) for cell in row)
         elif one.get("html"):
             _add_html(told, one["html"])
         else:
