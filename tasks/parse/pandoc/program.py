@@ -1,18 +1,18 @@
 """Pandoc program: read a document as a syntax tree in a separate process.
 
-Pandoc's Haskell heap has its own limit, and its process inherits those of the worker. `--sandbox` keeps it from reading
+Pandoc's Haskell heap has its own limit, and its process inherits those of the worker. A sandbox keeps it from reading
 any file or URL that a document names.
 """
 
 import json
 import shutil
-import subprocess
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from docmill.storage.errors import Rejected
+from docmill.tasks.parse.pandoc.standing_pandoc import PandocLimits, ask_pandoc
 
 _HEAP_MB = 1024
 """Megabytes of pandoc's heap: with less, large valid documents fail; with more, a few workers fill a machine."""
@@ -22,6 +22,8 @@ _TIMEOUT_S, _TIMEOUT_S_PER_MB, _MAX_TIMEOUT_S = 20.0, 60.0, 100.0  # valid docum
 _HEAP_EXHAUSTED = 251  # the exit status of programs by GHC
 _MAX_MESSAGE = 200  # characters: pandoc names the position first, then repeats the lines around it
 _MEGABYTE = 1e6  # bytes
+_CONTAINERS = ("docx", "odt", "epub")  # whose bytes are no text
+_TAB = 4  # columns
 _BLANKS = ("Space", "SoftBreak", "LineBreak")
 
 
@@ -33,18 +35,24 @@ def read_tree(data: bytes, reader: str) -> dict[str, Any]:
     program = _program()
     if not program:
         raise Rejected("not_installed", f"{reader} needs pandoc: pip install pypandoc_binary")
-    limits = ["+RTS", f"-M{_HEAP_MB}m", "-RTS"]
-    command = [program, "--sandbox", "--standalone", "--quiet", f"--from={reader}", "--to=json", *limits]
     seconds = min(_MAX_TIMEOUT_S, _TIMEOUT_S + _TIMEOUT_S_PER_MB * len(data) / _MEGABYTE)
-    try:
-        done = subprocess.run(command, input=data, capture_output=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise Rejected("timeout", f"pandoc took more than {seconds:.0f} seconds") from error
-    if done.returncode:
-        raise _reason(done.returncode, done.stderr.decode("utf-8", "replace"), reader)
-    if len(done.stdout) > _MAX_OUTPUT:
-        raise Rejected("too_large", f"pandoc's output has {len(done.stdout)} bytes, the limit is {_MAX_OUTPUT}")
-    return load_tree(done.stdout)
+    plain = data if reader in _CONTAINERS else _as_typed(data)
+    answer = ask_pandoc(program, reader, plain, PandocLimits(_HEAP_MB, seconds, _MAX_OUTPUT))
+    if answer.timed_out:
+        raise Rejected("timeout", f"pandoc took more than {seconds:.0f} seconds")
+    if answer.too_long:
+        raise Rejected("too_large", f"pandoc's output has {answer.longest} bytes, the limit is {_MAX_OUTPUT}")
+    if answer.status:
+        raise _reason(answer.status, answer.said.decode("utf-8", "replace"), reader)
+    return load_tree(answer.said)
+
+
+def _as_typed(data: bytes) -> bytes:
+    """Return text with the ends of lines and the blanks that pandoc's readers count on; its program makes them, too."""
+    if b"\t" not in data and b"\r" not in data:
+        return data
+    text = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n").expandtabs(_TAB)
+    return text.encode("utf-8", "surrogateescape")
 
 
 def load_tree(written: bytes) -> dict[str, Any]:

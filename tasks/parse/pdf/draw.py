@@ -44,7 +44,7 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     code = not _is_mono(sheets)
     body = body_size(sheets, code)
     mark_furniture(sheets, body)
-    pages = [_flows(sheet) for sheet in sheets]
+    pages = [_flows(sheet, code) for sheet in sheets]
     lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
     mark_contents(lines)
     title = mark_headings(lines, outline, body, stated)
@@ -56,13 +56,13 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     return _drawn(sheets, found), title
 
 
-def _flows(sheet: PageContent) -> list[list[Item]]:
+def _flows(sheet: PageContent, code: bool) -> list[list[Item]]:
     """Return a page's furniture, then its flows in reading order."""
     furniture: list[Item] = [item for item in sheet.items if item.furniture]
     text: list[Item] = [item for item in sheet.items if not item.furniture] if furniture else sheet.items
     if sheet.paragraphs:
         return [furniture, *map(_text, sheet.paragraphs)]
-    return [join_rows(furniture), *columns(text, sheet.level)]
+    return [join_rows(furniture), *columns(text, sheet.level, code)]
 
 
 def _text(lines: list[TextLine]) -> list[Item]:

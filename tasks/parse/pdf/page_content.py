@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.drawn_bullets import may_hold_bullets, with_bullets
+from docmill.tasks.parse.pdf.blocks.list_marks import with_marks
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import Item, may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.text.fields import fields, with_fields
@@ -105,9 +106,9 @@ def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Plac
     rules = page_rules(page, place) if tables or may_hold_bullets(lines) else PageRules()
     with_bullets(lines, rules.dots)
     if not tables:
-        return [*lines], LevelRules()
+        return with_marks([*lines]), LevelRules()
     level = LevelRules(rules.level)
-    return ruled_tables(cut_as_neighbours(lines, level, layer), rules, layer), level
+    return with_marks(ruled_tables(cut_as_neighbours(lines, level, layer), rules, layer)), level
 
 
 def _is_garbled(text: str) -> bool:

@@ -91,6 +91,7 @@ MARGINS = (
 
 STYLES = ("hanging", "section", "decimal", "bare")
 """Forms of the numbers of clauses."""
+REPORT = "report"  # chapters of running text, tables and numbered lists, whose rows begin pages
 
 
 @dataclass
@@ -103,11 +104,13 @@ class Written:
 
 
 def documents() -> Iterator[Written]:
-    """Yield contracts: each form of heads and feet with each form of numbers, of 3 to 30 pages."""
+    """Yield contracts: each form of heads and feet with each form of numbers, of 3 to 30 pages; then reports."""
     for at, margins in enumerate(MARGINS):
         for number, style in enumerate(STYLES):
             seed = at * len(STYLES) + number
             yield _contract(f"{margins.name} {style}", margins, style, random.Random(seed))
+    for at, margins in enumerate(MARGINS):
+        yield _report(margins, random.Random(f"report {at}"))
 
 
 def _contract(name: str, margins: Margins, style: str, chance: random.Random) -> Written:
@@ -125,6 +128,24 @@ def _contract(name: str, margins: Margins, style: str, chance: random.Random) ->
     head = f"<head><title>{name}</title><style>{css}</style></head>"
     html = f"<!doctype html><html>{head}<body>{''.join(parts)}</body></html>"
     return Written(name, html, margins)
+
+
+def _report(margins: Margins, chance: random.Random) -> Written:
+    """Return a report: chapters of text, tables of figures and steps, which go on from page to page."""
+    parts = ["<h1>Annual Report</h1>"]
+    for chapter in range(1, chance.choice((4, 7, 11))):
+        parts += [f"<h2>{chapter} {chance.choice(_NOUNS).title()} of the year</h2>"]
+        parts += [f"<p>{_sentences(chance)}</p>" for _ in range(chance.randint(2, 6))]
+        rows = [f"<tr><td>{year}</td><td>{chance.choice(_NOUNS)}</td><td>{chance.randint(1, 40)}</td></tr>"
+                for year in range(1990, 1990 + chance.randint(8, 30))]  # fmt: skip
+        steps = [f"<li>The {chance.choice(_NOUNS)} {chance.choice(_VERBS)}</li>" for _ in range(chance.randint(3, 12))]
+        parts += [f"<table>{''.join(rows)}</table><ol>{''.join(steps)}</ol>"]
+    css = f"""@page {{ size: A4; margin: {chance.choice((18, 22, 28))}mm }} {margins.css}
+        body {{ font: {chance.choice((10, 11))}pt sans-serif; }} h1 {{ font-size: 22pt }}
+        table {{ border-collapse: collapse; width: 80% }} td {{ border-bottom: .5pt solid #888 }}"""
+    name = f"{margins.name} {REPORT}"
+    head = f"<head><title>{name}</title><style>{css}</style></head>"
+    return Written(name, f"<!doctype html><html>{head}<body>{''.join(parts)}</body></html>", margins)
 
 
 def _article(article: int, style: str, chance: random.Random) -> list[str]:
@@ -229,7 +250,7 @@ def main() -> None:
     for program, printed in PROGRAMS.items():
         found = [_score(one, f"{one.name} {program}", printed(one.html), chosen) for one in wanted]
         figures += _figures(program, [score for score in found if score])
-    show("Words of contracts taken for furniture, heads and feet left", figures)
+    show("Words of contracts and reports taken for furniture, heads and feet left", figures)
 
 
 def _score(written: Written, name: str, data: bytes | None, chosen: argparse.Namespace) -> Score | None:

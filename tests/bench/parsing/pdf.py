@@ -20,7 +20,7 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from tests.bench.table import Figure, show
 
-BOUND = 1.5
+BOUND = 2.2
 
 
 def bare(data: bytes) -> int:

@@ -1,6 +1,7 @@
 """PDF text blocks: runs of lines that form one heading, list item, paragraph or code listing."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,6 +33,9 @@ _TIGHT_GAP = 0.6  # within which lines always belong together
 _MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs lies about half a line more
 _HEADING_GAP = 0.8  # between the lines of one heading; two headings stand further apart
 _BLANK_LINES = 3.4  # as high as two blank lines, which code may hold; more is another listing
+_OFF_GRID = 0.12
+"""Of the distance between lines of code, by which the gap to the next listing differs from blank lines: rounding
+and signs in other fonts move a line by less, and a margin between two listings is seldom a whole line."""
 _RECENT_GAPS = 4  # lines at the end of a block, the smallest gap between which is usual
 
 # The gap between lines of one sentence, for flows with more space between lines than _TIGHT_GAP.
@@ -121,6 +125,17 @@ class _FlowMeasure:
         ]
         usual = median(gaps) if len(gaps) >= _ENOUGH else 0.0
         return usual if 0 < usual < _WIDEST else 0.0
+
+    @cached_property
+    def pitch(self) -> float:
+        """Return the usual distance in points from one line of code to the next; 0 if unknown."""
+        steps = Counter(
+            round(lower.box[1] - upper.box[1], 1)
+            for upper, lower in pairwise(self.lines)
+            if upper.font.mono and lower.font.mono and 0 < lower.box[1] - upper.box[1] < _WIDEST * upper.size
+        )
+        step, times = max(steps.items(), key=lambda pair: (pair[1], -pair[0]), default=(0.0, 0))
+        return step if times >= _ENOUGH else 0.0
 
     def is_short(self, line: TextLine) -> bool:
         """Return whether a line ends far from where others do."""
@@ -219,7 +234,7 @@ def _continues(block: list[TextLine], line: TextLine, measure: _FlowMeasure, cod
     if line.contents:
         return True
     if code and not line.level and _is_at_code(last, line):
-        return _is_more_code(last, line)
+        return _is_more_code(last, line, measure.pitch)
     if not _is_set_below(last, line) or _is_far_below(block, line, measure):
         return False
     return _is_more_heading(block, line) if line.level else not _begins(block, line, measure)
@@ -233,9 +248,18 @@ def _is_at_code(last: TextLine, line: TextLine) -> bool:
     return _is_code(line) or _is_code(last)
 
 
-def _is_more_code(last: TextLine, line: TextLine) -> bool:
-    gap = line.box[1] - last.box[3]
-    return _is_code(line) and _is_code(last) and -last.size < gap < _BLANK_LINES * last.size
+def _is_more_code(last: TextLine, line: TextLine, pitch: float) -> bool:
+    if not _is_code(line) or not _is_code(last) or _is_off_grid(last, line, pitch):
+        return False
+    return -last.size < line.box[1] - last.box[3] < _BLANK_LINES * last.size
+
+
+def _is_off_grid(last: TextLine, line: TextLine, pitch: float) -> bool:
+    """Return whether the distance between two lines of code is none of so many blank lines: two listings meet there."""
+    if not pitch:
+        return False
+    lines = (line.box[1] - last.box[1]) / pitch
+    return lines > 1 and abs(lines - round(lines)) > _OFF_GRID
 
 
 def _is_set_below(last: TextLine, line: TextLine) -> bool:

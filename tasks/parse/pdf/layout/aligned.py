@@ -45,10 +45,10 @@ _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a capti
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
 
 
-def with_tables(items: list[Item], rules: LevelRules) -> list[Item]:
+def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
     """Return items in their order, with each run of rows that is surely a table as one item.
 
-    `rules` are the page's horizontal rules.
+    `rules` are the page's horizontal rules. If letters of one width are `code`, what they align is part of a listing.
     """
     rows = rows_of(items, rules)
     least = _MIN_RULED if rules else _MIN_ROWS
@@ -57,20 +57,29 @@ def with_tables(items: list[Item], rules: LevelRules) -> list[Item]:
     out: list[Item] = []
     start = 0
     while start < len(rows):
-        some, start = _next_items(rows, start, least, rules)
+        some, start = _next_items(rows, start, (least, code), rules)
         out += some
     return out
 
 
-def _next_items(rows: list[list[Item]], start: int, least: int, rules: LevelRules) -> tuple[list[Item], int]:
-    """Return the items from a row on, up to and with the table found there, and the row after them."""
+def _next_items(rows: list[list[Item]], start: int, how: tuple[int, bool], rules: LevelRules) -> tuple[list[Item], int]:
+    """Return the items from a row on, up to and with the table found there, and the row after them.
+
+    `how` is the least number of rows, and whether letters of one width are code.
+    """
+    least, code = how
     end = _end(rows, start, rules)
     for first, last in _tries(rows, start, end):
-        table = _table(rows[first:last], rules) if last - first >= least else None
+        some = rows[first:last]
+        table = _table(some, rules) if len(some) >= least and not (code and _is_mono(some)) else None
         if table is not None:
             return [*chain(*rows[start:first]), table], last
     end = max(end, start + 1)
     return [*chain(*rows[start:end])], end
+
+
+def _is_mono(rows: list[list[Item]]) -> bool:
+    return all(isinstance(item, TextLine) and item.font.mono for row in rows for item in row)
 
 
 def _tries(rows: list[list[Item]], start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,8 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _NEAR = 4.0  # heights of a line: a neighbour further up or down is of another table
-_LEVEL = 0.5  # of the lower line's height, which lines side by side share
+_LEVEL = -0.3
+"""Share of the lower line's height, which lines side by side share: a cell in the middle of its row is off by half."""
 _MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
 _MOST_COLUMNS = 200  # a map or a drawing has more, and each costs a look at every line
 _STRAY = 1.2  # points that beginnings of one column may be apart
@@ -22,7 +23,7 @@ _FOOT = 2.0  # points by which a rule under a header may stand within the header
 def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer) -> list[TextLine]:
     """Return lines, cut into pieces at gaps where pieces of lines both above and below begin.
 
-    Those below are enough for a header, under which one of the `level` rules stands.
+    One of them is enough for a header or a last row, under which one of the `level` rules stands.
     """
     columns = _columns(lines)
     if not columns:
@@ -59,16 +60,20 @@ def _places(line: TextLine, columns: list[tuple[float, list[float]]], level: Lev
     """Yield where a line may be cut."""
     left, top, right, bottom = line.box
     middle, near = (top + bottom) / 2, _NEAR * (bottom - top)
+    needed = 1 if _is_underlined(line, level) else 2
     for place, middles in columns:
-        if left + line.size < place < right:
-            above, below = bisect_left(middles, middle), bisect_right(middles, middle)
-            if below == len(middles) or middles[below] - middle > near:
-                continue
-            if (above and middle - middles[above - 1] < near) or _is_header(line, level):
-                yield place
+        if left + line.size < place < right and _neighbours(middles, middle, near) >= needed:
+            yield place
 
 
-def _is_header(line: TextLine, level: LevelRules) -> bool:
+def _neighbours(middles: list[float], middle: float, near: float) -> int:
+    """Return on how many sides, above and below, there is a piece near a height."""
+    above, below = bisect_left(middles, middle), bisect_right(middles, middle)
+    is_above = above > 0 and middle - middles[above - 1] < near
+    return is_above + (below < len(middles) and middles[below] - middle <= near)
+
+
+def _is_underlined(line: TextLine, level: LevelRules) -> bool:
     """Return whether a rule stands right under a line."""
     left, _, right, bottom = line.box
     return level.between(bottom - _FOOT, bottom + line.size, left, right)

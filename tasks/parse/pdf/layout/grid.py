@@ -4,12 +4,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise, starmap
 
 import numpy as np
 import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.layout.stacked import TOUCH, stacked, steps
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -17,9 +18,6 @@ from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 Span = tuple[int, int, int, int]
-
-_TOUCH = 3.0
-"""Points within which rules touch, or stand on one place: less loses corners drawn carelessly, more joins thin rows."""
 
 # Bounds on the work for one page.
 _MAX_UNITS = 10_000  # of a grid: drawings and maps have thousands of rules that cross one another
@@ -33,6 +31,9 @@ _LONG_CELL, _MEAN_CELL = 1_500, 300
 """Letters of one cell, and on average: a grid with longer texts is one that a whole page is laid out in."""
 
 _EDGE = 1.0  # point by which text may stand over a rule: the box of a letter is a little larger than its ink
+_SAME_LEVEL = 1.6
+"""Points between the middles of lines on one level, whose boxes some fonts make as high as their letters; lines of a
+column are several times as far apart."""
 _LEVEL = 0.5  # of a line's height: pieces whose feet are closer stand side by side
 _MOST_PAIRS = 0.2
 """Share of the lines that may share a cell with the piece beside them. More, and columns without rules were missed."""
@@ -83,12 +84,13 @@ class Grid:
 
 
 def may_hold_table(lines: list[TextLine]) -> bool:
-    """Return whether two pairs of lines share a baseline; otherwise there is no need to search for rules.
+    """Return whether two pairs of lines stand on one level; otherwise there is no need to search for rules.
 
     Lines with right-to-left letters have figures of another font beside them, which stand at another height.
     """
-    heights = [round(line.box[3]) for line in lines]
-    return len(heights) - len(set(heights)) > 1 or any(may_be_right_to_left(line.text) for line in lines)
+    middles = sorted(line.box[1] + line.box[3] for line in lines)
+    level = sum(other - one < 2 * _SAME_LEVEL for one, other in pairwise(middles))
+    return level > 1 or any(may_be_right_to_left(line.text) for line in lines)
 
 
 def ruled_tables(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> list[Item]:
@@ -226,8 +228,8 @@ def _is_figure(text: str) -> bool:
 def grids(rules: PageRules) -> list[Grid]:
     """Return the grids that a page's rules make, each of at least two rows and two columns."""
     found = []
-    for level, upright in _components(rules):
-        xs, ys = _steps(_places(upright, level)), _steps(_places(level, upright))
+    for level, upright in chain.from_iterable(starmap(stacked, _components(rules))):
+        xs, ys = steps(_places(upright, level)), steps(_places(level, upright))
         units = (len(xs) - 1) * (len(ys) - 1)
         if len(xs) > 2 and len(ys) > 2 and units <= _MAX_UNITS:
             found.append(Grid(xs, ys, _owners(xs, ys, level, upright)))
@@ -249,7 +251,7 @@ def _components(rules: PageRules) -> list[tuple[list[Rule], list[Rule]]]:
     level, upright = np.array(rules.level), np.array(rules.upright)
     y, left, right = (side[:, None] for side in level.T)
     x, top, bottom = upright.T
-    touch = (x > left - _TOUCH) & (x < right + _TOUCH) & (y > top - _TOUCH) & (y < bottom + _TOUCH)
+    touch = (x > left - TOUCH) & (x < right + TOUCH) & (y > top - TOUCH) & (y < bottom + TOUCH)
     groups: list[tuple[list[Rule], list[Rule]]] = []
     seen = np.zeros(len(level), bool)
     for first in np.flatnonzero(touch.any(1)):
@@ -274,15 +276,6 @@ def _group(touch: npt.NDArray[np.bool_], first: int) -> tuple[npt.NDArray[np.boo
         columns |= touch[rows].any(0)
         rows |= touch[:, columns].any(1)
     return rows, columns
-
-
-def _steps(places: list[float]) -> list[float]:
-    """Return places in order, those that touch as one."""
-    steps: list[float] = []
-    for place in sorted(places):
-        if not steps or place - steps[-1] > _TOUCH:
-            steps.append(place)
-    return steps
 
 
 def _owners(xs: list[float], ys: list[float], level: list[Rule], upright: list[Rule]) -> list[list[int]]:
@@ -319,7 +312,7 @@ def _walls(places: list[float], steps: list[float], rules: list[Rule]) -> list[l
     for where, start, end in rules:
         index = max(bisect_right(places, where + _ROUNDING) - 1, 0)
         wall = walls[index]
-        first = bisect_right(steps, start - _TOUCH)
+        first = bisect_right(steps, start - TOUCH)
         for step in range(max(first - 1, 0), len(steps) - 1):
             middle = (steps[step] + steps[step + 1]) / 2
             if middle > end:

@@ -10,6 +10,8 @@ STRAY = 4.0  # points: edges of one column differ by less, in its rounding and i
 _SHARED = 0.3  # of the height, which pieces on one level share
 _RISE = 1.6  # so many heights of a line may a cell begin above the middle of its row
 _CLOSE = 0.6  # of its height: a next line of one cell is closer, and the next row of a table that is set wide is not
+_OFF_STEP = 0.15  # of the distance between lines of a cell: the next row is further away than that
+_OFF_MIDDLE = 0.25  # of its height, by which a line is off the level of another
 _MOST_LINES = 6  # of a cell: with more, what is joined as one row is rather a column of text beside another
 
 
@@ -20,7 +22,7 @@ def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
         above = _lines_beside(rows, item, rules)
         if above:
             rows[-above - 1 :] = [[*chain(*rows[-above - 1 :])]]
-        elif not _goes_on(rows[-1], item, rules):
+        elif not _goes_on(rows[-1], item, rules) and not _is_taller(rows, item):
             rows.append([])
         rows[-1].append(item)
     return rows
@@ -37,8 +39,29 @@ def _lines_beside(rows: list[list[Item]], item: Item, rules: LevelRules) -> int:
         if item.box[0] < first.box[2]:
             return 0
         if isinstance(first, TextLine) and middle(item) > first.box[1]:
-            return above if _goes_on(rows[-above - 1], item, rules) else 0
-    return 0
+            return above + _more_above(rows, above, item, rules) if _goes_on(rows[-above - 1], item, rules) else 0
+    # It may begin higher, if it has more lines.
+    return above if _goes_on(rows[-above - 1], item, rules) else 0
+
+
+def _more_above(rows: list[list[Item]], above: int, item: Item, rules: LevelRules) -> int:
+    """Return how many lines of a cell stand above those known: as many as below an item in the middle of its row."""
+    reach = _OFF_MIDDLE * (item.box[3] - item.box[1])
+    apart = [middle(row[0]) - middle(item) for row in rows[-above - 1 :]]
+    wanted = sum(one > reach for one in apart) - sum(one < -reach for one in apart)
+    more = 0
+    while more < wanted and above + more + 1 < len(rows):
+        upper, lower = rows[-above - more - 2], rows[-above - more - 1]
+        if not _is_next(upper, lower) or is_parted(upper, lower, rules) or not _is_stepped(rows[-above - more - 2 :]):
+            break
+        more += 1
+    return more
+
+
+def _is_stepped(rows: list[list[Item]]) -> bool:
+    """Return whether the first line is as far from the second as that from the third."""
+    first, second, third = (middle(row[0]) for row in rows[:3])
+    return abs(third - 2 * second + first) < _OFF_STEP * (third - second)
 
 
 def _is_up_right(item: Item, last: Item) -> bool:
@@ -53,7 +76,7 @@ def _is_next(above: list[Item], row: list[Item]) -> bool:
     first, second = above[0], row[0]
     if len(above) > 1 or len(row) > 1 or not isinstance(first, TextLine) or not isinstance(second, TextLine):
         return False
-    close = second.box[1] - first.box[3] < _CLOSE * second.height
+    close = second.box[1] - first.box[3] < _CLOSE * _tall(second)
     return close and middle(second) > middle(first) and _is_aligned(first, second)
 
 
@@ -69,21 +92,36 @@ def _goes_on(row: list[Item], item: Item, rules: LevelRules) -> bool:
     if not isinstance(first, TextLine) or not isinstance(last, TextLine) or not isinstance(item, TextLine):
         return False
     if item.box[0] >= last.box[2]:
-        return _is_next_cell(first, last, item)
+        return _is_next_cell(first, last, item) or _is_within(row, item)
     return last is not first and _is_next_line(first, last, item, rules)
 
 
 def _is_next_cell(first: TextLine, last: TextLine, item: TextLine) -> bool:
     """Return whether a line to the right of the last cell is on its row's level."""
     rise = middle(first) - middle(item)  # what stands in the middle of its cell is lower than the first line
-    return _on_level(last, item) or _on_level(first, item) or 0 < rise < _RISE * first.height
+    return _on_level(last, item) or _on_level(first, item) or 0 < rise < _RISE * _tall(first)
+
+
+def _is_within(row: list[Item], item: Item) -> bool:
+    """Return whether an item is right of all cells of a row of several, and no higher and no lower than they are."""
+    if row[-1].box[0] < row[0].box[2] or item.box[0] < max(one.box[2] for one in row):
+        return False
+    return min(one.box[1] for one in row) < middle(item) < max(one.box[3] for one in row)
+
+
+def _is_taller(rows: list[list[Item]], item: Item) -> bool:
+    """Return whether an item begins a cell of more lines than those left of it, which reaches up to the row above."""
+    row = rows[-1]
+    if len(rows) < 2 or row[-1].box[0] < row[0].box[2] or item.box[0] < max(one.box[2] for one in row):
+        return False
+    return max(one.box[3] for one in rows[-2]) < item.box[1] < min(one.box[1] for one in row)
 
 
 def _is_next_line(first: TextLine, last: TextLine, item: TextLine, rules: LevelRules) -> bool:
     """Return whether a line continues the last cell below it, right of the first, with no rule between."""
     left, _, right, _ = item.box
     upper, lower = middle(last), middle(item)
-    if left < first.box[2] or right <= last.box[0] or not 0 < lower - upper < _RISE * last.height:
+    if left < first.box[2] or right <= last.box[0] or not 0 < lower - upper < _RISE * _tall(last):
         return False
     return not rules.between(upper, lower, left, right)
 
@@ -91,6 +129,11 @@ def _is_next_line(first: TextLine, last: TextLine, item: TextLine, rules: LevelR
 def _on_level(one: TextLine, other: TextLine) -> bool:
     overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
     return overlap > _SHARED * min(one.height, other.height)
+
+
+def _tall(line: TextLine) -> float:
+    """Return the height of a line, at least its size: the boxes of some fonts are as high as small letters."""
+    return max(line.height, line.size)
 
 
 def middle(item: Item) -> float:

@@ -25,10 +25,12 @@ _MAX_DEPTH = 10
 # Pieces of a line, in its font size.
 _CUT, _ROW = 1.0, 1000.0  # how far apart: of a line that pdfium cut, and of any row
 _NO_SPACE = 0.15  # closer pieces are one word; a thin space is a fifth of the size
+_MARK = 3  # characters of a bullet or number before an item, whose letters may be larger than the item's
 _SMALLER, _HIGHER = 0.85, 0.1  # figures this much smaller and higher than what they follow are raised
 _RAISED_GAP = 0.3  # which what is raised or lowered may be away from its line: it touches, but for a thin space
 
 # Pieces of a line, in the height of the lower piece.
+_ALIKE, _HALF = 0.9, 0.45  # of the size: pieces of a size; how much lower the middle of another column's cell is
 _LEVEL = 0.5  # what two pieces on one baseline share at least
 _TOUCHING = 0.25  # what any two pieces of a line share: superscripts, too, reach into the line
 _LEAST_HEIGHT = 0.1  # points, for text that a page gives no height
@@ -43,16 +45,15 @@ _STACKED = 0.4  # of the font size, which runs below one another may share
 _IN_ROW = 0.5  # of the font size, or of the run where that is lower: runs that share more stand side by side
 
 
-def columns(items: list[Item], level: LevelRules) -> list[list[Item]]:
+def columns(items: list[Item], level: LevelRules, code: bool) -> list[list[Item]]:
     """Return the items of a page in flows: each is a column, or the text above, below or between columns.
 
-    `level` are the page's horizontal rules.
+    `level` are the page's horizontal rules; letters of one width are `code`, or those of a typewriter.
     """
     if _is_column(items):
         return [items]
-    flows = [
-        [item for run in flow for item in run.items] for flow in _flows(runs(with_tables(join_cut(items), level)), 0)
-    ]
+    whole = with_tables(join_cut(items), level, code)
+    flows = [[item for run in flow for item in run.items] for flow in _flows(runs(whole), 0)]
     return [join_rows(flow) for flow in flows]
 
 
@@ -92,7 +93,7 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
 
 def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     """Return whether a line continues another to its right, at most `reach` font sizes away."""
-    if one.ruled and reach < _ROW:
+    if reach < _ROW and (one.ruled or _is_half_lower(one, other)):
         return False
     if other.box[0] < one.box[2] - one.size or other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
         return False
@@ -105,17 +106,25 @@ def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     return other.box[0] - one.box[2] < far
 
 
+def _is_half_lower(one: TextLine, other: TextLine) -> bool:
+    """Return whether one of two pieces in letters of a size is half a line lower, as a cell of another column is."""
+    if not _ALIKE * one.size < other.size < one.size / _ALIKE:
+        return False
+    return abs(one.box[1] + one.box[3] - other.box[1] - other.box[3]) > 2 * _HALF * one.size
+
+
 def _append(one: TextLine, other: TextLine) -> None:
     """Put a piece that stands at the right of a line at its end, or at its beginning if it is read from the right."""
     glue = "" if other.box[0] - one.box[2] < _NO_SPACE * other.size else " "
     raised = not glue and other.text.isdigit() and _stands_higher(other, one)
+    is_mark = len(one.text) <= _MARK < len(other.text)
     if is_right_to_left(one.text + other.text):
         one.text = f"{other.text} {one.text}"
     else:
         one.text += f"{RAISED}{other.text}{LOWERED}" if raised else glue + other.text
     one.font = one.font.both(other.font)
     one.gap = max(one.gap, other.gap, (other.box[0] - one.box[2]) / max(one.size, other.size))
-    one.size = max(one.size, other.size)
+    one.size = other.size if is_mark else max(one.size, other.size)
     one.box = around(one.box, other.box)
     one.last = other.last
 

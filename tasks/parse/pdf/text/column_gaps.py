@@ -27,7 +27,9 @@ _LOOSE = 1.25  # times the usual advance: justified text stays below, and a line
 _MOST_ADVANCE = 0.55  # font sizes a letter, which the usual advance is taken to be at most
 _LONG = 20  # letters from which on a line's advance is a measure of others
 _FEW = 4  # letters in which there are no two texts
-_TALL = 1.9  # font sizes: a line this high is two
+_TALL = 1.6
+"""Font sizes: a line this high is two, one of which may be half a line lower, as a cell in the middle of its row is.
+Lines with raised signs are lower; to look at a line in vain costs only time."""
 
 # Boxes of text on one baseline, in the height of the lower.
 _SHARED = 0.4  # which boxes on one baseline share

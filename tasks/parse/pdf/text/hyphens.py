@@ -31,8 +31,11 @@ class Vocabulary:
 
     def __contains__(self, word: str) -> bool:
         """Return whether a word of letters occurs alone in the text."""
-        alone = rf"(?<!\S){re.escape(word)}[{_MARKS}]*(?!\S)"
-        return word in self._small and re.search(alone, self._small) is not None
+        return word in self._small and word in self._alone
+
+    @cached_property
+    def _alone(self) -> set[str]:
+        return {word.rstrip(_MARKS) for word in self._small.split()}
 
     @cached_property
     def compound(self) -> set[str]:

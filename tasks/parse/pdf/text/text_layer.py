@@ -9,6 +9,7 @@ import sys
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 
@@ -20,7 +21,7 @@ from docmill.tasks.parse.pdf.letters.right_to_left import (
     word_in_reading_order,
 )
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped
-from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, fitting_size, read_font
+from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
@@ -127,7 +128,7 @@ class TextLayer:
                 font, size = self._styled(font, size, span)
                 if font.mono and "  " in text:
                     plain = in_columns(text)
-            size = fitting_size(size, box[3] - box[1])
+            size = line_size(text, size, box, partial(self._real_sizes, [span[0], span[0] + 1]))
             lines.append(TextLine(plain, size, font, box, self._number, *span))
         return lines
 
@@ -197,8 +198,8 @@ class TextLayer:
 
     def _boxes(self, spans: list[Span]) -> list[Box]:
         """Return the boxes around the first and the last characters of spans."""
-        ends = [*chain.from_iterable(spans)]
-        return around_pairs(numbers_from("FPDFText_GetLooseCharBox", ends, self._reference), self._place)
+        sides = numbers_from("FPDFText_GetLooseCharBox", [*chain.from_iterable(spans)], self._reference)
+        return around_pairs(sides, self._place)
 
     def _pieces(self, lines: list[TextLine]) -> list[TextLine]:
         """Return lines, with those that have gaps wider than a letter in pieces."""

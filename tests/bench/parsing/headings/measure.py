@@ -1,6 +1,6 @@
 """How many headings of marked PDFs are found, and how much else is taken for one.
 
-    python -m tests.bench.parsing.headings.measure [--half look|report] [--keep FOLDER] [--show]
+    python -m tests.bench.parsing.headings.measure [--half look|report|twelve] [--keep FOLDER] [--show]
 
 The documents are written here and printed by whichever of their programs is installed. A heading is found if an element
 of kind `title` says the same letters; other titles are wrong. A level is right if a heading stands to the one before it
@@ -19,10 +19,14 @@ from docmill.tasks.parse.format import FileType, ParseOptions
 from tests.bench.parsing.headings.documents import LOOK, REPORT
 from tests.bench.parsing.headings.marked import Marked
 from tests.bench.parsing.headings.programs import installed, printed
+from tests.bench.parsing.headings.twelve import TWELVE
 from tests.bench.table import Figure, show
 
 _LEAST_FOUND, _MOST_WRONG = 90, 5  # in hundredths, and headings of a half
-_MODULES = {"fpdf2": "fpdf"}
+_MODULES = {"fpdf2": "fpdf", "mupdf": "pymupdf", "platypus": "reportlab"} | dict.fromkeys(
+    ("soffice-docx", "soffice-odt", "soffice-rtf"), "soffice"
+)
+_SETS = {"look": LOOK, "report": REPORT, "twelve": TWELVE}
 
 
 def said(text: str) -> str:
@@ -62,12 +66,12 @@ def rate(document: Marked, parsed: Parsed, tell: bool) -> Counter[str]:
 def main() -> int:
     """Print the table; return 1 if a figure of the half that reports is beyond its bound."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--half", choices=("look", "report"), default="report")
+    arguments.add_argument("--half", choices=_SETS, default="report")
     arguments.add_argument("--keep", type=Path, help="folder to keep the PDFs in")
     arguments.add_argument("--show", action="store_true", help="print what is missed and what is wrong")
     chosen = arguments.parse_args()
     counts: Counter[str] = Counter()
-    for document in LOOK if chosen.half == "look" else REPORT:
+    for document in _SETS[chosen.half]:
         if not installed(_MODULES.get(document.program, document.program)):
             print(f"{document.name}: {document.program} is not installed")
             continue
@@ -80,7 +84,7 @@ def main() -> int:
         Figure("levels right", 100 * counts["right_steps"] / max(counts["steps"], 1), "%"),
         Figure("titles of documents right", counts["titles"], ""),
     ]
-    show(f"Headings of PDFs, the half to {chosen.half}", figures)
+    show(f"Headings of PDFs, the set {chosen.half}", figures)
     return int(not all(figure.held for figure in figures))
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from tests.bench.parsing.headings.marked import Marked, Piece
 from tests.bench.parsing.headings.pages import HEIGHT, Setting
+from tests.bench.parsing.printing import NEW
 from tests.kit.writers.pdf import Pdf, text_width
 
 _SECONDS = 180  # for one document: an office program starts in ten
@@ -24,7 +25,7 @@ def installed(program: str) -> bool:
 
 def printed(document: Marked) -> bytes:
     """Return a document as PDF."""
-    return _PROGRAMS[document.program](document)
+    return _PROGRAMS.get(document.program, _by_look)(document)
 
 
 def _html(document: Marked) -> str:
@@ -56,6 +57,14 @@ def _element(piece: Piece) -> str:
         "caption": f"<p><b>{escape(piece.text)}</b></p>",
         "warning": f"<p><b>{escape(piece.text)}</b></p>",
     }.get(piece.kind, f"<p>{escape(piece.text)}</p>")
+
+
+def _by_look(document: Marked) -> bytes:
+    """Print by a program that has one look only."""
+    page = _html(document)
+    data = NEW[document.program](page[page.index("<body>") + len("<body>") : page.index("</body>")])
+    assert data is not None, f"{document.program} is not installed"
+    return data
 
 
 def _run(command: list[str], folder: str) -> None:
