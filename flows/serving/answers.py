@@ -9,6 +9,7 @@ from docmill.flows.serving.json_text import finite
 from docmill.flows.serving.open_stores import ServedStore
 from docmill.storage.errors import QueryError
 from docmill.storage.history import tags
+from docmill.storage.reader.document import Document
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments
@@ -94,9 +95,14 @@ def document(served: ServedStore, uri: str, start: int, end: int | None, most: i
     if not 0 <= start <= last:
         raise QueryError(f"start_char must be in [0, {last}], got {start}")
     shown = _shown(own.text[start:last], start, most)
+    return {**served.head, "document": row_of(own, most), **shown}
+
+
+def row_of(own: Document, most: int) -> dict[str, Any]:
+    """Return a document's row, what its file states, and its warnings, as far as they fit."""
     row = {**_document(own.row), "metadata": own.metadata, "warnings": own.warnings}
     (kept,), _ = within([finite(row)], most)
-    return {**served.head, "document": kept, **shown}
+    return kept
 
 
 def _shown(text: str, start: int, most: int) -> dict[str, Any]:

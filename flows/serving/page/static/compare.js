@@ -1,6 +1,7 @@
 // Compare: one question answered in two ways, or two snapshots.
 import { html, useState } from "./vendor/preact-htm.js";
-import { ask, path, useAnswer, useRows } from "./ask.js";
+import { ask, path, useAnswer, useQuestion } from "./ask.js";
+import { isReport } from "./report.js";
 import { Answer, Choice, Empty, Excerpt, Failure, Table, ToDocument, Type } from "./parts.js";
 import { go, lasting } from "./state.js";
 import { number, plural, time, wordsOf } from "./words.js";
@@ -10,6 +11,9 @@ const HITS = 10;
 const SHORT = 300; // characters of a text: two lists beside each other are for the order, not for reading
 
 export function Compare({ place }) {
+  if (isReport) return html`<h1>Compare</h1>
+    <p class="told">A report compares the two newest snapshots. <code>docmill serve</code> compares rankings and older snapshots, too.</p>
+    <${Snapshots} place=${place} />`;
   const what = place.what || "question";
   return html`
     <h1>Compare</h1>
@@ -28,7 +32,7 @@ const WAYS = [
 
 function Question({ place }) {
   const [typed, type] = useState(place.q ?? "");
-  const kept = useRows("SELECT snapshot, created FROM snapshots ORDER BY snapshot DESC");
+  const kept = useQuestion("snapshots");
   const snapshots = [["", "newest"], ...(kept.value ?? []).slice(1).map((one) => [String(one.snapshot), `${one.snapshot}, ${time(one.created)}`])];
   const ways = [...WAYS, ["at", "Snapshot", snapshots]];
   const set = (values) => go("compare", { ...place, view: "", ...values });
@@ -70,7 +74,7 @@ const Side = ({ own, other, asked }) => html`<${Answer} of=${own} what="Searchin
 const moved = (rank, there) => there === undefined ? "only here" : there === rank ? "same place" : there > rank ? `▲ ${there - rank}` : `▼ ${rank - there}`;
 
 function Snapshots({ place }) {
-  const kept = useRows("SELECT snapshot, created, documents, chunks FROM snapshots ORDER BY snapshot DESC");
+  const kept = useQuestion("snapshots");
   const rows = kept.value ?? [];
   const [old, fresh] = [place.old ?? rows[1]?.snapshot, place.new ?? rows[0]?.snapshot];
   const asked = rows.length > 1 && rows.some((one) => one.snapshot === Number(old));

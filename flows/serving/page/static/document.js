@@ -1,8 +1,9 @@
 // Document: the canonical text with the bounds of its chunks, its outline, its regions, and what changed in it.
 import { html, useEffect, useMemo } from "./vendor/preact-htm.js";
-import { ask, documentPath, path, quoted, useAnswer, useRows } from "./ask.js";
+import { ask, documentPath, path, useAnswer, useQuestion, useRows } from "./ask.js";
 import { changed } from "./changed.js";
 import { Answer, Empty, Failure, ToDocument, Type } from "./parts.js";
+import { quoted } from "./questions.js";
 import { go, link } from "./state.js";
 import { colour } from "./types.js";
 import { number, plural, slicer, time } from "./words.js";
@@ -13,10 +14,8 @@ export function Document({ place }) {
   const { uri } = place;
   const own = useAnswer(`document ${place.store} ${place.at} ${uri}`, (signal) =>
     ask(path(documentPath(uri), { max_characters: MOST_CHARACTERS }), undefined, signal));
-  const chunks = useRows(`SELECT chunk_id, ordinal, start_char, end_char, content_type, strategy, tokens, page, line, role, depth,
-    len(children) AS children, note, context, headings, parent_id FROM chunks WHERE uri = ${quoted(uri)} ORDER BY ordinal`);
-  const regions = useRows(`SELECT start_char, end_char, content_type, score, runner_up, runner_up_score, evidence, strategy, options
-    FROM routing WHERE uri = ${quoted(uri)} ORDER BY start_char`);
+  const chunks = useQuestion("chunks_of", { uri });
+  const regions = useQuestion("regions_of", { uri });
   if (own.error) return html`<${Failure} error=${own.error} /><p><a href=${link("documents")}>All documents</a></p>`;
   return html`<${Answer} of=${own} what="Reading the document">${(answer) => html`
     <${Title} answer=${answer} place=${place} />
@@ -34,14 +33,14 @@ function Title({ answer, place }) {
     <h1><bdi>${row.title || row.uri}</bdi> <${Type} of=${row.content_type} /></h1>
     <p class="told"><bdi>${row.uri}</bdi> · ${facts.flat().join(" · ")}
       ${/^https?:/.test(row.source_url) && html` · <a href=${row.source_url} rel="noreferrer noopener">original</a>`}</p>
-    ${(row.warnings ?? []).map((one) => html`<p class="warning"><b>${one.lost ? "Text is missing." : "Note."}</b> ${one.message}</p>`)}
+    ${(row.warnings ?? []).map((one) => html`<p class="warning"><b>Note.</b> ${one}</p>`)}
     <${Versions} place=${place} />
   `;
 }
 
 /** A choice of an earlier snapshot to compare this document with. */
 function Versions({ place }) {
-  const kept = useRows("SELECT snapshot, created FROM snapshots ORDER BY snapshot DESC");
+  const kept = useQuestion("snapshots");
   const others = (kept.value ?? []).slice(1);
   if (!others.length) return null;
   return html`

@@ -26,8 +26,9 @@ export function Excerpt({ text, terms = [], long = LONG }) {
 export const Empty = ({ title, children }) => html`<div class="empty"><h2>${title}</h2><p>${children}</p></div>`;
 
 /** What went wrong, in the words of the server. */
-export const Failure = ({ error }) =>
-  html`<div class="failure" role="alert"><strong>That did not work.</strong> <span>${error.message}</span></div>`;
+export const Failure = ({ error }) => error.kind === "NotHeld"
+  ? html`<${Empty} title="This is not in the report">${error.message}<//>`
+  : html`<div class="failure" role="alert"><strong>That did not work.</strong> <span>${error.message}</span></div>`;
 
 /** That something takes time; it shows after a moment only, so that quick answers do not flicker. */
 export const Busy = ({ what = "Loading" }) => html`<p class="busy" role="status">${what}…</p>`;
@@ -79,5 +80,14 @@ export const Table = ({ columns, rows, caption }) => html`
     </table>
   </div>
 `;
+
+const SHOWN = 20; // rows of a list; the way to all of them stands below
+
+/** A table of the first rows, and the rest on demand. */
+export function List({ rows, ...of }) {
+  const [all, show] = useState(false);
+  return html`<${Table} ...${of} rows=${all ? rows : rows.slice(0, SHOWN)} />
+    ${rows.length > SHOWN && !all && html`<p><button type="button" onClick=${() => show(true)}>Show all ${number(rows.length)}</button></p>`}`;
+}
 
 const shown = (value) => (typeof value === "number" ? number(value) : value);
