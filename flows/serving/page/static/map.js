@@ -112,11 +112,16 @@ function Canvas({ map, group, by, only, over, choose, encircling }) {
   `;
 }
 
-/** Move the words of the clusters to where their chunks are now. */
+/** Move the words of the clusters to where their chunks are now; those of a larger cluster hide what they would cover. */
 function move(names, scatter) {
   if (!names || !scatter) return;
+  const shown = [];
   for (const one of names.children) {
     const [x, y] = scatter.toScreen(Number(one.dataset.x), Number(one.dataset.y));
+    const size = (one.measured ??= [one.offsetWidth, one.offsetHeight]);
+    const covers = shown.some((own) => Math.abs(own.x - x) * 2 < own.size[0] + size[0] && Math.abs(own.y - y) * 2 < own.size[1] + size[1]);
+    if (!covers) shown.push({ x, y, size });
+    one.style.visibility = covers ? "hidden" : "";
     one.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`;
   }
 }
