@@ -14,8 +14,8 @@ export function Runs({ rows }) {
     <ol class="columns" aria-label="Runs, the oldest first">${[...rows].reverse().map((row) => html`<li><a href=${toChange(row.snapshot)}
       aria-label=${`Snapshot ${row.snapshot}, ${time(row.started)}: ${plural(row.chunks_added, "chunk")} in, ${number(row.chunks_removed)} out`}
       title=${`Snapshot ${row.snapshot}, ${time(row.started)}`}>
-      <span class="above"><i style=${{ height: `${(100 * row.chunks_added) / most}%` }}></i></span>
-      <span class="below"><i style=${{ height: `${(100 * row.chunks_removed) / most}%` }}></i></span>
+      <span class="above">${row.chunks_added > 0 && html`<i style=${{ height: `${(100 * row.chunks_added) / most}%` }}></i>`}</span>
+      <span class="below">${row.chunks_removed > 0 && html`<i style=${{ height: `${(100 * row.chunks_removed) / most}%` }}></i>`}</span>
       <span class="figure">${row.snapshot}</span></a></li>`)}</ol>
     <${List} caption="Runs" rows=${rows} columns=${[
       { name: "Snapshot", right: true, of: (row) => html`<a href=${toChange(row.snapshot)}>${row.snapshot}</a>` },
@@ -29,28 +29,38 @@ export function Runs({ rows }) {
 
 /** What the evaluations found: of each measure of a file of questions, a column for each snapshot, with its interval. */
 export function Evaluations({ rows }) {
-  if (!rows.length) return html`<p>Nobody has asked yet. <code>docmill evaluate questions.jsonl</code> measures it, and each measure stands here from then on.</p>`;
+  if (!rows.length) return html`<p>Nobody has asked yet. <code>docmill evaluate --questions FILE</code> measures it, and each measure stands here from then on.</p>`;
+  const all = series(rows);
+  const main = all.filter((own) => own[0].measure === all[0]?.[0].measure);
+  const others = all.slice(main.length);
   return html`
-    <p>A point is the value, the bar around it its 95 % interval, on a scale from 0 to 1. Two values whose intervals overlap
+    <p>A line is the value, the bar around it its 95 % interval, on a scale from 0 to 1. Values whose intervals overlap
       may differ by chance. A column leads to what changed since the one before.</p>
-    <div class="trends">${[...series(rows)].map(([name, own]) => html`<${Trend} name=${name} rows=${own} />`)}</div>
-    <${List} caption="Evaluations" rows=${[...rows].reverse()} columns=${[
+    <div class="trends">${main.map((own) => html`<${Trend} rows=${own} />`)}</div>
+    ${others.length > 0 && html`<details><summary>${plural(others.length / Math.max(1, main.length), "other measure")}</summary>
+      <div class="trends">${others.map((own) => html`<${Trend} rows=${own} />`)}</div></details>`}
+    <details><summary>Figures</summary><${List} caption="Evaluations" rows=${rows} columns=${[
       { name: "Questions", wide: true, of: (row) => html`<bdi>${row.subject}</bdi>` }, { name: "Measure", of: (row) => `${row.measure}${mode(row)}` },
       { name: "Snapshot", right: true, of: (row) => row.snapshot || row.candidate }, { name: "Value", right: true, of: (row) => row.value.toFixed(3) },
       { name: "95 % interval", right: true, of: (row) => `${row.low.toFixed(3)} to ${row.high.toFixed(3)}` },
       { name: "Questions", right: true, of: (row) => row.count }, { name: "Asked", of: (row) => time(row.created) },
-    ]} />`;
+    ]} /></details>`;
 }
 
-/** Return the rows of each measure in the order of the snapshots; of a snapshot measured twice, the later row. */
+const FIRST = /^nDCG/; // the measure that counts the order of all right passages, and that docmill's gate takes
+
+/**
+ * Return the rows of each measure, ranking and file of questions, in the order of the snapshots; of a snapshot that was
+ * measured twice, the later row.
+ */
 function series(rows) {
   const found = new Map();
-  for (const row of rows.filter((one) => one.snapshot > 0)) {
-    const name = `${row.measure}${mode(row)}\u0000${row.subject}`;
-    const own = (found.get(name) ?? []).filter((one) => one.snapshot !== row.snapshot);
-    found.set(name, [...own, row]);
+  for (const row of rows.filter((one) => one.snapshot > 0).sort((one, other) => one.created.localeCompare(other.created))) {
+    const name = [FIRST.test(row.measure) ? 0 : 1, row.measure, row.subject, mode(row)].join("\u0000");
+    found.set(name, (found.get(name) ?? new Map()).set(row.snapshot, row));
   }
-  return found;
+  const sorted = [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, own]) => [...own.values()]);
+  return sorted.map((own) => own.sort((one, other) => one.snapshot - other.snapshot));
 }
 
 /** Return how the searches of an evaluation ranked, such as ", keyword". */
@@ -59,10 +69,10 @@ function mode(row) {
   return own.mode ? `, ${own.mode}` : "";
 }
 
-const Trend = ({ name, rows }) => html`
+const Trend = ({ rows }) => html`
   <figure class="trend">
-    <figcaption><b>${name.split("\u0000")[0]}</b> <bdi>${name.split("\u0000")[1]}</bdi></figcaption>
-    <ol class="columns" aria-label=${name.replace("\u0000", " of ")}>${rows.map((row, place) => html`<li><a href=${toChange(row.snapshot, rows[place - 1]?.snapshot)}
+    <figcaption><b>${rows[0].measure}${mode(rows[0])}</b> <bdi>${rows[0].subject}</bdi></figcaption>
+    <ol class="columns" aria-label=${`${rows[0].measure}${mode(rows[0])} of ${rows[0].subject}`}>${rows.map((row, place) => html`<li><a href=${toChange(row.snapshot, rows[place - 1]?.snapshot)}
       aria-label=${`Snapshot ${row.snapshot}: ${row.value.toFixed(3)}, interval ${row.low.toFixed(3)} to ${row.high.toFixed(3)}`}>
       <span class="scale"><i class="reach" style=${{ bottom: `${100 * row.low}%`, height: `${100 * (row.high - row.low)}%` }}></i>
         <i class="mark" style=${{ bottom: `${100 * row.value}%` }}></i></span>

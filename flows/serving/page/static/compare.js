@@ -80,7 +80,7 @@ function Snapshots({ place }) {
   const asked = rows.length > 1 && rows.some((one) => one.snapshot === Number(old));
   const found = useAnswer(asked ? `diff ${lasting().store} ${old} ${fresh}` : null, (signal) => ask(path(`diff/${old}/${fresh}`, { at: "", text: true }), undefined, signal));
   if (kept.error) return html`<${Failure} error=${kept.error} />`;
-  if (kept.value && !asked) return html`<${Empty} title=${rows.length > 1 ? `Snapshot ${old} is not kept` : "There is one snapshot"}>
+  if (kept.value && !asked) return html`<${Empty} title=${rows.length > 1 ? `Snapshot ${old} is not ${isReport ? "in this report" : "kept"}` : "There is one snapshot"}>
     ${rows.length > 1 ? html`<a href="#/compare?what=snapshots">Compare the two newest.</a>` : "The next run that changes something makes another, and both can be compared here."}<//>`;
   const pick = (name, value) => html`<select value=${value} onChange=${(event) => go("compare", { ...place, view: "", [name]: event.target.value })}>
     ${rows.map((one) => html`<option value=${one.snapshot}>${one.snapshot}, ${time(one.created)}</option>`)}</select>`;

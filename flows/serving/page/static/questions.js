@@ -63,7 +63,7 @@ export const QUESTIONS = {
   ],
   "evaluations": [
     "SELECT subject, measure, snapshot, candidate, settings, value, low, high, count, created",
-    "FROM evaluations WHERE kind = 'questions' ORDER BY subject, measure, snapshot, created LIMIT 500"
+    "FROM evaluations WHERE kind = 'questions' ORDER BY created DESC, subject, measure LIMIT 1000"
   ]
 };
 
