@@ -10,6 +10,7 @@ from docmill.flows.serving.open_stores import ServedStore
 from docmill.storage.errors import QueryError
 from docmill.storage.history import tags
 from docmill.storage.reader.document import Document
+from docmill.storage.reader.outline import Section
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments
@@ -121,14 +122,18 @@ def _shown(text: str, start: int, most: int) -> dict[str, Any]:
 def outline(served: ServedStore, uri: str, most: int) -> dict[str, Any]:
     """Return the sections of a document, without their texts."""
     found = served.store.outline(uri)
-    sections = [{name: value for name, value in asdict(one).items() if name != "text"} for one in found]
-    kept, left = within(sections, most)
+    kept, left = within([section_row(one) for one in found], most)
     return {
         **served.head,
         "uri": uri,
         "sections": kept,
         "left_out": left_out(left, "sections", "allow more characters, or read the document by spans"),
     }
+
+
+def section_row(one: Section) -> dict[str, Any]:
+    """Return a section without its text."""
+    return {name: value for name, value in asdict(one).items() if name != "text"}
 
 
 def section(served: ServedStore, uri: str, which: str, most: int) -> dict[str, Any]:

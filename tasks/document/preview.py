@@ -3,15 +3,16 @@
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from docmill.storage.errors import Rejected
+from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.schema import Draft, Parsed
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import extract, list_contents
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk_regions
-from docmill.tasks.chunking.route import Routed
+from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import Region, find_regions
 from docmill.tasks.detect.verdict import Verdict, detect
+from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.readers import ChosenReader, reader_name
 from docmill.tasks.parse.dispatch.reading import parse
@@ -68,6 +69,18 @@ class Splitting:
     lookup: Lookup = field(default_factory=Lookup)
 
 
+@dataclass(frozen=True, slots=True)
+class Resplitting:
+    """A parsed document to split as a recipe says, or, with a `route`, each of its regions by that one."""
+
+    uri: str
+    file_type: FileType
+    parsed: Parsed
+    recipe: Recipe
+    route: Route | None = None
+    lookup: Lookup = field(default_factory=Lookup)
+
+
 def take(task: Taking) -> None:
     """Extract a member of an archive or a mail; raise Rejected if that fails."""
     contents = list_contents(task.holder, task.holder.name, task.options)
@@ -99,3 +112,20 @@ def split(task: Splitting) -> tuple[list[Draft], tuple[str, ...]]:
     """Return the chunks of a document, and the texts whose vectors its strategies missed."""
     tokenizer, lookup = load_tokenizer(task.tokenizer_dir), task.lookup
     return chunk_regions(task.parsed, task.routed, tokenizer, task.options, lookup), tuple(lookup.wanted)
+
+
+def resplit(task: Resplitting) -> tuple[list[Draft], tuple[str, ...]]:
+    """Return the chunks of a parsed document, and the texts whose vectors its strategies missed.
+
+    Raise Rejected `misrouted` if the document names a wrong route for itself.
+    """
+    parsed, recipe = task.parsed, task.recipe
+    regions = find_regions(parsed, task.file_type)
+    if task.route is not None:
+        routed = tuple(Routed(one, task.route, "") for one in regions)
+    else:
+        try:
+            routed = tuple(recipe.routes.route_regions(task.uri, regions, parsed.metadata))
+        except ConfigError as error:
+            raise Rejected("misrouted", str(error)) from error
+    return split(Splitting(parsed, routed, recipe.tokenizer_dir, recipe.chunk, task.lookup))

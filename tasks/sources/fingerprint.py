@@ -222,9 +222,13 @@ def _places(sorted_names: pa.ChunkedArray, names: pa.Array | pa.ChunkedArray) ->
     return np.flatnonzero(places.is_valid().to_numpy())
 
 
-def known_hashes(store: Path) -> dict[str, str]:
-    """Return the content hashes of the files on this machine that a store has fingerprints of, by path."""
+def known_hashes(store: Path, ending: str = "") -> dict[str, str]:
+    """Return the content hashes of the files on this machine that a store has fingerprints of, by path.
+
+    With an `ending`, only of those whose path ends so.
+    """
     seen = _read(_path_of(store))
+    seen = seen.filter(pc.ends_with(seen.column("path"), ending)) if ending else seen
     names = zip(*(seen.column(name).to_pylist() for name in ("path", "hash")), strict=True)
     return {name: digest for name, digest in names if not is_origin(name)}
 

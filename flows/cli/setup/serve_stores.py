@@ -98,7 +98,7 @@ def serve(
 
     access = Access(host, port, token(), tuple(allow_host or ()), tuple(allow_origin or ()))
     served = _opened(stores, settings)
-    app = http_app(served, searching_of(settings), access)
+    app = http_app(served, searching_of(settings), access, settings)
     listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}"))
 
 

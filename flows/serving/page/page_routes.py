@@ -1,22 +1,47 @@
 """Page routes: what the page asks that no other client needs. They may change with the page."""
 
 import threading
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
 
+from docmill.flows.config.settings import Settings
 from docmill.flows.measure.chunk_map import chunk_map
+from docmill.flows.serving import answers
 from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.map_columns import map_columns
+from docmill.flows.serving.page.originals import Originals, as_answer, places
+from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
+from docmill.storage.errors import ConfigError, QueryError, Rejected
+from docmill.storage.schema import Draft
 
+Uri = Annotated[str, Query(max_length=4000)]
+_MOST_CHARACTERS = 5_000_000  # of an answer, as many as the API gives
 _MOST_KEPT = 4  # maps in memory, each some 10 MB at 100,000 chunks
 
 
-class PageRoutes:
-    """The paths of the page, over the stores in service."""
+class TrialQuestion(BaseModel):
+    """A document to split by a strategy, or, if that is "", by the settings of the server."""
 
-    def __init__(self, stores: OpenStores) -> None:
+    model_config = ConfigDict(extra="forbid")
+
+    uri: str = Field(max_length=4000)
+    strategy: str = Field(default="", max_length=200)
+    options: dict[str, Any] = Field(default={}, max_length=20)
+    store: str | None = Field(default=None, max_length=200)
+    at: int | str | None = None
+
+
+class PageRoutes:
+    """The paths of the page, over the stores in service; `settings` say how documents are read and split."""
+
+    def __init__(self, stores: OpenStores, settings: Settings) -> None:
         self._stores = stores
+        self._originals = Originals(settings)
+        self._trials = SplitTrials(settings)
         self._maps: dict[tuple[str, int], Response] = {}
         self._lock = threading.Lock()
 
@@ -25,11 +50,47 @@ class PageRoutes:
         router = APIRouter(include_in_schema=False)
         router.add_api_route("/map", self.map, methods=["GET"])
         router.add_api_route("/newest", self.newest, methods=["GET"])
+        router.add_api_route("/outline", self.outline, methods=["GET"])
+        router.add_api_route("/places", self.places, methods=["GET"])
+        router.add_api_route("/original", self.original, methods=["GET"])
+        router.add_api_route("/strategies", self.strategies, methods=["GET"])
+        router.add_api_route("/trial", self.trial, methods=["POST"])
         return router
 
     def newest(self, store: str | None = None, at: str | None = None) -> Response:
         """Return the number of the snapshot in service. A page asks every few seconds, so this reads no file."""
         return as_json(self._stores.get(store, at).head)
+
+    def outline(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
+        """Return the headings of a document, with the span of what stands below each."""
+        return as_json(answers.outline(self._stores.get(store, at), uri, _MOST_CHARACTERS))
+
+    def places(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
+        """Return where the elements of a document stand on its pages."""
+        served = self._stores.get(store, at)
+        return as_json({**served.head, "places": places(served.store.document(uri))})
+
+    def original(self, uri: Uri, page: int = 1, store: str | None = None, at: str | None = None) -> Response:
+        """Return the picture of a page, or the reason why there is none, which is no failure of the server."""
+        served = self._stores.get(store, at)
+        try:
+            drawn = self._originals.page(served.store, served.store.document(uri).row, page)
+        except Rejected as why:
+            return as_json({**served.head, "refused": {"reason": why.reason, "message": why.message}})
+        return as_json({**served.head, **as_answer(drawn)})
+
+    def strategies(self) -> Response:
+        """Return the strategies with their options."""
+        return as_json({"strategies": strategies()})
+
+    def trial(self, asked: TrialQuestion) -> Response:
+        """Return the spans of the chunks that a strategy would make of a document; nothing is stored."""
+        served = self._stores.get(asked.store, asked.at)
+        try:
+            drafts = self._trials.split(served.store, AskedTrial(asked.uri, asked.strategy, asked.options))
+        except ConfigError as error:
+            raise QueryError(str(error)) from error
+        return as_json({**served.head, "chunks": _spans(drafts)})
 
     def map(self, store: str | None = None, at: str | None = None) -> Response:
         """Return the map of a snapshot. The first takes some seconds; a second request waits for it."""
@@ -41,3 +102,13 @@ class PageRoutes:
                 while len(self._maps) > _MOST_KEPT:
                     del self._maps[next(iter(self._maps))]
             return self._maps[key]
+
+
+def _spans(drafts: Sequence[Draft]) -> list[dict[str, Any]]:
+    """Return the spans of chunks; those that others lie in are no leaves."""
+    above = {number - one.above for number, one in enumerate(drafts) if one.above}
+    names = ("start_char", "end_char", "content_type", "strategy", "tokens", "role", "note")
+    return [
+        {"ordinal": number, "leaf": number not in above, **{name: getattr(one, name) for name in names}}
+        for number, one in enumerate(drafts)
+    ]

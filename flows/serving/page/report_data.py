@@ -15,6 +15,7 @@ from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 from docmill.storage.history import snapshots
+from docmill.storage.reader.outline import outline
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.reader.whole_documents import whole_documents
 from docmill.storage.schema import DocumentRow
@@ -160,6 +161,7 @@ def _texts(store: Store, held: Held, before: Store | None) -> Iterator[tuple[str
                     "characters": len(own.text),
                     "chunks": chunks.get(own.row.document_id, []),
                     "regions": own.row.regions,
+                    "outline": [answers.section_row(one) for one in outline(own.text, own.elements)],
                     **texts.get(own.uri, {"before": None}),
                 }
                 for own in whole_documents(store.stored, pack)

@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.exceptions import HTTPException
 
+from docmill.flows.config.settings import Settings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.guard import OPEN, App, Guard, error_of
@@ -28,8 +29,11 @@ Search and read the documents of a store. Every answer names the `store` and the
 from. Offsets are half-open and count code points. `left_out` says what did not fit into `max_characters`."""
 
 
-def http_app(stores: OpenStores, searching: Searching, access: Access) -> App:
-    """Return the application that `docmill serve` runs; pages of `access.origins` may read its answers."""
+def http_app(stores: OpenStores, searching: Searching, access: Access, settings: Settings | None = None) -> App:
+    """Return the application that `docmill serve` runs; pages of `access.origins` may read its answers.
+
+    `settings` say how the page reads and splits documents; without them, the defaults do.
+    """
     metrics = Metrics(stores)
     app = FastAPI(
         title="docmill",
@@ -40,7 +44,7 @@ def http_app(stores: OpenStores, searching: Searching, access: Access) -> App:
         docs_url=None,  # its page loads scripts from the internet
     )
     app.include_router(HttpRoutes(stores, searching, metrics).router())
-    app.include_router(PageRoutes(stores).router())
+    app.include_router(PageRoutes(stores, settings or Settings()).router())
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
     _add_errors(app)

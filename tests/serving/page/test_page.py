@@ -17,6 +17,7 @@ from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.page_files import FOLDER
 from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
+from tests.kit.pdf_pages import page as pdf_page
 from tests.kit.workbench import Workbench
 from tests.serving.http_server import running
 
@@ -27,6 +28,22 @@ EXPECTED = re.compile(r"status of 4|^\[\.WebGL")
 """Messages of a browser that are no faults: an answer that says no, and how fast a machine without a GPU draws."""
 WIDTHS = (390, 820, 1400)
 TABLES = '[["content_type","=","table"]]'
+
+
+def paper() -> bytes:
+    """Return two pages, each of two paragraphs that become chunks of their own."""
+    pdf = pdf_page()
+    for number in (1, 2):
+        for top in (760, 400):
+            lines = [
+                f"Page {number} undoes what line {line} of paragraph {top} has said of the mill." for line in range(18)
+            ]
+            pdf.lines(60, top, lines)
+        if number == 1:
+            pdf.add_page()
+    return pdf.to_bytes()
+
+
 DOCUMENTS: dict[str, str | bytes] = {
     "git.md": "# Undo\n\nTo undo a commit, reset the branch. 😀 It is easy.\n\n## Later\n\nPush it again.\n",
     "<b onmouseover=hacked=1>x.md": f"# {HOSTILE}\n\n{HOSTILE}\n\nUndo it.\n",
@@ -34,6 +51,7 @@ DOCUMENTS: dict[str, str | bytes] = {
     "עברית.md": "# שלום\n\nשלמה כתב. undo.\n",
     "table.csv": "name,price\n" + "".join(f"thing {number},{number}\n" for number in range(400)),
     "bad.pdf": "%PDF-1.4 nothing",
+    "paper.pdf": paper(),
 }
 
 
@@ -42,6 +60,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbenc
     assert fake_model
     own = Workbench(tmp_path_factory.mktemp("page"))
     own.write(DOCUMENTS)
+    os.utime(own.docs / "paper.pdf", (1, 1))  # a run remembers only files that have rested
     own.ingest()
     own.write({"git.md": str(DOCUMENTS["git.md"]).replace("easy", "hard")})
     own.ingest()
@@ -113,6 +132,8 @@ def test_every_view_opens_at_three_widths_light_and_dark(page: Any, served: str)
         "compare?what=snapshots": ".changes .new",
         "document?uri=git.md": ".piece",
         "document?uri=git.md&since=1": ".changes .new",
+        "document?uri=paper.pdf": ".sheet rect",
+        "compare?what=settings&uri=paper.pdf&b_options=size%3D60": ".row .differs",
         f"document?uri={hostile.replace('<', '%3C').replace('=', '%3D')}": ".piece",
         "document?uri=long/line.txt": ".piece",
         "chunks?where=content_type%3D'table'": ".hit",
@@ -141,6 +162,10 @@ def test_a_search_follows_the_keys_and_leads_to_its_document(page: Any, served: 
     page.wait_for_url(re.compile("format=csv"))
     page.go_back()
     page.wait_for_url(re.compile("q=undo[^=]*$"))
+    page.get_by_label("To", exact=True).fill("1900-01-01")
+    page.wait_for_selector(".empty:has-text('take back a facet')")
+    page.go_back()
+    page.wait_for_url(re.compile("q=undo[^=]*$"))
     page.locator(".hit a", has_text="git.md").first.click()
     page.wait_for_selector(".piece.chosen")
     page.locator("aside h2", has_text="Chunk 0").wait_for()
@@ -160,6 +185,42 @@ def test_the_text_of_a_document_is_whole_and_each_chunk_is_marked(page: Any, ser
         " own.querySelectorAll('button').forEach((one) => one.remove()); return own.textContent; })()"
     )
     assert shown == text
+    page.locator(".outline button", has_text="Later").click()
+    page.locator(".piece.chosen", has_text="Push it again").wait_for()
+
+
+def test_a_page_and_the_text_read_of_it_lead_to_each_other(page: Any, served: str) -> None:
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto(address(served, "document?uri=paper.pdf"))
+    sheet = page.locator(".sheet rect")
+    sheet.first.wait_for()
+    count = sheet.count()
+    assert count > 1
+    sheet.last.click()
+    page.locator("rect.chosen").wait_for()
+    last = page.locator(".bound").nth(count - 1)
+    assert page.locator(".piece.chosen .bound").inner_text() == last.inner_text()
+    page.locator("figcaption button").last.click()
+    page.wait_for_url(re.compile("page=2"))
+    page.locator("img[alt^='Page 2']").wait_for()
+    before = last.bounding_box()
+    last.click()
+    page.locator("img[alt^='Page 1']").wait_for()
+    assert last.bounding_box() == before  # what is pressed stays under the pointer
+
+
+def test_two_ways_to_split_a_document_stand_side_by_side(page: Any, served: str) -> None:
+    page.goto(address(served, "compare?what=settings&uri=paper.pdf"))
+    page.get_by_label("Split").nth(1).select_option("settings")
+    page.locator(".empty h2", has_text="No difference").wait_for()
+    page.get_by_label("Split").nth(1).select_option("fixed")
+    page.locator(".row .differs").first.wait_for()
+    page.get_by_label("Options").fill("size=0")
+    page.keyboard.press("Enter")
+    page.locator(".failure", has_text="size must be").wait_for()
+    page.locator("#document").fill("able.cs")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("uri=table.csv"))
 
 
 def test_a_bar_leads_to_its_chunks_and_a_torn_table_is_found(page: Any, served: str) -> None:
@@ -227,7 +288,7 @@ def test_a_server_with_a_token_asks_for_it_once(browser: Any, bench: Workbench) 
 
 def test_a_report_opens_from_disk_and_needs_nothing_else(page: Any, bench: Workbench, tmp_path: Path) -> None:
     with bench.store as store:
-        done = write_report(ServedStore("handbook", store), tmp_path / "report", 5)
+        done = write_report(ServedStore("handbook", store), tmp_path / "report", 100)
         hostile = next(row.uri for row in store.documents() if row.uri.startswith("<b"))
     assert (done.documents, done.held) == (len(DOCUMENTS) - 1, len(DOCUMENTS) - 1)
     asked: list[str] = []

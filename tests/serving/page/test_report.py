@@ -60,6 +60,7 @@ def test_a_report_holds_the_texts_the_chunks_and_what_changed(tmp_path: Path, be
     assert "easy" in held["git.md"]["before"]
     assert "before" not in held["mill.md"]  # its text is that of the snapshot before
     assert held["new.md"]["before"] is None
+    assert [section["heading"] for section in held["git.md"]["outline"]] == ["Undo"]
     assert value(folder, "about")["before"] == 1
     assert {change["kind"] for change in value(folder, "changes")["difference"]["documents"]} == {"added", "changed"}
     assert {row["snapshot"] for row in value(folder, "health")["runs"]} == {1, 2}

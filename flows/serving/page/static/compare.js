@@ -1,12 +1,13 @@
-// Compare: one question answered in two ways, or two snapshots.
+// Compare: one question answered in two ways, one document split in two ways, or two snapshots.
 import { html, useState } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer, useQuestion } from "./ask.js";
 import { isReport } from "./report.js";
 import { Answer, Choice, Empty, Excerpt, Failure, Table, ToDocument, Type } from "./parts.js";
+import { Splits } from "./splits.js";
 import { go, lasting } from "./state.js";
 import { number, plural, time, wordsOf } from "./words.js";
 
-const WHAT = [["question", "One question, two ways"], ["snapshots", "Two snapshots"]];
+const WHAT = [["question", "One question, two ways"], ["settings", "One document, two ways"], ["snapshots", "Two snapshots"]];
 const HITS = 10;
 const SHORT = 300; // characters of a text: two lists beside each other are for the order, not for reading
 
@@ -18,7 +19,7 @@ export function Compare({ place }) {
   return html`
     <h1>Compare</h1>
     <${Choice} label="What to compare" value=${what} of=${WHAT} set=${(name) => go("compare", { what: name })} />
-    ${what === "question" ? html`<${Question} place=${place} />` : html`<${Snapshots} place=${place} />`}
+    <${({ question: Question, settings: Splits })[what] ?? Snapshots} place=${place} />
   `;
 }
 

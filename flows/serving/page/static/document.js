@@ -1,14 +1,17 @@
 // Document: the canonical text with the bounds of its chunks, its outline, its regions, and what changed in it.
 import { html, useEffect, useMemo } from "./vendor/preact-htm.js";
 import { ask, documentPath, path, useAnswer, useQuestion, useRows } from "./ask.js";
+import { blocksOf, Text } from "./bounds.js";
 import { changed } from "./changed.js";
+import { hasPages, Original, usePlaces } from "./original.js";
 import { Answer, Empty, Failure, ToDocument, Type } from "./parts.js";
 import { quoted } from "./questions.js";
-import { go, link } from "./state.js";
-import { colour } from "./types.js";
+import { isReport } from "./report.js";
+import { go, lasting, link, parse } from "./state.js";
 import { number, plural, slicer, time } from "./words.js";
 
 const MOST_CHARACTERS = 5000000; // as many as the API gives
+const LEAST_SEEN_PX = 60; // of a chunk's beginning; below it, one line would be cut off by the edge
 
 export function Document({ place }) {
   const { uri } = place;
@@ -34,7 +37,7 @@ function Title({ answer, place }) {
     <p class="told"><bdi>${row.uri}</bdi> · ${facts.flat().join(" · ")}
       ${/^https?:/.test(row.source_url) && html` · <a href=${row.source_url} rel="noreferrer noopener">original</a>`}</p>
     ${(row.warnings ?? []).map((one) => html`<p class="warning"><b>Note.</b> ${one}</p>`)}
-    <${Versions} place=${place} />
+    <p class="ways"><${Versions} place=${place} />${!isReport && html` <a href=${link("compare", { what: "settings", uri: row.uri })}>Split it another way</a>`}</p>
   `;
 }
 
@@ -44,10 +47,10 @@ function Versions({ place }) {
   const others = (kept.value ?? []).slice(1);
   if (!others.length) return null;
   return html`
-    <p><label>Changes since snapshot <select value=${place.since ?? ""} onChange=${(event) => go("document", { ...place, view: "", since: event.target.value })}>
+    <label>Changes since snapshot <select value=${place.since ?? ""} onChange=${(event) => go("document", { ...place, view: "", since: event.target.value })}>
       <option value="">choose</option>
       ${others.map((one) => html`<option value=${one.snapshot}>${one.snapshot}, ${time(one.created)}</option>`)}
-    </select></label></p>
+    </select></label>
   `;
 }
 
@@ -56,68 +59,46 @@ function Cut({ place, answer, rows, regions }) {
   const cut = useMemo(() => slicer(answer.text), [answer.text]);
   const blocks = useMemo(() => blocksOf(leaves, answer.end_char, cut), [leaves, cut]);
   const chosen = rows.find((row) => row.chunk_id === place.chunk);
-  useEffect(() => chosen && document.getElementById(`chunk-${chosen.ordinal}`)?.scrollIntoView({ block: "center" }), [place.chunk]);
-  const choose = (row) => go("document", { ...place, view: "", chunk: row.chunk_id }, true);
+  const paged = hasPages(answer.document.format);
+  const places = usePlaces(answer.document.uri, paged);
+  const set = (values) => go("document", { ...parse(location.hash), view: "", ...values }, true);
+  const choose = (row) => set({ chunk: row.chunk_id, page: "" });
+  const page = Number(place.page) || chosen?.page || 1;
+  useEffect(() => chosen && show(document.getElementById(`chunk-${chosen.ordinal}`)), [place.chunk]);
   return html`
-    <div class="document">
-      <${Outline} rows=${leaves} choose=${choose} />
+    <div class=${paged ? "document paged" : "document"}>
+      <${Outline} uri=${answer.document.uri} rows=${leaves} choose=${choose} />
       ${place.since ? html`<${Changes} place=${place} now=${answer.text} />` : html`<${Text} blocks=${blocks} chosen=${chosen} choose=${choose} />`}
-      <aside aria-label="The chosen chunk">
+      <aside aria-label="The chosen chunk" class=${chosen ? "open" : ""}>
+        ${chosen && html`<button type="button" class="close" onClick=${() => set({ chunk: "", page })} aria-label="Close">×</button>`}
+        ${paged && html`<${Original} uri=${answer.document.uri} page=${page} places=${places.value?.places ?? []} leaves=${leaves}
+          chosen=${chosen} cut=${cut} turn=${(to) => set({ page: to })} choose=${choose} />`}
         ${chosen ? html`<${About} row=${chosen} regions=${regions} rows=${rows} />` : html`<${Regions} regions=${regions} />`}
       </aside>
     </div>
   `;
 }
 
-/**
- * Return the text in blocks that end with a line, each a list of pieces { text, start, owners }. A piece belongs to one
- * chunk, to several where chunks overlap, or to none. Blocks let the browser draw only what is to be seen.
- */
-function blocksOf(leaves, end, cut) {
-  const bounds = [...new Set([0, end, ...leaves.flatMap((row) => [row.start_char, row.end_char])])].sort((one, other) => one - other);
-  const sorted = [...leaves].sort((one, other) => one.start_char - other.start_char);
-  const blocks = [[]];
-  let [open, next] = [[], 0];
-  for (let place = 0; place + 1 < bounds.length; place += 1) {
-    const start = bounds[place];
-    open = open.filter((row) => row.end_char > start);
-    while (next < sorted.length && sorted[next].start_char <= start) open = [...open, sorted[next++]];
-    const text = cut(start, bounds[place + 1]);
-    if (blocks.at(-1).length && blocks.at(-1).at(-1).text.endsWith("\n")) blocks.push([]);
-    blocks.at(-1).push({ text, start, owners: open });
-  }
-  return blocks;
+/** Scroll to a place unless it can be seen: what somebody has just pressed must not move away. */
+function show(element) {
+  if (!element) return;
+  const { top, bottom } = element.getBoundingClientRect();
+  if (bottom < 0 || top > innerHeight - LEAST_SEEN_PX) element.scrollIntoView({ block: "center" });
 }
 
-const Text = ({ blocks, chosen, choose }) => html`
-  <article class="canonical" aria-label="The text and its chunks">
-    ${blocks.map((pieces) => html`<div class="block">${pieces.map((piece) => html`<${Piece} piece=${piece} chosen=${chosen} choose=${choose} />`)}</div>`)}
-  </article>
-`;
-
-function Piece({ piece, chosen, choose }) {
-  const [first, ...others] = piece.owners;
-  if (!first) return html`<span class="free">${piece.text}</span>`;
-  const own = piece.owners.at(-1);
-  const classes = ["piece", own.ordinal % 2 && "odd", others.length && "overlap", piece.owners.includes(chosen) && "chosen"];
-  const begins = own.start_char === piece.start;
-  return html`<span class=${classes.filter(Boolean).join(" ")} id=${begins ? `chunk-${own.ordinal}` : null} style=${{ "--colour": colour(own.content_type) }}
-    onClick=${() => getSelection().isCollapsed && choose(own)}>${begins && html`<button type="button" class="bound" title=${`${own.strategy}, ${plural(own.tokens, "token")}`}
-      onClick=${() => choose(own)}>${own.ordinal}</button>`}${piece.text}</span>`;
-}
-
-/** The headings of the chunks, in order, each once. */
-function Outline({ rows, choose }) {
-  const seen = new Map();
-  for (const row of rows) row.headings.forEach((_, depth) => {
-    const key = row.headings.slice(0, depth + 1).join("\u0000");
-    if (!seen.has(key)) seen.set(key, { name: row.headings[depth], depth, row });
-  });
+/** The headings of the document; each leads to the chunk in which it stands, or the next one. */
+function Outline({ uri, rows, choose }) {
+  const { store, at } = lasting();
+  const found = useAnswer(`outline ${store} ${at} ${uri}`, (signal) => ask(path("outline", { uri }), undefined, signal));
+  const headed = (found.value?.sections ?? []).filter((one) => one.heading);
+  const chunkAt = (start) => rows.find((row) => row.end_char > start);
   return html`
     <nav class="outline" aria-label="Headings">
       <h2>Headings</h2>
-      ${seen.size ? html`<ul>${[...seen.values()].map((one) => html`<li style=${{ "--depth": one.depth }}>
-        <button type="button" onClick=${() => choose(one.row)}><bdi>${one.name}</bdi></button></li>`)}</ul>` : html`<p>It has none.</p>`}
+      ${headed.length > 0 && html`<ul>${headed.map((one) => html`<li style=${{ "--depth": one.headings.length - 1 }}>
+        <button type="button" disabled=${!chunkAt(one.start_char)} onClick=${() => choose(chunkAt(one.start_char))}><bdi>${one.heading}</bdi></button></li>`)}</ul>`}
+      ${found.value && !headed.length && html`<p>It has none.</p>`}
+      ${found.error && html`<${Failure} error=${found.error} />`}
     </nav>
   `;
 }
@@ -137,7 +118,7 @@ const Region = ({ of }) => html`
 function About({ row, regions, rows }) {
   const region = regions.find((one) => one.start_char <= row.start_char && row.start_char < one.end_char);
   const parent = rows.find((one) => one.chunk_id === row.parent_id);
-  const near = useRows(`SELECT n.chunk_id, n.uri, n.similarity FROM neighbours(${quoted(row.chunk_id)}, 5) AS n`);
+  const near = useRows(isReport ? null : `SELECT n.chunk_id, n.uri, n.similarity FROM neighbours(${quoted(row.chunk_id)}, 5) AS n`);
   return html`
     <h2>Chunk ${row.ordinal}</h2>
     <dl>
@@ -154,8 +135,8 @@ function About({ row, regions, rows }) {
     <p class="context" dir="auto">${row.context || "None: the text is embedded alone."}</p>
     ${region && html`<h3>Its region</h3><p><${Region} of=${region} /></p>`}
     <h3>Nearest chunks</h3>
-    <${Answer} of=${near} what="Comparing vectors">${(found) => html`<ul class="plain">${found.map((one) => html`<li>
-      <span class="figure">${one.similarity.toFixed(2)}</span> <${ToDocument} uri=${one.uri} chunk=${one.chunk_id} /></li>`)}</ul>`}<//>
+    ${isReport ? html`<p class="told">A report has no vectors; <code>docmill serve</code> shows them.</p>` : html`<${Answer} of=${near} what="Comparing vectors">${(found) => html`<ul class="plain">${found.map((one) => html`<li>
+      <span class="figure">${one.similarity.toFixed(2)}</span> <${ToDocument} uri=${one.uri} chunk=${one.chunk_id} /></li>`)}</ul>`}<//>`}
   `;
 }
 

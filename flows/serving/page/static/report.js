@@ -41,6 +41,7 @@ const PATHS = [
   [/^status$/, ({ about }) => ({ ...about.head, status: about.status, stores: [about.head.store] })],
   [/^map$/, async () => unlessFailed(await file("map"))],
   [/^documents\/(.+)$/, document_],
+  [/^outline$/, async ({ query, about }) => ({ ...about.head, sections: (await heldDocument(query.get("uri"))).outline })],
   [/^chunks\/(.+)$/, chunk],
   [/^diff\/(\d+)\/(\d+)$/, changes],
   [/^search$/, search],

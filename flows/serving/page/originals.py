@@ -1,0 +1,80 @@
+"""Originals: pages of the files that documents were read from, drawn in a worker process and kept by content."""
+
+import threading
+from base64 import b64encode
+from collections import OrderedDict
+from dataclasses import asdict
+from typing import Any
+
+from docmill.flows.config.from_settings import archive_options
+from docmill.flows.config.settings import Settings
+from docmill.storage.errors import Rejected
+from docmill.storage.reader.document import Document
+from docmill.storage.reader.store import Store
+from docmill.storage.schema import DocumentRow
+from docmill.tasks.document.original_page import PageRequest, original_page
+from docmill.tasks.parse.pdf.page_picture import PagePicture
+from docmill.tasks.sources.known_files import find_original
+from docmill.tasks.workers.pool import Limits, shared_pool
+
+_TIMEOUT_S = 20.0  # for one page: a person waits; plans with a million lines take some seconds
+_WORKERS = 2  # two people may turn pages at once
+_MOST_BYTES = 50_000_000  # of kept pictures: some 300 pages of text
+_PAGED = ("pdf",)
+"""Formats whose pages can be drawn."""
+
+
+class Originals:
+    """The pictures of pages; many threads may ask."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._limits = Limits(_WORKERS, min(_TIMEOUT_S, settings.parse.timeout_s), settings.parse.memory_mb)
+        self._kept: OrderedDict[tuple[str, int], PagePicture] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def page(self, store: Store, row: DocumentRow, number: int) -> PagePicture:
+        """Return the picture of a page, counted from 1; raise Rejected with the reason if it cannot be had."""
+        if row.format not in _PAGED:
+            raise Rejected("unsupported", f"the format {row.format} has no pages to draw")
+        key = (row.content_hash, number)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        drawn = self._drawn(store, row, number)
+        with self._lock:
+            self._kept[key] = drawn
+            while len(self._kept) > 1 and sum(len(one.png) for one in self._kept.values()) > _MOST_BYTES:
+                self._kept.popitem(last=False)
+        return drawn
+
+    def _drawn(self, store: Store, row: DocumentRow, number: int) -> PagePicture:
+        found = find_original(store.root, row.uri, row.content_hash, in_archive=bool(row.parent))
+        asked = PageRequest(
+            found.path,
+            found.inner,
+            row.content_hash,
+            number,
+            self._settings.discover.max_file_bytes,
+            archive_options(self._settings),
+            self._settings.parse.passwords,
+        )
+        (drawn,) = shared_pool(self._limits).map(original_page, [asked])
+        if isinstance(drawn, Rejected):
+            raise drawn
+        return drawn
+
+
+def as_answer(drawn: PagePicture) -> dict[str, Any]:
+    """Return a picture as the page takes it: the PNG file in base64."""
+    return {**asdict(drawn), "png": b64encode(drawn.png).decode()}
+
+
+def places(document: Document) -> list[tuple[float, ...]]:
+    """Return where the elements of a document stand: start, end, page, and the box in points from the top left."""
+    return [
+        (one.start_char, one.end_char, one.page, *one.box)
+        for one in document.elements
+        if one.box is not None and one.kind != "furniture"
+    ]

@@ -1,0 +1,102 @@
+"""Split trial: the chunks that another strategy or other settings would make of a stored document."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from docmill.flows.config.from_settings import recipe_of
+from docmill.flows.config.settings import Settings
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.errors import QueryError, Rejected
+from docmill.storage.reader.store import Store
+from docmill.storage.schema import Draft, Parsed
+from docmill.tasks.chunking.route import Route
+from docmill.tasks.document.preview import Resplitting, resplit
+from docmill.tasks.parse.format import FileType
+from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.strategies import SPLITTERS
+from docmill.tasks.workers.pool import Limits, Pool, shared_pool
+
+_TIMEOUT_S = 30.0  # of one split: a person waits
+_WORKERS = 2  # the two sides of a comparison
+_MOST_TEXTS = 5000
+"""Sentences that a strategy may have embedded for a trial: a book of 300 pages, half a minute of CPU time."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTrial:
+    """A document, and how to split it: by a strategy with its options, or "" by the settings of the server."""
+
+    uri: str
+    strategy: str
+    options: Mapping[str, Any]
+
+
+class SplitTrials:
+    """Splits stored documents anew and stores nothing. The language model is not asked, because that costs money."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._limits = Limits(_WORKERS, min(_TIMEOUT_S, settings.parse.timeout_s), settings.parse.memory_mb)
+
+    def split(self, store: Store, asked: AskedTrial) -> list[Draft]:
+        """Return the chunks that a trial makes.
+
+        Raises:
+            docmill.errors.QueryError: There is no such document, or it cannot be split so.
+            docmill.errors.ConfigError: There is no such strategy, or an option of it is wrong.
+        """
+        space = store.snapshot.space
+        route = self._route(asked) if asked.strategy else None
+        document = store.document(asked.uri)
+        row = document.row
+        task = Resplitting(
+            row.uri,
+            FileType(row.format, row.language),
+            Parsed(document.text, document.elements, document.title, document.metadata),
+            recipe_of(self._with_model(space.model, space.revision), space),
+            route,
+        )
+        pool = shared_pool(self._limits)
+        drafts, wanted = _split(pool, task)
+        if not wanted:
+            return drafts
+        if len(wanted) > _MOST_TEXTS:
+            raise QueryError(f"{asked.strategy} needs the vectors of {len(wanted)} texts; a trial takes {_MOST_TEXTS}")
+        vectors = load_encoder(space.model, space.revision, space.light).encode(wanted)
+        return _split(pool, replace(task, lookup=Lookup(dict(zip(wanted, vectors, strict=True)))))[0]
+
+    def _route(self, asked: AskedTrial) -> Route:
+        return Route(asked.strategy, {**self._settings.split.get(asked.strategy, {}), **asked.options})
+
+    def _with_model(self, model: str, revision: str) -> Settings:
+        """Return the settings with the model of the store: its tokenizer counts the tokens of the chunks."""
+        own = self._settings.embedding.model_copy(update={"model": model, "revision": revision})
+        return self._settings.model_copy(update={"embedding": own})
+
+
+def _split(pool: Pool, task: Resplitting) -> tuple[list[Draft], tuple[str, ...]]:
+    (found,) = pool.map(resplit, [task])
+    if isinstance(found, Rejected):
+        raise QueryError(f"{task.uri}: {found}")
+    return found
+
+
+def strategies() -> list[dict[str, Any]]:
+    """Return the strategies by name, with the names and meanings of their options."""
+    return [
+        {
+            "name": name,
+            "options": [
+                {"name": each.name, "meaning": stated.meaning, "unit": stated.unit, "default": _shown(each.default)}
+                for each in fields(SPLITTERS[name].options)
+                if (stated := each.metadata.get("stated")) is not None
+            ],
+        }
+        for name in sorted(SPLITTERS)
+    ]
+
+
+def _shown(default: object) -> str | int | float | None:
+    """Return a default that one line can show, else None."""
+    return default if isinstance(default, str | int | float) else None

@@ -1,0 +1,94 @@
+// Original: a page of the file that a document was read from, with the boxes of its chunks.
+import { html, useEffect, useRef } from "./vendor/preact-htm.js";
+import { ask, path, useAnswer } from "./ask.js";
+import { Busy, Failure } from "./parts.js";
+import { isReport } from "./report.js";
+import { lasting } from "./state.js";
+import { colour } from "./types.js";
+import { number } from "./words.js";
+
+const SHORTEST_LINE = 3; // letters and digits; a shorter line stands in many chunks
+const PAGED = ["pdf"];
+const SHOWN_PX = 60; // of a box, and of what stands above it
+const A4 = "595 / 842"; // the room of a page that is being drawn, so that what stands below it does not move
+
+/** Return whether the pages of a document of this format can be drawn. */
+export const hasPages = (format) => !isReport && PAGED.includes(format);
+
+/** Use where the elements of a document stand: [start, end, page, left, top, right, bottom] each, in points. */
+export function usePlaces(uri, wanted) {
+  const { store, at } = lasting();
+  return useAnswer(wanted ? `places ${store} ${at} ${uri}` : null, (signal) => ask(path("places", { uri }), undefined, signal));
+}
+
+function usePage(uri, page) {
+  const { store, at } = lasting();
+  return useAnswer(`original ${store} ${at} ${uri} ${page}`, (signal) => ask(path("original", { uri, page }), undefined, signal));
+}
+
+/** The page; `cut` gives the text of a span, `turn` goes to another page, `choose` to a chunk. */
+export function Original({ uri, page, places, leaves, chosen, cut, turn, choose }) {
+  const found = usePage(uri, page);
+  const drawn = found.value;
+  const figure = useRef();
+  useEffect(() => reveal(figure.current), [chosen?.chunk_id, drawn]);
+  if (found.error) return html`<${Failure} error=${found.error} />`;
+  if (!drawn) return html`<div class="original"><${Busy} what="Drawing the page" /><div class="sheet" style=${{ aspectRatio: A4 }}></div></div>`;
+  if (drawn.refused) return html`<p class="told" role="status">The pages of the original cannot be shown: ${drawn.refused.message}.</p>`;
+  const boxes = leaves.flatMap((row) => boxesOf(row, places, drawn, cut));
+  return html`
+    <figure class="original" ref=${figure}>
+      <figcaption>
+        <button type="button" disabled=${page <= 1} onClick=${() => turn(page - 1)} aria-label="Page before">‹</button>
+        <label>Page <input type="number" min="1" max=${drawn.pages} value=${page} onChange=${(event) => turn(Number(event.target.value))} /></label>
+        of ${number(drawn.pages)}
+        <button type="button" disabled=${page >= drawn.pages} onClick=${() => turn(page + 1)} aria-label="Page after">›</button>
+      </figcaption>
+      <div class="sheet" style=${{ aspectRatio: `${drawn.width} / ${drawn.height}` }}>
+        <img src=${`data:image/png;base64,${drawn.png}`} alt=${`Page ${drawn.number} of the original of ${uri}`} />
+        <svg viewBox=${`0 0 ${drawn.width} ${drawn.height}`} aria-hidden="true">
+          ${boxes.map(({ row, box: [left, top, right, bottom], sure }) => html`<rect x=${left} y=${top} width=${right - left} height=${bottom - top}
+            class=${[row === chosen && "chosen", !sure && "about"].filter(Boolean).join(" ")} style=${{ "--colour": colour(row.content_type) }} onClick=${() => choose(row)} />`)}
+        </svg>
+      </div>
+      <${Ahead} uri=${uri} page=${page + 1} pages=${drawn.pages} />
+      ${chosen && !boxes.some((one) => one.row === chosen) && html`<p class="told">Chunk ${chosen.ordinal} has no place on this page.</p>`}
+    </figure>
+  `;
+}
+
+/** Scroll what holds the page, and nothing else, until the box of the chosen chunk can be seen. */
+function reveal(figure) {
+  const [box, holder] = [figure?.querySelector("rect.chosen"), figure?.closest("aside")];
+  if (!box) return;
+  const [own, seen] = [box.getBoundingClientRect(), holder.getBoundingClientRect()];
+  if (own.top < seen.top || own.top + SHOWN_PX > seen.bottom) holder.scrollTop += own.top - seen.top - SHOWN_PX;
+}
+
+/** Draw the page that somebody turns to next, so that it is there when they do. */
+function Ahead({ uri, page, pages }) {
+  return page <= pages && html`<${Asked} key=${page} uri=${uri} page=${page} />`;
+}
+
+function Asked({ uri, page }) {
+  usePage(uri, page);
+  return null;
+}
+
+/**
+ * Return the boxes of a chunk on a page. An element that lies in the chunk has its own box. Of one that is cut, the
+ * lines count whose words the chunk holds; where none is found, as in tables, the whole box is not sure.
+ */
+function boxesOf(row, places, drawn, cut) {
+  const own = places.filter(([start, end, page]) => page === drawn.number && start < row.end_char && end > row.start_char);
+  return own.map(([start, end, , ...box]) => {
+    if (row.start_char <= start && end <= row.end_char) return { row, box, sure: true };
+    const words = plain(cut(Math.max(start, row.start_char), Math.min(end, row.end_char)));
+    const lines = drawn.lines.filter((line) => inside(line.box, box) && plain(line.text).length >= SHORTEST_LINE && words.includes(plain(line.text)));
+    return lines.length ? { row, box: around(lines.map((line) => line.box)), sure: true } : { row, box, sure: false };
+  });
+}
+
+const plain = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "").toLowerCase();
+const inside = ([left, top, right, bottom], [l, t, r, b]) => (left + right) / 2 >= l && (left + right) / 2 <= r && (top + bottom) / 2 >= t && (top + bottom) / 2 <= b;
+const around = (boxes) => [0, 1, 2, 3].map((side) => Math[side < 2 ? "min" : "max"](...boxes.map((box) => box[side])));

@@ -1,0 +1,74 @@
+"""Split trials: by the settings a document is split as it is stored; by others, otherwise; nothing is stored."""
+
+import pytest
+from starlette.testclient import TestClient
+
+from docmill.flows.config.settings import Settings
+from docmill.flows.serving.access import Access
+from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.web.http_app import http_app
+from tests.kit.workbench import Workbench
+
+DOCUMENTS: dict[str, str | bytes] = {
+    "mill.md": "# Mill\n\n" + "\n\n".join(f"Wheel {number} turns by day and by night." * 6 for number in range(12)),
+    "prices.csv": "name,price\n" + "".join(f"thing {number},{number}\n" for number in range(300)),
+    "tree.md": "---\ndocmill: {strategy: hierarchical}\n---\n\n# One\n\nA leaf.\n\n## Two\n\n" + "Another leaf. " * 90,
+}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> TestClient:
+    assert fake_model
+    bench = Workbench(tmp_path_factory.mktemp("trials"), {"split": {"structure": {"size": 90}}})
+    bench.write(DOCUMENTS)
+    bench.ingest()
+    settings = Settings(split={"structure": {"size": 90}})
+    app = http_app(OpenStores({"own": bench.root}), Searching({}), Access(), settings)
+    return TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
+
+
+def trial(client: TestClient, uri: str, **asked: object) -> list[tuple[int, int]]:
+    answer = client.post("/trial", json={"uri": uri, **asked})
+    assert answer.status_code == 200, answer.text
+    return [(one["start_char"], one["end_char"]) for one in answer.json()["chunks"] if one["leaf"]]
+
+
+@pytest.mark.parametrize("uri", list(DOCUMENTS))
+def test_by_the_settings_a_document_is_split_as_it_is_stored(client: TestClient, uri: str) -> None:
+    statement = f"SELECT start_char, end_char FROM chunks WHERE uri = '{uri}' AND len(children) = 0 ORDER BY ordinal"
+    rows = client.post("/sql", json={"query": statement}).json()["rows"]
+    assert trial(client, uri) == [(row["start_char"], row["end_char"]) for row in rows]
+    assert len(rows) > 1
+
+
+def test_options_make_other_chunks_and_nothing_is_stored(client: TestClient) -> None:
+    small, large = (trial(client, "mill.md", strategy="recursive", options={"size": size}) for size in (40, 200))
+    assert len(small) > len(large) > 1
+    assert client.get("/newest").json()["snapshot"] == 1
+    with_vectors = trial(client, "mill.md", strategy="semantic")
+    assert with_vectors[-1][1] == large[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"strategy": "recursve"}, "the nearest is 'recursive'"),
+        ({"strategy": "recursive", "options": {"sise": 3}}, "has no option 'sise'"),
+        ({"strategy": "recursive", "options": {"size": "many"}}, "size"),
+        ({"uri": "nothing.md"}, "no document 'nothing.md'"),
+    ],
+)
+def test_a_wrong_trial_is_refused_in_words(client: TestClient, asked: dict[str, object], said: str) -> None:
+    answer = client.post("/trial", json={"uri": "mill.md", **asked})
+    assert answer.status_code == 400
+    assert said in answer.json()["error"]["message"]
+
+
+def test_each_strategy_is_listed_with_its_options(client: TestClient) -> None:
+    listed = {
+        one["name"]: {option["name"] for option in one["options"]}
+        for one in client.get("/strategies").json()["strategies"]
+    }
+    assert {"size", "separators"} <= listed["recursive"]
+    assert "structure" in listed
