@@ -64,6 +64,6 @@ const Listed = ({ rows }) => rows.length === 0
       { name: "Format", of: (row) => row.format },
       { name: "Chunks", right: true, of: (row) => row.chunks },
       { name: "Characters", right: true, of: (row) => row.characters },
-      { name: "Changed", of: (row) => time(row.changed) },
+      { name: "Changed", of: (row) => time(row.changed).slice(0, 10) },
       { name: "State", of: (row) => [row.status !== "ok" && row.status, row.warnings > 0 && plural(row.warnings, "warning")].filter(Boolean).join(", ") || "ok" },
     ]} />`;

@@ -4,7 +4,7 @@ import { ask, path, useAnswer } from "./ask.js";
 import { written } from "./conditions.js";
 import { Answer, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
 import { Scatter } from "./scatter.js";
-import { go, lasting, link } from "./state.js";
+import { go, lasting, link, useMedia } from "./state.js";
 import { colour } from "./types.js";
 import { number, plural } from "./words.js";
 
@@ -84,7 +84,7 @@ function Canvas({ map, group, by, only, over, choose, encircling }) {
   const [canvas, lines, names] = [useRef(), useRef(), useRef()];
   const scatter = useRef();
   const [failed, fail] = useState(null);
-  const theme = useTheme();
+  const theme = useMedia("(prefers-color-scheme: dark)"); // the points follow the colours of the page
   const places = useMemo(() => {
     const flat = new Float32Array(2 * map.x.length);
     map.x.forEach((x, point) => flat.set([x / map.grid, map.y[point] / map.grid], 2 * point));
@@ -141,18 +141,6 @@ function painted(group, by, only) {
   group.of.forEach((one, point) => colours.set(palette[one], 3 * point));
   const faint = Uint8Array.from(group.of, (one) => (only !== undefined && group.names[one] !== only ? 1 : 0));
   return { colours, faint };
-}
-
-/** Use whether the colours are dark, so that the points follow. */
-function useTheme() {
-  const [dark, set] = useState(matchMedia("(prefers-color-scheme: dark)").matches);
-  useEffect(() => {
-    const media = matchMedia("(prefers-color-scheme: dark)");
-    const changed = () => set(media.matches);
-    media.addEventListener("change", changed);
-    return () => media.removeEventListener("change", changed);
-  }, []);
-  return dark;
 }
 
 function Legend({ group, by, only, map }) {

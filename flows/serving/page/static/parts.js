@@ -11,10 +11,12 @@ export const Type = ({ of }) => html`<span class="type" style=${{ "--colour": co
 export const Lit = ({ text, terms }) =>
   html`${lit(text, terms).map((piece) => (piece.lit ? html`<mark>${piece.text}</mark>` : piece.text))}`;
 
+const BLANK = /\n\s*\n\s*\n/g; // more than one blank line says nothing in an excerpt
 const LONG = 900; // characters; a hit that shows more of itself pushes the next one off the screen
 
 /** A text of a document, with the words of a search lit. A long one is cut until somebody asks for the rest. */
 export function Excerpt({ text, terms = [], long = LONG }) {
+  text = text.replace(BLANK, "\n\n");
   const [whole, show] = useState(text.length <= long);
   return html`
     <p class="text" dir="auto"><${Lit} text=${whole ? text : text.slice(0, long)} terms=${terms} />${!whole && " …"}</p>

@@ -4,7 +4,7 @@ import { ask, useAnswer, useRows } from "./ask.js";
 import { asSql, sqlOf } from "./conditions.js";
 import { Bar, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
 import { isReport, rowsOf } from "./report.js";
-import { go, lasting, link } from "./state.js";
+import { go, lasting, link, useMedia } from "./state.js";
 import { number, percent, plural, wordsOf } from "./words.js";
 
 const MODES = [["hybrid", "Hybrid"], ["keyword", "Keyword"], ["vector", "Vector"], ["beside", "Side by side"]];
@@ -179,8 +179,9 @@ export function conditions(place) {
 function Facets({ place, set }) {
   const rows = useRows(`SELECT * FROM (${OF_FACETS}) WHERE value <> '' AND chunks > 0 ORDER BY chunks DESC, value`,
     () => rowsOf("facets", { names: FACETS.map(([, , value]) => value) }));
+  const wide = useMedia("(min-width: 60rem)"); // as in page.css
   return html`
-    <details class="facets" open=${matchMedia("(min-width: 60rem)").matches}>
+    <details class="facets" open=${wide}>
       <summary>Narrow</summary>
       ${FACETS.map(([name, title, value]) => html`<${Facet} name=${name} title=${title} chosen=${place[name]} set=${set}
         rows=${(rows.value ?? []).filter((row) => row.facet === value)} />`)}
