@@ -68,7 +68,13 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def lacking(paths: Sequence[Path], schema: pa.Schema) -> set[str]:
     """Return the columns of `schema` that at least one of the files lacks."""
-    return {name for path in paths for name in schema.names if name not in schema_of(path).names}
+    wanted = frozenset(schema.names)
+    return {name for path in paths for name in wanted - _names_of(path)}
+
+
+@lru_cache(maxsize=4096)
+def _names_of(path: Path) -> frozenset[str]:
+    return frozenset(schema_of(path).names)
 
 
 @lru_cache(maxsize=4096)

@@ -114,11 +114,7 @@ class StoredDocuments:
             >>> document.title, len(document.text)
             ('Undo', 44)
         """
-        check_text(uri, "the uri")
-        rows = self._rows(uri)
-        if not rows:
-            raise QueryError(f"no document {uri!r} in snapshot {self.snapshot.number}")
-        return whole_documents(self.stored, rows[:1])[0]
+        return whole_documents(self.stored, [row_of(self, uri)])[0]
 
     def _rows(self, uri: str) -> list[DocumentRow]:
         table = read_table(self.stored, "documents", ["document_id", "uri"])
@@ -220,6 +216,20 @@ class StoredDocuments:
         if found is None:
             raise QueryError(f"no chunk {chunk_id!r} in snapshot {self.snapshot.number}")
         return found
+
+
+def row_of(store: StoredDocuments, uri: str) -> DocumentRow:
+    """Return the row of a document without its text; raise `QueryError` if the snapshot has none at the uri."""
+    check_text(uri, "the uri")
+    rows = store._rows(uri)
+    if not rows:
+        raise QueryError(f"no document {uri!r} in snapshot {store.snapshot.number}")
+    return rows[0]
+
+
+def chunks_in(store: StoredDocuments, row: DocumentRow) -> list[ChunkRow]:
+    """Return the chunks of a document in their order: one bucket is read, where SQL would look at all of them."""
+    return store._sources.chunks_of(row.document_id)
 
 
 def _kind(row: ChunkRow) -> tuple[int, bool]:

@@ -2,37 +2,32 @@
 
 import threading
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Response
 
 from docmill.flows.config.settings import Settings
 from docmill.flows.measure.chunk_map import chunk_map
 from docmill.flows.serving import answers
 from docmill.flows.serving.json_response import as_json
-from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.flows.serving.page.kept_answers import KeptAnswers
 from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.originals import Originals, as_answer, places
+from docmill.flows.serving.page.page_questions import MOST, RowsQuestion, TrialQuestion, Uri
 from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
 from docmill.storage.errors import ConfigError, QueryError, Rejected
+from docmill.storage.reader.stored_documents import chunks_in, row_of
 from docmill.storage.schema import Draft
 
-Uri = Annotated[str, Query(max_length=4000)]
 _MOST_CHARACTERS = 5_000_000  # of an answer, as many as the API gives
+_NEAR = 5
+_CHUNK = (
+    "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
+    "depth", "note", "context", "headings", "parent_id",
+)  # fmt: skip
+"""The columns of a chunk that the view of a document shows; its text is that of the document."""
 _MOST_KEPT = 4  # maps in memory, each some 10 MB at 100,000 chunks
-
-
-class TrialQuestion(BaseModel):
-    """A document to split by a strategy, or, if that is "", by the settings of the server."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    uri: str = Field(max_length=4000)
-    strategy: str = Field(default="", max_length=200)
-    options: dict[str, Any] = Field(default={}, max_length=20)
-    store: str | None = Field(default=None, max_length=200)
-    at: int | str | None = None
 
 
 class PageRoutes:
@@ -42,7 +37,8 @@ class PageRoutes:
         self._stores = stores
         self._originals = Originals(settings)
         self._trials = SplitTrials(settings)
-        self._maps: dict[tuple[str, int], Response] = {}
+        self._rows = KeptAnswers()
+        self._maps: dict[tuple[object, ...], Response] = {}
         self._lock = threading.Lock()
 
     def router(self) -> APIRouter:
@@ -51,6 +47,9 @@ class PageRoutes:
         router.add_api_route("/map", self.map, methods=["GET"])
         router.add_api_route("/newest", self.newest, methods=["GET"])
         router.add_api_route("/outline", self.outline, methods=["GET"])
+        router.add_api_route("/rows", self.rows, methods=["POST"])
+        router.add_api_route("/near/{chunk_id}", self.near, methods=["GET"])
+        router.add_api_route("/cuts", self.cuts, methods=["GET"])
         router.add_api_route("/places", self.places, methods=["GET"])
         router.add_api_route("/original", self.original, methods=["GET"])
         router.add_api_route("/strategies", self.strategies, methods=["GET"])
@@ -58,8 +57,34 @@ class PageRoutes:
         return router
 
     def newest(self, store: str | None = None, at: str | None = None) -> Response:
-        """Return the number of the snapshot in service. A page asks every few seconds, so this reads no file."""
-        return as_json(self._stores.get(store, at).head)
+        """Return what is in service. A page asks every few seconds, so this reads no file."""
+        served = self._stores.get(store, at)
+        snapshot = served.store.snapshot
+        counts = {name: snapshot.rows(name) for name in ("documents", "chunks")}
+        status = {"snapshot": snapshot.number, "created": snapshot.created, **counts}
+        return as_json({**served.head, "status": status, "stores": self._stores.names})
+
+    def rows(self, asked: RowsQuestion) -> Response:
+        """Return the rows of a statement as `/sql` does; the pictures of a page ask the same of a snapshot again."""
+        served = self._stores.get(asked.store, asked.at)
+        key = (*_identity(served), asked.query, asked.max_rows, asked.max_characters)
+        kept = self._rows.get(key)
+        if kept is None:
+            kept = as_json(answers.sql(served, asked.query, asked.max_rows, asked.seconds, asked.max_characters))
+            self._rows.put(key, kept)
+        return kept
+
+    def near(self, chunk_id: str, store: str | None = None, at: str | None = None) -> Response:
+        """Return the chunks nearest to one, by the index of the vectors."""
+        return as_json(answers.similar(self._stores.get(store, at), chunk_id, _NEAR, None, MOST))
+
+    def cuts(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
+        """Return the chunks of a document without their texts, and its regions: SQL would look at all documents."""
+        served = self._stores.get(store, at)
+        row = row_of(served.store, uri)
+        chunks = chunks_in(served.store, row)
+        shown = [{name: getattr(one, name) for name in _CHUNK} | {"children": len(one.children)} for one in chunks]
+        return as_json({**served.head, "chunks": shown, "regions": sorted(row.regions, key=_start)})
 
     def outline(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
         """Return the headings of a document, with the span of what stands below each."""
@@ -74,7 +99,7 @@ class PageRoutes:
         """Return the picture of a page, or the reason why there is none, which is no failure of the server."""
         served = self._stores.get(store, at)
         try:
-            drawn = self._originals.page(served.store, served.store.document(uri).row, page)
+            drawn = self._originals.page(served.store, row_of(served.store, uri), page)
         except Rejected as why:
             return as_json({**served.head, "refused": {"reason": why.reason, "message": why.message}})
         return as_json({**served.head, **as_answer(drawn)})
@@ -95,13 +120,23 @@ class PageRoutes:
     def map(self, store: str | None = None, at: str | None = None) -> Response:
         """Return the map of a snapshot. The first takes some seconds; a second request waits for it."""
         served = self._stores.get(store, at)
-        key = (served.name, served.store.snapshot.number)
+        key = _identity(served)
         with self._lock:
             if key not in self._maps:
                 self._maps[key] = as_json({**served.head, **map_columns(served.store, chunk_map(served.store))})
                 while len(self._maps) > _MOST_KEPT:
                     del self._maps[next(iter(self._maps))]
             return self._maps[key]
+
+
+def _identity(served: ServedStore) -> tuple[object, ...]:
+    """Return what tells a snapshot from all others: a store that is made anew counts from 1 again."""
+    snapshot = served.store.snapshot
+    return served.name, snapshot.number, snapshot.created
+
+
+def _start(region: dict[str, Any]) -> int:
+    return int(region["start_char"])
 
 
 def _spans(drafts: Sequence[Draft]) -> list[dict[str, Any]]:

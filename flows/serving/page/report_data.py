@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -32,7 +33,6 @@ _CHUNK = [
     "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
     "depth", "children", "note", "context", "headings", "parent_id",
 ]  # fmt: skip
-_OF_VIEWS = ("chunks_of", "regions_of")  # questions about one document, which its own file answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def values_of(served: ServedStore, held: Held) -> Iterator[tuple[str, Any]]:
     before = _before(store)
     yield "about", _about(served, held, before)
     yield "documents", _listed(held)
-    yield "health", {name: _rows(store, name, before) for name in questions() if name not in _OF_VIEWS}
+    yield "health", {name: _rows(store, name, before) for name in questions()}
     yield "map", _map(served)
     if before is not None:
         with before:
@@ -112,6 +112,7 @@ def _about(served: ServedStore, held: Held, before: Store | None) -> dict[str, A
         "head": served.head,
         "status": {**status, "made": made, "held": held.documents},
         "before": before.snapshot.number if before else None,
+        "snapshots": served.store.history()[-2 if before else -1 :],
     }
 
 
@@ -160,7 +161,7 @@ def _texts(store: Store, held: Held, before: Store | None) -> Iterator[tuple[str
                     "text": own.text,
                     "characters": len(own.text),
                     "chunks": chunks.get(own.row.document_id, []),
-                    "regions": own.row.regions,
+                    "regions": sorted(own.row.regions, key=itemgetter("start_char")),
                     "outline": [answers.section_row(one) for one in outline(own.text, own.elements)],
                     **texts.get(own.uri, {"before": None}),
                 }

@@ -25,6 +25,7 @@ from docmill.flows.serving.web.questions import (
     Where,
 )
 from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.reader.stored_documents import row_of
 
 
 class Failure(BaseModel):
@@ -126,7 +127,7 @@ class HttpRoutes:
     ) -> Response:
         """Read a document as Markdown, whole or from one offset to another."""
         served = self._at(store, at)
-        _there(served.store.document, uri)
+        _there(lambda one: row_of(served.store, one), uri)
         return as_json(answers.document(served, uri, start_char, end_char, most))
 
     def chunk(

@@ -133,7 +133,7 @@ def test_every_view_opens_at_three_widths_light_and_dark(page: Any, served: str)
         "document?uri=git.md": ".piece",
         "document?uri=git.md&since=1": ".changes .new",
         "document?uri=paper.pdf": ".sheet rect",
-        "compare?what=settings&uri=paper.pdf&b_options=size%3D60": ".row .differs",
+        "compare?what=settings&uri=paper.pdf&b_options=size%3D60": ".row .only",
         f"document?uri={hostile.replace('<', '%3C').replace('=', '%3D')}": ".piece",
         "document?uri=long/line.txt": ".piece",
         "chunks?where=content_type%3D'table'": ".hit",
@@ -214,7 +214,7 @@ def test_two_ways_to_split_a_document_stand_side_by_side(page: Any, served: str)
     page.get_by_label("Split").nth(1).select_option("settings")
     page.locator(".empty h2", has_text="No difference").wait_for()
     page.get_by_label("Split").nth(1).select_option("fixed")
-    page.locator(".row .differs").first.wait_for()
+    page.locator(".row .only").first.wait_for()
     page.get_by_label("Options").fill("size=0")
     page.keyboard.press("Enter")
     page.locator(".failure", has_text="size must be").wait_for()

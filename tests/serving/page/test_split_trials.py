@@ -72,3 +72,22 @@ def test_each_strategy_is_listed_with_its_options(client: TestClient) -> None:
     }
     assert {"size", "separators"} <= listed["recursive"]
     assert "structure" in listed
+
+
+def test_the_cuts_of_a_document_are_those_of_the_tables(client: TestClient) -> None:
+    found = client.get("/cuts", params={"uri": "tree.md"}).json()
+    columns = "chunk_id, ordinal, start_char, end_char, len(children) AS children, headings, parent_id"
+    [*rows] = rows_of(client, f"SELECT {columns} FROM chunks WHERE uri = 'tree.md' ORDER BY ordinal")
+    assert [{name: one[name] for name in rows[0]} for one in found["chunks"]] == rows
+    regions = rows_of(client, "SELECT start_char, content_type, options FROM routing WHERE uri = 'tree.md'")
+    assert [{name: one[name] for name in regions[0]} for one in found["regions"]] == regions
+    assert client.get("/cuts", params={"uri": "nothing.md"}).status_code == 400
+    near = client.get(f"/near/{found['chunks'][0]['chunk_id']}").json()["hits"]
+    assert 0 < len(near) <= 5
+
+
+def rows_of(client: TestClient, statement: str) -> list[dict[str, object]]:
+    answers = [client.post("/rows", json={"query": statement}).json() for _ in range(2)]
+    assert answers[0] == answers[1]
+    rows: list[dict[str, object]] = answers[0]["rows"]
+    return rows

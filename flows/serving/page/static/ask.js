@@ -38,7 +38,7 @@ async function sql(statement, signal) {
   if (isReport) throw notHeld("A report runs no SQL.", "docmill sql");
   const { store, at } = lasting();
   const body = { query: statement, max_rows: MOST_ROWS, max_characters: MOST_CHARACTERS, seconds: 60 };
-  return (await ask("sql", { ...body, ...(store && { store }), ...(at && { at }) }, signal)).rows;
+  return (await ask("rows", { ...body, ...(store && { store }), ...(at && { at }) }, signal)).rows;
 }
 
 /** Return the path of a document: slashes stay, all else that means something in an address is escaped. */
@@ -93,5 +93,5 @@ export function useRows(statement, inReport) {
   return useAnswer(statement && `rows ${store} ${at} ${statement}`, rows);
 }
 
-/** Use the rows of a question of questions.js, with the values that it asks for; no name asks nothing. */
-export const useQuestion = (name, values) => useRows(name && statementOf(name, values), () => rowsOf(name, values));
+/** Use the rows of a question of questions.js; no name asks nothing. */
+export const useQuestion = (name) => useRows(name && statementOf(name), () => rowsOf(name));

@@ -48,7 +48,7 @@ function Piece({ piece, chosen, choose }) {
   const [first, ...others] = piece.owners;
   if (!first) return html`<span class="free">${piece.text}</span>`;
   const own = piece.owners.at(-1);
-  const classes = ["piece", own.ordinal % 2 && "odd", others.length && "overlap", piece.owners.includes(chosen) && "chosen", own.differs && "differs"];
+  const classes = ["piece", own.ordinal % 2 && "odd", others.length && "overlap", piece.owners.includes(chosen) && "chosen"];
   const begins = own.start_char === piece.start;
   const press = choose && (() => getSelection().isCollapsed && choose(own));
   return html`<span class=${classes.filter(Boolean).join(" ")} id=${begins && choose ? `chunk-${own.ordinal}` : null} style=${{ "--colour": colour(own.content_type) }}
@@ -59,5 +59,5 @@ function Bound({ of, choose }) {
   const title = `${of.strategy}, ${plural(of.tokens, "token")}`;
   return choose
     ? html`<button type="button" class="bound" title=${title} onClick=${() => choose(of)}>${of.ordinal}</button>`
-    : html`<span class="bound" title=${title}>${of.ordinal}</span>`;
+    : html`<span class=${of.cutHere ? "bound only" : "bound"} title=${title}>${of.ordinal}${of.cutHere && html`<span class="unseen"> begins only here </span>`}</span>`;
 }

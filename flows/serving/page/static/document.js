@@ -1,11 +1,10 @@
 // Document: the canonical text with the bounds of its chunks, its outline, its regions, and what changed in it.
 import { html, useEffect, useMemo } from "./vendor/preact-htm.js";
-import { ask, documentPath, path, useAnswer, useQuestion, useRows } from "./ask.js";
+import { ask, documentPath, path, useAnswer } from "./ask.js";
 import { blocksOf, Text } from "./bounds.js";
 import { changed } from "./changed.js";
 import { hasPages, Original, usePlaces } from "./original.js";
 import { Answer, Empty, Failure, ToDocument, Type } from "./parts.js";
-import { quoted } from "./questions.js";
 import { isReport } from "./report.js";
 import { go, lasting, link, parse } from "./state.js";
 import { number, plural, slicer, time } from "./words.js";
@@ -17,13 +16,12 @@ export function Document({ place }) {
   const { uri } = place;
   const own = useAnswer(`document ${place.store} ${place.at} ${uri}`, (signal) =>
     ask(path(documentPath(uri), { max_characters: MOST_CHARACTERS }), undefined, signal));
-  const chunks = useQuestion("chunks_of", { uri });
-  const regions = useQuestion("regions_of", { uri });
+  const cuts = useAnswer(`cuts ${place.store} ${place.at} ${uri}`, (signal) => ask(path("cuts", { uri }), undefined, signal));
   if (own.error) return html`<${Failure} error=${own.error} /><p><a href=${link("documents")}>All documents</a></p>`;
   return html`<${Answer} of=${own} what="Reading the document">${(answer) => html`
     <${Title} answer=${answer} place=${place} />
-    <${Answer} of=${chunks} what="Reading its chunks">${(rows) => html`
-      <${Cut} place=${place} answer=${answer} rows=${rows} regions=${regions.value ?? []} />`}<//>`}<//>`;
+    <${Answer} of=${cuts} what="Reading its chunks">${({ chunks, regions }) => html`
+      <${Cut} place=${place} answer=${answer} rows=${chunks} regions=${regions} />`}<//>`}<//>`;
 }
 
 function Title({ answer, place }) {
@@ -43,8 +41,8 @@ function Title({ answer, place }) {
 
 /** A choice of an earlier snapshot to compare this document with. */
 function Versions({ place }) {
-  const kept = useQuestion("snapshots");
-  const others = (kept.value ?? []).slice(1);
+  const kept = useAnswer(`snapshots ${place.store}`, (signal) => ask(path("snapshots", { at: "" }), undefined, signal));
+  const others = (kept.value?.snapshots ?? []).toReversed().slice(1);
   if (!others.length) return null;
   return html`
     <label>Changes since snapshot <select value=${place.since ?? ""} onChange=${(event) => go("document", { ...place, view: "", since: event.target.value })}>
@@ -118,7 +116,7 @@ const Region = ({ of }) => html`
 function About({ row, regions, rows }) {
   const region = regions.find((one) => one.start_char <= row.start_char && row.start_char < one.end_char);
   const parent = rows.find((one) => one.chunk_id === row.parent_id);
-  const near = useRows(isReport ? null : `SELECT n.chunk_id, n.uri, n.similarity FROM neighbours(${quoted(row.chunk_id)}, 5) AS n`);
+  const near = useAnswer(isReport ? null : `near ${lasting().store} ${lasting().at} ${row.chunk_id}`, (signal) => ask(path(`near/${row.chunk_id}`), undefined, signal));
   return html`
     <h2>Chunk ${row.ordinal}</h2>
     <dl>
@@ -135,8 +133,8 @@ function About({ row, regions, rows }) {
     <p class="context" dir="auto">${row.context || "None: the text is embedded alone."}</p>
     ${region && html`<h3>Its region</h3><p><${Region} of=${region} /></p>`}
     <h3>Nearest chunks</h3>
-    ${isReport ? html`<p class="told">A report has no vectors; <code>docmill serve</code> shows them.</p>` : html`<${Answer} of=${near} what="Comparing vectors">${(found) => html`<ul class="plain">${found.map((one) => html`<li>
-      <span class="figure">${one.similarity.toFixed(2)}</span> <${ToDocument} uri=${one.uri} chunk=${one.chunk_id} /></li>`)}</ul>`}<//>`}
+    ${isReport ? html`<p class="told">A report has no vectors; <code>docmill serve</code> shows them.</p>` : html`<${Answer} of=${near} what="Comparing vectors">${(found) => html`<ul class="plain">${found.hits.map((one) => html`<li>
+      <span class="figure">${one.score.toFixed(2)}</span> <${ToDocument} uri=${one.uri} chunk=${one.chunk_id} /></li>`)}</ul>`}<//>`}
   `;
 }
 

@@ -50,10 +50,8 @@ function look(place, set) {
   let [stopped, known] = [false, null];
   const once = async () => {
     try {
-      const { snapshot } = await ask(path("newest"));
-      if (stopped || snapshot === known) return;
-      const served = await ask(path("status")); // which reads every document's row: not at each look
-      if (stopped) return;
+      const served = await ask(path("newest"));
+      if (stopped || served.snapshot === known) return;
       noteSnapshot((known = served.snapshot));
       set(served);
     } catch (error) {

@@ -1,17 +1,8 @@
 // Questions: the SQL of what the page shows, by name. `docmill report` asks the same questions, so what stands after "="
-// is JSON: the lines of each statement. ":uri" stands for a value that a view gives.
+// is JSON: the lines of each statement.
 export const QUESTIONS = {
   "snapshots": [
     "SELECT snapshot, created, documents, chunks FROM snapshots ORDER BY snapshot DESC"
-  ],
-  "chunks_of": [
-    "SELECT chunk_id, ordinal, start_char, end_char, content_type, strategy, tokens, page, line, role, depth,",
-    "    len(children) AS children, note, context, headings, parent_id",
-    "FROM chunks WHERE uri = :uri ORDER BY ordinal"
-  ],
-  "regions_of": [
-    "SELECT start_char, end_char, content_type, score, runner_up, runner_up_score, evidence, strategy, options",
-    "FROM routing WHERE uri = :uri ORDER BY start_char"
   ],
   "lengths": [
     "SELECT content_type, strategy, sum(chunks)::BIGINT AS chunks, min(least) AS least,",
@@ -67,11 +58,8 @@ export const QUESTIONS = {
   ]
 };
 
-/** Return the SQL of a question with the values that a view gives. */
-export function statementOf(name, values = {}) {
-  const filled = QUESTIONS[name].join("\n");
-  return Object.entries(values).reduce((text, [key, value]) => text.replaceAll(`:${key}`, () => quoted(value)), filled);
-}
+/** Return the SQL of a question. */
+export const statementOf = (name) => QUESTIONS[name].join("\n");
 
 /** Return a text as a literal of SQL. */
 export const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;

@@ -37,11 +37,12 @@ export async function answered(path, body) {
 }
 
 const PATHS = [
-  [/^newest$/, ({ about }) => about.head],
-  [/^status$/, ({ about }) => ({ ...about.head, status: about.status, stores: [about.head.store] })],
+  [/^newest$/, ({ about }) => ({ ...about.head, status: about.status, stores: [about.head.store] })],
+  [/^snapshots$/, ({ about }) => ({ ...about.head, snapshots: about.snapshots })],
   [/^map$/, async () => unlessFailed(await file("map"))],
   [/^documents\/(.+)$/, document_],
   [/^outline$/, async ({ query, about }) => ({ ...about.head, sections: (await heldDocument(query.get("uri"))).outline })],
+  [/^cuts$/, async ({ query }) => heldDocument(query.get("uri"))],
   [/^chunks\/(.+)$/, chunk],
   [/^diff\/(\d+)\/(\d+)$/, changes],
   [/^search$/, search],
@@ -82,15 +83,11 @@ async function changes({ match, about }) {
   return unlessFailed(await file("changes"));
 }
 
-const ROWS = {
-  chunks_of: async ({ uri }) => (await heldDocument(uri)).chunks,
-  regions_of: async ({ uri }) => (await heldDocument(uri)).regions,
-  facets: async ({ names }) => counted(await chunks(), names),
-};
+/** Return how many chunks have each value of these columns. */
+export const facets = async (names) => counted(await chunks(), names);
 
 /** Return the rows of a question of questions.js. */
-export async function rowsOf(name, values) {
-  if (ROWS[name]) return ROWS[name](values);
+export async function rowsOf(name) {
   const found = (await file("health"))[name];
   if (found === undefined) throw notHeld("A report runs no SQL.", "docmill sql");
   return unlessFailed(found);

@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { ask, useAnswer, useRows } from "./ask.js";
 import { asSql, sqlOf } from "./conditions.js";
 import { Bar, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
-import { isReport, rowsOf } from "./report.js";
+import { facets, isReport } from "./report.js";
 import { go, lasting, link, useMedia } from "./state.js";
 import { number, percent, plural, wordsOf } from "./words.js";
 
@@ -178,7 +178,7 @@ export function conditions(place) {
 
 function Facets({ place, set }) {
   const rows = useRows(`SELECT * FROM (${OF_FACETS}) WHERE value <> '' AND chunks > 0 ORDER BY chunks DESC, value`,
-    () => rowsOf("facets", { names: FACETS.map(([, , value]) => value) }));
+    () => facets(FACETS.map(([, , value]) => value)));
   const wide = useMedia("(min-width: 60rem)"); // as in page.css
   return html`
     <details class="facets" open=${wide}>

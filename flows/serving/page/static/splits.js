@@ -60,7 +60,7 @@ function Sides({ place, set }) {
   if (own.error) return html`<${Failure} error=${own.error} />`;
   const strategies = known.value?.strategies ?? [];
   return html`
-    <div class="sides ways">${SIDES.map(([side, title, preset]) => html`<${How} key=${side} side=${side} title=${title} preset=${preset} place=${place} strategies=${strategies} set=${set} />`)}</div>
+    <div class="sides">${SIDES.map(([side, title, preset]) => html`<${How} key=${side} side=${side} title=${title} preset=${preset} place=${place} strategies=${strategies} set=${set} />`)}</div>
     <${Answer} of=${own} what="Reading the document">${(answer) => html`
       <p class="told"><${ToDocument} uri=${uri} /> · ${number(answer.document.characters)} characters</p>
       ${[left, right].filter((one) => one.error).map((one) => html`<${Failure} error=${one.error} />`)}
@@ -127,16 +127,17 @@ function Beside({ answer, left, right }) {
     <div class="sides">${[ours, theirs].map((side) => html`<p class="told">
       <b>${plural(side.length, "chunk")}</b>, ${number(side.filter((row) => row.differs).length)} only here;
       ${" "}tokens: median ${number(middle(side.map((row) => row.tokens)))}, most ${number(Math.max(0, ...side.map((row) => row.tokens)))}</p>`)}</div>
+    ${rows.some((row) => !row.same) && html`<p class="told">A filled number stands where only this side begins a chunk.</p>`}
     ${rows.every((row) => row.same) && html`<${Empty} title="No difference">Both sides have the same chunks.<//>`}
     ${rows.map((row) => html`<${Row} key=${row.start} of=${row} cut=${cut} />`)}
   `;
 }
 
-/** Return both sides with what only one of them has marked as different. */
+/** Return both sides with what only one of them has: the chunks that differ, and the beginnings that are cut here alone. */
 function marked(left, right) {
   const mark = (side, other) => {
-    const there = new Set(other.map(spanOf));
-    return side.map((row) => ({ ...row, differs: !there.has(spanOf(row)) }));
+    const [there, begun] = [new Set(other.map(spanOf)), new Set(other.map((row) => row.start_char))];
+    return side.map((row) => ({ ...row, differs: !there.has(spanOf(row)), cutHere: !begun.has(row.start_char) }));
   };
   return [mark(left, right), mark(right, left)];
 }

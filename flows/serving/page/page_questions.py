@@ -1,0 +1,39 @@
+"""Page questions: what the page sends, checked."""
+
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field
+
+MOST = 200_000
+"""Characters of an answer whose length nobody states."""
+_MOST_OF_ALL = 5_000_000
+_LONGEST = 20_000  # characters of a statement, as at `/sql`
+
+Uri = Annotated[str, Query(max_length=4000)]
+
+
+class PageQuestion(BaseModel):
+    """A question about one snapshot of a store; without names, about the newest one of the first store."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    store: str | None = Field(default=None, max_length=200)
+    at: int | str | None = None
+
+
+class TrialQuestion(PageQuestion):
+    """A document to split by a strategy, or, if that is "", by the settings of the server."""
+
+    uri: str = Field(max_length=4000)
+    strategy: str = Field(default="", max_length=200)
+    options: dict[str, Any] = Field(default={}, max_length=20)
+
+
+class RowsQuestion(PageQuestion):
+    """One SELECT, with the limits of `/sql`."""
+
+    query: str = Field(max_length=_LONGEST)
+    max_rows: int = Field(default=1000, ge=1, le=100_000)
+    seconds: float = Field(default=20, gt=0, le=60)
+    max_characters: int = Field(default=MOST, ge=1000, le=_MOST_OF_ALL)
