@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keys import document_key
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.reader.document import Document
 from docmill.storage.reader.outline import Section, find_section, outline, with_text
@@ -117,6 +118,9 @@ class StoredDocuments:
         return whole_documents(self.stored, [row_of(self, uri)])[0]
 
     def _rows(self, uri: str) -> list[DocumentRow]:
+        # The id follows from the uri, and leads to one bucket; all of them are read only for what is not there.
+        if found := [row for row in self._sources.documents([document_key(uri)]) if row.uri == uri]:
+            return found
         table = read_table(self.stored, "documents", ["document_id", "uri"])
         ids = table.filter(pc.equal(table.column("uri"), uri)).column("document_id").to_pylist()
         return self._sources.documents(ids)

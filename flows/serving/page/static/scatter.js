@@ -6,6 +6,10 @@
 const POINTED_PX = 9; // how near a pointer must be to a point
 const CELLS = 256; // of the grid, a side: 100,000 points are some 1.5 a cell
 const [LEAST, MOST] = [0.8, 400]; // of the scale: a little more than all, and a thousandth of it
+const SLOW_MS = 25; // between two drawings: 40 a second leave room for what else the page does
+const SLOW_FRAMES = 4; // in a row, so that a hiccup is none
+const REST_MS = 120; // without a movement, after which a moved picture is drawn anew
+const FAR = 1 / 3; // of the width; a picture that is moved further leaves too much of the canvas empty
 const STEP = 1.0015; // of the scale for each pixel of the wheel
 
 const VERTEX = `#version 300 es
@@ -69,6 +73,7 @@ export class Scatter {
   /** Give the points other colours. */
   paint(colours, faint) {
     this.faint = faint;
+    this.drawn = undefined; // a picture in other colours is no use
     this.attribute("colour", colours, 3, this.gl.UNSIGNED_BYTE, true);
     this.attribute("faint", faint, 1, this.gl.UNSIGNED_BYTE, false);
     this.draw();
@@ -88,6 +93,7 @@ export class Scatter {
     const ratio = devicePixelRatio || 1;
     this.canvas.width = Math.max(1, Math.round(this.canvas.clientWidth * ratio));
     this.canvas.height = Math.max(1, Math.round(this.canvas.clientHeight * ratio));
+    this.drawn = undefined; // it is empty now
     this.draw();
   }
 
@@ -109,15 +115,52 @@ export class Scatter {
 
   /** Draw with the next frame, once however many ask. */
   draw() {
-    this.frame ??= requestAnimationFrame(() => {
+    this.frame ??= requestAnimationFrame((now) => {
       this.frame = undefined;
-      this.drawNow();
+      if (this.slow && this.mayMove()) this.movePicture();
+      else this.drawNow(now);
     });
   }
 
-  drawNow() {
+  /**
+   * Note how long the drawings take. Where they are slow, as without a GPU, the picture that is there is moved and
+   * enlarged as a whole, which costs nothing, and is drawn anew when it rests.
+   */
+  note(now) {
+    const gap = now - (this.drawnAt ?? 0);
+    this.drawnAt = now;
+    this.slowOnes = gap > SLOW_MS && gap < 4 * REST_MS ? (this.slowOnes ?? 0) + 1 : 0;
+    this.slow ||= this.slowOnes >= SLOW_FRAMES;
+  }
+
+  /** Return where the picture of the last drawing belongs now: moved by x and y, enlarged by a factor. */
+  moved() {
+    const { view, drawn } = this;
+    const unit = this.unit();
+    return { x: (drawn.x - view.x) * unit, y: (view.y - drawn.y) * unit, by: view.scale / drawn.scale };
+  }
+
+  mayMove() {
+    if (!this.drawn) return false;
+    const { x, y, by } = this.moved();
+    return Math.abs(x) < FAR * this.canvas.clientWidth && Math.abs(y) < FAR * this.canvas.clientHeight && by > 0.5 && by < 2;
+  }
+
+  movePicture() {
+    const { x, y, by } = this.moved();
+    this.canvas.style.transform = `translate(${x}px, ${y}px) scale(${by})`;
+    this.told.moved();
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => this.drawNow(), REST_MS);
+  }
+
+  drawNow(now) {
     const { gl, canvas, view } = this;
     if (!this.places) return;
+    if (now) this.note(now);
+    clearTimeout(this.rest);
+    this.drawn = { ...view };
+    canvas.style.transform = "";
     const scale = [(2 * this.unit()) / canvas.clientWidth, (2 * this.unit()) / canvas.clientHeight];
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(0, 0, 0, 0);
@@ -152,7 +195,11 @@ export class Scatter {
 
   listen() {
     const { canvas } = this;
-    const at = (event) => [event.offsetX, event.offsetY];
+    const at = (event) => { // on what holds the canvas, since the canvas itself may be moved
+      const holder = canvas.parentElement;
+      const { left, top } = holder.getBoundingClientRect();
+      return [event.clientX - left - holder.clientLeft, event.clientY - top - holder.clientTop];
+    };
     let held = null; // what the pressed pointer does: moves the map, or draws a line around points
     canvas.addEventListener("wheel", (event) => (event.preventDefault(), this.zoom(STEP ** -event.deltaY, ...at(event))), { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
@@ -211,6 +258,7 @@ export class Scatter {
   close() {
     this.watched.disconnect();
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.rest);
     this.gl.getExtension("WEBGL_lose_context")?.loseContext();
   }
 }
