@@ -143,7 +143,7 @@ def test_every_view_opens_at_three_widths_light_and_dark(page: Any, served: str)
         page.goto("about:blank")
         page.goto(address(served, view))
         page.wait_for_selector(shown)
-        page.wait_for_function("!document.querySelector('main .busy')")  # which fades in, and is paler meanwhile
+        page.wait_for_selector("main .busy", state="detached")  # it fades in, and is paler meanwhile
         found += [f"{view}: {fault}" for fault in faults(page, Axe())]
     assert not found, "\n".join(found)
 
