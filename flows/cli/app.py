@@ -24,6 +24,7 @@ from docmill.flows.cli.setup import (
     serve_stores,
     show_plugins,
     watch_sources,
+    write_report,
 )
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
 from docmill.storage.process.arrow_without_pandas import leave_pandas_out
@@ -31,7 +32,7 @@ from docmill.storage.process.malloc_tuning import prefer_system_pool
 
 GROUPS = {
     "Start": ("init", "settings", "ingest", "plan", "watch", "schedule"),
-    "Ask": ("search", "sql", "explain", "mcp", "serve", "export"),
+    "Ask": ("search", "sql", "explain", "mcp", "serve", "report", "export"),
     "Versions": ("history", "diff", "tag", "undelete", "publish"),
     "Quality": ("evaluate", "tune"),
     "Cluster": ("worker", "cluster"),
@@ -79,6 +80,7 @@ for module in (
     schedule_runs,
     serve_stores,
     export_chunks,
+    write_report,
     join_cluster,
     search_and_sql,
     explain_document,

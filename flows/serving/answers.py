@@ -9,6 +9,8 @@ from docmill.flows.serving.json_text import finite
 from docmill.flows.serving.open_stores import ServedStore
 from docmill.storage.errors import QueryError
 from docmill.storage.history import tags
+from docmill.storage.reader.document import Document
+from docmill.storage.reader.outline import Section
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments
@@ -94,9 +96,14 @@ def document(served: ServedStore, uri: str, start: int, end: int | None, most: i
     if not 0 <= start <= last:
         raise QueryError(f"start_char must be in [0, {last}], got {start}")
     shown = _shown(own.text[start:last], start, most)
+    return {**served.head, "document": row_of(own, most), **shown}
+
+
+def row_of(own: Document, most: int) -> dict[str, Any]:
+    """Return a document's row, what its file states, and its warnings, as far as they fit."""
     row = {**_document(own.row), "metadata": own.metadata, "warnings": own.warnings}
     (kept,), _ = within([finite(row)], most)
-    return {**served.head, "document": kept, **shown}
+    return kept
 
 
 def _shown(text: str, start: int, most: int) -> dict[str, Any]:
@@ -115,14 +122,18 @@ def _shown(text: str, start: int, most: int) -> dict[str, Any]:
 def outline(served: ServedStore, uri: str, most: int) -> dict[str, Any]:
     """Return the sections of a document, without their texts."""
     found = served.store.outline(uri)
-    sections = [{name: value for name, value in asdict(one).items() if name != "text"} for one in found]
-    kept, left = within(sections, most)
+    kept, left = within([section_row(one) for one in found], most)
     return {
         **served.head,
         "uri": uri,
         "sections": kept,
         "left_out": left_out(left, "sections", "allow more characters, or read the document by spans"),
     }
+
+
+def section_row(one: Section) -> dict[str, Any]:
+    """Return a section without its text."""
+    return {name: value for name, value in asdict(one).items() if name != "text"}
 
 
 def section(served: ServedStore, uri: str, which: str, most: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The command that brings files and databases of other programs up to date: export."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.interruption import interruptible
 from docmill.flows.cli.terminal.output import note, print_json, print_text
 from docmill.flows.cli.terminal.progress import waiting
+from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
     from docmill.storage.exports.export import Exported
@@ -46,6 +48,9 @@ def export(
     replace: Annotated[
         bool, typer.Option("--replace", help="Write all anew where the target was exported otherwise.")
     ] = False,
+    atlas: Annotated[
+        bool, typer.Option("--atlas", help="Write the map for embedding-atlas: to NAME.parquet or a folder.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Bring a file or a database up to date with the chunks and vectors.
@@ -54,6 +59,11 @@ def export(
     from the environment, such as PGPASSWORD and QDRANT_API_KEY.
     """
     settings = settings_of(context)
+    if atlas:
+        if table or where or since or replace:
+            raise ConfigError("--atlas writes the whole map anew; it takes no --table, --where, --since or --replace")
+        _export_map(settings.store, Path(to), at, as_json)
+        return
     from docmill.storage.reader.store import open_store
 
     with open_store(settings.store, at) as store, interruptible(lambda: _KEPT), waiting("exporting"):
@@ -68,6 +78,23 @@ def export(
 
         note(f"left out, as they wait for their vectors: {counted(done.pending, 'chunks')}; docmill ingest embeds them")
         raise typer.Exit(EXIT_PARTLY)
+
+
+def _export_map(store_folder: Path, to: Path, at: str | None, as_json: bool) -> None:
+    """Write the map of a snapshot for embedding-atlas, and tell how to open it."""
+    from docmill.flows.measure.atlas_files import write_atlas
+    from docmill.flows.runs.phases import counted
+    from docmill.storage.reader.store import open_store
+
+    with open_store(store_folder, at) as store, interruptible(lambda: _KEPT), waiting("placing the chunks"):
+        done = write_atlas(store, to)
+        number = store.snapshot.number
+    if as_json:
+        print_json({"snapshot": number, **asdict(done), "command": done.command})
+        return
+    left = f", {done.left_out:,} left out" if done.left_out else ""
+    print_text(f"{done.chunks}: snapshot {number}, {counted(done.points, 'points')}{left}")
+    note(f"open it with: {done.command}")
 
 
 def _spelled(done: "Exported") -> str:

@@ -2,19 +2,17 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 from fastapi import APIRouter, Response
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.measure.chunk_map import ChunkMap, chunk_map
+from docmill.flows.measure.chunk_map import chunk_map
 from docmill.flows.serving import answers
 from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.kept_answers import KeptAnswers
+from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.originals import Originals, as_answer, places
 from docmill.flows.serving.page.page_questions import MOST, RowsQuestion, TrialQuestion, Uri
 from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
@@ -22,8 +20,7 @@ from docmill.storage.errors import ConfigError, QueryError, Rejected
 from docmill.storage.reader.stored_documents import chunks_in, row_of
 from docmill.storage.schema import Draft
 
-_GRID = 65_535
-"""Steps of a coordinate as it is sent: a point moves by less than a pixel of any screen."""
+_MOST_CHARACTERS = 5_000_000  # of an answer, as many as the API gives
 _NEAR = 5
 _CHUNK = (
     "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
@@ -49,6 +46,7 @@ class PageRoutes:
         router = APIRouter(include_in_schema=False)
         router.add_api_route("/map", self.map, methods=["GET"])
         router.add_api_route("/newest", self.newest, methods=["GET"])
+        router.add_api_route("/outline", self.outline, methods=["GET"])
         router.add_api_route("/rows", self.rows, methods=["POST"])
         router.add_api_route("/near/{chunk_id}", self.near, methods=["GET"])
         router.add_api_route("/cuts", self.cuts, methods=["GET"])
@@ -88,6 +86,10 @@ class PageRoutes:
         shown = [{name: getattr(one, name) for name in _CHUNK} | {"children": len(one.children)} for one in chunks]
         return as_json({**served.head, "chunks": shown, "regions": sorted(row.regions, key=_start)})
 
+    def outline(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
+        """Return the headings of a document, with the span of what stands below each."""
+        return as_json(answers.outline(self._stores.get(store, at), uri, _MOST_CHARACTERS))
+
     def places(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
         """Return where the elements of a document stand on its pages."""
         served = self._stores.get(store, at)
@@ -121,7 +123,7 @@ class PageRoutes:
         key = _identity(served)
         with self._lock:
             if key not in self._maps:
-                self._maps[key] = as_json({**served.head, **_columns(chunk_map(served.store))})
+                self._maps[key] = as_json({**served.head, **map_columns(served.store, chunk_map(served.store))})
                 while len(self._maps) > _MOST_KEPT:
                     del self._maps[next(iter(self._maps))]
             return self._maps[key]
@@ -145,33 +147,3 @@ def _spans(drafts: Sequence[Draft]) -> list[dict[str, Any]]:
         {"ordinal": number, "leaf": number not in above, **{name: getattr(one, name) for name in names}}
         for number, one in enumerate(drafts)
     ]
-
-
-def _columns(made: ChunkMap) -> dict[str, Any]:
-    """Return a map in columns, which are a fifth of the bytes of rows."""
-    steps = (made.places * _GRID).astype(int)
-    return {
-        "grid": _GRID,
-        "chunk_id": made.chunks.column("chunk_id").to_pylist(),
-        "x": steps[:, 0].tolist(),
-        "y": steps[:, 1].tolist(),
-        "uri": _named(made.chunks.column("uri")),
-        "type": _named(made.chunks.column("content_type")),
-        "strategy": _named(made.chunks.column("strategy")),
-        "twice": _twice(made.chunks.column("embedding_key")),
-        "labels": [asdict(label) for label in made.labels],
-        "left_out": made.left_out,
-    }
-
-
-def _named(column: pa.ChunkedArray) -> dict[str, list[Any]]:
-    """Return the values of a column once, and the number of the value of each row."""
-    coded = column.combine_chunks().dictionary_encode()
-    return {"names": coded.dictionary.to_pylist(), "of": coded.indices.to_pylist()}
-
-
-def _twice(keys: pa.ChunkedArray) -> list[int]:
-    """Return for each chunk 1 if another one has its vector, else 0."""
-    numbers = keys.combine_chunks().dictionary_encode().indices.to_numpy()
-    several: list[int] = (np.bincount(numbers)[numbers] > 1).astype(int).tolist()
-    return several

@@ -25,10 +25,14 @@ VIEWS = {  # what each view is called, what it opens, and what stands there once
     "map": ("map", ".legend li"),
     "documents": ("documents", "tbody td"),
     "compare": ("compare?q=battery&a_mode=keyword&b_mode=vector", "section:nth-of-type(2) .hit"),
+    "snapshots": ("compare?what=snapshots", "main .empty, main .told"),
+    "ages": ("map?by=date", ".legend li"),
+    "chunks": ("chunks?order=tokens+DESC&title=Longest+chunks", ".hit"),
 }
 IN_DOCS = ("search", "document", "map", "health")
-WIDTHS = (390, 820, 1280)
+WIDTHS = (390, 820, 1440)
 _HEIGHT = 800
+_REPAINTED_MS = 300  # until the map has its other colours
 
 
 def main() -> None:
@@ -64,6 +68,7 @@ def draw(url: str, into: Path, every: bool) -> None:
                 page.set_viewport_size({"width": width, "height": _HEIGHT})
                 for scheme in ("light", "dark"):
                     page.emulate_media(color_scheme=scheme)
+                    page.wait_for_timeout(_REPAINTED_MS)
                     page.screenshot(path=into / f"page-{name}-{width}-{scheme}.png")
         browser.close()
 

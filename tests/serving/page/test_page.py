@@ -6,14 +6,16 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
-from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.page_files import FOLDER
+from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
 from tests.kit.pdf_pages import page as pdf_page
 from tests.kit.workbench import Workbench
@@ -25,6 +27,7 @@ HOSTILE = "<img src=x onerror=hacked=1> <script>hacked=1</script> \x1b[31mred\x1
 EXPECTED = re.compile(r"status of 4|^\[\.WebGL")
 """Messages of a browser that are no faults: an answer that says no, and how fast a machine without a GPU draws."""
 WIDTHS = (390, 820, 1400)
+TABLES = '[["content_type","=","table"]]'
 
 
 def paper() -> bytes:
@@ -140,6 +143,7 @@ def test_every_view_opens_at_three_widths_light_and_dark(page: Any, served: str)
         page.goto("about:blank")
         page.goto(address(served, view))
         page.wait_for_selector(shown)
+        page.wait_for_selector("main .busy", state="detached")  # it fades in, and is paler meanwhile
         found += [f"{view}: {fault}" for fault in faults(page, Axe())]
     assert not found, "\n".join(found)
 
@@ -157,6 +161,10 @@ def test_a_search_follows_the_keys_and_leads_to_its_document(page: Any, served: 
     assert "of the keyword score, in text" in first.inner_text()
     page.locator(".facets button", has_text="csv").click()
     page.wait_for_url(re.compile("format=csv"))
+    page.go_back()
+    page.wait_for_url(re.compile("q=undo[^=]*$"))
+    page.get_by_label("To", exact=True).fill("1900-01-01")
+    page.wait_for_selector(".empty:has-text('take back a facet')")
     page.go_back()
     page.wait_for_url(re.compile("q=undo[^=]*$"))
     page.locator(".hit a", has_text="git.md").first.click()
@@ -178,6 +186,8 @@ def test_the_text_of_a_document_is_whole_and_each_chunk_is_marked(page: Any, ser
         " own.querySelectorAll('button').forEach((one) => one.remove()); return own.textContent; })()"
     )
     assert shown == text
+    page.locator(".outline button", has_text="Later").click()
+    page.locator(".piece.chosen", has_text="Push it again").wait_for()
 
 
 def test_a_page_and_the_text_read_of_it_lead_to_each_other(page: Any, served: str) -> None:
@@ -275,6 +285,37 @@ def test_a_server_with_a_token_asks_for_it_once(browser: Any, bench: Workbench) 
         page.keyboard.press("Enter")
         page.wait_for_selector("#q")
         page.close()
+
+
+def test_a_report_opens_from_disk_and_needs_nothing_else(page: Any, bench: Workbench, tmp_path: Path) -> None:
+    with bench.store as store:
+        done = write_report(ServedStore("handbook", store), tmp_path / "report", 100)
+        hostile = next(row.uri for row in store.documents() if row.uri.startswith("<b"))
+    assert (done.documents, done.held) == (len(DOCUMENTS) - 1, len(DOCUMENTS) - 1)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    address = (done.folder / "index.html").as_uri()
+    views = {
+        "search?q=undoing+commits": ".hit mark",
+        "search?q=undo&format=csv": ".empty",
+        "documents?part=git": "tbody td",
+        "health": "#evaluations p",
+        "map": ".legend li",
+        "map?by=since": ".legend li:nth-child(2)",
+        "compare": ".changes .new",
+        "document?uri=git.md&since=1": ".changes .new",
+        f"document?uri={quote(hostile)}": ".piece",
+        "document?uri=long/line.txt": ".piece",
+        f"chunks?is={quote(TABLES)}": ".hit",
+        "chunks?where=true": ".empty",
+    }
+    page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    for view, shown in views.items():
+        page.goto("about:blank")
+        page.goto(f"{address}#/{view}")
+        page.wait_for_selector(shown)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+    assert {one.split(":")[0] for one in asked} == {"file"}
 
 
 def test_the_page_is_small_and_names_nothing_outside() -> None:

@@ -1,24 +1,19 @@
-// Requests: every answer comes from the API of `docmill serve`.
+// Requests: every answer comes from the API of `docmill serve`, or from the files of a report.
 import { useEffect, useState } from "./vendor/preact-htm.js";
+import { statementOf } from "./questions.js";
+import { notHeld, Refused } from "./refused.js";
+import { answered, isReport, rowsOf } from "./report.js";
 import { lasting } from "./state.js";
 
 const TOKEN = "docmill-token";
 const MOST_ROWS = 100000; // as many as the API gives
 const MOST_CHARACTERS = 5000000; // likewise
 
-/** A request that failed, in the words of the server. */
-export class Refused extends Error {
-  constructor({ message, kind = "", status = 0 }) {
-    super(message);
-    this.kind = kind;
-    this.status = status;
-  }
-}
-
 export const setToken = (token) => sessionStorage.setItem(TOKEN, token);
 
 /** Ask the API, with a body by POST and without one by GET; throw `Refused` if it refuses. */
 export async function ask(path, body, signal) {
+  if (isReport) return answered(path, body);
   const token = sessionStorage.getItem(TOKEN);
   const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...(body && { "Content-Type": "application/json" }) };
   const sent = { method: body ? "POST" : "GET", headers, signal, body: body && JSON.stringify(body) };
@@ -40,13 +35,11 @@ export function path(where, values = {}) {
 
 /** Return the rows of one SELECT on the snapshot of the address. */
 async function sql(statement, signal) {
+  if (isReport) throw notHeld("A report runs no SQL.", "docmill sql");
   const { store, at } = lasting();
   const body = { query: statement, max_rows: MOST_ROWS, max_characters: MOST_CHARACTERS, seconds: 60 };
   return (await ask("rows", { ...body, ...(store && { store }), ...(at && { at }) }, signal)).rows;
 }
-
-/** Return a text as a literal of SQL. */
-export const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;
 
 /** Return the path of a document: slashes stay, all else that means something in an address is escaped. */
 export const documentPath = (uri) => `documents/${uri.split("/").map(encodeURIComponent).join("/")}`;
@@ -93,8 +86,12 @@ function keep(key, value) {
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
 }
 
-/** Use the rows of a SELECT. */
-export function useRows(statement) {
+/** Use the rows of a SELECT; `inReport` gives those of a report. */
+export function useRows(statement, inReport) {
   const { store, at } = lasting();
-  return useAnswer(statement && `rows ${store} ${at} ${statement}`, (signal) => sql(statement, signal));
+  const rows = isReport && inReport ? inReport : (signal) => sql(statement, signal);
+  return useAnswer(statement && `rows ${store} ${at} ${statement}`, rows);
 }
+
+/** Use the rows of a question of questions.js; no name asks nothing. */
+export const useQuestion = (name) => useRows(name && statementOf(name), () => rowsOf(name));

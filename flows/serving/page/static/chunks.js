@@ -1,16 +1,21 @@
 // Chunks: those that a bar or a point of a picture stands for, by a condition in SQL.
 import { html } from "./vendor/preact-htm.js";
 import { useRows } from "./ask.js";
+import { asSql, holds, read } from "./conditions.js";
 import { Answer, Empty, ToDocument, Type } from "./parts.js";
+import { chunks } from "./report.js";
 import { plural } from "./words.js";
 
 const MOST = 100; // on one page; a condition that matches more is to be narrowed
 const SHOWN = 600; // characters of a text
+export const LONGEST = "tokens DESC";
 
 export function Chunks({ place }) {
+  const conditions = read(place.is);
+  const where = [asSql(conditions), place.where && `(${place.where})`].filter(Boolean).join(" AND ") || "true";
   const statement = `SELECT chunk_id, uri, ordinal, content_type, strategy, tokens, page, left(text, ${SHOWN}) AS text,
-    len(text) > ${SHOWN} AS cut FROM chunks WHERE ${place.where || "true"} ORDER BY ${place.order || "uri, ordinal"} LIMIT ${MOST + 1}`;
-  const rows = useRows(statement);
+    len(text) > ${SHOWN} AS cut FROM chunks WHERE ${where} ORDER BY ${place.order || "uri, ordinal"} LIMIT ${MOST + 1}`;
+  const rows = useRows(statement, place.where ? undefined : () => held(conditions, place.order));
   return html`
     <h1>${place.title || "Chunks"}</h1>
     <details class="sql"><summary>SQL</summary><pre>${statement}</pre></details>
@@ -19,6 +24,13 @@ export function Chunks({ place }) {
       : html`<p class="told" role="status">${found.length > MOST ? `The first ${MOST}` : plural(found.length, "chunk")}</p>
         <ol class="hits">${found.slice(0, MOST).map((row) => html`<${One} key=${row.chunk_id} row=${row} />`)}</ol>`}<//>
   `;
+}
+
+/** Return the chunks of a report that meet a condition. */
+async function held(conditions, order) {
+  const found = (await chunks()).filter((row) => holds(conditions, row));
+  if (order === LONGEST) found.sort((one, other) => other.tokens - one.tokens);
+  return found.slice(0, MOST + 1).map((row) => ({ ...row, text: row.text.slice(0, SHOWN), cut: row.text.length > SHOWN }));
 }
 
 const One = ({ row }) => html`

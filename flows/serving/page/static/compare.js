@@ -1,6 +1,7 @@
 // Compare: one question answered in two ways, one document split in two ways, or two snapshots.
 import { html, useState } from "./vendor/preact-htm.js";
-import { ask, path, useAnswer, useRows } from "./ask.js";
+import { ask, path, useAnswer, useQuestion } from "./ask.js";
+import { isReport } from "./report.js";
 import { Answer, Choice, Empty, Excerpt, Failure, Table, ToDocument, Type } from "./parts.js";
 import { Splits } from "./splits.js";
 import { go, lasting } from "./state.js";
@@ -11,6 +12,9 @@ const HITS = 10;
 const SHORT = 300; // characters of a text: two lists beside each other are for the order, not for reading
 
 export function Compare({ place }) {
+  if (isReport) return html`<h1>Compare</h1>
+    <p class="told">A report compares the two newest snapshots. <code>docmill serve</code> compares rankings and older snapshots, too.</p>
+    <${Snapshots} place=${place} />`;
   const what = place.what || "question";
   return html`
     <h1>Compare</h1>
@@ -29,7 +33,7 @@ const WAYS = [
 
 function Question({ place }) {
   const [typed, type] = useState(place.q ?? "");
-  const kept = useRows("SELECT snapshot, created FROM snapshots ORDER BY snapshot DESC");
+  const kept = useQuestion("snapshots");
   const snapshots = [["", "newest"], ...(kept.value ?? []).slice(1).map((one) => [String(one.snapshot), `${one.snapshot}, ${time(one.created)}`])];
   const ways = [...WAYS, ["at", "Snapshot", snapshots]];
   const set = (values) => go("compare", { ...place, view: "", ...values });
@@ -71,13 +75,13 @@ const Side = ({ own, other, asked }) => html`<${Answer} of=${own} what="Searchin
 const moved = (rank, there) => there === undefined ? "only here" : there === rank ? "same place" : there > rank ? `▲ ${there - rank}` : `▼ ${rank - there}`;
 
 function Snapshots({ place }) {
-  const kept = useRows("SELECT snapshot, created, documents, chunks FROM snapshots ORDER BY snapshot DESC");
+  const kept = useQuestion("snapshots");
   const rows = kept.value ?? [];
   const [old, fresh] = [place.old ?? rows[1]?.snapshot, place.new ?? rows[0]?.snapshot];
   const asked = rows.length > 1 && rows.some((one) => one.snapshot === Number(old));
   const found = useAnswer(asked ? `diff ${lasting().store} ${old} ${fresh}` : null, (signal) => ask(path(`diff/${old}/${fresh}`, { at: "", text: true }), undefined, signal));
   if (kept.error) return html`<${Failure} error=${kept.error} />`;
-  if (kept.value && !asked) return html`<${Empty} title=${rows.length > 1 ? `Snapshot ${old} is not kept` : "There is one snapshot"}>
+  if (kept.value && !asked) return html`<${Empty} title=${rows.length > 1 ? `Snapshot ${old} is not ${isReport ? "in this report" : "kept"}` : "There is one snapshot"}>
     ${rows.length > 1 ? html`<a href="#/compare?what=snapshots">Compare the two newest.</a>` : "The next run that changes something makes another, and both can be compared here."}<//>`;
   const pick = (name, value) => html`<select value=${value} onChange=${(event) => go("compare", { ...place, view: "", [name]: event.target.value })}>
     ${rows.map((one) => html`<option value=${one.snapshot}>${one.snapshot}, ${time(one.created)}</option>`)}</select>`;

@@ -5,6 +5,7 @@ import { blocksOf, Text } from "./bounds.js";
 import { changed } from "./changed.js";
 import { hasPages, Original, usePlaces } from "./original.js";
 import { Answer, Empty, Failure, ToDocument, Type } from "./parts.js";
+import { isReport } from "./report.js";
 import { go, lasting, link, parse } from "./state.js";
 import { number, plural, slicer, time } from "./words.js";
 
@@ -33,8 +34,8 @@ function Title({ answer, place }) {
     <h1><bdi>${row.title || row.uri}</bdi> <${Type} of=${row.content_type} /></h1>
     <p class="told"><bdi>${row.uri}</bdi> · ${facts.flat().join(" · ")}
       ${/^https?:/.test(row.source_url) && html` · <a href=${row.source_url} rel="noreferrer noopener">original</a>`}</p>
-    ${(row.warnings ?? []).map((one) => html`<p class="warning"><b>${one.lost ? "Text is missing." : "Note."}</b> ${one.message}</p>`)}
-    <p class="ways"><${Versions} place=${place} /> <a href=${link("compare", { what: "settings", uri: row.uri })}>Split it another way</a></p>
+    ${(row.warnings ?? []).map((one) => html`<p class="warning"><b>Note.</b> ${one}</p>`)}
+    <p class="ways"><${Versions} place=${place} />${!isReport && html` <a href=${link("compare", { what: "settings", uri: row.uri })}>Split it another way</a>`}</p>
   `;
 }
 
@@ -64,7 +65,7 @@ function Cut({ place, answer, rows, regions }) {
   useEffect(() => chosen && show(document.getElementById(`chunk-${chosen.ordinal}`)), [place.chunk]);
   return html`
     <div class=${paged ? "document paged" : "document"}>
-      <${Outline} rows=${leaves} choose=${choose} />
+      <${Outline} uri=${answer.document.uri} rows=${leaves} choose=${choose} />
       ${place.since ? html`<${Changes} place=${place} now=${answer.text} />` : html`<${Text} blocks=${blocks} chosen=${chosen} choose=${choose} />`}
       <aside aria-label="The chosen chunk" class=${chosen ? "open" : ""}>
         ${chosen && html`<button type="button" class="close" onClick=${() => set({ chunk: "", page })} aria-label="Close">×</button>`}
@@ -83,18 +84,19 @@ function show(element) {
   if (bottom < 0 || top > innerHeight - LEAST_SEEN_PX) element.scrollIntoView({ block: "center" });
 }
 
-/** The headings of the chunks, in order, each once. */
-function Outline({ rows, choose }) {
-  const seen = new Map();
-  for (const row of rows) row.headings.forEach((_, depth) => {
-    const key = row.headings.slice(0, depth + 1).join("\u0000");
-    if (!seen.has(key)) seen.set(key, { name: row.headings[depth], depth, row });
-  });
+/** The headings of the document; each leads to the chunk in which it stands, or the next one. */
+function Outline({ uri, rows, choose }) {
+  const { store, at } = lasting();
+  const found = useAnswer(`outline ${store} ${at} ${uri}`, (signal) => ask(path("outline", { uri }), undefined, signal));
+  const headed = (found.value?.sections ?? []).filter((one) => one.heading);
+  const chunkAt = (start) => rows.find((row) => row.end_char > start);
   return html`
     <nav class="outline" aria-label="Headings">
       <h2>Headings</h2>
-      ${seen.size ? html`<ul>${[...seen.values()].map((one) => html`<li style=${{ "--depth": one.depth }}>
-        <button type="button" onClick=${() => choose(one.row)}><bdi>${one.name}</bdi></button></li>`)}</ul>` : html`<p>It has none.</p>`}
+      ${headed.length > 0 && html`<ul>${headed.map((one) => html`<li style=${{ "--depth": one.headings.length - 1 }}>
+        <button type="button" disabled=${!chunkAt(one.start_char)} onClick=${() => choose(chunkAt(one.start_char))}><bdi>${one.heading}</bdi></button></li>`)}</ul>`}
+      ${found.value && !headed.length && html`<p>It has none.</p>`}
+      ${found.error && html`<${Failure} error=${found.error} />`}
     </nav>
   `;
 }
@@ -114,7 +116,7 @@ const Region = ({ of }) => html`
 function About({ row, regions, rows }) {
   const region = regions.find((one) => one.start_char <= row.start_char && row.start_char < one.end_char);
   const parent = rows.find((one) => one.chunk_id === row.parent_id);
-  const near = useAnswer(`near ${lasting().store} ${lasting().at} ${row.chunk_id}`, (signal) => ask(path(`near/${row.chunk_id}`), undefined, signal));
+  const near = useAnswer(isReport ? null : `near ${lasting().store} ${lasting().at} ${row.chunk_id}`, (signal) => ask(path(`near/${row.chunk_id}`), undefined, signal));
   return html`
     <h2>Chunk ${row.ordinal}</h2>
     <dl>
@@ -131,8 +133,8 @@ function About({ row, regions, rows }) {
     <p class="context" dir="auto">${row.context || "None: the text is embedded alone."}</p>
     ${region && html`<h3>Its region</h3><p><${Region} of=${region} /></p>`}
     <h3>Nearest chunks</h3>
-    <${Answer} of=${near} what="Comparing vectors">${(found) => html`<ul class="plain">${found.hits.map((one) => html`<li>
-      <span class="figure">${one.score.toFixed(2)}</span> <${ToDocument} uri=${one.uri} chunk=${one.chunk_id} /></li>`)}</ul>`}<//>
+    ${isReport ? html`<p class="told">A report has no vectors; <code>docmill serve</code> shows them.</p>` : html`<${Answer} of=${near} what="Comparing vectors">${(found) => html`<ul class="plain">${found.hits.map((one) => html`<li>
+      <span class="figure">${one.score.toFixed(2)}</span> <${ToDocument} uri=${one.uri} chunk=${one.chunk_id} /></li>`)}</ul>`}<//>`}
   `;
 }
 

@@ -1,7 +1,10 @@
 // Documents: the list of what the store holds, narrowed by a part of the name or by a condition.
 import { html, useEffect, useState } from "./vendor/preact-htm.js";
-import { quoted, useRows } from "./ask.js";
+import { useRows } from "./ask.js";
+import { asSql, read } from "./conditions.js";
 import { Answer, Empty, Table, ToDocument, Type } from "./parts.js";
+import { quoted } from "./questions.js";
+import { documents } from "./report.js";
 import { go } from "./state.js";
 import { plural, time } from "./words.js";
 
@@ -18,10 +21,11 @@ export function Documents({ place }) {
   const order = ORDERS[place.order] ? place.order : "uri";
   const matching = [
     place.part && `(contains(lower(uri), ${quoted(place.part.toLowerCase())}) OR contains(lower(title), ${quoted(place.part.toLowerCase())}))`,
+    asSql(read(place.is)),
     place.where && `(${place.where})`,
   ].filter(Boolean).join(" AND ") || "true";
   const rows = useRows(`SELECT uri, title, format, content_type, chunks, characters, status, len(warnings) AS warnings,
-    make_timestamp(mtime_ns // 1000)::VARCHAR AS changed FROM documents WHERE ${matching} ORDER BY ${ORDERS[order]} LIMIT ${MOST + 1}`);
+    make_timestamp(mtime_ns // 1000)::VARCHAR AS changed FROM documents WHERE ${matching} ORDER BY ${ORDERS[order]} LIMIT ${MOST + 1}`, place.where ? undefined : () => held(place, order));
   return html`
     <h1>${place.title || "Documents"}</h1>
     <form class="ask" onSubmit=${(event) => event.preventDefault()}>
@@ -36,6 +40,20 @@ export function Documents({ place }) {
   `;
 }
 
+const BEFORE = {
+  uri: () => 0, // as the report has them
+  chunks: (one, other) => other.chunks - one.chunks,
+  changed: (one, other) => other.changed.localeCompare(one.changed),
+  characters: (one, other) => other.characters - one.characters,
+};
+
+/** Return the documents of a report that the address asks for. */
+async function held({ part = "", is }, order) {
+  const wanted = part.toLowerCase();
+  const found = await documents(read(is));
+  return found.filter((row) => `${row.uri}\n${row.title}`.toLowerCase().includes(wanted)).sort(BEFORE[order]).slice(0, MOST + 1);
+}
+
 const Listed = ({ rows }) => rows.length === 0
   ? html`<${Empty} title="No document matches">Try a shorter part of its name. What could not be read stands under Health.<//>`
   : html`
@@ -46,6 +64,6 @@ const Listed = ({ rows }) => rows.length === 0
       { name: "Format", of: (row) => row.format },
       { name: "Chunks", right: true, of: (row) => row.chunks },
       { name: "Characters", right: true, of: (row) => row.characters },
-      { name: "Changed", of: (row) => time(row.changed) },
+      { name: "Changed", of: (row) => time(row.changed).slice(0, 10) },
       { name: "State", of: (row) => [row.status !== "ok" && row.status, row.warnings > 0 && plural(row.warnings, "warning")].filter(Boolean).join(", ") || "ok" },
     ]} />`;

@@ -1,6 +1,7 @@
 // Main: the frame around every view, and which view the address names.
 import { html, render, useEffect, useState } from "./vendor/preact-htm.js";
 import { ask, noteSnapshot, path, setToken } from "./ask.js";
+import { isReport } from "./report.js";
 import { Busy, Empty, Failure } from "./parts.js";
 import { go, link, parse, usePlace } from "./state.js";
 import { number, time } from "./words.js";
@@ -59,7 +60,7 @@ function look(place, set) {
     }
   };
   once();
-  const timer = place.at ? 0 : setInterval(once, LOOK_MS);
+  const timer = place.at || isReport ? 0 : setInterval(once, LOOK_MS);
   return () => {
     stopped = true;
     clearInterval(timer);
@@ -86,6 +87,7 @@ function Where({ place, served: { stores, status } }) {
         </select></label>`}
       <span>${number(status.documents)} documents, ${number(status.chunks)} chunks</span>
       <span>snapshot ${status.snapshot}, ${time(status.created)}</span>
+      ${isReport && html`<span>a report of <span class="figure">${time(status.made)}</span></span>`}
       ${place.at && html`<a href=${link(place.view, { ...place, view: "", at: "" })}>to the newest</a>`}
     </div>
   `;

@@ -1,13 +1,16 @@
 // Map: all chunks in two dimensions, those with similar vectors near each other.
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
-import { ask, path, quoted, useAnswer } from "./ask.js";
+import { ask, path, useAnswer } from "./ask.js";
+import { written } from "./conditions.js";
 import { Answer, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
 import { Scatter } from "./scatter.js";
-import { go, lasting, link } from "./state.js";
+import { go, lasting, link, useMedia } from "./state.js";
 import { colour } from "./types.js";
 import { number, plural } from "./words.js";
 
-const COLOURS = [["type", "Type"], ["strategy", "Strategy"], ["folder", "Folder"], ["twice", "Duplicates"]];
+const COLOURS = [["type", "Type"], ["strategy", "Strategy"], ["folder", "Folder"], ["date", "Date"], ["since", "Since snapshot"], ["twice", "Duplicates"]];
+const AGES = ["date", "since"]; // colours in the order of time, of which the newest is the strongest
+const MOST_AGES = 10; // more shades of one colour cannot be told apart
 const PALETTE = ["code", "table", "slides", "data", "faq", "chat", "email", "log", "legal", "reference"]; // for what is no type
 const PAUSE_MS = 120; // over a point before its text is asked for
 const LISTED = 100; // chunks behind an encircled set; the view of chunks shows as many
@@ -25,13 +28,34 @@ export function ChunkMap({ place }) {
 /** Return the group of each point and the groups' names, by what the points are coloured by. */
 function groups(map, by) {
   if (by === "twice") return { names: ["once", "several times"], of: map.twice };
+  if (by === "since") return aged(map.since);
+  if (by === "date") return aged(map.uri.of.map((one) => map.day[one]));
   if (by !== "folder") return map[by];
   const folders = map.uri.names.map((uri) => (uri.includes("/") ? `${uri.split("/")[0]}/` : "(top)"));
   const names = [...new Set(folders)].sort();
   return { names, of: map.uri.of.map((one) => names.indexOf(folders[one])) };
 }
 
-const colourOf = (by, name, place) => by === "type" ? colour(name) : by === "twice" ? colour(place ? "table" : "other") : colour(PALETTE[place % PALETTE.length]);
+/** Return groups of times in their order: years, months or days, whichever are few enough; the oldest stand together. */
+function aged(times) {
+  const texts = times.map(String);
+  const long = [10, 7, 4].find((length) => new Set(texts.map((one) => one.slice(0, length))).size <= MOST_AGES) ?? 4;
+  const cut = texts.map((one) => (typeof times[0] === "number" ? one : one.slice(0, long)));
+  const all = [...new Set(cut)].sort((one, other) => one.localeCompare(other, "en", { numeric: true }));
+  const shown = all.slice(-MOST_AGES);
+  const names = all.length > MOST_AGES ? [`before ${shown[0]}`, ...shown] : shown;
+  const places = new Map(names.map((name, place) => [name, place]));
+  return { names, of: cut.map((one) => places.get(one) ?? 0) };
+}
+
+/** Return a shade for an age: `place` of `count`, the last is the newest. */
+function shade(place, count) {
+  const share = count > 1 ? place / (count - 1) : 1;
+  return `light-dark(hsl(200 ${30 + 60 * share}% ${78 - 52 * share}%), hsl(200 ${25 + 65 * share}% ${30 + 48 * share}%))`;
+}
+
+const colourOf = (by, name, place, count) => by === "type" ? colour(name) : AGES.includes(by) ? shade(place, count)
+  : by === "twice" ? colour(place ? "table" : "other") : colour(PALETTE[place % PALETTE.length]);
 
 function Drawn({ map, place }) {
   const by = COLOURS.some(([name]) => name === place.by) ? place.by : "type";
@@ -60,7 +84,7 @@ function Canvas({ map, group, by, only, over, choose, encircling }) {
   const [canvas, lines, names] = [useRef(), useRef(), useRef()];
   const scatter = useRef();
   const [failed, fail] = useState(null);
-  const theme = useTheme();
+  const theme = useMedia("(prefers-color-scheme: dark)"); // the points follow the colours of the page
   const places = useMemo(() => {
     const flat = new Float32Array(2 * map.x.length);
     map.x.forEach((x, point) => flat.set([x / map.grid, map.y[point] / map.grid], 2 * point));
@@ -88,11 +112,16 @@ function Canvas({ map, group, by, only, over, choose, encircling }) {
   `;
 }
 
-/** Move the words of the clusters to where their chunks are now. */
+/** Move the words of the clusters to where their chunks are now; those of a larger cluster hide what they would cover. */
 function move(names, scatter) {
   if (!names || !scatter) return;
+  const shown = [];
   for (const one of names.children) {
     const [x, y] = scatter.toScreen(Number(one.dataset.x), Number(one.dataset.y));
+    const size = (one.measured ??= [one.offsetWidth, one.offsetHeight]);
+    const covers = shown.some((own) => Math.abs(own.x - x) * 2 < own.size[0] + size[0] && Math.abs(own.y - y) * 2 < own.size[1] + size[1]);
+    if (!covers) shown.push({ x, y, size });
+    one.style.visibility = covers ? "hidden" : "";
     one.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`;
   }
 }
@@ -104,7 +133,7 @@ function painted(group, by, only) {
   const probe = document.createElement("span");
   document.body.append(probe);
   const palette = group.names.map((name, place) => {
-    probe.style.color = colourOf(by, name, place);
+    probe.style.color = colourOf(by, name, place, group.names.length);
     return getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number);
   });
   probe.remove();
@@ -114,27 +143,17 @@ function painted(group, by, only) {
   return { colours, faint };
 }
 
-/** Use whether the colours are dark, so that the points follow. */
-function useTheme() {
-  const [dark, set] = useState(matchMedia("(prefers-color-scheme: dark)").matches);
-  useEffect(() => {
-    const media = matchMedia("(prefers-color-scheme: dark)");
-    const changed = () => set(media.matches);
-    media.addEventListener("change", changed);
-    return () => media.removeEventListener("change", changed);
-  }, []);
-  return dark;
-}
-
 function Legend({ group, by, only, map }) {
   const counts = group.names.map(() => 0);
   group.of.forEach((one) => (counts[one] += 1));
-  const order = [...counts.keys()].sort((one, other) => counts[other] - counts[one]);
+  const order = [...counts.keys()].sort((one, other) => (AGES.includes(by) ? other - one : counts[other] - counts[one]));
   return html`
     <h2>Colours</h2>
+    ${by === "date" && html`<small>Of the document or, if it states no date, of its file.</small>`}
+    ${by === "since" && html`<small>The oldest kept snapshot from which on the chunk has stood.</small>`}
     <ul class="legend">${order.slice(0, 20).map((one) => html`<li>
       <button type="button" aria-pressed=${only === group.names[one]} onClick=${() => go("map", { by, only: only === group.names[one] ? "" : group.names[one] })}>
-        <span class="type" style=${{ "--colour": colourOf(by, group.names[one], one) }}><bdi>${group.names[one]}</bdi></span>
+        <span class="type" style=${{ "--colour": colourOf(by, group.names[one], one, group.names.length) }}><bdi>${group.names[one]}</bdi></span>
         <span class="figure">${number(counts[one])}</span></button></li>`)}</ul>
     ${map.labels.length > 0 && html`<h2>Clusters</h2>
       <ol class="plain">${map.labels.map((label) => html`<li><a href=${link("search", { q: label.words.join(" ") })}>${label.words.join(", ")}</a>
@@ -159,10 +178,10 @@ function Pointed({ map, point }) {
 /** What was encircled: its types, its documents, and the way to its chunks. */
 function Chosen({ map, points, clear }) {
   const documents = [...new Set(points.map((point) => map.uri.of[point]))];
-  const ids = points.slice(0, LISTED).map((point) => quoted(map.chunk_id[point])).join(", ");
+  const ids = points.slice(0, LISTED).map((point) => map.chunk_id[point]);
   return html`
     <h2>${plural(points.length, "chunk")} of ${plural(documents.length, "document")}</h2>
-    <p>${points.length > 0 && html`<a href=${link("chunks", { where: `chunk_id IN (${ids})`, title: "Encircled chunks" })}>Read ${points.length > LISTED ? `the first ${LISTED}` : "them"}</a> `}
+    <p>${points.length > 0 && html`<a href=${link("chunks", { is: written([["chunk_id", "in", ids]]), title: "Encircled chunks" })}>Read ${points.length > LISTED ? `the first ${LISTED}` : "them"}</a> `}
       <button type="button" onClick=${clear}>Back</button></p>
     <ul class="plain">${documents.slice(0, 20).map((one) => html`<li><${ToDocument} uri=${map.uri.names[one]} /></li>`)}</ul>
   `;

@@ -2,6 +2,7 @@
 import { html, useEffect, useRef } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { Busy, Failure } from "./parts.js";
+import { isReport } from "./report.js";
 import { lasting } from "./state.js";
 import { colour } from "./types.js";
 import { number } from "./words.js";
@@ -12,7 +13,7 @@ const SHOWN_PX = 60; // of a box, and of what stands above it
 const A4 = "595 / 842"; // the room of a page that is being drawn, so that what stands below it does not move
 
 /** Return whether the pages of a document of this format can be drawn. */
-export const hasPages = (format) => PAGED.includes(format);
+export const hasPages = (format) => !isReport && PAGED.includes(format);
 
 /** Use where the elements of a document stand: [start, end, page, left, top, right, bottom] each, in points. */
 export function usePlaces(uri, wanted) {

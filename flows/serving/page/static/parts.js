@@ -11,10 +11,12 @@ export const Type = ({ of }) => html`<span class="type" style=${{ "--colour": co
 export const Lit = ({ text, terms }) =>
   html`${lit(text, terms).map((piece) => (piece.lit ? html`<mark>${piece.text}</mark>` : piece.text))}`;
 
+const BLANK = /\n\s*\n\s*\n/g; // more than one blank line says nothing in an excerpt
 const LONG = 900; // characters; a hit that shows more of itself pushes the next one off the screen
 
 /** A text of a document, with the words of a search lit. A long one is cut until somebody asks for the rest. */
 export function Excerpt({ text, terms = [], long = LONG }) {
+  text = text.replace(BLANK, "\n\n");
   const [whole, show] = useState(text.length <= long);
   return html`
     <p class="text" dir="auto"><${Lit} text=${whole ? text : text.slice(0, long)} terms=${terms} />${!whole && " …"}</p>
@@ -26,8 +28,9 @@ export function Excerpt({ text, terms = [], long = LONG }) {
 export const Empty = ({ title, children }) => html`<div class="empty"><h2>${title}</h2><p>${children}</p></div>`;
 
 /** What went wrong, in the words of the server. */
-export const Failure = ({ error }) =>
-  html`<div class="failure" role="alert"><strong>That did not work.</strong> <span>${error.message}</span></div>`;
+export const Failure = ({ error }) => error.kind === "NotHeld"
+  ? html`<${Empty} title="This is not in the report">${error.message}<//>`
+  : html`<div class="failure" role="alert"><strong>That did not work.</strong> <span>${error.message}</span></div>`;
 
 /** That something takes time; it shows after a moment only, so that quick answers do not flicker. */
 export const Busy = ({ what = "Loading" }) => html`<p class="busy" role="status">${what}…</p>`;
@@ -79,5 +82,14 @@ export const Table = ({ columns, rows, caption }) => html`
     </table>
   </div>
 `;
+
+const SHOWN = 20; // rows of a list; the way to all of them stands below
+
+/** A table of the first rows, and the rest on demand. */
+export function List({ rows, ...of }) {
+  const [all, show] = useState(false);
+  return html`<${Table} ...${of} rows=${all ? rows : rows.slice(0, SHOWN)} />
+    ${rows.length > SHOWN && !all && html`<p><button type="button" onClick=${() => show(true)}>Show all ${number(rows.length)}</button></p>`}`;
+}
 
 const shown = (value) => (typeof value === "number" ? number(value) : value);

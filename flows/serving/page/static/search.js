@@ -1,9 +1,11 @@
 // Search: hits as one types, why each came, and facets that narrow them.
 import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
-import { ask, quoted, useAnswer, useRows } from "./ask.js";
+import { ask, useAnswer, useRows } from "./ask.js";
+import { asSql, sqlOf } from "./conditions.js";
 import { Bar, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
-import { go, lasting, link } from "./state.js";
-import { number, percent, wordsOf } from "./words.js";
+import { facets, isReport } from "./report.js";
+import { go, lasting, link, useMedia } from "./state.js";
+import { number, percent, plural, wordsOf } from "./words.js";
 
 const MODES = [["hybrid", "Hybrid"], ["keyword", "Keyword"], ["vector", "Vector"], ["beside", "Side by side"]];
 const QUICK_MS = 60; // a keyword search takes a few milliseconds: it may follow each key
@@ -11,8 +13,8 @@ const PAUSE_MS = 350; // a pause in typing; the vectors of a query take longer t
 const HITS = 10;
 const MOST_VALUES = 12; // of a facet; more would push the others off the screen
 
-export function Search({ place }) {
-  const mode = place.mode || "hybrid";
+export function Search({ place, status }) {
+  const mode = isReport ? "keyword" : place.mode || "hybrid";
   const [typed, type] = useState(place.q ?? "");
   const box = useRef();
   useEffect(() => type(place.q ?? ""), [place.q]);
@@ -23,14 +25,16 @@ export function Search({ place }) {
     return () => clearTimeout(timer);
   }, [typed]);
   const set = (values) => go("search", { ...place, view: "", ...values });
-  const where = condition(place);
+  const where = conditions(place);
   return html`
     <form class="ask" role="search" onSubmit=${(event) => (event.preventDefault(), set({ q: typed }))}>
       <label for="q" class="unseen">Question</label>
       <input id="q" ref=${box} type="search" value=${typed} placeholder="Ask in words, or name an identifier"
         autocomplete="off" onInput=${(event) => type(event.target.value)} />
-      <${Choice} label="Ranking" value=${mode} of=${MODES} set=${(name) => set({ mode: name })} />
+      ${!isReport && html`<${Choice} label="Ranking" value=${mode} of=${MODES} set=${(name) => set({ mode: name })} />`}
     </form>
+    ${isReport && html`<p class="told">A report searches the words of ${plural(status.held, "document")}${status.held < status.documents && ` of ${number(status.documents)}`}.${" "}
+      <code>docmill search</code> and <code>docmill serve</code> rank by vectors, too.</p>`}
     <div class="search">
       <${Facets} place=${place} set=${set} />
       <div class=${mode === "beside" ? "besides" : "results"}>
@@ -45,7 +49,7 @@ export function Search({ place }) {
 }
 
 const Start = () => html`<${Empty} title="What are you looking for?">
-  Results come as you type. Keywords answer at once; vectors join when you pause. Press <kbd>/</kbd> to come back to the box.
+  Results come as you type.${!isReport && " Keywords answer at once; vectors join when you pause."} Press <kbd>/</kbd> to come back to the box.
 <//>`;
 
 /** Have "/" go to the box, as on most sites with a search. */
@@ -81,7 +85,7 @@ function Results({ typed, asked, mode, where }) {
       ${hits.map((hit) => html`<${Found} key=${hit.chunk_id} hit=${hit} most=${strongest(hits)} asked=${typed} />`)}
     </ol>
     ${!hits.length && html`<${Empty} title="Nothing matches">
-      Use fewer or other words${where ? ", or take back a facet" : ""}. The vector ranking finds texts that share no word with the question.
+      Use fewer or other words${where.length ? ", or take back a facet" : ""}.${!isReport && " The vector ranking finds texts that share no word with the question."}
     <//>`}
   `;
 }
@@ -108,7 +112,7 @@ function useHeld(answer, over) {
 
 function useHits(text, mode, where) {
   const { store, at } = lasting();
-  const body = { query: text, k: HITS, mode, ...(where && { where }), ...(store && { store }), ...(at && { at }) };
+  const body = { query: text, k: HITS, mode, ...narrowed(where), ...(store && { store }), ...(at && { at }) };
   return useAnswer(text ? `hits ${JSON.stringify(text)} ${JSON.stringify(body)}` : null, (signal) => ask("search", body, signal));
 }
 
@@ -124,7 +128,7 @@ function Found({ hit, most, asked }) {
       ${hit.headings.length > 0 && html`<p class="headings" dir="auto">${hit.headings.join(" › ")}</p>`}
       <${Excerpt} text=${hit.text} terms=${terms} />
       <div class="scores">
-        <span>vector <${Bar} share=${hit.vector_score ?? 0} label=${hit.vector_score == null ? "–" : hit.vector_score.toFixed(2)} /></span>
+        ${!isReport && html`<span>vector <${Bar} share=${hit.vector_score ?? 0} label=${hit.vector_score == null ? "–" : hit.vector_score.toFixed(2)} /></span>`}
         <span>keyword <${Bar} share=${(hit.keyword_score ?? 0) / most} label=${hit.keyword_score == null ? "–" : hit.keyword_score.toFixed(1)} of="var(--accent-2)" /></span>
       </div>
       <${Why} hit=${hit} />
@@ -143,7 +147,7 @@ const Why = ({ hit }) => html`
     </ul>`}
     <h4>Steps</h4>
     <ol class="plain">${hit.steps.map((step) => html`<li><b>${step.step}</b> ${step.said} → ${step.score.toFixed(3)}</li>`)}</ol>
-    <p>Relevance ${percent(hit.relevance)} of the highest possible. Strategy <code>${hit.strategy}</code>. Characters
+    <p>${hit.relevance != null && `Relevance ${percent(hit.relevance)} of the highest possible. `}Strategy <code>${hit.strategy}</code>. Characters
       ${" "}${number(hit.start_char)} to ${number(hit.end_char)}.</p>
     ${hit.also_at.length > 0 && html`<h4>The same text also stands in</h4><ul class="plain">
       ${hit.also_at.map((other) => html`<li><${ToDocument} uri=${other.uri} chunk=${other.chunk_id} /></li>`)}</ul>`}
@@ -151,35 +155,50 @@ const Why = ({ hit }) => html`
   </details>
 `;
 
-// A facet: its name in the address, what it is called, the SQL of its value over chunks or documents.
-const FOLDER = "CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END";
+const narrowed = (where) => (where.length === 0 ? {} : isReport ? { conditions: where } : { where: asSql(where) });
+
+// A facet: its name in the address, what it is called, the column or value of it, and the table that has it.
 const FACETS = [
   ["type", "Type", "content_type", "chunks"],
   ["format", "Format", "format", "documents"],
-  ["folder", "Folder", FOLDER, "documents"],
+  ["folder", "Folder", "folder", "documents"],
   ["lang", "Language", "lang", "documents"],
-  ["year", "Year", "left(coalesce(nullif(modified, ''), created), 4)", "documents"],
+  ["year", "Year", "year", "documents"],
 ];
+const DAYS = [["from", "From", ">="], ["to", "To", "<="]]; // the bounds of the date, both inclusive
 const OF_FACETS = FACETS.map(
-  ([name, , value, table]) => `SELECT '${name}' AS facet, ${value} AS value, ${table === "chunks" ? "count(*)" : "sum(chunks)"}::BIGINT AS chunks FROM ${table} GROUP BY ALL`,
+  ([, , value, table]) => `SELECT '${value}' AS facet, ${sqlOf(value)} AS value, ${table === "chunks" ? "count(*)" : "sum(chunks)"}::BIGINT AS chunks FROM ${table} GROUP BY ALL`,
 ).join(" UNION ALL ");
 
-/** Return the condition in SQL that the facets of an address make, or "". */
-export function condition(place) {
-  const chosen = FACETS.filter(([name]) => place[name] !== undefined);
-  return chosen.map(([name, , value]) => `${value} = ${quoted(place[name])}`).join(" AND ");
+/** Return the condition that the facets and the days of an address make. */
+export function conditions(place) {
+  const chosen = FACETS.filter(([name]) => place[name] !== undefined).map(([name, , value]) => [value, "=", place[name]]);
+  return [...chosen, ...DAYS.filter(([name]) => place[name]).map(([name, , operator]) => ["date", operator, place[name]])];
 }
 
 function Facets({ place, set }) {
-  const rows = useRows(`SELECT * FROM (${OF_FACETS}) WHERE value <> '' AND chunks > 0 ORDER BY chunks DESC, value`);
+  const rows = useRows(`SELECT * FROM (${OF_FACETS}) WHERE value <> '' AND chunks > 0 ORDER BY chunks DESC, value`,
+    () => facets(FACETS.map(([, , value]) => value)));
+  const wide = useMedia("(min-width: 60rem)"); // as in page.css
   return html`
-    <details class="facets" open=${matchMedia("(min-width: 60rem)").matches}>
+    <details class="facets" open=${wide}>
       <summary>Narrow</summary>
-      ${FACETS.map(([name, title]) => html`<${Facet} name=${name} title=${title} chosen=${place[name]} set=${set}
-        rows=${(rows.value ?? []).filter((row) => row.facet === name)} />`)}
+      ${FACETS.map(([name, title, value]) => html`<${Facet} name=${name} title=${title} chosen=${place[name]} set=${set}
+        rows=${(rows.value ?? []).filter((row) => row.facet === value)} />`)}
+      <${Days} place=${place} set=${set} />
     </details>
   `;
 }
+
+/** The bounds of the date that a document states or, if it states none, of the last change of its file. */
+const Days = ({ place, set }) => html`
+  <section class="days">
+    <h2>Date</h2>
+    ${DAYS.map(([name, title]) => html`<label>${title}
+      <input type="date" value=${place[name] ?? ""} onChange=${(event) => set({ [name]: event.target.value || undefined })} /></label>`)}
+    <small>of the document, or of its file</small>
+  </section>
+`;
 
 function Facet({ name, title, rows, chosen, set }) {
   if (rows.length < 2 && chosen === undefined) return null; // one value narrows nothing

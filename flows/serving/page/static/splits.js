@@ -1,8 +1,9 @@
 // Splits: one document, split in two ways, side by side, with what differs marked.
 import { html, useEffect, useMemo, useState } from "./vendor/preact-htm.js";
-import { ask, documentPath, path, quoted, useAnswer, useRows } from "./ask.js";
+import { ask, documentPath, path, useAnswer, useRows } from "./ask.js";
 import { Block, blocksOf } from "./bounds.js";
 import { Answer, Empty, Failure, ToDocument } from "./parts.js";
+import { quoted } from "./questions.js";
 import { go, lasting } from "./state.js";
 import { number, plural, slicer } from "./words.js";
 

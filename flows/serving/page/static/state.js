@@ -37,6 +37,19 @@ export function usePlace() {
   return place;
 }
 
+/** Use whether a condition on the screen holds, such as "(min-width: 60rem)". */
+export function useMedia(condition) {
+  const [holds, set] = useState(() => matchMedia(condition).matches);
+  useEffect(() => {
+    const media = matchMedia(condition);
+    const changed = () => set(media.matches);
+    changed();
+    media.addEventListener("change", changed);
+    return () => media.removeEventListener("change", changed);
+  }, [condition]);
+  return holds;
+}
+
 /** Return the store and the snapshot of the address: every view keeps them. */
 export function lasting() {
   const { store = "", at = "" } = parse(location.hash);

@@ -22,7 +22,8 @@ export function lit(text, terms) {
   return pieces;
 }
 
-function matches(word, term) {
+/** Return whether a word has the beginning of a term, as forms of one word do. */
+export function matches(word, term) {
   if (word === term) return true;
   const short = Math.min(word.length, term.length);
   let same = 0;

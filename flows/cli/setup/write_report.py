@@ -1,0 +1,50 @@
+"""The command that writes the page of a store as files: report."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from docmill.flows.cli.commands.search_and_sql import At
+from docmill.flows.cli.setup.serve_stores import places
+from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.interruption import interruptible
+from docmill.flows.cli.terminal.output import note, print_text
+from docmill.flows.cli.terminal.progress import waiting
+
+_HELD = 1000
+"""Documents whose texts a report holds unless more are asked for: a browser searches as many while one types."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command(cls=takes("store"))(report)
+
+
+def report(
+    context: typer.Context,
+    html: Annotated[
+        Path, typer.Option("--html", metavar="FOLDER", help="Write the page here. A report that is there is replaced.")
+    ],
+    documents: Annotated[
+        int,
+        typer.Option("--documents", min=0, metavar="N", help="Hold the texts of the N documents changed last."),
+    ] = _HELD,
+    at: At = None,
+) -> None:
+    """Write what `docmill serve` shows as files that open without a server.
+
+    Open FOLDER/index.html in a browser. The texts of all documents together may have 20 million characters.
+    """
+    settings = settings_of(context)
+    from docmill.flows.serving.open_stores import ServedStore
+    from docmill.flows.serving.page.report_files import write_report
+    from docmill.storage.reader.store import open_store
+
+    (name,) = places((), settings)
+    with open_store(settings.store, at) as store, interruptible(lambda: "nothing was written"), waiting("writing"):
+        done = write_report(ServedStore(name, store), html, documents)
+    print_text(f"{done.folder / 'index.html'}: snapshot {done.snapshot}, {done.held:,} of {done.documents:,} documents")
+    if done.held < done.documents:
+        why = "--documents N holds more" if done.held == documents else "more characters are too many for a browser"
+        note(f"left out the texts of {done.documents - done.held:,} documents: {why}")

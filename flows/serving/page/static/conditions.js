@@ -1,0 +1,58 @@
+// Conditions: which chunks or documents a link means, as SQL for a store, and as a test of a row for a report.
+// A condition is a list of [column, operator, value], all of which hold; in an address it is JSON.
+import { quoted } from "./questions.js";
+
+// Prose of which a chunk should end with a sentence. Tables, code and the like end as their rows and lines do.
+export const PROSE = ["narrative", "structured", "technical", "legal", "email"];
+export const ENDS = "[.!?…:;。！？»”\"''’)\\]*_`|>]\\s*$";
+
+const FOLDER = "CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END";
+const DATE = "left(coalesce(nullif(modified, ''), nullif(created, ''), strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d')), 10)";
+
+/** Return the folder at the top of a uri, or "". */
+export const folderOf = (uri) => (uri.includes("/") ? `${uri.split("/")[0]}/` : "");
+
+/** Return the day of a document: that which it states, or that on which its file was last changed. */
+export const dayOf = (row) => [row.modified, row.created, row.changed].map((one) => String(one ?? "")).find(Boolean)?.slice(0, 10) ?? "";
+
+// Names for what is no column: the SQL of the value, and the value of a row of a report.
+const VALUES = {
+  children: ["len(children)", (row) => row.children],
+  folder: [FOLDER, (row) => folderOf(row.uri)],
+  date: [DATE, dayOf],
+  year: [`left(${DATE}, 4)`, (row) => dayOf(row).slice(0, 4)],
+};
+const literal = (value) => (typeof value === "number" ? String(value) : quoted(value));
+const OPERATORS = {
+  "=": [(own, value) => `${own} = ${literal(value)}`, (own, value) => own === value],
+  ">=": [(own, value) => `${own} >= ${literal(value)}`, (own, value) => own >= value],
+  "<=": [(own, value) => `${own} <= ${literal(value)}`, (own, value) => own <= value],
+  in: [(own, values) => `${own} IN (${values.map(literal).join(", ")})`, (own, values) => values.includes(own)],
+  "does not end": [(own) => `NOT regexp_matches(${own}, '${ENDS}')`, (own) => !new RegExp(ENDS.replace("''", "'")).test(own)],
+};
+
+/** Return the SQL of the value that a name stands for. */
+export const sqlOf = (name) => VALUES[name]?.[0] ?? name;
+
+/** Return the value that a name stands for in a row of a report. */
+export const valueOf = (name, row) => (VALUES[name] ? VALUES[name][1](row) : row[name]);
+
+/** Return a condition as SQL, or "" for one that asks nothing. */
+export const asSql = (conditions) => conditions.map(([name, operator, value]) => OPERATORS[operator][0](sqlOf(name), value)).join(" AND ");
+
+/** Return whether a row of a report meets a condition. */
+export const holds = (conditions, row) => conditions.every(([name, operator, value]) => OPERATORS[operator][1](valueOf(name, row), value));
+
+const NAME = /^\w+$/;
+
+/** Return the condition of an address; one that was tampered with asks nothing. */
+export function read(text) {
+  try {
+    const found = JSON.parse(text ?? "[]");
+    const known = Array.isArray(found) && found.every((one) => Array.isArray(one) && NAME.test(one[0]) && OPERATORS[one[1]]);
+    return known ? found : [];
+  } catch {
+    return [];
+  }
+}
+export const written = (conditions) => JSON.stringify(conditions);

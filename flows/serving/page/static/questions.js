@@ -1,0 +1,65 @@
+// Questions: the SQL of what the page shows, by name. `docmill report` asks the same questions, so what stands after "="
+// is JSON: the lines of each statement.
+export const QUESTIONS = {
+  "snapshots": [
+    "SELECT snapshot, created, documents, chunks FROM snapshots ORDER BY snapshot DESC"
+  ],
+  "lengths": [
+    "SELECT content_type, strategy, sum(chunks)::BIGINT AS chunks, min(least) AS least,",
+    "    min(lower_quarter) AS lower_quarter, median(median) AS median, max(upper_quarter) AS upper_quarter,",
+    "    max(p95) AS p95, max(most) AS most",
+    "FROM lengths GROUP BY ALL ORDER BY chunks DESC"
+  ],
+  "torn": [
+    "SELECT r.uri, r.start_char, r.end_char, count(*) AS pieces",
+    "FROM routing AS r JOIN chunks AS c",
+    "    ON c.uri = r.uri AND c.start_char >= r.start_char AND c.end_char <= r.end_char",
+    "WHERE r.content_type = 'table' AND len(c.children) = 0",
+    "GROUP BY ALL HAVING count(*) > 1 ORDER BY pieces DESC, r.uri LIMIT 200"
+  ],
+  "cut": [
+    "SELECT uri, count(*) AS checked,",
+    "    count(*) FILTER (NOT regexp_matches(text, '[.!?…:;。！？»”\"''’)\\]*_`|>]\\s*$')) AS broken",
+    "FROM chunks",
+    "WHERE content_type IN ('narrative', 'structured', 'technical', 'legal', 'email') AND len(children) = 0",
+    "GROUP BY uri HAVING broken > 0 ORDER BY broken / checked DESC, broken DESC, uri LIMIT 200"
+  ],
+  "rejects": [
+    "SELECT reason, uri, message, last_seen FROM rejects ORDER BY reason, uri LIMIT 1000"
+  ],
+  "warnings": [
+    "SELECT kind, uri, message, lost FROM warnings ORDER BY lost DESC, kind, uri LIMIT 1000"
+  ],
+  "duplicates": [
+    "SELECT chunk_id, uri, other_id, other_uri, kind, similarity",
+    "FROM duplicates ORDER BY similarity DESC, uri LIMIT 200"
+  ],
+  "old": [
+    "SELECT uri, status, changed::DATE::VARCHAR AS changed, age_days, contexts_due",
+    "FROM freshness ORDER BY status = 'ok', age_days DESC, uri LIMIT 200"
+  ],
+  "kinds": [
+    "SELECT content_type, format, lang, count(*) AS documents, sum(chunks)::BIGINT AS chunks",
+    "FROM documents GROUP BY ALL ORDER BY chunks DESC LIMIT 200"
+  ],
+  "runs": [
+    "SELECT snapshot, started, seconds, added, changed, moved, deleted, rejected, stale,",
+    "    chunks_added, chunks_kept, chunks_removed",
+    "FROM runs ORDER BY snapshot DESC LIMIT 30"
+  ],
+  "costs": [
+    "SELECT model, purpose, sum(calls)::BIGINT AS calls, sum(failed)::BIGINT AS failed, sum(input)::BIGINT AS input,",
+    "    sum(output)::BIGINT AS output, sum(money) AS money",
+    "FROM costs GROUP BY ALL ORDER BY money DESC, calls DESC"
+  ],
+  "evaluations": [
+    "SELECT subject, measure, snapshot, candidate, settings, value, low, high, count, created",
+    "FROM evaluations WHERE kind = 'questions' ORDER BY created DESC, subject, measure LIMIT 1000"
+  ]
+};
+
+/** Return the SQL of a question. */
+export const statementOf = (name) => QUESTIONS[name].join("\n");
+
+/** Return a text as a literal of SQL. */
+export const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;
