@@ -204,7 +204,8 @@ def _document(
 
 
 def _cover(parsed: Parsed) -> dict[str, str]:
-    words = cover(parsed)
+    """Return what the metadata get of a document without a title."""
+    words = "" if parsed.title else cover(parsed)
     return {COVER: words} if words else {}
 
 

@@ -43,9 +43,8 @@ def test_a_cover_is_what_stands_before_the_first_section(text: str, words: str) 
     assert bool(cover(read(text))) == bool(words)
 
 
-def test_a_document_with_a_title_has_no_cover_and_a_long_one_is_cut() -> None:
+def test_a_long_cover_is_cut_and_markup_is_none() -> None:
     lines = "Bakers\n\nMillers\n\n"
-    assert cover(read(f"# Bread\n\n{lines}{PROSE[0]}\n", "markdown")) == ""
     many = "\n".join(f"word{number}" for number in range(500))
     assert len(cover(read(f"{lines}{many}\n\n{PROSE[0]}")).split()) == 120
     assert cover(read(f'<a id="mill"></a>\n<a id="bread"></a>\n\n{PROSE[0]}\n', "markdown")) == ""
@@ -63,7 +62,7 @@ def found(store: Store, words: str) -> dict[str, set[tuple[str, ...]]]:
 def test_words_of_a_cover_find_all_chunks_below_it(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, {"routes": [{"glob": "**", "strategy": "structure", "options": {"size": 40}}]})
     first, second = (f"{FRONT.format(name)}\n\n{BODY}" for name in ("Tarnley Optics", "Corwen Mills"))
-    bench.write({"1.txt": first, "2.txt": second, "3.md": f"# Rye\n\n{PROSE[0]}\n"})
+    bench.write({"1.txt": first, "2.txt": second, "3.md": f"# Rye\n\nTarn\n\nBakers\n\n{PROSE[0]}\n"})
     bench.ingest()
     chunks = [chunk for chunk in bench.chunks() if chunk.uri == "1.txt"]
     assert len(chunks) > 3
@@ -73,6 +72,7 @@ def test_words_of_a_cover_find_all_chunks_below_it(tmp_path: Path) -> None:
     (row,) = bench.store.sql(read).to_pylist()
     assert row["title"] == ""
     assert row["words"].endswith("Tarnley Optics (Exact name of registrant as specified in its charter)")
+    assert bench.store.search("bakers", 20, mode="keyword")[0].fields["baker"] == ("text",), "it has a title"
     assert bench.ingest().snapshot is None
     bench.write({"1.txt": first.replace("Tarnley", "Brackwater")})
     assert bench.ingest().embedded == 1  # the cover's own chunk; the others have new postings

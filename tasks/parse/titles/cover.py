@@ -25,9 +25,7 @@ _PASSED_OVER = ("page_break", "furniture")
 
 
 def cover(parsed: Parsed) -> str:
-    """Return the words of a document's cover, each once, in order; "" if it has a title, or no cover."""
-    if parsed.title:
-        return ""
+    """Return the words of the cover of a document without a title, each once, in order; "" if it has no cover."""
     blocks = list(_leading(parsed))
     while blocks and blocks[-1].kind == "title":  # it stands above the first section, and is one of its headings
         blocks.pop()
