@@ -47,13 +47,13 @@ def question(one: Asked, collection: Collection) -> Question:
 
 
 def tuned(one: JudgedSet, folder: Path, questions: Sequence[Question]) -> tuple[float, int]:
-    """Return the weight in which the tuning ends, and how many questions it asked."""
+    """Return the weight in which the tuning ends, and by how many questions it was tuned."""
     settings = Settings(store=folder / "store", **one.settings)
     quoted = any(target.quotation for asked in questions for target in asked.targets)
     measure = "recall@5" if quoted else "nDCG@10"
     options = TuneOptions(measure=measure, least=_NO_TYPE, strategies=(), sizes=(), contexts=())
     found = tune(settings, [str(folder / "docs")], questions, options)
-    return found.settings.search.weight, found.questions
+    return found.settings.search.weight, next((one.questions for one in found.trials if not one.content_type), 0)
 
 
 def known(one: JudgedSet, collection: Collection, folder: Path) -> Found:
