@@ -181,7 +181,7 @@ def tune(
             tuning.skipped.append(f"{kind}: {counted(len(own), 'questions')}, {options.least} are needed")
         else:
             _tune_type(bench, kind, own)
-    _tune_weight(bench, asked if questions else [one for one in asked if one.hidden])
+    _tune_weight(bench, asked)
     last = bench.store(tuning.settings)
     tuning.snapshot = last.snapshot.number if last else 0
     return tuning
@@ -298,6 +298,8 @@ def _tune_weight(bench: _Bench, questions: Sequence[Question]) -> None:
     lost 5 points to people's questions (`cacm`, docs/numbers.md).
     """
     tuning = bench.tuning
+    if tuning.made:
+        questions = [one for one in questions if one.hidden]
     if tuning.made and len(questions) < bench.options.least:
         found = f"{counted(len(questions), 'questions')} made of other places than their answers"
         tuning.skipped.append(f"weight: {found}, {bench.options.least} are needed")
