@@ -41,7 +41,7 @@ from docmill.storage.tables.tables import (
 )
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.pending_vectors import counted, waiting, waiting_in, waiting_rows, without
-from docmill.storage.writer.posting_rows import posting_rows, stored_rows, titles_of
+from docmill.storage.writer.posting_rows import TITLES, posting_rows, stored_rows, titles_of
 from docmill.storage.writer.run_tables import costs_of, other_runs
 
 P = ParamSpec("P")
@@ -152,9 +152,9 @@ def _divided(rows: Iterable[_Compared], old: Mapping[str, _Own]) -> tuple[list[s
 
 def _retitled(base: StoredSnapshot | None, changes: Changes) -> set[str]:
     """Return the ids of documents with another title than before."""
-    titles, columns = titles_of(changes.documents), ["document_id", "title"]
+    titles = titles_of(changes.documents)
     held = dict[str, str]()
-    for table in read_buckets(base, "documents", titles, columns) if base else []:
+    for table in read_buckets(base, "documents", titles, list(TITLES)) if base else []:
         held |= titles_of(table)
     return {key for key, title in titles.items() if held.get(key, title) != title}
 

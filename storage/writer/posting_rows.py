@@ -1,5 +1,6 @@
 """Posting rows: the fields of chunks, as the keyword index takes them from the tables."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
@@ -13,13 +14,16 @@ from docmill.storage.tables.tables import read_stored_file, read_table
 
 _BATCH_ROWS = 4096  # rows in memory at a time on their way to the postings
 _BETWEEN = " \u203a "  # between the headings in a context
+TITLES = ("document_id", "title", "metadata")
+"""The columns of documents that `titles_of` reads."""
+_COVER = "cover_words"  # in the metadata, by docmill.tasks.parse.titles.cover
 _COLUMNS = ["chunk_id", "document_id", "uri", "headings", "context", "text", "unread"]
 
 
 def posting_rows(
     chunks: Rows, titles: Mapping[str, str], wanted: pa.Array | None = None
 ) -> Iterator[tuple[str, ChunkFields]]:
-    """Yield (chunk_id, fields) of chunks, or of those `wanted`; `titles` are those of documents by id."""
+    """Yield (chunk_id, fields) of chunks, or of those `wanted`; `titles` are what `titles_of` returns."""
     for part in parts(chunks, _COLUMNS):
         some = part if wanted is None else part.filter(pc.is_in(part.column("chunk_id"), value_set=wanted))
         for batch in some.to_batches(_BATCH_ROWS):
@@ -32,7 +36,7 @@ def posting_rows(
 
 def stored_rows(stored: StoredSnapshot, without: frozenset[str] = frozenset()) -> Iterator[tuple[str, ChunkFields]]:
     """Yield (chunk_id, fields) of the chunks of a snapshot but for some documents, one file of chunks at a time."""
-    titles = titles_of(read_table(stored, "documents", ["document_id", "title"]))
+    titles = titles_of(read_table(stored, "documents", list(TITLES)))
     gone = pa.array(list(without), pa.string())
     for piece in stored.pieces("chunks"):
         chunks = read_stored_file(stored.root, piece, _COLUMNS)
@@ -41,9 +45,14 @@ def stored_rows(stored: StoredSnapshot, without: frozenset[str] = frozenset()) -
 
 
 def titles_of(documents: pa.Table) -> dict[str, str]:
-    """Return the titles of documents by id."""
-    columns = (documents.column(name).to_pylist() for name in ("document_id", "title"))
-    return dict(zip(*columns, strict=True))
+    """Return the titles of documents by id, and the words of its cover for one that has none."""
+    columns = (documents.column(name).to_pylist() for name in TITLES)
+    return {key: title or _cover(metadata) for key, title, metadata in zip(*columns, strict=True)}
+
+
+def _cover(metadata: str) -> str:
+    """Return the words of a document's cover, "" if it has none, as in rows of older versions."""
+    return str(json.loads(metadata).get(_COVER, "")) if f'"{_COVER}"' in metadata else ""
 
 
 def _own_words(context: str, title: str, headings: Sequence[str]) -> str:

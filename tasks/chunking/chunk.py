@@ -36,7 +36,8 @@ from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 CHUNKER_VERSION = 9
-"""Raise it whenever this module makes other chunks of the same spans: all documents are then chunked again."""
+"""Raise it whenever this module makes other chunks of the same spans, or `cover` other words: all documents are then
+chunked again."""
 _SPECIAL_TOKENS = 8  # more than any model adds
 _WINDOWS = 4  # a chunk with parts may be this many times as long as the model's limit
 

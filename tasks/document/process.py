@@ -23,6 +23,7 @@ from docmill.tasks.parse.dispatch.readers import ChosenReader, parser_name, read
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.metadata import facts_of
+from docmill.tasks.parse.titles.cover import COVER, cover
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.memory_release import release
 from docmill.tasks.workers.worker import announce
@@ -176,7 +177,7 @@ def _document(
     # Each type once, in the order of the text, so that equal regions make equal rows.
     content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in judged.routed))
     # YAML has dates, which JSON lacks; sorted, equal metadata make equal rows.
-    metadata = json.dumps(parsed.metadata, ensure_ascii=False, default=str, sort_keys=True)
+    metadata = json.dumps(parsed.metadata | _cover(parsed), ensure_ascii=False, default=str, sort_keys=True)
     return StagedDocument(
         work_key=work.key,
         content_hash=work.content_hash,
@@ -200,6 +201,12 @@ def _document(
         content_types=content_types,
         regions=tuple(one.row() for one in judged.routed),
     )
+
+
+def _cover(parsed: Parsed) -> dict[str, str]:
+    """Return what the metadata get of a document without a title."""
+    words = "" if parsed.title else cover(parsed)
+    return {COVER: words} if words else {}
 
 
 def _read(work: WorkItem, limit: int) -> bytes:

@@ -108,10 +108,10 @@ def _blocks(text: str, elements: Sequence[Element]) -> Iterator[_Standing]:
         position = element.end_char
         own = text[element.start_char : element.end_char].strip()
         plain = element.kind == "paragraph"
-        yield _Standing(element, own, title_line(own) if plain else None, plain and _is_prose(own))
+        yield _Standing(element, own, title_line(own) if plain else None, plain and is_prose(own))
 
 
-def _is_prose(text: str) -> bool:
+def is_prose(text: str) -> bool:
     words = len(text.split()) + len(_IDEOGRAPHS.findall(text)) // 2
     long = words >= _PROSE_WORDS and words >= _LINE_WORDS * (text.count("\n") + 1)
     return long and (_ENDED.search(text) is not None or words >= 2 * _PROSE_WORDS)

@@ -7,7 +7,8 @@ import pytest
 from docmill.storage.embedding import encoder
 from docmill.tasks.evaluate.overlap import Passage
 from tests.bench.finding.remembering import remember
-from tests.bench.finding.tuning import KNOWN, question, row
+from tests.bench.finding.tuning import KNOWN, known, question, row
+from tests.bench.finding.weighing import FEATURES, WEIGHTS, weighed
 from tests.bench.sets.collection import Asked, Collection, JudgedSet
 from tests.bench.sets.worth import hit_at
 
@@ -32,8 +33,14 @@ def test_a_set_is_tuned_by_one_half_and_measured_by_the_other(tmp_path: Path, mo
     collection = Collection(DOCUMENTS, (Asked("1", LOOK, place), Asked("2", REPORT, place)))
     assert [one.text for one in collection.asked("look")] == [LOOK]
     small = JudgedSet("small", lambda _: collection, hit_at(1), 2)
-    name, tuned_by, asked, best, most, weight, value, against = row(small, collection, tmp_path, made=False)
+    found = known(small, collection, tmp_path)
+    name, tuned_by, asked, best, most, weight, value, against = row(small, collection, tmp_path, found, "own")
     assert (name, tuned_by, asked) == ("small", "own", "1")
     assert float(best) in KNOWN
     assert (most, weight, value) == ("100.0", "0.4", "100.0")
     assert against == "+0.0 [+0.0, +0.0]"
+    read = weighed(small, collection, tmp_path)
+    assert read.worth.tolist() == [[1.0] * len(WEIGHTS)] * 2
+    assert read.features[:, list(FEATURES).index("begins like a question")].tolist() == [1.0, 1.0]
+    assert all(0 < rarest <= 1 for rarest in read.features[:, list(FEATURES).index("rarest term")])
+    assert read.reports.tolist() == [False, True]
