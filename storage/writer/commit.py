@@ -30,7 +30,7 @@ from docmill.storage.process.malloc_tuning import give_back
 from docmill.storage.schema import CostRow, RunRow
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
-from docmill.storage.tables.spill import Rows, parts
+from docmill.storage.tables.spill import Rows, gathered, parts
 from docmill.storage.tables.tables import (
     bucket_count,
     read_buckets,
@@ -328,13 +328,18 @@ def vector_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from packs of embeddings.
 
-    A chunk with parts comes once for each part. Each pack is read anew for every `at_once` rows.
+    A chunk with parts comes once for each part. Each pack is read anew for every `at_once` rows, and spilled rows come
+    in parts of a few documents: so these are gathered first.
     """
     held = Packs(packs)
-    for part in parts(chunks, ["chunk_id", "document_id", *KEYS]):
-        some = part if wanted is None else part.filter(pc.is_in(part.column("chunk_id"), value_set=wanted))
-        for batch in by_vector(some).to_batches(at_once):
-            yield _with_found(batch, held)
+    every = parts(chunks, ["chunk_id", "document_id", *KEYS])
+    some = every if wanted is None else (_among(part, wanted) for part in every)
+    for batch in gathered(map(by_vector, some), at_once):
+        yield _with_found(batch, held)
+
+
+def _among(chunks: pa.Table, wanted: pa.Array) -> pa.Table:
+    return chunks.filter(pc.is_in(chunks.column("chunk_id"), value_set=wanted))
 
 
 def _with_found(batch: pa.RecordBatch, packs: Packs) -> pa.RecordBatch:
