@@ -47,7 +47,7 @@ from docmill.storage.writer.run_tables import costs_of, other_runs
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_BATCH_ROWS = 4096  # rows in memory at a time on their way to vectors
+_BATCH_ROWS = 16_384  # vectors in memory at a time, 25 MB; each batch reads all packs that hold some of them
 _COMPARED = ["chunk_id", "document_id", "headings", *KEYS]
 _Own = tuple[tuple[str, ...], list[str]]
 _Compared = tuple[str, _Own, str]
