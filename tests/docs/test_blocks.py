@@ -60,8 +60,10 @@ def _with_packages(name: str) -> pytest.MarkDecorator:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", played_pages())
-def test_every_block_of_a_page_runs_and_prints_what_the_page_says(name: str, tmp_path: Path, shelf: Path) -> None:
-    for played in play(PAGES[name], tmp_path, shelf):
+def test_every_block_of_a_page_runs_and_prints_what_the_page_says(
+    name: str, tmp_path: Path, shelf: Path, warm_programs: Path
+) -> None:
+    for played in play(PAGES[name], tmp_path, shelf, warm_programs):
         assert not (found := difference(played)), f"{name}:{played.block.line}: {found}"
 
 

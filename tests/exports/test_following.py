@@ -101,6 +101,7 @@ def test_files_and_a_table_of_lancedb_equal_each_snapshot(
         follow(history, to, partial(read, tmp_path))
 
 
+@pytest.mark.filterwarnings("ignore:.*unclosed database")  # the client's, of collections that it deletes in a folder
 def test_a_collection_of_qdrant_equals_each_snapshot(history: History, tmp_path: Path) -> None:
     pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
     follow(history, f"qdrant:{tmp_path / 'points'}", lambda: read_qdrant(tmp_path / "points"))

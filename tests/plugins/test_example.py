@@ -83,12 +83,13 @@ class Project:
 
     folder: Path
     site: Path
+    program: Path
 
     def run(self, *arguments: str, status: int = 0) -> "subprocess.CompletedProcess[str]":
         """Run the command line in a process that finds the plugins."""
-        code = [sys.executable, "-m", "docmill.flows.cli.app", *arguments]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (self.site, ROOT)))}
-        done = subprocess.run(code, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        command = [str(self.program), *arguments]
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stderr or done.stdout
         return done
 
@@ -116,7 +117,7 @@ class Project:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def made(tmp_path_factory: pytest.TempPathFactory, warm_programs: Path) -> Project:
     """Return a project whose two documents the example, built and installed, has split in worker processes."""
     folder = tmp_path_factory.mktemp("made")
     site = install(copytree(EXAMPLE, tmp_path_factory.mktemp("example") / "source"), folder / "site")
@@ -125,7 +126,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (folder / "docs" / "snow.md").write_text(SNOW)
     (folder / "docs" / "bread.cook").write_text(BREAD)
     (folder / "docmill.toml").write_text(SETTINGS)
-    project = Project(folder, site)
+    project = Project(folder, site, warm_programs / "docmill")
     make_wiki(folder)
     assert project.json("ingest")["documents"]["added"] == 4
     return project
@@ -135,7 +136,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def project(tmp_path: Path, made: Project) -> Project:
     """Return a copy of the project and its plugins."""
     copytree(made.folder, tmp_path, symlinks=True, dirs_exist_ok=True)
-    return Project(tmp_path, tmp_path / "site")
+    return Project(tmp_path, tmp_path / "site", made.program)
 
 
 def test_the_example_is_listed_and_used(made: Project) -> None:

@@ -69,6 +69,7 @@ def test_ten_readers_beside_a_writer_never_see_a_mix(tmp_path: Path) -> None:
     for numbers in seen:
         assert numbers == sorted(numbers), "no reader goes back"
         assert numbers[-1] == COMMITS
+    gc.collect()  # from Python 3.12 on, a query of LanceDB now and then leaves its callers' frames to the collector
     compact(bench.root, Retention(keep_snapshots=1))
     assert len(snapshots.numbers(bench.root)) == 1
 

@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from prefect import flow
 
-from docmill.adapters.prefect import DocmillStore
 from docmill.errors import SourceError
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_api")]
 
 
 def test_a_flow_of_others_ingests_and_searches(tmp_path: Path, fake_model: str) -> None:
+    from prefect import flow
+
+    from docmill.adapters.prefect import DocmillStore
+
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.md").write_text("# Ship\n\nA zeppelin lands on the lake.\n")

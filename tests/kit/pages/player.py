@@ -128,21 +128,25 @@ class Player:
 
 
 @contextmanager
-def player(page: str, folder: Path, shelf: Path) -> Iterator[Player]:
-    """Return a player that begins in an empty folder within a folder, and end all that it starts."""
+def player(page: str, folder: Path, shelf: Path, *programs: Path) -> Iterator[Player]:
+    """Return a player that begins in an empty folder within a folder, and end all that it starts.
+
+    Programs are looked up in `programs` before the environment's own.
+    """
     home, scratch = folder / "reader", folder / "scratch"
     for fresh in (home, scratch):
         fresh.mkdir()
-    own = Player(page, home, scratch, shelf, environment_of(home, shelf, Path(sys.executable).parent), home)
+    environment = environment_of(home, shelf, (*programs, Path(sys.executable).parent))
+    own = Player(page, home, scratch, shelf, environment, home)
     try:
         yield own
     finally:
         own.end()
 
 
-def play(page: Path, folder: Path, shelf: Path) -> Iterator[Played]:
+def play(page: Path, folder: Path, shelf: Path, *programs: Path) -> Iterator[Played]:
     """Play a page from top to bottom, and yield each block that has run."""
-    with player(page.name, folder, shelf) as own:
+    with player(page.name, folder, shelf, *programs) as own:
         for block in blocks_of(page):
             if played := own.play(block):
                 yield played

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -102,15 +102,15 @@ def model() -> Iterator[dict[str, str]]:
 SERVERS = {"bucket": bucket, "model": model}
 
 
-def environment_of(folder: Path, shelf: Path, programs: Path) -> dict[str, str]:
+def environment_of(folder: Path, shelf: Path, programs: Sequence[Path]) -> dict[str, str]:
     """Return the environment of a reader who has just installed docmill and is offline.
 
     Args:
-        folder: his home; `shelf` keeps the caches of all pages, `programs` holds `docmill` and `python`.
+        folder: his home; `shelf` keeps the caches of all pages, `programs` hold `docmill` and `python`.
     """
     nowhere = "http://127.0.0.1:9"  # the port of "discard", where nobody listens
     return {
-        "PATH": os.pathsep.join((str(programs), "/usr/local/bin", "/usr/bin", "/bin")),
+        "PATH": os.pathsep.join((*map(str, programs), "/usr/local/bin", "/usr/bin", "/bin")),
         "PYTHONPATH": str(ROOT),  # this checkout, wherever the environment's own may be
         "HOME": str(folder),
         "XDG_CACHE_HOME": str(shelf / "cache"),

@@ -5,25 +5,27 @@ from pathlib import Path
 from typing import Any
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.serving.answers import Searching
-from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.protocol.mcp_runs import RunTools
-from docmill.flows.serving.protocol.mcp_server import RESOURCE, mcp_server
 from tests.kit.making.reference.markdown import block, code, page, prose, table
 
-HEAD = f"""\
+HEAD = """\
 The tools of [`docmill mcp`](../guides/mcp.md), with the texts that a language model reads. `plan` and `ingest` are
 there with `--allow-ingest` only. Each answer is one object: in `structuredContent`, and as the same JSON in a text. It
 has `store` and `snapshot`; fields of hits, chunks, documents and snapshots are those of [`--json`](json.md).
 
-Documents are resources, too: `{RESOURCE}`."""
+Documents are resources, too: `{resource}`."""
 
 
 def made() -> str:
     """Return the page."""
+    # Here, because each process of the tests imports this module, and `mcp` takes a second of CPU time.
+    from docmill.flows.serving.answers import Searching
+    from docmill.flows.serving.open_stores import OpenStores
+    from docmill.flows.serving.protocol.mcp_runs import RunTools
+    from docmill.flows.serving.protocol.mcp_server import RESOURCE, mcp_server
+
     runs = RunTools(Settings(sources=("docs",)), "store")
     tools = asyncio.run(mcp_server(OpenStores({"store": Path("store")}), Searching({}), runs).list_tools())
-    return page("MCP", HEAD, *(_tool(tool) for tool in tools))
+    return page("MCP", HEAD.format(resource=RESOURCE), *(_tool(tool) for tool in tools))
 
 
 def _tool(tool: Any) -> str:

@@ -1,0 +1,38 @@
+"""Warm start: a `docmill` command that forks from a process which has imported what commands import.
+
+Pages of the documentation run hundreds of commands, and imports take most of the time of each. The program that a
+page finds as `docmill` sends its arguments, environment, folder and streams to a server, whose fork runs the command.
+The README's commands and those of the installed package start as a user's do.
+"""
+
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.kit.house import ROOT
+
+_HERE = Path(__file__).parent
+
+
+@contextmanager
+def warm_program(folder: Path) -> Iterator[Path]:
+    """Write the program `docmill` into a folder, and run its server; return the folder."""
+    with tempfile.TemporaryDirectory(prefix="warm-") as own:  # the path of a socket has at most 107 characters
+        socket = f"{own}/socket"
+        client = shlex.join([sys.executable, "-I", "-S", str(_HERE / "warm_client.py"), socket])
+        folder.mkdir(parents=True, exist_ok=True)
+        program = folder / "docmill"
+        program.write_text(f'#!/bin/sh\nexec {client} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+        command = [sys.executable, "-P", str(_HERE / "warm_server.py"), socket]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as server:
+            try:
+                assert server.stdout
+                assert server.stdout.readline() == b"ready\n", "the server has ended"
+                yield folder
+            finally:
+                server.kill()
