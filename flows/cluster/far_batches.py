@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from docmill.flows.cluster.cluster import WorkerLost
 from docmill.flows.cluster.far_answers import finish_asked
-from docmill.flows.cluster.sender import TRIES, Sender
+from docmill.flows.cluster.sender import TRIES, Sender, SentStep
 from docmill.storage.arrow_schema import to_table
 from docmill.storage.artifacts.packs import TEXTS, Packs, write_pack
 from docmill.storage.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
@@ -30,7 +30,7 @@ _Tables = tuple[pa.Table, ...]
 
 def process_far(sender: Sender, task: Order) -> BatchDone:
     """Process a batch on workers, halved where they die over it, and write its folder."""
-    parts = _tried(sender, task, task.folder.name)
+    parts = _tried(sender, task, SentStep(BATCH, task.folder.name, asking=task.answering.asking is not None))
     write_batch(task.folder, *_joined([tables for _, tables in parts]))
     receipts = [receipt for receipt, _ in parts]
     counts, began = [one.counts for one in receipts], min(one.began for one in receipts)
@@ -44,16 +44,16 @@ def process_far(sender: Sender, task: Order) -> BatchDone:
     )
 
 
-def _tried(sender: Sender, task: Order, name: str) -> list[tuple[Receipt, _Tables]]:
+def _tried(sender: Sender, task: Order, sent: SentStep) -> list[tuple[Receipt, _Tables]]:
     """Return the tables of a batch, or of each of its parts."""
     with temporary(sender.folder) as draft:
         _pack(sender, task, draft)
         try:
-            done = sender.carried(BATCH, name, draft, asking=task.answering.asking is not None)
+            done = sender.carried(sent, draft)
         except WorkerLost as error:
-            return _halves(sender, task, name, error)
+            return _halves(sender, task, sent, error)
         if done.outcome == "asks":
-            return [_answered(sender, task, name, done)]
+            return [_answered(sender, task, sent.name, done)]
         sender.fetch(done, draft)
         with ZipFile(draft) as made:
             return [(done, tuple(pq.read_table(pa.BufferReader(made.read(one))) for one in TABLES))]
@@ -69,7 +69,7 @@ def _answered(sender: Sender, task: Order, name: str, asked: Receipt) -> tuple[R
     return replace(asked, outcome="done", seconds=done.seconds, counts=counts), tables
 
 
-def _halves(sender: Sender, task: Order, name: str, why: WorkerLost) -> list[tuple[Receipt, _Tables]]:
+def _halves(sender: Sender, task: Order, sent: SentStep, why: WorkerLost) -> list[tuple[Receipt, _Tables]]:
     if len(task.works) == 1:
         return [_rejected(task.works[0], f"{why}, as {TRIES} did over it, with no other document at hand")]
     middle = len(task.works) // 2
@@ -77,7 +77,7 @@ def _halves(sender: Sender, task: Order, name: str, why: WorkerLost) -> list[tup
     return [
         one
         for part, works in zip("ab", some, strict=True)
-        for one in _tried(sender, replace(task, works=works), name + part)
+        for one in _tried(sender, replace(task, works=works), replace(sent, name=sent.name + part, suspect=True))
     ]
 
 

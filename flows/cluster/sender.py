@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from docmill.flows.cluster.cluster import Needs, RemoteWorkers, WorkerLost
+from docmill.flows.cluster.exclusive_steps import ExclusiveSteps
 from docmill.flows.cluster.workers_table import told
 from docmill.storage.embedding.encoder import EmbeddingSpace, Window
 from docmill.storage.errors import ConfigError, Terminal, Transient
@@ -22,8 +23,25 @@ from docmill.tasks.carrying.perform import CHECK, EMBED, READ, Texts, spelled
 from docmill.tasks.workers.plain_json import Readers, decode, encode
 
 TRIES = 2
-"""How often workers may die over a parcel before it is halved; the first death may have another cause."""
+"""How often workers may die over a parcel before it is halved; the first death may have another cause.
+
+After the first one, and in halves, the parcel is carried out with no other in flight, which could be the cause, too."""
+_SHOWN = 60  # characters of a text that kills workers, in the error
 _ERRANDS = 3  # tries of a parcel whose worker lacks a connection or room, which another may have
+
+
+@dataclass(frozen=True, slots=True)
+class SentStep:
+    """A step that is sent under a name: what it needs of a worker, and whether it may ask for answers.
+
+    A `suspect` is a part of what workers have died over; it is carried out alone.
+    """
+
+    step: str
+    name: str
+    resource: str = ""
+    asking: bool = False
+    suspect: bool = False
 
 
 @dataclass
@@ -51,6 +69,7 @@ class Sender:
     lost: list[str] = field(default_factory=list)
     refusing: dict[str, Receipt] = field(default_factory=dict)
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+    _steps: ExclusiveSteps = field(default_factory=ExclusiveSteps)
 
     def check(self) -> None:
         """Ask all workers whether they have the docmill, the model and the plugins of this machine; avoid the others.
@@ -79,9 +98,23 @@ class Sender:
             raise ConfigError(refusal(next(iter(self.refusing.values()))))
 
     def embed(self, texts: Sequence[str], windows: Sequence[Window] = ()) -> npt.NDArray[np.float32]:
-        """Return the vectors of texts or of windows, which one worker makes."""
+        """Return the vectors of texts or of windows, which one worker makes, or several if workers die over them.
+
+        Raises `Terminal` for a text or a window over which workers die with no other at hand.
+        """
+        return self._embedded(Texts(tuple(texts), tuple(windows)), suspect=False)
+
+    def _embedded(self, given: Texts, suspect: bool) -> npt.NDArray[np.float32]:
+        try:
+            return self._vectors(given, suspect)
+        except WorkerLost as error:
+            if len(given.texts or given.windows) == 1:
+                raise Terminal(f"{error}, as {TRIES} did over one text alone, which begins {_begin(given)!r}") from None
+            return np.concatenate([self._embedded(half, suspect=True) for half in _halves(given)])
+
+    def _vectors(self, given: Texts, suspect: bool) -> npt.NDArray[np.float32]:
         with temporary(self.folder) as draft:
-            self.ask(EMBED, Texts(tuple(texts), tuple(windows)), draft, self.embed_on)
+            self.ask(EMBED, given, draft, self.embed_on, suspect)
             column = pq.read_table(draft, columns=["vector"], partitioning=None).column("vector").combine_chunks()
             return np.asarray(column.flatten(), np.float32).reshape(len(column), -1)
 
@@ -92,31 +125,33 @@ class Sender:
             prints = decode(draft.read_bytes(), Readers().of(list[tuple[str, str] | None]))
         return {address: one for address, one in zip(addresses, prints, strict=True) if one}
 
-    def ask(self, step: str, value: object, draft: Path, resource: str = "") -> Receipt:
+    def ask(self, step: str, value: object, draft: Path, resource: str = "", suspect: bool = False) -> Receipt:
         """Send a value with a step, and fetch its result into `draft`."""
         draft.write_bytes(encode(value))
-        done = self.carried(step, f"{step}-{next(self._numbers):06d}", draft, resource)
+        sent = SentStep(step, f"{step}-{next(self._numbers):06d}", resource, suspect=suspect)
+        done = self.carried(sent, draft)
         self.fetch(done, draft)
         return done
 
-    def carried(self, step: str, name: str, path: Path, resource: str = "", asking: bool = False) -> Receipt:
+    def carried(self, sent: SentStep, path: Path) -> Receipt:
         """Send a file and return the receipt of the step, whose outcome is "done" or "asks"; raise all else."""
-        key = self.freight.send(self.run, name, path)
+        key = self.freight.send(self.run, sent.name, path)
         self.sent.append(path.stat().st_size)
-        parcel = spelled(replace(self._parcel(name, key, hash_file(path)), asking=asking))
-        done = self._persistent(partial(self.cluster.call, step, parcel), resource)
+        parcel = spelled(replace(self._parcel(sent.name, key, hash_file(path)), asking=sent.asking))
+        done = self._persistent(partial(self.cluster.call, sent.step, parcel), sent)
         self.parcels.append(len(parcel) + len(encode(done)))
         self.freight.drop([key])
         self.receipts.append(done)
-        self.news.append(told(name, done))
+        self.news.append(told(sent.name, done))
         return done
 
-    def _persistent(self, call: Callable[[Needs], bytes], resource: str) -> Receipt:
+    def _persistent(self, call: Callable[[Needs], bytes], sent: SentStep) -> Receipt:
         """Call until there is a receipt that counts; raise `WorkerLost` if workers die over it, or what else fails."""
         lost = errands = 0
         while True:
             try:
-                done = _read(call(Needs(resource, frozenset(self.refusing))))
+                with self._steps.turn(alone=sent.suspect or lost > 0):
+                    done = _read(call(Needs(sent.resource, frozenset(self.refusing))))
                 if done.outcome != "refused":
                     _check(done)
                     return done
@@ -156,6 +191,18 @@ class Sender:
             self.sizes_by,
             passwords=self.passwords,
         )
+
+
+def _halves(given: Texts) -> tuple[Texts, Texts]:
+    middle = len(given.texts or given.windows) // 2
+    return (
+        Texts(given.texts[:middle], given.windows[:middle]),
+        Texts(given.texts[middle:], given.windows[middle:]),
+    )
+
+
+def _begin(given: Texts) -> str:
+    return (given.texts[0] if given.texts else given.windows[0].text)[:_SHOWN]
 
 
 def _read(data: bytes) -> Receipt:

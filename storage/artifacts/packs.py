@@ -27,6 +27,8 @@ TEXTS = pa.schema(
 )
 _FEW_GROUPS = 8
 """Up to this number of row groups one thread reads them all; starting more threads would take longer."""
+_GROUPS_AT_ONCE = 32
+"""Row groups in memory at a time, of vectors with 384 dimensions 50 MB: rows of many documents are in all groups."""
 _ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024}
 
 _NUMBERS = "vector.list.element"
@@ -171,14 +173,25 @@ def take_rows(path: Path, rows: npt.NDArray[np.int64]) -> pa.Table:
 
 
 def take_from(file: pq.ParquetFile, rows: npt.NDArray[np.int64]) -> pa.Table:
-    """Read rows of an open file; few row groups are read faster without threads."""
-    sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
-    ends = np.cumsum(sizes)
-    groups = np.searchsorted(ends, rows, side="right")
+    """Read rows of an open file, few of its row groups at a time; few are read faster without threads."""
+    sizes = np.array([file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)], np.int64)
+    groups = np.searchsorted(np.cumsum(sizes), rows, side="right")
     used = np.unique(groups)
+    found, places = [], []
+    for some in np.array_split(used, max(1, -(-len(used) // _GROUPS_AT_ONCE))):
+        here = np.flatnonzero(np.isin(groups, some))
+        found.append(_taken(file, sizes, some, rows[here]))
+        places.append(here)
+    if len(found) == 1:
+        return found[0]
+    return pa.concat_tables(found).take(pa.array(np.argsort(np.concatenate(places))))
+
+
+def _taken(
+    file: pq.ParquetFile, sizes: npt.NDArray[np.int64], used: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+) -> pa.Table:
+    """Read rows that are in the row groups `used`, in their order."""
     table = file.read_row_groups(used.tolist(), use_threads=len(used) > _FEW_GROUPS)
-    shift = np.zeros(len(sizes), dtype=np.int64)
-    shift[used] = np.concatenate([[0], np.cumsum(np.asarray(sizes)[used])[:-1]]) - (
-        ends[used] - np.asarray(sizes)[used]
-    )
-    return table.take(pa.array(rows + shift[groups]))
+    before, here = np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([[0], np.cumsum(sizes[used])])
+    own = np.searchsorted(before[used], rows, side="right") - 1
+    return table.take(pa.array(rows - before[used][own] + here[own]))

@@ -41,3 +41,18 @@ def parts(rows: Rows, columns: Sequence[str]) -> Iterator[pa.Table]:
         wanted = pa.ipc.IpcReadOptions(included_fields=sorted(map(schema.get_field_index, columns)))
         for batch in pa.ipc.open_stream(source, options=wanted):
             yield pa.Table.from_batches([batch]).select(columns)
+
+
+def gathered(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of tables, small ones together and large ones cut, `rows` at a time or fewer at the end."""
+    held, count = list[pa.Table](), 0
+    for table in tables:
+        held.append(table)
+        count += table.num_rows
+        if count >= rows:
+            whole = pa.concat_tables(held).combine_chunks()
+            full = count - count % rows
+            yield from whole.slice(0, full).to_batches(rows)
+            held, count = [whole.slice(full)], count - full
+    if count:
+        yield from pa.concat_tables(held).combine_chunks().to_batches(rows)

@@ -30,7 +30,7 @@ from docmill.storage.process.malloc_tuning import give_back
 from docmill.storage.schema import CostRow, RunRow
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
-from docmill.storage.tables.spill import Rows, parts
+from docmill.storage.tables.spill import Rows, gathered, parts
 from docmill.storage.tables.tables import (
     bucket_count,
     read_buckets,
@@ -47,7 +47,7 @@ from docmill.storage.writer.run_tables import costs_of, other_runs
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_BATCH_ROWS = 4096  # rows in memory at a time on their way to vectors
+_BATCH_ROWS = 16_384  # vectors in memory at a time, 25 MB; each batch reads all packs that hold some of them
 _COMPARED = ["chunk_id", "document_id", "headings", *KEYS]
 _Own = tuple[tuple[str, ...], list[str]]
 _Compared = tuple[str, _Own, str]
@@ -328,13 +328,18 @@ def vector_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from packs of embeddings.
 
-    A chunk with parts comes once for each part. Each pack is read anew for every `at_once` rows.
+    A chunk with parts comes once for each part. Each pack is read anew for every `at_once` rows, and spilled rows come
+    in parts of a few documents: so these are gathered first.
     """
     held = Packs(packs)
-    for part in parts(chunks, ["chunk_id", "document_id", *KEYS]):
-        some = part if wanted is None else part.filter(pc.is_in(part.column("chunk_id"), value_set=wanted))
-        for batch in by_vector(some).to_batches(at_once):
-            yield _with_found(batch, held)
+    every = parts(chunks, ["chunk_id", "document_id", *KEYS])
+    some = every if wanted is None else (_among(part, wanted) for part in every)
+    for batch in gathered(map(by_vector, some), at_once):
+        yield _with_found(batch, held)
+
+
+def _among(chunks: pa.Table, wanted: pa.Array) -> pa.Table:
+    return chunks.filter(pc.is_in(chunks.column("chunk_id"), value_set=wanted))
 
 
 def _with_found(batch: pa.RecordBatch, packs: Packs) -> pa.RecordBatch:

@@ -15,9 +15,11 @@ from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import PendingVectors, StoredFile
-from docmill.storage.tables.spill import Rows, parts
+from docmill.storage.tables.spill import Rows, gathered, parts
 from docmill.storage.tables.tables import read_stored_file
 
+_ROWS_AT_ONCE = 65_536
+"""Rows that are looked up at a time, of which each takes some 150 B."""
 COLUMNS = ["chunk_id", "document_id", "tokens", *KEYS]
 
 
@@ -34,8 +36,9 @@ def waiting(chunks: pa.Table, packs: Packs) -> pa.Table:
 
 def waiting_rows(chunks: Rows, packs: Packs, wanted: pa.Array) -> pa.Table:
     """Return the `COLUMNS` of the `wanted` chunks of which a vector is in no pack."""
-    tables = [waiting(among(part, wanted), packs) for part in parts(chunks, COLUMNS)]
-    return pa.concat_tables([_NONE, *tables])
+    # Each look-up reads the keys of all packs, and spilled rows come in parts of a few documents.
+    batches = gathered((among(part, wanted) for part in parts(chunks, COLUMNS)), _ROWS_AT_ONCE)
+    return pa.concat_tables([_NONE, *(waiting(pa.Table.from_batches([batch]), packs) for batch in batches)])
 
 
 def waiting_in(stored: StoredSnapshot | None) -> pa.Table:

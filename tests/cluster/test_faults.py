@@ -193,3 +193,29 @@ def test_the_command_of_the_guide_starts_a_cluster(bench: Workbench, tmp_path: P
     assert list((tmp_path / "freight").rglob("*.*")) == []
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), 1)
+
+
+@pytest.mark.soak
+def test_a_worker_that_hangs_is_given_up_and_its_batch_goes_to_another(
+    bench: Workbench, tmp_path: Path, token_counts_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "2s")
+    stopped, freight = list[int](), tmp_path / "freight"
+    freight.mkdir()
+    with machines(tmp_path / "apart" / "machines", token_counts_folder, {"one": "", "two": ""}, {}) as own:
+
+        def hang() -> None:
+            with own.client() as client:
+                pids = client.run(os.getpid)
+                busy = client.run(lambda dask_worker: len(dask_worker.state.executing))
+            stopped.append(next(pids[place] for place, count in busy.items() if count))
+            os.kill(stopped[0], signal.SIGSTOP)
+
+        log: list[str] = []
+        with first(FETCH, hang):
+            report = run_on(own.settings, bench, Heard(log), freight=str(freight))
+    assert stopped
+    assert report.documents.added == 151
+    assert [row for row in report.rejects if row.reason == "crashed"] == []
+    assert any(line.startswith("worker ") and line.endswith(" died") for line in log)
+    assert connect(str(freight)).listing() == []

@@ -34,6 +34,7 @@ from tests.kit.far_bench import make_bucket, object_store
 from tests.kit.faults.machines import Machines, machines
 
 _THREADS = 16
+_ONE_CORE = {"OMP_NUM_THREADS": "1"}
 _MANY = (1, 4, 16, 64)
 SIMULATED = 10_000  # documents, so that there are several steps for each of the most workers
 
@@ -66,7 +67,8 @@ def measure(tree: Tree, folder: Path) -> tuple[list[Figure], list[Figure]]:
     with object_store() as environment:
         os.environ.update(environment)
         make_bucket("freight")
-        with machines(folder / "machines", None, {"one": "", "two": ""}, environment) as cluster:
+        # A core for each: on shared cores, the threads of two models would wait for each other, and spin.
+        with machines(folder / "machines", None, {"one": "", "two": ""}, {**environment, **_ONE_CORE}) as cluster:
             chosen = cluster.settings.model_copy(update={"freight": "s3://freight/bench"})
             settings = Settings(store=folder / "far", engine="dask", cluster=chosen)
             with LocalEngine(threads=_THREADS) as inner, joined(settings) as workers:

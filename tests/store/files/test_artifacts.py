@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.storage.artifacts import staging
+from docmill.storage.artifacts import packs, staging
 from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_embeddings, pack_texts, write_pack
 from docmill.storage.errors import StoreError
 from docmill.storage.schema import Element, Parsed
@@ -33,6 +33,16 @@ def test_rows_come_in_the_order_of_the_keys(tmp_path_factory: pytest.TempPathFac
     found = packs.take([str(i) for i in wanted])
     assert found.column("key").to_pylist() == [str(i) for i in wanted]
     assert [row[0] for row in found.column("vector").to_pylist()] == wanted
+
+
+@pytest.mark.parametrize("groups", [1, 2, 5])
+def test_rows_of_many_groups_are_read_few_groups_at_a_time(
+    tmp_path: Path, groups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packs, "_GROUPS_AT_ONCE", groups)
+    one = Packs([write_vectors(tmp_path / "a", [str(i) for i in range(5000)])])
+    for wanted in (np.random.default_rng(7).integers(0, 5000, 300).tolist(), [4999, 0], [17], list(range(5000))):
+        assert one.take([str(i) for i in wanted]).column("key").to_pylist() == [str(i) for i in wanted]
 
 
 def test_missing_names_the_keys_that_no_pack_holds(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from docmill.storage.arrow_schema import CHUNKS
+from docmill.storage.artifacts.packs import pack_embeddings, write_pack
 from docmill.storage.tables import tables
 from docmill.storage.tables.spill import parts, spill
 from docmill.storage.tables.tables import replace_documents
+from docmill.storage.writer.commit import vector_rows
 from tests.store.files.test_tables import DOCUMENTS, rows
 
 
@@ -43,3 +46,28 @@ def test_tables_of_spilled_rows_are_those_of_rows_in_memory(
     monkeypatch.setattr(tables, "_ROWS_AT_ONCE", at_once)
     spilled = spill(tmp_path / "rows.arrow", CHUNKS, cut(rows(DOCUMENTS), 11))
     assert replace_documents(tmp_path, base, "chunks", 8, gone, spilled) == wanted
+
+
+def test_vectors_of_spilled_rows_are_read_many_at_a_time(tmp_path: Path) -> None:
+    parts = [chunk_rows(number, number * 7 + 5) for number in range(9)]
+    every = pa.concat_tables(parts)
+    keys = every.column("embedding_key").to_pylist()
+    vectors = np.arange(len(keys) * 2, dtype=np.float32).reshape(-1, 2)
+    pack = tmp_path / "pack.parquet"
+    write_pack(pack, pack_embeddings(keys[::-1], vectors[::-1]), "embeddings")
+    rows = spill(tmp_path / "rows.arrow", every.schema, parts)
+    batches = list(vector_rows([pack], rows, at_once=100))
+    assert [batch.num_rows for batch in batches] == [100, 100, 97]
+    whole = pa.Table.from_batches(batches)
+    assert whole.column("chunk_id").to_pylist() == every.column("chunk_id").to_pylist()
+    assert np.array_equal(np.array(whole.column("vector").to_pylist(), np.float32), vectors)
+    some = every.column("chunk_id").combine_chunks()[::3]
+    assert [batch.num_rows for batch in vector_rows([pack], rows, some, at_once=100)] == [99]
+
+
+def chunk_rows(document: int, count: int) -> pa.Table:
+    """Return the columns of chunks that vectors are found by."""
+    names = [f"{document:03}{number:04}" for number in range(count)]
+    columns = {"chunk_id": names, "document_id": [f"{document:03}"] * count, "embedding_key": [f"k{n}" for n in names]}
+    none = pa.array([[]] * count, pa.list_(pa.string()))
+    return pa.table({**columns, "part_keys": none})
