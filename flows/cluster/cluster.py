@@ -11,11 +11,12 @@ from docmill.storage.errors import ConfigError, Transient
 
 
 class WorkerLost(Transient):
-    """The worker of a step died; `worker` is its name."""
+    """The worker of a step died; `worker` is its name, and `place` tells its process from a later one, if known."""
 
-    def __init__(self, worker: str) -> None:
+    def __init__(self, worker: str, place: str = "") -> None:
         super().__init__(f"worker {worker} died")
         self.worker = worker
+        self.place = place
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ def _explained(client: Any) -> Iterator[None]:
     try:
         yield
     except KilledWorker as error:
-        raise WorkerLost(str(error.last_worker.name)) from None
+        raise WorkerLost(str(error.last_worker.name), error.last_worker.address) from None
     except (CancelledError, ClosedClientError, OSError) as error:
         raise _SchedulerGone from error
     except AttributeError as error:  # a client that another thread has closed meanwhile has no parts left

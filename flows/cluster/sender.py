@@ -70,6 +70,7 @@ class Sender:
     refusing: dict[str, Receipt] = field(default_factory=dict)
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     _steps: ExclusiveSteps = field(default_factory=ExclusiveSteps)
+    _deaths: set[str] = field(default_factory=set)
 
     def check(self) -> None:
         """Ask all workers whether they have the docmill, the model and the plugins of this machine; avoid the others.
@@ -157,8 +158,7 @@ class Sender:
                     return done
                 self._leave_out(done)
             except WorkerLost as error:
-                self.lost.append(error.worker)
-                self.news.append(str(error))
+                self._note(error)
                 lost += 1
                 if lost >= TRIES:
                     raise
@@ -166,6 +166,13 @@ class Sender:
                 errands += 1
                 if errands >= _ERRANDS:
                     raise
+
+    def _note(self, death: WorkerLost) -> None:
+        """Count a death once, though each step that the worker had is told of it."""
+        if death.place not in self._deaths:
+            self._deaths |= {death.place} - {""}
+            self.lost.append(death.worker)
+            self.news.append(str(death))
 
     def _leave_out(self, done: Receipt) -> None:
         """Find the workers that refuse, as one does that came later than the run."""
