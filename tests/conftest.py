@@ -15,6 +15,7 @@ from docmill.flows.hosting.prefect_server import embedded_server
 from docmill.storage.embedding import encoder, space
 from docmill.storage.files import flocked
 from docmill.storage.lance.deferred_client import defer_client
+from docmill.storage.process.sleeping_threads import let_threads_sleep
 from docmill.storage.upkeep import verify
 from docmill.tasks.model.clients import anthropic_messages, circuit_breaker, openai_chat
 from tests.kit import fake_encoder
@@ -22,6 +23,7 @@ from tests.kit.far_bench import FarBench, make_bucket, object_store
 from tests.kit.model_server import ModelServer, model_server
 from tests.kit.pages.warm import warm_program
 
+let_threads_sleep()  # processes of pytest-xdist encode beside each other
 defer_client()  # before the first test that imports LanceDB: a quarter of the time in which tests are collected
 DATABASE = "created.db"  # in the home of the session's server
 

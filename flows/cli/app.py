@@ -29,6 +29,7 @@ from docmill.flows.cli.setup import (
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
 from docmill.storage.process.arrow_without_pandas import leave_pandas_out
 from docmill.storage.process.malloc_tuning import prefer_system_pool
+from docmill.storage.process.sleeping_threads import let_threads_sleep
 
 GROUPS = {
     "Start": ("init", "settings", "ingest", "plan", "watch", "schedule"),
@@ -100,6 +101,7 @@ for module in (
 def main() -> None:
     """Run the command line."""
     prefer_system_pool()
+    let_threads_sleep()
     leave_pandas_out()
     app()
 

@@ -57,12 +57,16 @@ def every(names: Sequence[str]) -> list[int]:
 
 
 def one_of_each_kind(names: Sequence[str]) -> list[int]:
-    """Return the number of one boundary before and one after each kind of effect, the middle one of its kind."""
-    found: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    """Return the number of one boundary before each kind of effect, the middle one of its kind, and the last of all.
+
+    What is on disk after an effect is there before the next one, too.
+    """
+    found: defaultdict[str, list[int]] = defaultdict(list)
     for at, name in enumerate(names, start=1):
         when, effect, *_ = name.replace("remote ", "").split()
-        found[when, effect].append(at)
-    return sorted(places[len(places) // 2] for places in found.values())
+        if when == "before":
+            found[effect].append(at)
+    return sorted({*(places[len(places) // 2] for places in found.values()), len(names)})
 
 
 Places = Callable[[Sequence[str]], Sequence[int]]

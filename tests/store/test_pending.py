@@ -121,7 +121,7 @@ def test_an_interrupted_run_leaves_a_whole_store_and_the_next_one_goes_on(whole:
     assert_equal(halfway, whole)
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.soak)])
 def test_a_kill_at_any_moment_leaves_what_the_next_run_completes(
     bench: Workbench, whole: Workbench, tmp_path: Path, token_counts_folder: Path, kills: int
 ) -> None:

@@ -138,7 +138,7 @@ def test_a_plan_leaves_no_temporary_folder(bench: Workbench, token_counts_folder
     assert leftovers(bench) == []
 
 
-@pytest.mark.parametrize("signals", [5, pytest.param(100, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("signals", [3, pytest.param(100, marks=pytest.mark.soak)])
 def test_signals_at_random_moments_leave_nothing_behind(
     bench: Workbench, token_counts_folder: Path, signals: int
 ) -> None:

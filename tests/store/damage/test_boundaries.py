@@ -114,7 +114,7 @@ def few(names: Sequence[str]) -> range:
     ("number", "places"),
     [
         (errno.ENOSPC, few),
-        pytest.param(errno.ENOSPC, one_of_each_kind, marks=pytest.mark.slow),
+        pytest.param(errno.ENOSPC, one_of_each_kind, marks=pytest.mark.soak),
         (errno.EIO, few),
         pytest.param(errno.EIO, one_of_each_kind, marks=pytest.mark.soak),
         pytest.param(errno.ENOSPC, every, marks=pytest.mark.soak),

@@ -46,7 +46,7 @@ def end(bench: Workbench, model: Path) -> None:
     process.close()
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.soak)])
 def test_a_kill_at_a_random_moment_costs_one_portion(
     laid: Workbench, tmp_path: Path, token_counts_folder: Path, kills: int
 ) -> None:
