@@ -21,7 +21,12 @@ FOUND = [path for path in sorted((ROOT / "docs").rglob("*.md")) if path.parent !
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in FOUND}
 BLOCKS = {name: blocks_of(path) for name, path in PAGES.items()}
 NOT_RUN = [(name, block) for name, blocks in BLOCKS.items() for block in blocks if block.directive("not run")]
-IN_SOAK = {"docs/guides/moving-and-backup.md", "docs/guides/tuning.md", "docs/guides/upgrading-a-model.md"}
+IN_SOAK = {
+    "docs/cookbook.md",
+    "docs/guides/moving-and-backup.md",
+    "docs/guides/tuning.md",
+    "docs/guides/upgrading-a-model.md",
+}
 """Long pages whose commands other pages and tests run, too: together they take a third of the CPU time of all pages."""
 NEEDED = {"docs/guides/adapters.md": ("langchain_core", "llama_index", "haystack")}
 """Packages of extras that a page imports."""

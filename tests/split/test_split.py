@@ -119,8 +119,8 @@ def test_a_long_single_line_is_split(strategy: str, unit: str) -> None:
 @pytest.mark.parametrize(
     ("size", "unit"),
     [
-        (500_000, SENTENCE),
-        (200_000, LINE),
+        (250_000, SENTENCE),
+        (100_000, LINE),
         pytest.param(2_000_000, SENTENCE, marks=pytest.mark.soak),
         pytest.param(10_000_000, SENTENCE, marks=pytest.mark.soak),
         pytest.param(2_000_000, LINE, marks=pytest.mark.soak),

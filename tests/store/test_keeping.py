@@ -245,8 +245,8 @@ def test_the_commands_say_what_they_did(bench: Workbench) -> None:
     assert "committed snapshot" in call("compact", "--retention-keep-snapshots", "1")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("commits", [60, pytest.param(500, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("commits", [60, 500])
 def test_hundreds_of_small_commits_leave_few_files(bench: Workbench, commits: int) -> None:
     bench.settings = {"retention": {"keep_snapshots": 10}}
     counts, half = [], commits // 2

@@ -234,6 +234,7 @@ def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path, cr
     assert numbers(place / "store") == [1]
 
 
+@pytest.mark.soak
 def test_two_that_serve_at_once_do_not_run_for_each_other_and_one_keeps_its_store_on_an_object_store(
     place: Path, far: FarBench, joined: dict[str, str]
 ) -> None:
