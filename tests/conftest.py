@@ -33,6 +33,11 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests of the whole: some are long, and at the end all processes would wait for one."""
+    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+
+
 @pytest.fixture(scope="session")
 def token_counts_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the files of the fake model."""

@@ -31,7 +31,8 @@ def measure(data: Path, at_once: int, folder: Path) -> list[Figure]:
             name = f"{count} at once, {about}" if count > 1 else f"alone, {about}"
             figures += [Figure(f"{name}: wall", wall, "s"), Figure(f"{name}: CPU of each", cpu / count, "s")]
             walls.append(wall)
-        figures.append(Figure(f"{count} at once: sleeping / spinning, wall", walls[1] / walls[0], ""))
+        together = f"{count} at once" if count > 1 else "alone"
+        figures.append(Figure(f"{together}: sleeping / spinning, wall", walls[1] / walls[0], ""))
     return figures
 
 
