@@ -4,12 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from docmill.tasks.parse.pandoc.inlines import Node, plain_text
-from docmill.tasks.parse.titles.run_in import LedParagraph, heading_of, is_lead, name_paragraphs
+from docmill.tasks.parse.titles.run_in import DEEPEST, SIGNS, LedParagraph, heading_of, is_lead, name_paragraphs
 
 _STRONG = ("Strong", "Emph", "Underline")
-_SIGNS = (".", ":", "\u2014", "\u2013")
-_DEEPEST = 6
-"""The level of the lowest headings: deeper ones are written as these."""
 
 
 def with_run_in_headings(blocks: list[Node]) -> list[Node]:
@@ -35,7 +32,7 @@ def _set_apart(blocks: list[Node], level: list[int]) -> Iterator[Node]:
             level[0] = content[0]
         if lead:
             title = [{"t": "Str", "c": heading_of(lead)}]
-            yield {"t": "Header", "c": [min(level[0] + 1, _DEEPEST), ["", [], []], title]}
+            yield {"t": "Header", "c": [min(level[0] + 1, DEEPEST), ["", [], []], title]}
             yield {"t": "Para", "c": rest}
         elif node["t"] == "Div":
             yield {"t": "Div", "c": [content[0], list(_set_apart(content[1], level))]}
@@ -50,7 +47,7 @@ def _parted(inlines: list[Node]) -> tuple[str, list[Node]]:
     lead, rest = plain_text(inlines[:1]), inlines[1:]
     sign = rest[0]["c"][:1] if rest[0]["t"] == "Str" else ""
     # The sign that ends it may stand behind the bold letters.
-    if sign in _SIGNS and lead[-1:] not in _SIGNS:
+    if sign in SIGNS and lead[-1:] not in SIGNS:
         lead, rest = lead + sign, [{"t": "Str", "c": rest[0]["c"][1:]}, *rest[1:]]
     return (lead, rest) if is_lead(lead) and _words(rest) else ("", [])
 

@@ -8,12 +8,16 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+SIGNS = (".", ":", "\u2014", "\u2013")
+"""What ends such words; it may stand behind the bold letters."""
+DEEPEST = 6
+"""The level of the lowest headings: deeper ones are written as these."""
 _LEAST = 3  # such paragraphs: one or two are emphasised
 _LEAD_WORDS = 9  # of a heading; longer bold text is an emphasised sentence
 _LONG_WORDS = 25
 """Words of what follows, in half of the paragraphs at least: entries of glossaries and lists of features are shorter,
 and to cut them apart would leave chunks of a line."""
-_ENDS = re.compile(r"[.:\u2014\u2013]\Z")
+_ENDS = re.compile(rf"[{''.join(SIGNS)}]\Z")
 _LABEL = re.compile(
     r"(?:note|notes|nb|n\.b|warning|caution|tip|hint|example|important|remark|answer|question|[qa]|figure|fig|table|step"
     r"|source|todo|update|edit|see also|by|from|to|subject|date|abstract|keywords?|dear .*)[\s\d.:]*",

@@ -17,3 +17,9 @@ def numbered(value: int, style: str) -> str:
     else:
         return str(value)
     return text.upper() if style.isupper() else text
+
+
+def restart_below(last: dict[int, int], level: int) -> None:
+    """Forget the last numbers of the levels below one that has just been counted: they begin anew after it."""
+    for deeper in [one for one in last if one > level]:
+        del last[deeper]

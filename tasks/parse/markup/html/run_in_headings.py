@@ -5,13 +5,11 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.titles.run_in import LedParagraph, heading_of, is_lead, name_paragraphs
+from docmill.tasks.parse.titles.run_in import DEEPEST, SIGNS, LedParagraph, heading_of, is_lead, name_paragraphs
 
 _STRONG = frozenset(("b", "strong", "em", "i"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_DEEPEST = 6
 _WITHIN = ("table", "li", "dd", "blockquote", "nav", "header", "footer", "aside", "form")
-_SIGNS = (".", ":", "\u2014", "\u2013")
 
 
 def set_run_in_headings_apart(root: Any) -> None:
@@ -21,7 +19,7 @@ def set_run_in_headings_apart(root: Any) -> None:
         return
     for paragraph, level, lead, _ in found:
         strong, sign = paragraph[0], lead[-1:]
-        heading = etree.Element(f"h{min(level + 1, _DEEPEST)}")
+        heading = etree.Element(f"h{min(level + 1, DEEPEST)}")
         heading.text = heading_of(lead)
         paragraph.addprevious(heading)
         tail = (strong.tail or "").lstrip()
@@ -52,7 +50,7 @@ def _lead_of(paragraph: Any) -> tuple[str, int]:
     strong = paragraph[0]
     lead = " ".join("".join(strong.itertext()).split())
     sign = (strong.tail or "").strip()[:1]
-    if sign in _SIGNS and sign and lead[-1:] not in _SIGNS:
+    if sign in SIGNS and lead[-1:] not in SIGNS:
         lead += sign
     inside = len("".join(strong.itertext()).split())
     return lead, len("".join(paragraph.itertext()).split()) - inside

@@ -9,7 +9,7 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.markup.html.numbering import numbered
+from docmill.tasks.parse.markup.html.numbering import numbered, restart_below
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -88,8 +88,7 @@ def _label(heading: Any, level: int, levels: _Levels, last: dict[int, int]) -> s
     restarts = heading.get(_TEXT + "restart-numbering") == "true"
     first = _whole(heading.get(_TEXT + "start-value"), own.start)
     last[level] = first if restarts or level not in last else last[level] + 1
-    for deeper in [one for one in last if one > level]:
-        del last[deeper]
+    restart_below(last, level)
     above = [one for one in range(max(1, level - own.shown + 1), level + 1) if one in levels]
     shown = (numbered(last.get(one, levels[one].start), levels[one].form) for one in above)
     return f"{own.prefix}{'.'.join(shown)}{own.suffix}".strip()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from docmill.tasks.parse.markup.html.numbering import numbered
+from docmill.tasks.parse.markup.html.numbering import numbered, restart_below
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -114,8 +114,7 @@ def _automatic(field: _NumberField, counts: dict[str, dict[int, int]]) -> str:
 def _counted(last: dict[int, int], level: int, start: int | None = None) -> dict[int, int]:
     """Count a number of a level, which those below it begin anew after."""
     last[level] = last.get(level, 0) + 1 if start is None else start
-    for deeper in [one for one in last if one > level]:
-        del last[deeper]
+    restart_below(last, level)
     return last
 
 
