@@ -10,6 +10,7 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch import file_type
 from docmill.tasks.parse.dispatch.classifier import classify
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.text_signs import regular
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.languages import LANGUAGES
 
@@ -21,6 +22,8 @@ MARKDOWN = "# Title\n\nText with [a link](https://example.org).\n\n```sh\nls\n``
 HTML = "<!DOCTYPE html>\n<html><body><p>Text</p></body></html>"
 PROSE = "It was late, and the rain had not stopped.\nNobody came, nobody called, and so it went on.\n" * 5
 TABLE = "name,size,weight\n" + "".join(f"n{i},{i},{i * 2}\n" for i in range(9))
+TURN = "{'role': 'user', 'content': 'One, two, three'}"
+TALKS = "id,talk\n" + "".join(f'{turns},"[{", ".join([TURN] * turns)}]"\n' for turns in range(1, 6))
 TRACES = (
     "2024-03-05 10:00:01,123 ERROR failed\nTraceback (most recent call last):\n  File 'a.py', line 1\nValueError\n" * 6
 )
@@ -124,6 +127,11 @@ def test_a_name_decides_between_kinds_that_look_alike() -> None:
     text = "int add(int a, int b) {\n    return a + b;\n}\n"
     assert detect_file_type("a.cpp", text.encode()) == FileType("code", "cpp")
     assert detect_file_type("a.c", text.encode()) == FileType("code", "c")
+
+
+def test_delimiters_within_quotes_make_no_fields() -> None:
+    assert regular(TALKS)
+    assert not regular(TALKS.replace('"', ""))
 
 
 def test_a_text_in_utf_16_is_known_as_if_it_were_utf_8() -> None:

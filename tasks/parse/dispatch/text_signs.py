@@ -10,7 +10,7 @@ from docmill.tasks.parse.languages import language_of_interpreter, signs
 from docmill.tasks.parse.notes.box_note import document_node, old_text
 from docmill.tasks.parse.records.chat_dump import turns_of
 from docmill.tasks.parse.records.chat_repr import messages_in
-from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter
+from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter, rows_of
 from docmill.tasks.parse.records.json_values import one_after_another
 from docmill.tasks.parse.signatures import OPEN_DOCUMENT
 
@@ -215,7 +215,7 @@ def bears_out(named: FileType, text: str, whole: str) -> bool:
     if named.format == "code":
         return _is_settings(named.language, text)
     if named.format == "csv":
-        return text.count("\n") >= _MIN_ROWS and _has_fields(whole)
+        return text.count("\n") >= _MIN_ROWS and regular(whole)
     return named.format == "html" and _HTML.match(text) is not None
 
 
@@ -231,10 +231,6 @@ def _is_settings(language: str, text: str) -> bool:
     if form is None or len(form.findall(text)) <= _LEAST_SETTINGS * lines:
         return False
     return signs(language, text) > _LEAST_SIGNED * lines
-
-
-def _has_fields(whole: str) -> bool:
-    return bool(find_delimiter(whole)) and regular(whole)
 
 
 def may_be(named: FileType, text: str, whole: str) -> bool:
@@ -285,7 +281,7 @@ def guess(text: str, whole: str) -> FileType:
     markup = _markup(text)
     if markup:
         return FileType(markup)
-    return FileType("csv" if lines >= _MIN_ROWS and _has_fields(whole) else "text")
+    return FileType("csv" if lines >= _MIN_ROWS and regular(whole) else "text")
 
 
 def _markup(text: str) -> str:
@@ -325,7 +321,18 @@ def _is_column(rows: list[str]) -> bool:
 
 
 def regular(text: str) -> bool:
-    """Return whether nearly all rows have as many fields as the first, as in tables but not in prose."""
+    """Return whether nearly all rows have as many fields as the first, as in tables but not in prose.
+
+    Where lines differ, delimiters and line ends within quotes are left out: a cell may hold a whole conversation.
+    """
     delimiter = find_delimiter(text)
-    rows = [line.count(delimiter) for line in text.splitlines()[:-1] if line.strip()]
-    return rows.count(rows[0]) > _LEAST_EVEN * len(rows) if rows else False
+    if not delimiter:
+        return False
+    if _even([line.count(delimiter) for line in text.splitlines()[:-1] if line.strip()]):
+        return True
+    fields = [len(row) for row in rows_of(text, delimiter) if row][:-1]
+    return len(fields) >= _MIN_ROWS and _even(fields)
+
+
+def _even(widths: list[int]) -> bool:
+    return widths.count(widths[0]) > _LEAST_EVEN * len(widths) if widths else False

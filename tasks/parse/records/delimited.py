@@ -94,14 +94,15 @@ def find_delimiter(text: str) -> str:
 
 def _evenness(sample: str, delimiter: str) -> float:
     """Return the share of rows cut into the same number of fields, plus a bonus for each field."""
-    widths = Counter(len(row) for row in _rows(sample, delimiter) if row)
+    widths = Counter(len(row) for row in rows_of(sample, delimiter) if row)
     if not widths:
         return 0
     width, rows = max(widths.items(), key=itemgetter(1))
     return rows / widths.total() + min(width, _COUNTED_COLUMNS) / _COLUMNS_PER_SHARE if width > 1 else 0
 
 
-def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
+def rows_of(text: str, delimiter: str) -> Iterator[list[str]]:
+    """Yield the fields of each row, up to the first row that cannot be read."""
     try:
         yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     except csv.Error:
