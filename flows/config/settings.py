@@ -138,6 +138,13 @@ class SearchSettings(ConfigSection):
         default="linear",
         description="Fusion of rankings: linear (min-max normalised scores), rrf (ranks) or weighted_rrf.",
     )
+    cover: Share = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="What a chunk gets in hybrid search if the cover of its document has all words of the query, as a"
+        " share of the highest score. Documents with a title are left alone.",
+    )
     spread: Share = Field(
         default=0.2,
         ge=0,

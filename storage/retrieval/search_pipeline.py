@@ -10,6 +10,7 @@ from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.relevance import highest_score, relevances
 from docmill.storage.retrieval.candidates.search_options import Rewrite, SearchOptions, check_query
 from docmill.storage.retrieval.passages.hit_passages import with_passages
+from docmill.storage.retrieval.steps.cover_words import add_cover
 from docmill.storage.retrieval.steps.distinct import distinct
 from docmill.storage.retrieval.steps.document_smoothing import lift
 from docmill.storage.retrieval.steps.mmr import diversify
@@ -28,6 +29,7 @@ class Step:
 
 
 STEPS: Mapping[str, Step] = {
+    "cover": Step(lambda options: options.mode == "hybrid" and options.cover > 0, add_cover),
     "spread": Step(lambda options: options.mode == "hybrid" and options.spread > 0, spread),
     "lift": Step(lambda options: options.mode == "hybrid" and options.lift > 0, lift),
     "rerank": Step(lambda options: bool(options.rerank), rerank),

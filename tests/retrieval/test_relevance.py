@@ -19,6 +19,7 @@ WAYS: list[SearchArguments] = [
     {"fusion": "weighted_rrf", "weight": 0.2},
     {"spread": 1.0},
     {"lift": 1.0},
+    {"cover": 1.0},
     {"diversity": 1.0},
     {"rerank": "late", "rerank_depth": 1},
     {"expand": "feedback"},

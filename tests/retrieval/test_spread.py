@@ -19,10 +19,13 @@ def test_only_running_text_of_one_section_has_neighbours(tmp_path: Path, fake_mo
     bench.ingest()
     found = {row.chunk_id: row for row in bench.chunks()}
     places = bench.store._sources.places.of(list(found))
-    assert {found[key].uri for key in places} == {"mill.md"}
+    assert set(places) == set(found)
+    assert {found[key].uri for key, place in places.items() if place.running} == {"mill.md"}
     by_section: dict[int, set[tuple[str, ...]]] = {}
     for key, place in places.items():
         assert place.ordinal == found[key].ordinal
+        if not place.running:
+            continue
         by_section.setdefault(place.section, set()).add(found[key].headings)
     assert sorted(map(list, by_section.values())) == [[("Brook",)], [("Weir",)]]
     hits = bench.store.search("sluice weir", 30, spread=0.3, distinct=False)

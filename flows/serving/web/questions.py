@@ -47,6 +47,7 @@ class SearchQuestion(BaseModel):
     max_characters: int = Field(default=MOST, ge=1000, le=MOST_OF_ALL, description="Characters of the answer.")
     weight: float | None = Field(default=None, ge=0, le=1, description="Weight of vectors in a weighted fusion.")
     fusion: Fusion | None = Field(default=None, description="How both rankings are merged.")
+    cover: float | None = Field(default=None, ge=0, le=1, description="What the words of its document's cover add.")
     spread: float | None = Field(default=None, ge=0, le=1, description="Share of its neighbours' scores for a chunk.")
     lift: float | None = Field(default=None, ge=0, le=1, description="Share of its document's best score for a chunk.")
     candidates: int | None = Field(default=None, ge=1, le=2000, description="Candidates of each index.")

@@ -21,17 +21,18 @@ _ID_BYTES = "S32"
 
 
 class Place(NamedTuple):
-    """The numbers of a document and of a section, the position of a chunk in its document, from 0, and whether the
-    document has a title."""
+    """The numbers of a document and of a section, the position of a chunk in its document, from 0, whether the document
+    has a title, and whether the chunk is running text."""
 
     document: int
     section: int
     ordinal: int
     titled: int
+    running: int
 
 
 class ChunkOrdinals:
-    """The places of a snapshot's chunks of running text, read on first use.
+    """The places of a snapshot's chunks, read on first use.
 
     A section is a document's text under the same headings, cut by the same strategy into chunks of one role and depth.
     """
@@ -40,7 +41,7 @@ class ChunkOrdinals:
         self._stored = stored
 
     def of(self, ids: Collection[str]) -> dict[str, Place]:
-        """Return the places of those of some chunks that are running text."""
+        """Return the places of chunks."""
         keys, rows_of = self._rows
         if not len(keys):
             return {}
@@ -52,9 +53,9 @@ class ChunkOrdinals:
 
     @computed_once
     def _rows(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32]]:
-        """The ids of all chunks of running text in order, and the place of each, (n, 4)."""
+        """The ids of all chunks in order, and the place of each, (n, 5)."""
         table = read_table(self._stored, "chunks", _COLUMNS)
-        table = table.filter(pc.is_in(table.column("content_type"), value_set=pa.array(RUNNING)))
+        running = pc.is_in(table.column("content_type"), value_set=pa.array(RUNNING))
         headings = pc.binary_join(table.column("headings"), "\n")
         depth = table.column("depth").cast(pa.string())
         named = pc.binary_join_element_wise(*(table.column(name) for name in _SERIES), depth, headings, "\n")
@@ -62,7 +63,8 @@ class ChunkOrdinals:
         titled = pc.is_in(table.column("document_id"), value_set=self._titled())
         keys = np.asarray(table.column("chunk_id").to_numpy(), _ID_BYTES)
         order = np.argsort(keys)
-        places = np.column_stack((documents, sections, table.column("ordinal").to_numpy(), titled.to_numpy()))
+        ordinals, *said = (one.to_numpy() for one in (table.column("ordinal"), titled, running))
+        places = np.column_stack((documents, sections, ordinals, *said))
         return keys[order], places[order].astype(np.int32)
 
     def _titled(self) -> pa.ChunkedArray:

@@ -93,7 +93,7 @@ class Query:
         return {key: self._shown[key] for key in ids}
 
     def places(self, candidates: Sequence[Candidate]) -> dict[str, Place]:
-        """Return where those candidates stand that are running text; steps that ask have the same candidates."""
+        """Return where candidates stand; all steps that ask have the same ones."""
         if self._places is None:
             self._places = self.sources.places.of([one.key for one in candidates])
         return self._places

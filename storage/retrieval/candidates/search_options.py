@@ -28,6 +28,7 @@ class SearchArguments(TypedDict, total=False):
 
     weight: float
     fusion: Fusion
+    cover: float
     spread: float
     lift: float
     candidates: int
@@ -51,6 +52,8 @@ class SearchOptions:
         where: An SQL predicate over the columns of chunks and documents, or None.
         weight: The weight of the vectors in a weighted fusion, from 0 to 1; the keywords get the rest.
         fusion: `"linear"` fuses normalised scores, `"rrf"` ranks, `"weighted_rrf"` ranks by `weight`.
+        cover: What a chunk of a hybrid search gets if the cover of its document has all words of the query, as a share
+            of the highest score; from 0 to 1. Documents with a title are left alone.
         spread: The share of its neighbours' scores that a chunk of a hybrid search gets, from 0 to 1.
         lift: The share of the best score in its document that a chunk of a hybrid search gets, if the document has no
             title; from 0 to 1.
@@ -76,6 +79,7 @@ class SearchOptions:
     where: str | None = None
     weight: float = 0.4
     fusion: Fusion = "linear"
+    cover: float = 0.5
     spread: float = 0.2
     lift: float = 0.3
     candidates: int = CANDIDATES
@@ -108,6 +112,7 @@ class SearchOptions:
                 raise QueryError(f"{name} must be one of {', '.join(filter(None, known))}, got {chosen!r}")
         for name, share in (
             ("weight", self.weight),
+            ("cover", self.cover),
             ("spread", self.spread),
             ("lift", self.lift),
             ("diversity", self.diversity),

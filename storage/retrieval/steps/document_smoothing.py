@@ -18,8 +18,8 @@ def lift(candidates: list[Candidate], query: Query) -> list[Candidate]:
     share, places = query.options.lift, query.places(candidates)
     best: dict[int, float] = {}
     for one in candidates:  # best first
-        place = places.get(one.key)
-        if place and not place.titled:
+        place = places[one.key]
+        if place.running and not place.titled:
             highest = best.setdefault(place.document, one.score)
             if one.score < highest:
                 one.score += share * (highest - one.score)

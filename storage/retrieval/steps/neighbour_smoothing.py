@@ -17,7 +17,7 @@ def spread(candidates: list[Candidate], query: Query) -> list[Candidate]:
     that is no candidate, or no neighbour, counts as 0.
     """
     places = query.places(candidates)
-    standing = {(at.section, at.ordinal): one for one in candidates if (at := places.get(one.key))}
+    standing = {(at.section, at.ordinal): one for one in candidates if (at := places[one.key]).running}
     scores = {spot: one.score for spot, one in standing.items()}
     beside = {
         (section, ordinal): (scores.get((section, ordinal - 1), 0.0), scores.get((section, ordinal + 1), 0.0))

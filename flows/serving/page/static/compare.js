@@ -27,6 +27,7 @@ export function Compare({ place }) {
 const WAYS = [
   ["mode", "Ranking", [["", "as set"], ["hybrid", "hybrid"], ["keyword", "keyword"], ["vector", "vector"]]],
   ["weight", "Weight of vectors", [["", "as set"], ["0.1", "0.1"], ["0.3", "0.3"], ["0.5", "0.5"], ["0.7", "0.7"]]],
+  ["cover", "Cover's share", [["", "as set"], ["0", "0"], ["0.5", "0.5"], ["1", "1"]]],
   ["spread", "Neighbours' share", [["", "as set"], ["0", "0"], ["0.2", "0.2"], ["0.4", "0.4"]]],
   ["lift", "Document's share", [["", "as set"], ["0", "0"], ["0.3", "0.3"], ["0.6", "0.6"]]],
 ];
@@ -59,7 +60,7 @@ function Question({ place }) {
 function useSide(place, side) {
   const { store } = lasting();
   const given = Object.fromEntries([...WAYS.map(([name]) => name), "at"].map((name) => [name, place[`${side}_${name}`]]).filter(([, value]) => value));
-  const numbers = Object.fromEntries(["weight", "spread", "lift"].filter((name) => given[name]).map((name) => [name, Number(given[name])]));
+  const numbers = Object.fromEntries(["weight", "cover", "spread", "lift"].filter((name) => given[name]).map((name) => [name, Number(given[name])]));
   const body = { query: place.q, k: HITS, ...(store && { store }), ...given, ...numbers };
   return useAnswer(place.q ? `side ${JSON.stringify(body)}` : null, (signal) => ask("search", body, signal));
 }
