@@ -139,11 +139,11 @@ class SearchSettings(ConfigSection):
         description="Fusion of rankings: linear (min-max normalised scores), rrf (ranks) or weighted_rrf.",
     )
     cover: Share = Field(
-        default=0.5,
+        default=1.0,
         ge=0,
         le=1,
-        description="What a chunk gets in hybrid search if the cover of its document has all words of the query, as a"
-        " share of the highest score. Documents with a title are left alone.",
+        description="Share of the highest score that a chunk gets in hybrid search if the cover of its document has all"
+        " words of the query; fewer words count less. Documents with a title are left alone.",
     )
     spread: Share = Field(
         default=0.2,

@@ -52,8 +52,8 @@ class SearchOptions:
         where: An SQL predicate over the columns of chunks and documents, or None.
         weight: The weight of the vectors in a weighted fusion, from 0 to 1; the keywords get the rest.
         fusion: `"linear"` fuses normalised scores, `"rrf"` ranks, `"weighted_rrf"` ranks by `weight`.
-        cover: What a chunk of a hybrid search gets if the cover of its document has all words of the query, as a share
-            of the highest score; from 0 to 1. Documents with a title are left alone.
+        cover: The share of the highest score that a chunk of a hybrid search gets if the cover of its document has all
+            words of the query, from 0 to 1; fewer words count less. Documents with a title are left alone.
         spread: The share of its neighbours' scores that a chunk of a hybrid search gets, from 0 to 1.
         lift: The share of the best score in its document that a chunk of a hybrid search gets, if the document has no
             title; from 0 to 1.
@@ -79,7 +79,7 @@ class SearchOptions:
     where: str | None = None
     weight: float = 0.4
     fusion: Fusion = "linear"
-    cover: float = 0.5
+    cover: float = 1.0
     spread: float = 0.2
     lift: float = 0.3
     candidates: int = CANDIDATES
