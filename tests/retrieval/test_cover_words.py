@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from docmill.storage.retrieval.candidates.search_options import Fusion
 from tests.kit.workbench import Workbench
 
 COVERS = {name: f"{name} Optics\n\n3 May 2025\n\nto all shareholders" for name in ("Tarnley", "Harrow", "Wexcombe")}
@@ -16,7 +17,9 @@ def bench(tmp_path: Path, fake_model: str) -> Workbench:
     routes = [{"glob": "**", "strategy": "structure", "options": {"size": 48}}]
     bench = Workbench(tmp_path, {"embedding": {"model": fake_model}, "routes": routes})
     plain = "\n\n".join(SAID + f"Note {number}." for number in range(6))
-    reports = {f"{number}.txt": f"{cover}\n\n{plain}" for number, cover in enumerate(COVERS.values())}
+    reports: dict[str, str | bytes] = {
+        f"{number}.txt": f"{cover}\n\n{plain}" for number, cover in enumerate(COVERS.values())
+    }
     bench.write(reports | {"named.md": f"# Harrow Optics\n\n{plain}"})
     bench.ingest()
     return bench
@@ -47,7 +50,7 @@ def test_without_the_share_or_the_words_nothing_changes(bench: Workbench) -> Non
 
 
 @pytest.mark.parametrize("fusion", ["rrf", "weighted_rrf"])
-def test_a_cover_counts_in_proportion_to_the_scores_of_the_fusion(bench: Workbench, fusion: str) -> None:
+def test_a_cover_counts_in_proportion_to_the_scores_of_the_fusion(bench: Workbench, fusion: Fusion) -> None:
     plain = bench.store.search(QUERY, 1, fusion=fusion, cover=0.0)[0]
     covered = bench.store.search(QUERY, 1, fusion=fusion, cover=1.0)[0]
     assert covered.uri in {"1.txt", "named.md"}
