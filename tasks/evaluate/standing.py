@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from docmill.storage.artifacts.packs import Packs, decode_parsed
+from docmill.storage.history.measurements import AskedQuestion, ExpectedAnswer, FirstHit
 from docmill.storage.reader.store import Store
 from docmill.storage.tables.tables import read_table
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.questions import Question, Target
-from docmill.tasks.evaluate.ranking import flat, names_of
+from docmill.tasks.evaluate.ranking import RankedHit, flat, is_target, keys_of, names_of
 
 _SHOWN = 60
 """Characters of a quotation to show in a reason: enough to find it, short enough for one line."""
+_FIRST = 5
+"""Hits of a question to keep: what came instead of the answer shows in the first ones, and each is some 50 bytes."""
 _AT_ONCE = 256
 """Documents whose texts are read at once for a quotation that names none: a few megabytes."""
 
@@ -122,6 +125,30 @@ def locate(text: str, target: Target) -> tuple[int, int] | None:
         return None
     found = re.search(r"\s+".join(map(re.escape, words)), text)
     return found.span() if found else None
+
+
+def asked_question(
+    question: Question, ranking: Sequence[RankedHit], others: Iterable[Sequence[RankedHit]], answers: Answers
+) -> AskedQuestion:
+    """Return what became of a question in one way to search; hits of `others` tell where its answers stand, too."""
+    ranks = {hit.key: rank for rank, hit in enumerate(ranking, start=1)}
+    places = {hit.key: hit for found in (*others, ranking) for hit in found if is_target(hit.key)}
+    return AskedQuestion(
+        question.id,
+        question.text,
+        min((rank for key, rank in ranks.items() if is_target(key)), default=None),
+        tuple(_expected(target, places.get(key), ranks.get(key), answers) for key, target in keys_of(question).items()),
+        tuple(FirstHit(ranks[hit.key], hit.uri, hit.chunk_id, is_target(hit.key)) for hit in ranking[:_FIRST]),
+    )
+
+
+def _expected(target: Target, hit: RankedHit | None, rank: int | None, answers: Answers) -> ExpectedAnswer:
+    if hit is not None:
+        return ExpectedAnswer(target.document, target.quotation, hit.uri, hit.start, hit.end, rank)
+    if place := answers.place(target):
+        return ExpectedAnswer(target.document, target.quotation, place.document, place.start, place.end, None)
+    (uri, *_) = [*answers.documents(target), ""]
+    return ExpectedAnswer(target.document, target.quotation, uri, None, None, None)
 
 
 def reasons(questions: Sequence[Question], snapshots: Sequence[Answers]) -> list[str]:
