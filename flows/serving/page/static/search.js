@@ -48,9 +48,23 @@ export function Search({ place, status }) {
   `;
 }
 
+// What people ask who do not look for a text: the question, and the view that answers it.
+const OTHERS = [
+  ["What did the last run change?", "compare", { what: "snapshots" }],
+  ["What could not be read?", "health", { see: "rejects" }],
+  ["What was read badly?", "health", { see: "warnings" }],
+  ["Which tables are torn?", "health", { see: "torn" }],
+  ["What stands twice?", "health", { see: "duplicates" }],
+  ["Does it find what people ask?", "health", { see: "evaluations" }],
+  ["Which subjects are there?", "map", {}],
+];
+
 const Start = () => html`<${Empty} title="What are you looking for?">
   Results come as you type.${!isReport && " Keywords answer at once; vectors join when you pause."} Press <kbd>/</kbd> to come back to the box.
-<//>`;
+  Each result says why it came.
+<//>
+<h2>What became of your documents?</h2>
+<ul class="questions">${OTHERS.map(([question, view, values]) => html`<li><a href=${link(view, values)}>${question}</a></li>`)}</ul>`;
 
 /** Have "/" go to the box, as on most sites with a search. */
 function slash(box) {
