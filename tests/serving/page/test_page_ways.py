@@ -83,11 +83,10 @@ def test_each_picture_has_a_question_its_sql_and_a_way_to_its_chunks(page: Any, 
     for picture in page.locator(".picture").all():
         assert picture.locator("h2").inner_text().endswith("?")
         assert picture.locator(".sql pre").text_content().startswith("SELECT")
-    for way in ("#lengths a.box", "#kinds a.barred", "#rejects td a", "#warnings a", "#runs .columns a"):
-        page.goto("about:blank")
-        page.goto(f"{served}/#/health")
-        page.locator(way).first.click()
-        page.wait_for_selector("main .hit, main tbody td, main .piece, main .changes")
+    ways = ("#lengths a.box", "#kinds a.barred", "#rejects td a", "#runs .columns li:last-child a")
+    for way in [page.locator(one).first.get_attribute("href") for one in ways]:
+        page.goto(f"{served}/{way}")
+        page.wait_for_selector("main .hit, main .uri, main .changes")
 
 
 def test_a_measure_leads_to_its_questions_those_that_changed_first(page: Any, served: str) -> None:
@@ -118,6 +117,13 @@ def test_two_snapshots_of_a_document_and_two_stores_are_compared(page: Any, serv
     assert ("easy" in left.inner_text(), "hard" in right.inner_text()) == (True, True)
     page.locator(".folded summary", has_text="the same on both sides").click()
     page.locator(".folded .canonical", has_text="Push it again").first.wait_for()
+    page.get_by_label("Split").nth(1).select_option("fixed")
+    page.locator("#both").fill("undo a commit")
+    page.keyboard.press("Enter")
+    for side in ("Left", "Right"):
+        nearest = page.locator(f"section[aria-label='{side}: nearest to the question'] .hit")
+        nearest.first.wait_for()
+        assert re.match(r"-?\d\.\d\d\s+characters", nearest.first.inner_text())
     page.goto("about:blank")
     page.goto(f"{served}/#/compare?q=undo&a_mode=keyword&b_mode=keyword")
     page.locator("section:nth-of-type(2) label", has_text="Store").locator("select").select_option("first")

@@ -58,7 +58,8 @@ function Question({ place, stores }) {
     </div>
     ${!place.q && html`<${Empty} title="Ask both sides the same">Choose how each side ranks, or which snapshot it reads.
       ${stores.length > 1 ? " Two stores that split the same documents in two ways show which way answers better."
-        : html` To ask one question of two strategies, make a store with each of them, and serve both: <code>docmill serve one two</code>.`}<//>`}
+        : html` To ask one question of two strategies, <a href=${link("compare", { what: "settings" })}>split one document in two ways</a>, or
+          make a store with each of them and serve both: <code>docmill serve one two</code>.`}<//>`}
   `;
 }
 

@@ -2,10 +2,10 @@
 import { html, useEffect, useMemo, useState } from "./vendor/preact-htm.js";
 import { ask, documentPath, path, useAnswer, useQuestion, useRows } from "./ask.js";
 import { Block, blocksOf } from "./bounds.js";
-import { Answer, Empty, Failure, ToDocument } from "./parts.js";
+import { Answer, Empty, Excerpt, Failure, ToDocument } from "./parts.js";
 import { quoted } from "./questions.js";
 import { go, lasting } from "./state.js";
-import { number, plural, slicer, time } from "./words.js";
+import { number, plural, slicer, time, wordsOf } from "./words.js";
 
 const MOST_CHARACTERS = 5000000; // as many as the API gives
 const OFFERED = 20; // names below the box
@@ -13,6 +13,8 @@ const PAUSE_MS = 200;
 const [STORED, SET] = ["stored", "settings"]; // what the store holds; what the settings of the server would make now
 const SIDES = [["a", "Left", STORED], ["b", "Right", "recursive"]];
 const AT = "at:"; // before the number of an earlier snapshot
+const NEAREST = 3; // chunks of each side that are shown for a question
+const SHORT = 300; // characters of one of them
 const MOST_CELLS = 4e6; // of the table of common chunks: 16 MB; texts with more chunks are shown as one row
 
 export function Splits({ place }) {
@@ -20,7 +22,8 @@ export function Splits({ place }) {
   return html`
     <${PickDocument} key=${place.uri} place=${place} set=${set} />
     ${place.uri ? html`<${Sides} key=${place.uri} place=${place} set=${set} />`
-      : html`<${Empty} title="Which document?">Each side splits it in its own way: as the store holds it, or by a strategy with its options. Nothing is stored.<//>`}
+      : html`<${Empty} title="Which document?">Type a part of its name. Each side splits it in its own way: as the
+        store holds it, as an earlier snapshot held it, or by a strategy with its options. Nothing is stored.<//>`}
   `;
 }
 
@@ -65,12 +68,50 @@ function Sides({ place, set }) {
   const strategies = known.value?.strategies ?? [];
   return html`
     <div class="sides">${SIDES.map(([side, title, preset]) => html`<${How} key=${side} side=${side} title=${title} preset=${preset} place=${place} strategies=${strategies} set=${set} />`)}</div>
+    <${AskBoth} place=${place} set=${set} />
     <${Answer} of=${own} what="Reading the document">${(answer) => html`
       <p class="told"><${ToDocument} uri=${uri} /> · ${number(answer.document.characters)} characters</p>
       ${[left, right].filter((one) => one.error).map((one) => html`<${Failure} error=${one.error} />`)}
       ${left.value && right.value && texts.every((one) => one.value) && html`<${Beside} texts=${texts.map((one) => one.value)} left=${left.value} right=${right.value} />`}
+      ${place.q && texts.every((one) => one.value) && html`<div class="sides">${SIDES.map(([side, title, preset], number) => html`<${Nearest} key=${side} place=${place} side=${side} title=${title} preset=${preset} text=${texts[number].value.text} />`)}</div>`}
       ${[left, right].some((one) => one.busy && !one.value && !one.error) && html`<p class="busy" role="status">Splitting…</p>`}`}<//>
   `;
+}
+
+/** A question for both sides: which chunk of this document comes nearest to it? */
+function AskBoth({ place, set }) {
+  const [typed, type] = useState(place.q ?? "");
+  return html`
+    <form class="ask" onSubmit=${(event) => (event.preventDefault(), set({ q: typed.trim() }))}>
+      <label for="both" class="unseen">A question for both sides</label>
+      <input id="both" type="search" value=${typed} placeholder="A question for both sides: which chunk comes nearest?" onInput=${(event) => type(event.target.value)} />
+      <button>Ask both</button>
+    </form>
+  `;
+}
+
+/** The chunks of a side that are nearest to the question, by their vectors, of this document alone. */
+function Nearest({ place, side, title, preset, text }) {
+  const cut = useMemo(() => slicer(text), [text]);
+  return html`<section aria-label=${`${title}: nearest to the question`}><h2>${title}: nearest to the question</h2>
+    <${Answer} of=${useNearest(place, side, preset)} what="Comparing vectors">${(found) => html`<ol class="hits">${found.map((row) => html`<li class="hit">
+      <h3>${row.score.toFixed(2)} <span class="told">characters ${number(row.start_char)} to ${number(row.end_char)}</span></h3>
+      <${Excerpt} text=${cut(row.start_char, row.end_char)} terms=${wordsOf({ terms: {} }, place.q)} long=${SHORT} /></li>`)}</ol>`}<//></section>`;
+}
+
+function useNearest(place, side, preset) {
+  const how = place[`${side}_how`] || preset;
+  const held = how === STORED || how.startsWith(AT);
+  const { store } = lasting();
+  const at = how.startsWith(AT) ? how.slice(AT.length) : lasting().at;
+  const of = { ...(store && { store }), ...(at && { at }) };
+  const body = held ? { query: place.q, k: NEAREST, mode: "vector", where: `uri = ${quoted(place.uri)} AND len(children) = 0`, ...of }
+    : { uri: place.uri, strategy: how === SET ? "" : how, options: optionsOf(place[`${side}_options`] ?? ""), query: place.q, ...of };
+  return useAnswer(`nearest ${JSON.stringify(body)}`, async (signal) => {
+    const { hits, chunks } = await ask(held ? "search" : "trial", body, signal);
+    const rows = held ? hits.map((hit) => ({ ...hit, score: hit.vector_score })) : chunks.filter((row) => row.leaf);
+    return rows.sort((one, other) => other.score - one.score).slice(0, NEAREST);
+  });
 }
 
 /** How one side is split: by what, and with which options. */
