@@ -10,6 +10,7 @@ import { go, link } from "./state.js";
 import { number, plural, time } from "./words.js";
 
 const DEPTH = 10; // of an evaluation that does not say how far its rankings are read
+const NAMED = 5; // questions that are named though they were not asked
 const SHOWN = 100; // questions of a group; the worst stand first
 
 /** The view: `evaluation` and `before` of the address are ids of measures. */
@@ -55,7 +56,7 @@ function Evaluation({ own, others, place, status }) {
       onChange=${(event) => go("questions", { evaluation: own.evaluation_id, before: event.target.value })}><option value="">none</option>${values}</select></label>
       ${before && own.snapshot > 0 && before.snapshot > 0 && before.snapshot !== own.snapshot && html`<a href=${link("compare", { what: "snapshots", old: before.snapshot, new: own.snapshot })}>What changed between the two snapshots</a>`}</p>`}
     ${own.asking ? html`<${Answer} of=${asked} what="Reading the questions">${(rows) => html`<${Answer} of=${earlier} what="Reading the questions before">${(old) =>
-      html`<${Groups} rows=${joined(rows, old)} own=${own} before=${old.length ? before : null} status=${status} />`}<//>`}<//>
+      html`<${Groups} rows=${joined(rows, old)} old=${old} own=${own} before=${old.length ? before : null} status=${status} />`}<//>`}<//>
       <${Sql}>${statement(own)}<//>`
       : html`<${Empty} title="Its questions were not kept">An older docmill measured it, or it was told <code>--no-values</code>. Run <code>docmill evaluate</code> again to see them.<//>`}
     ${before && !before.asking && html`<p class="told">The questions of ${name(before)} were not kept, so what changed since then cannot be shown.</p>`}
@@ -73,17 +74,23 @@ const NOWHERE = 1000; // places that a question has fallen that is not found any
 const fell = ({ rank, before }) => (before ? Math.min(far(rank), NOWHERE) - Math.min(far(before.rank), NOWHERE) : 0);
 const differs = (one) => one.before && (one.rank !== one.before.rank || one.value !== one.before.value);
 
-function Groups({ rows, own, before, status }) {
+function Groups({ rows, old, own, before, status }) {
   const depth = settings(own).depth ?? DEPTH;
   const rest = rows.filter((one) => !differs(one));
+  const here = new Set(rows.map((one) => one.question));
+  const changed = rows.filter(differs);
+  const only = before ? old.filter((one) => !here.has(one.question)) : [];
   const groups = [
-    [before && `Changed since ${name(before)}`, rows.filter(differs)],
-    ["Not found", rest.filter((one) => far(one.rank) > depth)],
+    [before && `Changed since ${name(before)}`, changed],
+    [`Not found among the first ${depth}`, rest.filter((one) => far(one.rank) > depth)],
     ["Found, but not first", rest.filter((one) => one.rank > 1 && one.rank <= depth)],
     ["Found first", rest.filter((one) => one.rank === 1)],
   ];
+  const missing = before && rows.filter((one) => !one.before).length;
   return html`
-    ${before && !groups[0][1].length && html`<p class="good">No question changed since ${name(before)}.</p>`}
+    ${before && !changed.length && html`<p class="good">No question that both were asked has changed since ${name(before)}.</p>`}
+    ${(missing > 0 || only.length > 0) && html`<p class="told">Not both were asked the same: ${plural(missing, "question")} of this one and ${number(only.length)} of ${name(before)} were left out of the other.
+      ${only.length > 0 && ` Left out here: ${only.slice(0, NAMED).map((one) => one.text).join(" · ")}`}</p>`}
     ${groups.filter(([title, some]) => title && some.length).map(([title, some], place) => html`
       <details open=${place === 0 || title !== "Found first"}><summary><h2 class="inline">${title}</h2> <span class="figure">${number(some.length)}</span></summary>
         <ol class="hits">${some.slice(0, SHOWN).map((one) => html`<${Question} key=${one.question} of=${one} own=${own} before=${before} depth=${depth} status=${status} />`)}</ol>

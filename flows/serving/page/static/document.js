@@ -95,7 +95,7 @@ function Outline({ uri, rows, choose }) {
       <h2>Headings</h2>
       ${headed.length > 0 && html`<ul>${headed.map((one) => html`<li style=${{ "--depth": one.headings.length - 1 }}>
         <button type="button" disabled=${!chunkAt(one.start_char)} onClick=${() => choose(chunkAt(one.start_char))}><bdi>${one.heading}</bdi></button></li>`)}</ul>`}
-      ${found.value && !headed.length && html`<p>It has none.</p>`}
+      ${found.value && !headed.length && html`<p>This document has none.</p>`}
       ${found.error && html`<${Failure} error=${found.error} />`}
     </nav>
   `;

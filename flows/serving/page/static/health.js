@@ -20,8 +20,8 @@ export function Health({ place, status }) {
   const pictures = [...PICTURES].sort((one, other) => (other.id === place.see) - (one.id === place.see));
   return html`
     <h1>Health</h1>
-    <nav class="contents" aria-label="Questions"><ul>${PICTURES.map((one) => html`<li><a href=${link("health", { see: one.id })}
-      onClick=${(event) => (event.preventDefault(), document.getElementById(one.id).scrollIntoView({ behavior: "smooth" }))}>${one.title}</a></li>`)}</ul></nav>
+    <details open=${!place.see}><summary>All questions</summary><nav class="contents" aria-label="Questions"><ul>${PICTURES.map((one) => html`<li><a href=${link("health", { see: one.id })}
+      onClick=${(event) => (event.preventDefault(), document.getElementById(one.id).scrollIntoView({ behavior: "smooth" }))}>${one.title}</a></li>`)}</ul></nav></details>
     ${pictures.map((one) => html`<${Picture} key=${one.id} of=${one} waits=${one.heavy && chunks > MANY && !isReport} />`)}
   `;
 }
@@ -77,7 +77,7 @@ function Truncated({ rows: [{ chunks, cut, longest, token_limit: limit }] }) {
 
 const inside = (row) => written([["uri", "=", row.uri], ["start_char", ">=", row.start_char], ["end_char", "<=", row.end_char], ["children", "=", 0]]);
 const Torn = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every table stands in one chunk.<//>` : html`
-  <p>${plural(rows.length, "table")}. Each piece of a long table repeats its header in the context.</p>
+  <p>${plural(rows.length, "table")} in several chunks. Each piece of a long table repeats its header in the context.</p>
   <${List} caption="Torn tables" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "Pieces", right: true, of: (row) => html`<a href=${link("chunks", { is: inside(row), title: `A table of ${row.uri}` })}>${number(row.pieces)}</a>` },
@@ -111,19 +111,22 @@ const Rejects = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing was reje
 const folder = (uri) => uri.slice(0, uri.lastIndexOf("/") + 1);
 
 const Warnings = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: all text was read.<//>` : html`
+  <p>Documents of which text is missing, or that were read in a simpler way than their format asks for.</p>
   <${List} caption="Warnings" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "What happened", wide: true, of: (row) => row.message }, { name: "Text lost", of: (row) => (row.lost ? "yes" : "no") },
   ]} />`;
 
-const Duplicates = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing.<//>` : html`
+const Duplicates = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no two documents have a chunk of the same text, or nearly so.<//>` : html`
+  <p>Chunks of different documents with the same text, or with vectors of a similarity above 0.95.</p>
   <${List} caption="Duplicates" rows=${rows} columns=${[
-    { name: "Chunk", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} chunk=${row.chunk_id} />` },
-    { name: "repeats", wide: true, of: (row) => html`<${ToDocument} uri=${row.other_uri} chunk=${row.other_id} />` },
+    { name: "This chunk", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} chunk=${row.chunk_id} />` },
+    { name: "Repeats this one", wide: true, of: (row) => html`<${ToDocument} uri=${row.other_uri} chunk=${row.other_id} />` },
     { name: "Similarity", right: true, of: (row) => (row.kind === "same" ? "same text" : row.similarity.toFixed(3)) },
   ]} />`;
 
 const Old = ({ rows }) => html`
+  <p>A document is stale if its file cannot be used any more: the store keeps its last good version.</p>
   <${List} caption="Oldest documents" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "Changed", of: (row) => row.changed }, { name: "Days", right: true, of: (row) => row.age_days },

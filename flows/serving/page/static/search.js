@@ -155,13 +155,13 @@ const Why = ({ hit }) => html`
   <details>
     <summary>Why this hit</summary>
     ${hit.context && html`<h4>Context, embedded and indexed before the text</h4><p class="context" dir="auto">${hit.context}</p>`}
-    ${Object.keys(hit.terms).length > 0 && html`<h4>Words</h4><ul class="plain">
+    ${Object.keys(hit.terms).length > 0 && html`<h4>Words, as the index cuts them</h4><ul class="plain">
       ${Object.entries(hit.terms).map(([term, share]) => html`<li>
         <code>${term}</code> ${share.toFixed(1)} of the keyword score, in ${(hit.fields[term] ?? []).join(", ")}</li>`)}
     </ul>`}
-    <h4>Steps</h4>
-    <ol class="plain">${hit.steps.map((step) => html`<li><b>${step.step}</b> ${step.said} → ${step.score.toFixed(3)}</li>`)}</ol>
-    <p>${hit.relevance != null && `Relevance ${percent(hit.relevance)} of the highest possible. `}Strategy <code>${hit.strategy}</code>. Characters
+    ${hit.steps.length > 0 && html`<h4>Steps, each with the score after it</h4>
+    <ol class="plain">${hit.steps.map((step) => html`<li><b>${step.step}</b> ${step.said} → ${step.score.toFixed(3)}</li>`)}</ol>`}
+    <p>${hit.relevance != null && `Its score is ${percent(hit.relevance)} of the highest possible. `}Split by <code>${hit.strategy}</code>. Characters
       ${" "}${number(hit.start_char)} to ${number(hit.end_char)}.</p>
     ${hit.also_at.length > 0 && html`<h4>The same text also stands in</h4><ul class="plain">
       ${hit.also_at.map((other) => html`<li><${ToDocument} uri=${other.uri} chunk=${other.chunk_id} /></li>`)}</ul>`}

@@ -130,7 +130,7 @@ function How({ side, title, preset, place, strategies, set }) {
       </select></label>
       ${options.length > 0 && html`<label>Options <input value=${typed} placeholder="size=200" onInput=${(event) => type(event.target.value)}
         onChange=${(event) => set({ [`${side}_options`]: event.target.value.trim() })} /></label>
-        <details><summary>Which there are</summary><dl>${options.map((one) => html`<dt><code>${one.name}</code>${one.default != null && ` = ${one.default}`}</dt>
+        <details><summary>All options</summary><dl>${options.map((one) => html`<dt><code>${one.name}</code>${one.default != null && ` = ${one.default}`}</dt>
           <dd>${one.meaning}${one.unit && ` (${one.unit})`}</dd>`)}</dl></details>`}
     </fieldset>
   `;
