@@ -23,7 +23,7 @@ export function Runs({ rows }) {
       { name: "Snapshot", right: true, of: (row) => html`<a href=${toChange(row.snapshot)}>${row.snapshot}</a>` },
       { name: "Started", of: (row) => time(row.started) }, { name: "Seconds", right: true, of: (row) => row.seconds.toFixed(1) },
       { name: "New", right: true, of: (row) => row.added }, { name: "Changed", right: true, of: (row) => row.changed },
-      { name: "Moved", right: true, of: (row) => row.moved }, { name: "Left", right: true, of: (row) => row.deleted },
+      { name: "Moved", right: true, of: (row) => row.moved }, { name: "Deleted", right: true, of: (row) => row.deleted },
       { name: "Rejected", right: true, of: (row) => row.rejected },
       { name: "Chunks in", right: true, of: (row) => row.chunks_added }, { name: "Chunks out", right: true, of: (row) => row.chunks_removed },
     ]} />`;

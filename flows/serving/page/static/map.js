@@ -86,8 +86,8 @@ function Drawn({ map, place }) {
     <div class="controls">
       <${Choice} label="Colour by" value=${by} of=${COLOURS} set=${(name) => go("map", { by: name })} />
       <button type="button" aria-pressed=${encircling} onClick=${() => encircle(!encircling)}>Encircle</button>
-      <span class="told">${plural(map.chunk_id.length, "chunk")}${map.left_out > 0 && `, ${number(map.left_out)} left out`}. Wheel or + and − enlarge,
-        dragging moves, 0 shows all.</span>
+      <span class="told">${plural(map.chunk_id.length, "chunk")}${map.left_out > 0 && `, ${number(map.left_out)} left out`}. Zoom with the wheel or + and −,
+        drag to move, press 0 to see all.</span>
     </div>
     <div class="map">
       <${Canvas} map=${map} group=${group} by=${by} only=${only} over=${setOver} choose=${choose} encircling=${encircling} />

@@ -60,7 +60,7 @@ const OTHERS = [
 ];
 
 const Start = () => html`<${Empty} title="What are you looking for?">
-  Results come as you type.${!isReport && " Keywords answer at once; vectors join when you pause."} Press <kbd>/</kbd> to come back to the box.
+  Results come as you type.${!isReport && " Keywords answer at once; vectors join when you pause."} Press <kbd>/</kbd> to return to the box.
   Each result says why it came.
 <//>
 <h2>What became of your documents?</h2>
@@ -99,7 +99,7 @@ function Results({ typed, asked, mode, where }) {
       ${hits.map((hit) => html`<${Found} key=${hit.chunk_id} hit=${hit} most=${strongest(hits)} asked=${typed} />`)}
     </ol>
     ${!hits.length && html`<${Empty} title="Nothing matches">
-      Use fewer or other words${where.length ? ", or take back a facet" : ""}.${!isReport && " The vector ranking finds texts that share no word with the question."}
+      Try fewer words, or other ones${where.length ? ", or take back a facet" : ""}.${!isReport && " The vector ranking finds texts that share no word with the question."}
     <//>`}
   `;
 }
@@ -196,7 +196,7 @@ function Facets({ place, set }) {
   const wide = useMedia("(min-width: 60rem)"); // as in page.css
   return html`
     <details class="facets" open=${wide}>
-      <summary>Narrow</summary>
+      <summary>Filters</summary>
       ${FACETS.map(([name, title, value]) => html`<${Facet} name=${name} title=${title} chosen=${place[name]} set=${set}
         rows=${(rows.value ?? []).filter((row) => row.facet === value)} />`)}
       <${Days} place=${place} set=${set} />

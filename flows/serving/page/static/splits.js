@@ -72,8 +72,8 @@ function Sides({ place, set }) {
     <${Answer} of=${own} what="Reading the document">${(answer) => html`
       <p class="told"><${ToDocument} uri=${uri} /> · ${number(answer.document.characters)} characters</p>
       ${[left, right].filter((one) => one.error).map((one) => html`<${Failure} error=${one.error} />`)}
-      ${left.value && right.value && texts.every((one) => one.value) && html`<${Beside} texts=${texts.map((one) => one.value)} left=${left.value} right=${right.value} />`}
       ${place.q && texts.every((one) => one.value) && html`<div class="sides">${SIDES.map(([side, title, preset], number) => html`<${Nearest} key=${side} place=${place} side=${side} title=${title} preset=${preset} text=${texts[number].value.text} />`)}</div>`}
+      ${left.value && right.value && texts.every((one) => one.value) && html`<${Beside} texts=${texts.map((one) => one.value)} left=${left.value} right=${right.value} />`}
       ${[left, right].some((one) => one.busy && !one.value && !one.error) && html`<p class="busy" role="status">Splitting…</p>`}`}<//>
   `;
 }
@@ -182,7 +182,7 @@ function Beside({ texts, left, right }) {
   const cuts = useMemo(() => texts.map((one) => slicer(one.text)), texts);
   const equal = texts[0].text === texts[1].text;
   const [ours, theirs] = useMemo(() => (equal ? marked(left, right) : markedByText(left, right, cuts)), [left, right, cuts]);
-  const rows = useMemo(() => (equal ? rowsOf(ours, theirs, texts[0].end_char) : rowsByText(ours, theirs, texts)), [ours, theirs, cuts]);
+  const rows = useMemo(() => (equal ? rowsOf(ours, theirs, texts[0].end_char) : rowsByText(ours, theirs, texts, cuts)), [ours, theirs, cuts]);
   return html`
     <div class="sides">${[ours, theirs].map((side) => html`<p class="told">
       <b>${plural(side.length, "chunk")}</b>, ${number(side.filter((row) => row.differs).length)} only here;
@@ -246,7 +246,7 @@ function markedByText(left, right, cuts) {
 }
 
 /** Return rows as `rowsOf` does, with the spans of both sides: chunks of the same text stand in one row, in their order. */
-function rowsByText(left, right, texts) {
+function rowsByText(left, right, texts, cuts) {
   const rows = [];
   const add = (kind, ours, theirs) => {
     const row = rows.at(-1)?.same === kind ? rows.at(-1) : (rows.push({ same: kind, left: [], right: [] }), rows.at(-1));
@@ -263,7 +263,9 @@ function rowsByText(left, right, texts) {
   rows.forEach((row, place) => {
     row.spans = [row.left, row.right].map((side, of) => {
       const end = place + 1 === rows.length ? texts[of].end_char : Math.max(reached[of], ...side.map((chunk) => chunk.end_char));
-      const span = [reached[of], end];
+      const first = side[0]?.start_char ?? end;
+      const blank = !cuts[of](reached[of], first).trim(); // empty lines between chunks are no part of either
+      const span = [blank ? first : reached[of], end];
       reached[of] = end;
       return span;
     });
