@@ -157,7 +157,10 @@ def _others(questions: Sequence[Question], left_out: Iterable[LeftOut]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class _AskedWay:
-    """What one way found: whole rankings by question, the hits if measures of excerpts need them, and refusals."""
+    """What one way found: rankings by question, the hits if measures of excerpts need them, and refusals.
+
+    Of a ranking beyond the reading depth, only the answers are held: the rest of thousands would fill the memory.
+    """
 
     way: SearchMethod
     rankings: dict[str, list[RankedHit]]
@@ -192,7 +195,7 @@ class _AskedSnapshot:
         return found
 
     def _read(self, ranking: Sequence[RankedHit]) -> list[str]:
-        return [hit.key for hit in ranking[: self.reading.depth]]
+        return [hit.key for hit in ranking if hit.rank <= self.reading.depth]
 
     def _asked(self, questions: Sequence[Question], way: _AskedWay) -> tuple[AskedQuestion, ...]:
         """Return what became of each question in one of the ways."""
@@ -215,12 +218,16 @@ def _ask_snapshot(
         # The same depth for every measure, so that one search serves them all.
         hits, refused = _hits(store, questions, way.with_passages(0), reading.depth * _CHUNKS_PER_DOCUMENT)
         read = {one.id: reading.read(_shown(one, hits[one.id])) for one in questions}
-        rankings = {one.id: ranked_hits(one, read[one.id]) for one in questions}
+        rankings = {one.id: _held(ranked_hits(one, read[one.id]), reading.depth) for one in questions}
         # Hits hold texts: of thousands of questions they would fill the memory.
         if whole and way.how.get("passages"):
             read = _passages(store, questions, way, reading.depth)
         found.append(_AskedWay(way, rankings, read if whole else {}, refused))
     return _AskedSnapshot(Answers(store), reading, found)
+
+
+def _held(ranking: Iterable[RankedHit], depth: int) -> list[RankedHit]:
+    return [hit for hit in ranking if hit.rank <= depth or is_target(hit.key)]
 
 
 def _passages(store: Store, questions: Sequence[Question], way: SearchMethod, depth: int) -> dict[str, list[Hit]]:

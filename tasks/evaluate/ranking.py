@@ -28,9 +28,10 @@ Values = dict[str, dict[str, float]]
 
 
 class RankedHit(NamedTuple):
-    """An id of a ranking, and the chunk that put it there, without its text."""
+    """An id of a ranking, its rank from 1, and the chunk that put it there, without its text."""
 
     key: str
+    rank: int
     uri: str
     chunk_id: str
     start: int
@@ -54,7 +55,8 @@ def ranked_hits(question: Question, hits: Sequence[Hit]) -> list[RankedHit]:
         if not answered and by_document:
             answered = [hit.uri]
         for key in answered or [hit.chunk_id]:
-            found.setdefault(key, RankedHit(key, hit.uri, hit.chunk_id, hit.start_char, hit.end_char))
+            rank = len(found) + 1
+            found.setdefault(key, RankedHit(key, rank, hit.uri, hit.chunk_id, hit.start_char, hit.end_char))
     return list(found.values())
 
 

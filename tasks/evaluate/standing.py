@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.history.measurements import AskedQuestion, ExpectedAnswer, FirstHit
@@ -131,19 +132,22 @@ def asked_question(
     question: Question, ranking: Sequence[RankedHit], others: Iterable[Sequence[RankedHit]], answers: Answers
 ) -> AskedQuestion:
     """Return what became of a question in one way to search; hits of `others` tell where its answers stand, too."""
-    ranks = {hit.key: rank for rank, hit in enumerate(ranking, start=1)}
-    places = {hit.key: hit for found in (*others, ranking) for hit in found if is_target(hit.key)}
+    own = {hit.key: hit for hit in ranking if is_target(hit.key)}
+    known = {hit.key: hit for hit in chain.from_iterable(others)}
+    expected = [_expected(target, own.get(key), known.get(key), answers) for key, target in keys_of(question).items()]
+    first = [hit for hit in ranking if hit.rank <= _FIRST]
     return AskedQuestion(
         question.id,
         question.text,
-        min((rank for key, rank in ranks.items() if is_target(key)), default=None),
-        tuple(_expected(target, places.get(key), ranks.get(key), answers) for key, target in keys_of(question).items()),
-        tuple(FirstHit(ranks[hit.key], hit.uri, hit.chunk_id, is_target(hit.key)) for hit in ranking[:_FIRST]),
+        min((hit.rank for hit in own.values()), default=None),
+        tuple(expected),
+        tuple(FirstHit(hit.rank, hit.uri, hit.chunk_id, hit.key in own) for hit in first),
     )
 
 
-def _expected(target: Target, hit: RankedHit | None, rank: int | None, answers: Answers) -> ExpectedAnswer:
-    if hit is not None:
+def _expected(target: Target, own: RankedHit | None, known: RankedHit | None, answers: Answers) -> ExpectedAnswer:
+    if hit := own or known:
+        rank = own.rank if own else None
         return ExpectedAnswer(target.document, target.quotation, hit.uri, hit.start, hit.end, rank)
     if place := answers.place(target):
         return ExpectedAnswer(target.document, target.quotation, place.document, place.start, place.end, None)
