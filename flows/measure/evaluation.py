@@ -138,13 +138,13 @@ def made_subject(kinds: Sequence[str], questions: Sequence[Question], settings: 
 def keep(
     store: str | Path | StoreFolder, measured: Sequence[Measured], subject: EvaluationSubject, values: bool = True
 ) -> None:
-    """Save a row for each measure, with the value of every question if `values`."""
+    """Save a row for each measure, with the value and the first hits of every question if `values`."""
     folder = open_folder(store)
     for one in measured:
         settings = {**one.evaluation.way.options, **(subject.settings or {})}
         own = EvaluationSubject(subject.kind, subject.name, subject.hash, settings)
         rows = [row_of(one.snapshot, one.of, own, *found, values) for found in one.evaluation.values.items()]
-        measurements.keep(folder, rows)
+        measurements.keep(folder, rows, one.evaluation.asked if values else ())
 
 
 def keep_values(

@@ -1,16 +1,18 @@
 """Measurements: the results of evaluations, one row for each measure, stored next to the snapshots.
 
 Each evaluation writes one small Parquet file in `evaluations/`, named by what was measured, so that a repeated
-evaluation replaces it. `docmill sql` and `views.sql` show the files as the view `evaluations`.
+evaluation replaces it. `docmill sql` and `views.sql` show the files as the view `evaluations`. The first row of a file
+also holds what became of each question, which they show as the view `asked_questions`.
 """
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.storage.files import write_whole
@@ -30,7 +32,8 @@ class EvaluationRow:
     `state` is equal for snapshots of equal chunks and vectors. `kind` is the kind of evaluation, such as questions or
     chunks; `subject` names the file of the questions and `subject_hash` is the hash of its content. `settings` is JSON.
     `low` and `high` are the bounds of the 95 % interval of `value`, and `count` is the number of items that `value`
-    averages. `items` are their names and `item_values` their values, if these were kept.
+    averages. `items` are their names and `item_values` their values, if these were kept. `asking` is equal for the
+    measures of the same searches, and names their questions in `asked_questions`; it is empty if these were not kept.
     """
 
     evaluation_id: str
@@ -49,11 +52,62 @@ class EvaluationRow:
     count: int
     items: tuple[str, ...] = ()
     item_values: tuple[float, ...] = ()
+    asking: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedAnswer:
+    """An answer that a question names, and where it stands: in the hit that gave it, else where it is quoted.
+
+    `document` and `quotation` are as the question has them. `uri` is empty, and the span None, where that is unknown.
+    `rank` is that of the hit, counted from 1 in documents or passages; None if no hit gave the answer.
+    """
+
+    document: str
+    quotation: str
+    uri: str
+    start_char: int | None
+    end_char: int | None
+    rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstHit:
+    """One of the first hits for a question; `right` says whether it gave an answer."""
+
+    rank: int
+    uri: str
+    chunk_id: str
+    right: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """What became of a question: the rank of its first answer, None if it was not found, the answers, first hits."""
+
+    question: str
+    text: str
+    rank: int | None
+    answers: tuple[ExpectedAnswer, ...]
+    hits: tuple[FirstHit, ...]
 
 
 _KINDS: dict[str, pa.DataType] = {"snapshot": pa.int64(), "count": pa.int64(), "items": pa.list_(pa.string())}
 _KINDS |= {name: pa.float64() for name in ("value", "low", "high")} | {"item_values": pa.list_(pa.float64())}
 EVALUATIONS = pa.schema([(one.name, _KINDS.get(one.name, pa.string())) for one in fields(EvaluationRow)])
+_NUMBERS = {name: pa.int64() for name in ("rank", "start_char", "end_char")} | {"right": pa.bool_()}
+
+
+def _struct(kind: type[Any], **lists: pa.DataType) -> pa.StructType:
+    kinds = {**_NUMBERS, **lists}
+    return pa.struct([(one.name, kinds.get(one.name, pa.string())) for one in fields(kind)])
+
+
+_ASKED = _struct(AskedQuestion, answers=pa.list_(_struct(ExpectedAnswer)), hits=pa.list_(_struct(FirstHit)))
+ASKED_AT = ("created", "snapshot", "candidate", "subject", "subject_hash", "settings", "asking")
+"""The columns of an evaluation that its questions have, too."""
+QUESTIONS = pa.schema([*(EVALUATIONS.field(name) for name in ASKED_AT), *_ASKED])
+_STORED = EVALUATIONS.append(pa.field("asked", pa.list_(_ASKED)))
 
 
 def state_of(snapshot: Snapshot) -> str:
@@ -62,25 +116,54 @@ def state_of(snapshot: Snapshot) -> str:
     return key_of("state", pieces, snapshot.space.id, snapshot.keywords.analyser, snapshot.keywords.language)
 
 
-def keep(folder: StoreFolder, rows: Sequence[EvaluationRow]) -> None:
-    """Store rows and share them with all machines; they replace rows that were stored together under the same ids."""
+def keep(folder: StoreFolder, rows: Sequence[EvaluationRow], asked: Sequence[AskedQuestion] = ()) -> None:
+    """Store the rows of the same searches, with their questions, and share them with all machines.
+
+    They replace rows that were stored together under the same ids.
+    """
     columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in EVALUATIONS.names}
     name = key_of("evaluation", [row.evaluation_id for row in rows])
+    columns["asking"] = [name if asked else ""] * len(rows)
+    columns["asked"] = [list(map(asdict, asked)) if number == 0 else [] for number in range(len(rows))]
     path = folder.root / FOLDER / f"{name}.parquet"
-    write_whole(path, _encode(pa.table(columns, schema=EVALUATIONS)))
+    write_whole(path, _encode(pa.table(columns, schema=_STORED)))
     folder.share(FOLDER, path)
 
 
 def prepare(root: Path) -> None:
-    """Create an empty file, so that a view over the folder works before the first evaluation."""
-    if not (root / FOLDER / _NOTHING).exists():
-        write_whole(root / FOLDER / _NOTHING, _encode(EVALUATIONS.empty_table()))
+    """Create an empty file with all columns, so that a view over the folder works before the first evaluation."""
+    path = root / FOLDER / _NOTHING
+    if not _has_all_columns(path):  # it may be that of an older docmill
+        write_whole(path, _encode(_STORED.empty_table()))
+
+
+def _has_all_columns(path: Path) -> bool:
+    try:
+        return bool(pq.read_schema(path).names == _STORED.names)
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def read(root: Path) -> pa.Table:
     """Return all rows, oldest first, without those of damaged files."""
     tables = [table for file in _files(root) if (table := _read(file)) is not None]
-    return pa.concat_tables([EVALUATIONS.empty_table(), *tables]).sort_by([("created", "ascending")])
+    found = pa.concat_tables([EVALUATIONS.empty_table(), *tables]).sort_by([("created", "ascending")])
+    # An older docmill wrote no such column.
+    return found.set_column(len(EVALUATIONS) - 1, "asking", pc.fill_null(found.column("asking"), ""))
+
+
+def read_asked(root: Path) -> pa.Table:
+    """Return a row for each kept question of each evaluation, oldest first, in the columns of `QUESTIONS`."""
+    tables = [_questions(table) for file in _files(root) if (table := _read(file, _STORED)) is not None]
+    return pa.concat_tables([QUESTIONS.empty_table(), *tables]).sort_by([("created", "ascending")])
+
+
+def _questions(stored: pa.Table) -> pa.Table:
+    stored = stored.combine_chunks()
+    of_row = pc.list_parent_indices(stored.column("asked"))
+    asked = pc.list_flatten(stored.column("asked")).combine_chunks()
+    columns = [stored.column(name).take(of_row) for name in ASKED_AT]
+    return pa.table([*columns, *asked.flatten()], schema=QUESTIONS)
 
 
 def damaged(root: Path) -> list[Path]:
@@ -92,9 +175,9 @@ def _files(root: Path) -> list[Path]:
     return sorted((root / FOLDER).glob("[!.]*.parquet"))
 
 
-def _read(file: Path) -> pa.Table | None:
+def _read(file: Path, schema: pa.Schema = EVALUATIONS) -> pa.Table | None:
     try:
-        return pq.read_table(file, schema=EVALUATIONS, partitioning=None)
+        return pq.read_table(file, schema=schema, partitioning=None)
     except (OSError, pa.ArrowException):
         return None
 

@@ -47,6 +47,12 @@ def history_table(root: Path, last: int) -> pa.Table:
     return pa.Table.from_pylist([_history_row(snapshot) for snapshot in snapshots.each(root, last)])
 
 
+def snapshots_table(root: Path, last: int) -> pa.Table:
+    """Return the view `snapshots` of SQL: the rows of `history_table` with what each one's model can read."""
+    kept = snapshots.each(root, last)
+    return pa.Table.from_pylist([{**_history_row(one), "token_limit": one.space.token_limit} for one in kept])
+
+
 def _history_row(snapshot: Snapshot) -> dict[str, Any]:
     return {
         "snapshot": snapshot.number,

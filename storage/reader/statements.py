@@ -11,7 +11,7 @@ import pyarrow as pa
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.history import measurements, snapshots, tags
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.reader.overview import history_table
+from docmill.storage.reader.overview import snapshots_table
 from docmill.storage.schema_evolution import schema_of
 from docmill.storage.sql.derived_views import EMBEDDINGS, OF_VECTORS
 from docmill.storage.sql.statement import SqlLimits
@@ -20,6 +20,7 @@ from docmill.storage.sql.statement_pool import query
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
 _OF_VECTORS = re.compile(rf"\b(?:{'|'.join(OF_VECTORS)}|{EMBEDDINGS}|neighbours)\b", re.IGNORECASE)
 """Names in a statement that need packs of vectors: others do without them, which a mirror may have to fetch."""
+_OF_QUESTIONS = re.compile(r"\basked_questions\b", re.IGNORECASE)
 
 
 def run_statement(stored: StoredSnapshot, statement: str, limits: SqlLimits) -> pa.Table:
@@ -28,9 +29,11 @@ def run_statement(stored: StoredSnapshot, statement: str, limits: SqlLimits) -> 
     if _OF_VECTORS.search(statement):
         files[EMBEDDINGS] = _packs_of_space(stored)
     extra = {
-        "snapshots": history_table(stored.root, stored.number),
+        "snapshots": snapshots_table(stored.root, stored.number),
         "evaluations": measurements.read(stored.root),
     }
+    if _OF_QUESTIONS.search(statement):  # their texts and hits are many times what the measures are
+        extra["asked_questions"] = measurements.read_asked(stored.root)
     return query(files, extra, statement, limits, past=_past(stored, statement))
 
 

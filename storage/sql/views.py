@@ -29,9 +29,11 @@ WHERE parse_filename(stored_in) IN (
     }}) WHERE number::VARCHAR = snapshot::VARCHAR)
 )"""
 _EVALUATIONS = """\
-CREATE OR REPLACE TEMP VIEW evaluations AS SELECT * FROM read_parquet(
-    {path}, union_by_name = true, hive_partitioning = false
-) ORDER BY created;
+CREATE OR REPLACE TEMP VIEW evaluations AS SELECT * EXCLUDE (asked) REPLACE (coalesce(asking, '') AS asking)
+FROM read_parquet({path}, union_by_name = true, hive_partitioning = false) ORDER BY created;
+CREATE OR REPLACE TEMP VIEW asked_questions AS SELECT
+    created, snapshot, candidate, subject, subject_hash, settings, asking, unnest(asked, max_depth := 2)
+FROM read_parquet({path}, union_by_name = true, hive_partitioning = false) ORDER BY created;
 """
 _SNAPSHOTS = """\
 CREATE OR REPLACE TEMP VIEW snapshots AS
@@ -40,13 +42,15 @@ SELECT
 {counts},
     vectors.version AS vector_version,
     len(keywords.segments) AS segments,
-    coalesce(pending.chunks, 0) AS pending
+    coalesce(pending.chunks, 0) AS pending,
+    space.token_limit AS token_limit
 FROM read_json({path}, format = 'unstructured', columns = {{
     number: 'BIGINT', created: 'VARCHAR', run_id: 'VARCHAR',
     tables: 'MAP(VARCHAR, STRUCT("rows" BIGINT)[])',
     vectors: 'STRUCT(version BIGINT)',
     keywords: 'STRUCT(segments JSON[])',
-    pending: 'STRUCT(chunks BIGINT)'
+    pending: 'STRUCT(chunks BIGINT)',
+    space: 'STRUCT(token_limit BIGINT)'
 }})
 ORDER BY number;
 """

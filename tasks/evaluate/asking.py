@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from docmill.storage.errors import QueryError
+from docmill.storage.history.measurements import AskedQuestion
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit
@@ -13,8 +14,8 @@ from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts, excerpt_measure, only_passages
 from docmill.tasks.evaluate.overlap import Passage, shared
 from docmill.tasks.evaluate.questions import LeftOut, Question
-from docmill.tasks.evaluate.ranking import Values, is_target, measure, measure_of, names_of, ranked
-from docmill.tasks.evaluate.standing import Answers, reasons
+from docmill.tasks.evaluate.ranking import RankedHit, Values, is_target, measure, measure_of, names_of, ranked_hits
+from docmill.tasks.evaluate.standing import Answers, asked_question, reasons
 
 _CHUNKS_PER_DOCUMENT = 5
 """Chunks to request for each document of a ranking: several may be of one document.
@@ -88,7 +89,7 @@ class Evaluation:
 
     `left_out` are the questions that no measure, or not every one, covers: they are no part of `values`. `cut` are the
     ids of those whose answers no single chunk holds: measures of rankings count them as missed, whatever a search
-    finds.
+    finds. `asked` says what became of each question, also beyond the reading depth.
     """
 
     way: SearchMethod
@@ -96,6 +97,7 @@ class Evaluation:
     values: Values
     left_out: tuple[LeftOut, ...] = ()
     cut: tuple[str, ...] = ()
+    asked: tuple[AskedQuestion, ...] = ()
 
     def means(self) -> dict[str, Interval]:
         """Return each measure's mean with its confidence interval."""
@@ -155,10 +157,13 @@ def _others(questions: Sequence[Question], left_out: Iterable[LeftOut]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class _AskedWay:
-    """What one way found: whole rankings by question, the hits if measures of excerpts need them, and refusals."""
+    """What one way found: rankings by question, the hits if measures of excerpts need them, and refusals.
+
+    Of a ranking beyond the reading depth, only the answers are held: the rest of thousands would fill the memory.
+    """
 
     way: SearchMethod
-    rankings: dict[str, list[str]]
+    rankings: dict[str, list[RankedHit]]
     hits: dict[str, list[Hit]]
     refused: dict[str, str]
 
@@ -173,7 +178,7 @@ class _AskedSnapshot:
 
     def found(self, question: Question) -> bool:
         """Return whether a way has found an answer to a question."""
-        return any(is_target(key) for one in self.ways for key in one.rankings.get(question.id, ()))
+        return any(is_target(hit.key) for one in self.ways for hit in one.rankings.get(question.id, ()))
 
     def evaluations(
         self, questions: Sequence[Question], measures: Sequence[str], left_out: tuple[LeftOut, ...]
@@ -182,12 +187,22 @@ class _AskedSnapshot:
         excerpts, cut = Excerpts(self.answers, questions), self._cut(questions)
         found = []
         for one in self.ways:
-            rankings = {asked.id: one.rankings[asked.id][: self.reading.depth] for asked in questions}
+            rankings = {own.id: self._read(one.rankings[own.id]) for own in questions}
             values = measure(questions, rankings, [name for name in measures if not excerpt_measure(name)])
             values |= {name: excerpts.measure(one.hits, name) for name in measures if excerpt_measure(name)}
             kept = {name: values[name] for name in measures}
-            found.append(Evaluation(one.way, rankings, kept, left_out, cut))
+            found.append(Evaluation(one.way, rankings, kept, left_out, cut, self._asked(questions, one)))
         return found
+
+    def _read(self, ranking: Sequence[RankedHit]) -> list[str]:
+        return [hit.key for hit in ranking if hit.rank <= self.reading.depth]
+
+    def _asked(self, questions: Sequence[Question], way: _AskedWay) -> tuple[AskedQuestion, ...]:
+        """Return what became of each question in one of the ways."""
+        return tuple(
+            asked_question(own, way.rankings[own.id], [one.rankings[own.id] for one in self.ways], self.answers)
+            for own in questions
+        )
 
     def _cut(self, questions: Iterable[Question]) -> tuple[str, ...]:
         """Return the ids of those questions whose answers all stand in the snapshot, and in no single chunk."""
@@ -203,12 +218,16 @@ def _ask_snapshot(
         # The same depth for every measure, so that one search serves them all.
         hits, refused = _hits(store, questions, way.with_passages(0), reading.depth * _CHUNKS_PER_DOCUMENT)
         read = {one.id: reading.read(_shown(one, hits[one.id])) for one in questions}
-        rankings = {one.id: ranked(one, read[one.id]) for one in questions}
+        rankings = {one.id: _held(ranked_hits(one, read[one.id]), reading.depth) for one in questions}
         # Hits hold texts: of thousands of questions they would fill the memory.
         if whole and way.how.get("passages"):
             read = _passages(store, questions, way, reading.depth)
         found.append(_AskedWay(way, rankings, read if whole else {}, refused))
     return _AskedSnapshot(Answers(store), reading, found)
+
+
+def _held(ranking: Iterable[RankedHit], depth: int) -> list[RankedHit]:
+    return [hit for hit in ranking if hit.rank <= depth or is_target(hit.key)]
 
 
 def _passages(store: Store, questions: Sequence[Question], way: SearchMethod, depth: int) -> dict[str, list[Hit]]:

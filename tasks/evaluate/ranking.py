@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.extras import extra
@@ -27,19 +27,37 @@ Ranked = Sequence[str]
 Values = dict[str, dict[str, float]]
 
 
+class RankedHit(NamedTuple):
+    """An id of a ranking, its rank from 1, and the chunk that put it there, without its text."""
+
+    key: str
+    rank: int
+    uri: str
+    chunk_id: str
+    start: int
+    end: int
+
+
 def ranked(question: Question, hits: Sequence[Hit]) -> list[str]:
+    """Return the ids of `ranked_hits`."""
+    return [one.key for one in ranked_hits(question, hits)]
+
+
+def ranked_hits(question: Question, hits: Sequence[Hit]) -> list[RankedHit]:
     """Return ids in the order of the hits: those of the targets that they answer, else of the documents found.
 
     Repeated documents and passages are left out.
     """
-    found: list[str] = []
-    targets, by_document = _keys(question), not any(target.quotation for target in question.targets)
+    found: dict[str, RankedHit] = {}
+    targets, by_document = keys_of(question), not any(target.quotation for target in question.targets)
     for hit in hits:
         answered = [key for key, target in targets.items() if answers(hit, target)]
         if not answered and by_document:
             answered = [hit.uri]
-        found += [key for key in answered or [hit.chunk_id] if key not in found]
-    return found
+        for key in answered or [hit.chunk_id]:
+            rank = len(found) + 1
+            found.setdefault(key, RankedHit(key, rank, hit.uri, hit.chunk_id, hit.start_char, hit.end_char))
+    return list(found.values())
 
 
 def answers(hit: Hit, target: Target) -> bool:
@@ -63,7 +81,8 @@ def is_target(key: str) -> bool:
     return bool(re.fullmatch(rf"{_TARGET}\d+", key))
 
 
-def _keys(question: Question) -> dict[str, Target]:
+def keys_of(question: Question) -> dict[str, Target]:
+    """Return the targets of a question by their ids in a ranking."""
     return {f"{_TARGET}{number}": target for number, target in enumerate(question.targets)}
 
 
@@ -78,7 +97,7 @@ def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measu
     qrels = [
         ir_measures.Qrel(question.id, key, target.grade)
         for question in questions
-        for key, target in _keys(question).items()
+        for key, target in keys_of(question).items()
     ]
     run = [
         ir_measures.ScoredDoc(key, found, -float(position))
@@ -147,7 +166,7 @@ def run_file(questions: Iterable[Question], rankings: Mapping[str, Ranked], tag:
 
 
 def _named(question: Question) -> dict[str, Target]:
-    return {key: target for key, target in _keys(question).items() if target.document and not target.quotation}
+    return {key: target for key, target in keys_of(question).items() if target.document and not target.quotation}
 
 
 def _word(name: str) -> str:

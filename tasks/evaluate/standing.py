@@ -5,16 +5,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from docmill.storage.artifacts.packs import Packs, decode_parsed
+from docmill.storage.history.measurements import AskedQuestion, ExpectedAnswer, FirstHit
 from docmill.storage.reader.store import Store
 from docmill.storage.tables.tables import read_table
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.questions import Question, Target
-from docmill.tasks.evaluate.ranking import flat, names_of
+from docmill.tasks.evaluate.ranking import RankedHit, flat, is_target, keys_of, names_of
 
 _SHOWN = 60
 """Characters of a quotation to show in a reason: enough to find it, short enough for one line."""
+_FIRST = 5
+"""Hits of a question to keep: what came instead of the answer shows in the first ones, and each is some 50 bytes."""
 _AT_ONCE = 256
 """Documents whose texts are read at once for a quotation that names none: a few megabytes."""
 
@@ -122,6 +126,33 @@ def locate(text: str, target: Target) -> tuple[int, int] | None:
         return None
     found = re.search(r"\s+".join(map(re.escape, words)), text)
     return found.span() if found else None
+
+
+def asked_question(
+    question: Question, ranking: Sequence[RankedHit], others: Iterable[Sequence[RankedHit]], answers: Answers
+) -> AskedQuestion:
+    """Return what became of a question in one way to search; hits of `others` tell where its answers stand, too."""
+    own = {hit.key: hit for hit in ranking if is_target(hit.key)}
+    known = {hit.key: hit for hit in chain.from_iterable(others)}
+    expected = [_expected(target, own.get(key), known.get(key), answers) for key, target in keys_of(question).items()]
+    first = [hit for hit in ranking if hit.rank <= _FIRST]
+    return AskedQuestion(
+        question.id,
+        question.text,
+        min((hit.rank for hit in own.values()), default=None),
+        tuple(expected),
+        tuple(FirstHit(hit.rank, hit.uri, hit.chunk_id, hit.key in own) for hit in first),
+    )
+
+
+def _expected(target: Target, own: RankedHit | None, known: RankedHit | None, answers: Answers) -> ExpectedAnswer:
+    if hit := own or known:
+        rank = own.rank if own else None
+        return ExpectedAnswer(target.document, target.quotation, hit.uri, hit.start, hit.end, rank)
+    if place := answers.place(target):
+        return ExpectedAnswer(target.document, target.quotation, place.document, place.start, place.end, None)
+    (uri, *_) = [*answers.documents(target), ""]
+    return ExpectedAnswer(target.document, target.quotation, uri, None, None, None)
 
 
 def reasons(questions: Sequence[Question], snapshots: Sequence[Answers]) -> list[str]:

@@ -308,7 +308,7 @@ def command_line(script: Path, sql: str) -> str:
 
 
 SNAPSHOT = """{
- "number": %d, "created": "2026-01-01", "run_id": "r", "space": {},
+ "number": %d, "created": "2026-01-01", "run_id": "r", "space": {"token_limit": 256},
  "tables": {"documents": [{"rows": 2, "bucket": 0}, {"rows": 3, "bucket": 1}], "chunks": [], "rejects": [{"rows": 1}]},
  "vectors": {"table": "t", "version": 7, "rows": 5}, "keywords": {"segments": [{"rows": 1}, {"rows": 2}]}
 }"""
@@ -324,12 +324,12 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     measurements.prepare(root)
     (root / "views.sql").write_text(views_sql(ViewedStore(root, "views.sql", 3)))
     assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == sorted(
-        [*SCHEMAS, *OF_ROWS, *OF_VECTORS, "embeddings", "evaluations", "snapshots"]
+        [*SCHEMAS, *OF_ROWS, *OF_VECTORS, "embeddings", "evaluations", "asked_questions", "snapshots"]
     )
     assert command_line(root / "views.sql", "SELECT sum(tokens), count(*) FROM chunks") == "60,4"
     assert command_line(root / "views.sql", "SELECT count(*) FROM rejects, runs, documents") == "0"
     assert command_line(root / "views.sql", "FROM snapshots").splitlines() == [
-        f"{number},2026-01-01,r,5,0,1,7,2,0" for number in (1, 2)
+        f"{number},2026-01-01,r,5,0,1,7,2,0,256" for number in (1, 2)
     ]
     columns = command_line(root / "views.sql", "SELECT column_name FROM (DESCRIBE chunks)").split()
     assert columns == CHUNKS.names

@@ -44,8 +44,8 @@ Passages = Annotated[
 At = Annotated[str | None, typer.Option("--at", metavar="N|TAG", help="A kept snapshot, by number or tag.")]
 
 _VIEWS = (
-    "chunks, documents, routing, warnings, rejects, runs, costs, snapshots, evaluations, deleted, deleted_chunks, "
-    "vectors, neighbours('CHUNK_ID', 5), lengths, duplicates, freshness"
+    "chunks, documents, routing, warnings, rejects, runs, costs, snapshots, evaluations, asked_questions, deleted, "
+    "deleted_chunks, vectors, neighbours('CHUNK_ID', 5), lengths, duplicates, freshness"
 )
 
 

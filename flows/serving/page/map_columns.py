@@ -1,7 +1,8 @@
 """Map columns: the map of a snapshot as the page takes it, in columns, which are a fifth of the bytes of rows."""
 
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.reader.store import Store
+from docmill.storage.sql.document_warnings import messages_of
 from docmill.storage.tables.tables import read_stored_file, read_table
 
 _IDS = pa.schema([CHUNKS.field("chunk_id")])
@@ -37,6 +39,7 @@ def map_columns(store: Store, made: ChunkMap) -> dict[str, Any]:
         "type": _named(made.chunks.column("content_type")),
         "strategy": _named(made.chunks.column("strategy")),
         "twice": _twice(made.chunks.column("embedding_key")),
+        "gaps": gaps(store, uris["names"]),
         "labels": [asdict(label) for label in made.labels],
         "left_out": made.left_out,
     }
@@ -53,6 +56,47 @@ def _twice(keys: pa.ChunkedArray) -> list[int]:
     numbers = keys.combine_chunks().dictionary_encode().indices.to_numpy()
     several: list[int] = (np.bincount(numbers)[numbers] > 1).astype(int).tolist()
     return several
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """What is missing at a document, or beside it: how it is named among the colours, and why."""
+
+    kind: str
+    why: str
+
+
+def gaps(store: Store, uris: list[str]) -> list[dict[str, str] | None]:
+    """Return for each document what is missing at it or beside it, or None.
+
+    A rejected file has no chunk that a map could show. So the documents that stand before and after it in its folder,
+    in the order of their names, stand for it: they are about the same things, as far as a name tells.
+    """
+    rejects = {row["uri"]: row for row in read_table(store.stored, "rejects", ["uri", "reason", "message"]).to_pylist()}
+    found = {uri: _Gap("beside a rejected file", f"{other}: {why}") for uri, other, why in _beside(uris, rejects)}
+    for row in read_table(store.stored, "documents", ["uri", "status", "metadata"]).to_pylist():
+        if row["status"] == "stale":
+            found[row["uri"]] = _Gap("an older version", rejects.get(row["uri"], {}).get("message", "its file is gone"))
+        elif messages := messages_of(row["metadata"]):
+            found[row["uri"]] = _Gap("read badly", "; ".join(messages))
+    return [asdict(found[uri]) if uri in found else None for uri in uris]
+
+
+def _beside(uris: list[str], rejects: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Yield the documents next to rejected files: the document, the file, and why it was rejected."""
+    names = sorted({*uris, *rejects}, key=_by_folder)
+    for order in (names, names[::-1]):
+        before = ""
+        for name in order:
+            if name not in rejects:
+                before = name
+            elif before and _by_folder(before)[0] == _by_folder(name)[0]:
+                yield before, name, rejects[name]["message"]
+
+
+def _by_folder(uri: str) -> tuple[str, str]:
+    folder, _, name = uri.rpartition("/")
+    return folder, name
 
 
 def _days(store: Store, uris: list[str]) -> list[str]:

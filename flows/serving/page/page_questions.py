@@ -23,11 +23,15 @@ class PageQuestion(BaseModel):
 
 
 class TrialQuestion(PageQuestion):
-    """A document to split by a strategy, or, if that is "", by the settings of the server."""
+    """A document to split by a strategy, or, if that is "", by the settings of the server.
+
+    With a `query`, each chunk is compared with it.
+    """
 
     uri: str = Field(max_length=4000)
     strategy: str = Field(default="", max_length=200)
     options: dict[str, Any] = Field(default={}, max_length=20)
+    query: str = Field(default="", max_length=4000)
 
 
 class RowsQuestion(PageQuestion):

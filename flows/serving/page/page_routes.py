@@ -115,7 +115,9 @@ class PageRoutes:
             drafts = self._trials.split(served.store, AskedTrial(asked.uri, asked.strategy, asked.options))
         except ConfigError as error:
             raise QueryError(str(error)) from error
-        return as_json({**served.head, "chunks": _spans(drafts)})
+        near = self._trials.nearness(served.store, drafts, asked.query) if asked.query else [None] * len(drafts)
+        scored = zip(_spans(drafts), near, strict=True)
+        return as_json({**served.head, "chunks": [{**span, "score": score} for span, score in scored]})
 
     def map(self, store: str | None = None, at: str | None = None) -> Response:
         """Return the map of a snapshot. The first takes some seconds; a second request waits for it."""

@@ -1,7 +1,8 @@
 """Split trial: the chunks that another strategy or other settings would make of a stored document."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain, islice
 from typing import Any
 
 from docmill.flows.config.from_settings import recipe_of
@@ -9,7 +10,7 @@ from docmill.flows.config.settings import Settings
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import QueryError, Rejected
 from docmill.storage.reader.store import Store
-from docmill.storage.schema import Draft, Parsed
+from docmill.storage.schema import Draft, Parsed, indexed_text, part_readings
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.document.preview import Resplitting, resplit
 from docmill.tasks.parse.format import FileType
@@ -19,6 +20,7 @@ from docmill.tasks.workers.pool import Limits, Pool, shared_pool
 
 _TIMEOUT_S = 30.0  # of one split: a person waits
 _WORKERS = 2  # the two sides of a comparison
+_MOST_ASKED = 1000  # chunks that a question is compared with: some ten seconds of CPU time
 _MOST_TEXTS = 5000
 """Sentences that a strategy may have embedded for a trial: a book of 300 pages, half a minute of CPU time."""
 
@@ -66,6 +68,20 @@ class SplitTrials:
         vectors = load_encoder(space.model, space.revision, space.light).encode(wanted)
         return _split(pool, replace(task, lookup=Lookup(dict(zip(wanted, vectors, strict=True)))))[0]
 
+    def nearness(self, store: Store, drafts: Sequence[Draft], query: str) -> list[float]:
+        """Return the cosine of each chunk and a question, that of its best part if it has parts.
+
+        Raises:
+            docmill.errors.QueryError: There are too many chunks to embed while a person waits.
+        """
+        texts = [_indexed_texts(one) for one in drafts]
+        if sum(map(len, texts)) > _MOST_ASKED:
+            raise QueryError(f"a question needs the vectors of {len(drafts)} chunks; a trial takes {_MOST_ASKED}")
+        space = store.snapshot.space
+        encoder = load_encoder(space.model, space.revision, space.light)
+        cosines = iter((encoder.encode([*chain.from_iterable(texts)]) @ encoder.encode_query(query)).tolist())
+        return [max(islice(cosines, len(own))) for own in texts]
+
     def _route(self, asked: AskedTrial) -> Route:
         return Route(asked.strategy, {**self._settings.split.get(asked.strategy, {}), **asked.options})
 
@@ -73,6 +89,12 @@ class SplitTrials:
         """Return the settings with the model of the store: its tokenizer counts the tokens of the chunks."""
         own = self._settings.embedding.model_copy(update={"model": model, "revision": revision})
         return self._settings.model_copy(update={"embedding": own})
+
+
+def _indexed_texts(draft: Draft) -> list[str]:
+    """Return the texts of a chunk that have a vector each."""
+    readings = part_readings(draft.text, draft.parts, draft.unread)
+    return [indexed_text(draft.context, one) for one in readings]
 
 
 def _split(pool: Pool, task: Resplitting) -> tuple[list[Draft], tuple[str, ...]]:

@@ -11,27 +11,43 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from docmill import ingest
+from docmill.flows.config.settings import Settings
+from docmill.flows.measure.evaluation import evaluate, keep, subject_of, ways_of
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.web.http_app import http_app
+from docmill.tasks.evaluate.questions import load_questions
 from tests.kit.house import ROOT
 from tests.serving.http_server import running
 
 VIEWS = {  # what each view is called, what it opens, and what stands there once it is drawn
+    "start": ("search", ".questions a"),
     "search": ("search?q=how+long+does+the+battery+last", ".hit mark"),
     "document": ("document?uri=support/faq.md", ".piece"),
     "health": ("health", "#lengths td"),
     "map": ("map", ".legend li"),
     "documents": ("documents", "tbody td"),
-    "compare": ("compare?q=battery&a_mode=keyword&b_mode=vector", "section:nth-of-type(2) .hit"),
+    "original": ("document?uri=products/ptarmigan-installation.pdf", ".sheet rect"),
+    "compare": ("compare?what=settings&uri=support/faq.md&b_how=structure&b_options=size%3D60", ".row .only"),
+    "rankings": ("compare?q=battery&a_mode=keyword&b_mode=vector", "section:nth-of-type(2) .hit"),
+    "questions": ("health?see=evaluations", ".trend a"),
+    "gaps": ("map?by=gaps", ".legend li"),
     "snapshots": ("compare?what=snapshots", "main .empty, main .told"),
     "ages": ("map?by=date", ".legend li"),
     "chunks": ("chunks?order=tokens+DESC&title=Longest+chunks", ".hit"),
 }
-IN_DOCS = ("search", "document", "map", "health")
+IN_DOCS = ("search", "document", "map", "health", "original", "compare", "questions")
 WIDTHS = (390, 820, 1440)
 _HEIGHT = 800
+_QUESTIONS = """question,uri,phrase
+How long does the battery last?,support/faq.md,
+Where is the accumulator charged?,support/faq.md,
+How do I pair a station?,support/help-pairing.html,
+May I take my dog to work?,legal/employment-terms.txt,
+Which table holds the readings?,src/schema.sql,
+What does a tour cost in winter?,support/faq-billing.csv,
+"""
 _REPAINTED_MS = 300  # until the map has its other colours
 
 
@@ -45,10 +61,25 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         store = asked.store or Path(folder) / "store"
         if asked.store is None:
-            ingest(ROOT / "tests" / "corpus", store=store)
+            make_store(Path(folder) / "docs", store)
         app, access = http_app(OpenStores({"handbook": store}), Searching({}), Access(port=0)), Access(port=0)
         with running(app, access) as url:
             draw(url, asked.into, asked.all)
+
+
+def make_store(docs: Path, store: Path) -> None:
+    """Ingest the corpus of the tests twice, with a change between, and ask both snapshots the same questions."""
+    shutil.copytree(ROOT / "tests" / "corpus", docs)
+    for change in (None, "support/faq.md"):
+        if change:
+            text = (docs / change).read_text("utf-8")
+            (docs / change).write_text(text.replace("battery", "accumulator"), "utf-8")
+        ingest(docs, store=store)
+        questions = docs.parent / "questions.csv"
+        questions.write_text(_QUESTIONS, "utf-8")
+        ways = ways_of(Settings(store=store), ["hybrid"], [])
+        found = evaluate(store, [None], ways, load_questions(questions), ["nDCG@10", "RR"])
+        keep(store, found, subject_of(questions, None, {"depth": 10}))
 
 
 def draw(url: str, into: Path, every: bool) -> None:
@@ -79,9 +110,12 @@ def _open(page: Any, url: str, name: str) -> None:
     page.goto("about:blank")
     page.goto(f"{url}/#/{view}")
     page.wait_for_selector(shown)
-    if name == "document":
+    if name in ("document", "original"):
         page.locator(".bound").nth(1).click()
-        page.wait_for_selector("aside li")
+        page.wait_for_selector("aside li, rect.chosen")
+    if name == "questions":
+        page.locator("#evaluations > .trends .trend a").last.click()
+        page.wait_for_selector("li.hit")
     page.wait_for_load_state("networkidle")
 
 

@@ -251,6 +251,11 @@ def test_the_map_tells_what_a_point_is_and_what_a_line_encircles(page: Any, serv
     page.locator("aside h2", has_text=f"{chunks} chunks of").wait_for()
     page.locator("aside a", has_text="Read").click()
     page.wait_for_selector(".hit")
+    page.goto(address(served, "map?by=gaps"))
+    page.locator("main p", has_text="Where is something missing, or read badly?").wait_for()
+    page.locator(".legend button", has_text="beside a rejected file").click()  # bad.pdf stands between two documents
+    page.locator("aside a", has_text="Read").click()
+    page.locator(".hit a", has_text="git.md").first.wait_for()
 
 
 def test_a_page_follows_its_store_and_offers_the_others(browser: Any, tmp_path: Path, bench: Workbench) -> None:

@@ -46,6 +46,11 @@ def test_options_make_other_chunks_and_nothing_is_stored(client: TestClient) -> 
     small, large = (trial(client, "mill.md", strategy="recursive", options={"size": size}) for size in (40, 200))
     assert len(small) > len(large) > 1
     assert client.get("/newest").json()["snapshot"] == 1
+    asked = {"uri": "mill.md", "strategy": "recursive", "options": {"size": 40}, "query": "Wheel 7 turns by day"}
+    chunks = client.post("/trial", json=asked).json()["chunks"]
+    assert len(chunks) == len(small)
+    assert all(-1 <= one["score"] <= 1.0001 for one in chunks)
+    assert len({one["score"] for one in chunks}) > 1
     with_vectors = trial(client, "mill.md", strategy="semantic")
     assert with_vectors[-1][1] == large[-1][1]
 

@@ -2,8 +2,8 @@
 import { html } from "./vendor/preact-htm.js";
 import { useRows } from "./ask.js";
 import { asSql, holds, read } from "./conditions.js";
-import { Answer, Empty, ToDocument, Type } from "./parts.js";
-import { chunks } from "./report.js";
+import { Answer, Empty, Sql, ToDocument, Type } from "./parts.js";
+import { chunks, documents } from "./report.js";
 import { plural } from "./words.js";
 
 const MOST = 100; // on one page; a condition that matches more is to be narrowed
@@ -12,13 +12,14 @@ export const LONGEST = "tokens DESC";
 
 export function Chunks({ place }) {
   const conditions = read(place.is);
-  const where = [asSql(conditions), place.where && `(${place.where})`].filter(Boolean).join(" AND ") || "true";
+  const ofDocuments = asSql(read(place.of));
+  const where = [asSql(conditions), ofDocuments && `uri IN (SELECT uri FROM documents WHERE ${ofDocuments})`, place.where && `(${place.where})`].filter(Boolean).join(" AND ") || "true";
   const statement = `SELECT chunk_id, uri, ordinal, content_type, strategy, tokens, page, left(text, ${SHOWN}) AS text,
     len(text) > ${SHOWN} AS cut FROM chunks WHERE ${where} ORDER BY ${place.order || "uri, ordinal"} LIMIT ${MOST + 1}`;
-  const rows = useRows(statement, place.where ? undefined : () => held(conditions, place.order));
+  const rows = useRows(statement, place.where ? undefined : () => held(conditions, read(place.of), place.order));
   return html`
     <h1>${place.title || "Chunks"}</h1>
-    <details class="sql"><summary>SQL</summary><pre>${statement}</pre></details>
+    <${Sql}>${statement}<//>
     <${Answer} of=${rows} what="Finding chunks">${(found) => found.length === 0
       ? html`<${Empty} title="No chunk matches">The store may have changed since this link was made.<//>`
       : html`<p class="told" role="status">${found.length > MOST ? `The first ${MOST}` : plural(found.length, "chunk")}</p>
@@ -27,8 +28,9 @@ export function Chunks({ place }) {
 }
 
 /** Return the chunks of a report that meet a condition. */
-async function held(conditions, order) {
-  const found = (await chunks()).filter((row) => holds(conditions, row));
+async function held(conditions, ofDocuments, order) {
+  const those = new Set((await documents(ofDocuments)).map((row) => row.uri));
+  const found = (await chunks()).filter((row) => those.has(row.uri) && holds(conditions, row));
   if (order === LONGEST) found.sort((one, other) => other.tokens - one.tokens);
   return found.slice(0, MOST + 1).map((row) => ({ ...row, text: row.text.slice(0, SHOWN), cut: row.text.length > SHOWN }));
 }

@@ -1,17 +1,18 @@
 // Compare: one question answered in two ways, one document split in two ways, or two snapshots.
 import { html, useState } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer, useQuestion } from "./ask.js";
+import { written } from "./conditions.js";
 import { isReport } from "./report.js";
 import { Answer, Choice, Empty, Excerpt, Failure, Table, ToDocument, Type } from "./parts.js";
 import { Splits } from "./splits.js";
-import { go, lasting } from "./state.js";
+import { go, lasting, link } from "./state.js";
 import { number, plural, time, wordsOf } from "./words.js";
 
 const WHAT = [["question", "One question, two ways"], ["settings", "One document, two ways"], ["snapshots", "Two snapshots"]];
 const HITS = 10;
 const SHORT = 300; // characters of a text: two lists beside each other are for the order, not for reading
 
-export function Compare({ place }) {
+export function Compare({ place, stores }) {
   if (isReport) return html`<h1>Compare</h1>
     <p class="told">A report compares the two newest snapshots. <code>docmill serve</code> compares rankings and older snapshots, too.</p>
     <${Snapshots} place=${place} />`;
@@ -19,7 +20,7 @@ export function Compare({ place }) {
   return html`
     <h1>Compare</h1>
     <${Choice} label="What to compare" value=${what} of=${WHAT} set=${(name) => go("compare", { what: name })} />
-    <${({ question: Question, settings: Splits })[what] ?? Snapshots} place=${place} />
+    <${({ question: Question, settings: Splits })[what] ?? Snapshots} place=${place} stores=${stores} />
   `;
 }
 
@@ -27,16 +28,19 @@ export function Compare({ place }) {
 const WAYS = [
   ["mode", "Ranking", [["", "as set"], ["hybrid", "hybrid"], ["keyword", "keyword"], ["vector", "vector"]]],
   ["weight", "Weight of vectors", [["", "as set"], ["0.1", "0.1"], ["0.3", "0.3"], ["0.5", "0.5"], ["0.7", "0.7"]]],
-  ["cover", "Cover's share", [["", "as set"], ["0", "0"], ["0.5", "0.5"], ["1", "1"]]],
-  ["spread", "Neighbours' share", [["", "as set"], ["0", "0"], ["0.2", "0.2"], ["0.4", "0.4"]]],
-  ["lift", "Document's share", [["", "as set"], ["0", "0"], ["0.3", "0.3"], ["0.6", "0.6"]]],
+  ["cover", "Share of the cover", [["", "as set"], ["0", "0"], ["0.5", "0.5"], ["1", "1"]]],
+  ["spread", "Share of neighbouring chunks", [["", "as set"], ["0", "0"], ["0.2", "0.2"], ["0.4", "0.4"]]],
+  ["lift", "Share of the whole document", [["", "as set"], ["0", "0"], ["0.3", "0.3"], ["0.6", "0.6"]]],
 ];
 
-function Question({ place }) {
+function Question({ place, stores }) {
   const [typed, type] = useState(place.q ?? "");
   const kept = useQuestion("snapshots");
   const snapshots = [["", "newest"], ...(kept.value ?? []).slice(1).map((one) => [String(one.snapshot), `${one.snapshot}, ${time(one.created)}`])];
-  const ways = [...WAYS, ["at", "Snapshot", snapshots]];
+  const { store } = lasting();
+  const ofStores = ["store", "Store", [["", store || stores[0]], ...stores.filter((name) => name !== (store || stores[0])).map((name) => [name, name])]];
+  // The snapshots of another store are not known here: it answers from its newest one.
+  const waysOf = (side) => [...WAYS, ...(stores.length > 1 ? [ofStores] : []), ...(place[`${side}_store`] ? [] : [["at", "Snapshot", snapshots]])];
   const set = (values) => go("compare", { ...place, view: "", ...values });
   const [left, right] = [useSide(place, "a"), useSide(place, "b")];
   return html`
@@ -47,28 +51,35 @@ function Question({ place }) {
     </form>
     <div class="sides">
       ${[["a", "Left", left, right], ["b", "Right", right, left]].map(([side, title, own, other]) => html`<section aria-label=${title}>
-        <div class="ways">${ways.map(([name, shown, values]) => html`<label>${shown}
+        <div class="ways">${waysOf(side).map(([name, shown, values]) => html`<label>${shown}
           <select value=${place[`${side}_${name}`] ?? ""} onChange=${(event) => set({ [`${side}_${name}`]: event.target.value })}>
             ${values.map(([value, words]) => html`<option value=${value}>${words}</option>`)}</select></label>`)}</div>
-        ${place.q && html`<${Side} own=${own} other=${other} asked=${place.q} />`}
+        ${place.q && html`<${Side} own=${own} other=${other} asked=${place.q} of=${sideOf(place, side)} />`}
       </section>`)}
     </div>
-    ${!place.q && html`<${Empty} title="Ask both sides the same">Choose how each side ranks, or which snapshot it reads.<//>`}
+    ${!place.q && html`<${Empty} title="Ask both sides the same">Choose how each side ranks, or which snapshot it reads.
+      ${stores.length > 1 ? " Two stores that split the same documents in two ways show which way answers better."
+        : html` To ask one question of two strategies, <a href=${link("compare", { what: "settings" })}>split one document in two ways</a>, or
+          make a store with each of them and serve both: <code>docmill serve one two</code>.`}<//>`}
   `;
 }
 
+/** Return the store and the snapshot of a side, where they are not those of the address. */
+const sideOf = (place, side) => Object.fromEntries(["store", "at"].map((name) => [name, place[`${side}_${name}`]]).filter(([, value]) => value));
+
 function useSide(place, side) {
   const { store } = lasting();
-  const given = Object.fromEntries([...WAYS.map(([name]) => name), "at"].map((name) => [name, place[`${side}_${name}`]]).filter(([, value]) => value));
+  const chosen = Object.fromEntries(WAYS.map(([name]) => [name, place[`${side}_${name}`]]).filter(([, value]) => value));
+  const given = { ...chosen, ...sideOf(place, side) };
   const numbers = Object.fromEntries(["weight", "cover", "spread", "lift"].filter((name) => given[name]).map((name) => [name, Number(given[name])]));
   const body = { query: place.q, k: HITS, ...(store && { store }), ...given, ...numbers };
   return useAnswer(place.q ? `side ${JSON.stringify(body)}` : null, (signal) => ask("search", body, signal));
 }
 
-const Side = ({ own, other, asked }) => html`<${Answer} of=${own} what="Searching">${(answer) => {
+const Side = ({ own, other, asked, of }) => html`<${Answer} of=${own} what="Searching">${(answer) => {
   const ranks = new Map((other.value?.hits ?? []).map((hit) => [hit.chunk_id, hit.rank]));
   return html`<ol class="hits">${answer.hits.map((hit) => html`<li class="hit" key=${hit.chunk_id}>
-    <h3>${hit.rank}. <${ToDocument} uri=${hit.uri} chunk=${hit.chunk_id} /> <${Type} of=${hit.content_type} />
+    <h3>${hit.rank}. <${ToDocument} uri=${hit.uri} chunk=${hit.chunk_id} of=${of} /> <${Type} of=${hit.content_type} />
       <span class="moved">${other.value && moved(hit.rank, ranks.get(hit.chunk_id))}</span></h3>
     <${Excerpt} text=${hit.text} terms=${wordsOf(hit, asked)} long=${SHORT} /></li>`)}</ol>`;
 }}<//>`;
@@ -88,10 +99,19 @@ function Snapshots({ place }) {
     ${rows.map((one) => html`<option value=${one.snapshot}>${one.snapshot}, ${time(one.created)}</option>`)}</select>`;
   return html`
     <p class="ways"><label>From ${pick("old", old)}</label> <label>to ${pick("new", fresh)}</label></p>
-    <${Answer} of=${found} what="Comparing">${(answer) => html`<${Difference} of=${answer} />`}<//>`;
+    <${Answer} of=${found} what="Comparing">${(answer) => html`<${Difference} of=${answer} old=${old} fresh=${fresh} />`}<//>`;
 }
 
-const Difference = ({ of }) => of.difference.documents.length === 0 && of.difference.chunks.length === 0
+const SPAN = /^(.*)\[(\d+):(\d+)\]$/s; // of a chunk in a difference: its document, start and end
+
+/** Return the address of a chunk that differs; one that is gone is shown in the earlier snapshot. */
+function toChunk(row, old) {
+  const [, uri, start, end] = SPAN.exec(row.after ?? row.before);
+  const is = written([["uri", "=", uri], ["start_char", "=", Number(start)], ["end_char", "=", Number(end)]]);
+  return link("chunks", { is, title: row.after ? `A chunk of ${uri}` : `A chunk that left ${uri}`, ...(row.after ? {} : { at: old }) });
+}
+
+const Difference = ({ of, old, fresh }) => of.difference.documents.length === 0 && of.difference.chunks.length === 0
   ? html`<${Empty} title="No difference">Both snapshots hold the same documents and chunks.<//>`
   : html`
     <p class="told">${plural(of.counts.documents, "document")} and ${plural(of.counts.chunks, "chunk")} differ.
@@ -99,9 +119,10 @@ const Difference = ({ of }) => of.difference.documents.length === 0 && of.differ
     <${Table} caption="Documents that differ" rows=${of.difference.documents} columns=${[
       { name: "Change", of: (row) => row.kind },
       { name: "Document", wide: true, of: (row) => (row.after ? html`<${ToDocument} uri=${row.after} />` : html`<bdi>${row.before}</bdi>`) },
-      { name: "Before", wide: true, of: (row) => (row.kind === "moved" ? row.before : "") },
+      ...(of.difference.documents.some((row) => row.kind === "moved") ? [{ name: "Before", wide: true, of: (row) => (row.kind === "moved" ? row.before : "") }] : []),
+      { name: "Look at", of: (row) => row.kind === "changed" && html`<a href=${link("document", { uri: row.after, since: old })}>changed lines</a>${!isReport && html` · <a href=${link("compare", { what: "settings", uri: row.after, a_how: `at:${old}`, b_how: `at:${fresh}` })}>chunks side by side</a>`}` },
     ]} />
     <ol class="hits">${of.difference.chunks.map((row) => html`<li class="hit">
-      <h3>${row.kind} <bdi>${row.after ?? row.before}</bdi></h3>
+      <h3>${row.kind} <a href=${toChunk(row, old)}><bdi>${row.after ?? row.before}</bdi></a></h3>
       ${row.text.length > 0 && html`<article class="changes">${row.text.filter((line) => !/^(---|\+\+\+|@@)/.test(line)).map((line) => html`<div
         class=${line.startsWith("+") ? "new" : line.startsWith("-") ? "gone" : "same"}>${line.slice(1) || " "}</div>`)}</article>`}</li>`)}</ol>`;

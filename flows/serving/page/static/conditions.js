@@ -18,6 +18,7 @@ export const dayOf = (row) => [row.modified, row.created, row.changed].map((one)
 // Names for what is no column: the SQL of the value, and the value of a row of a report.
 const VALUES = {
   children: ["len(children)", (row) => row.children],
+  parts: ["len(parts)", (row) => row.parts ?? 0], // a report has no parts: what it holds of a chunk is read whole
   folder: [FOLDER, (row) => folderOf(row.uri)],
   date: [DATE, dayOf],
   year: [`left(${DATE}, 4)`, (row) => dayOf(row).slice(0, 4)],

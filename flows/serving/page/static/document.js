@@ -35,7 +35,7 @@ function Title({ answer, place }) {
     <p class="told"><bdi>${row.uri}</bdi> · ${facts.flat().join(" · ")}
       ${/^https?:/.test(row.source_url) && html` · <a href=${row.source_url} rel="noreferrer noopener">original</a>`}</p>
     ${(row.warnings ?? []).map((one) => html`<p class="warning"><b>Note.</b> ${one}</p>`)}
-    <p class="ways"><${Versions} place=${place} />${!isReport && html` <a href=${link("compare", { what: "settings", uri: row.uri })}>Split it another way</a>`}</p>
+    <p class="ways"><${Versions} place=${place} />${!isReport && html` <a href=${link("compare", { what: "settings", uri: row.uri })}>Compare two ways to split it</a>`}</p>
   `;
 }
 
@@ -95,7 +95,7 @@ function Outline({ uri, rows, choose }) {
       <h2>Headings</h2>
       ${headed.length > 0 && html`<ul>${headed.map((one) => html`<li style=${{ "--depth": one.headings.length - 1 }}>
         <button type="button" disabled=${!chunkAt(one.start_char)} onClick=${() => choose(chunkAt(one.start_char))}><bdi>${one.heading}</bdi></button></li>`)}</ul>`}
-      ${found.value && !headed.length && html`<p>It has none.</p>`}
+      ${found.value && !headed.length && html`<p>This document has none.</p>`}
       ${found.error && html`<${Failure} error=${found.error} />`}
     </nav>
   `;

@@ -5,7 +5,7 @@ import { asSql, read } from "./conditions.js";
 import { Answer, Empty, Table, ToDocument, Type } from "./parts.js";
 import { quoted } from "./questions.js";
 import { documents } from "./report.js";
-import { go } from "./state.js";
+import { go, link } from "./state.js";
 import { plural, time } from "./words.js";
 
 const MOST = 200; // rows of a page; a browser draws them within a frame or two
@@ -55,7 +55,7 @@ async function held({ part = "", is }, order) {
 }
 
 const Listed = ({ rows }) => rows.length === 0
-  ? html`<${Empty} title="No document matches">Try a shorter part of its name. What could not be read stands under Health.<//>`
+  ? html`<${Empty} title="No document matches">Try a shorter part of its name, or see <a href=${link("health", { see: "rejects" })}>what could not be read</a>.<//>`
   : html`
     <p class="told" role="status">${rows.length > MOST ? `The first ${MOST}` : plural(rows.length, "document")}</p>
     <${Table} caption="Documents" rows=${rows.slice(0, MOST)} columns=${[

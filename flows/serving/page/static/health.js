@@ -4,7 +4,7 @@ import { useQuestion } from "./ask.js";
 import { Evaluations, Runs } from "./charts.js";
 import { LONGEST } from "./chunks.js";
 import { PROSE, written } from "./conditions.js";
-import { Answer, Bar, List, ToDocument, Type } from "./parts.js";
+import { Answer, Bar, List, Sql, ToDocument, Type } from "./parts.js";
 import { statementOf } from "./questions.js";
 import { isReport } from "./report.js";
 import { link } from "./state.js";
@@ -14,13 +14,15 @@ import { number, percent, plural, time } from "./words.js";
 const MANY = 20000; // chunks; over these, comparing all vectors takes seconds and waits to be asked
 const MOST_OPEN = 20; // files rejected for one reason; more of them would push the next question off the screen
 
-export function Health({ status }) {
+export function Health({ place, status }) {
   const { chunks } = status;
+  // What an address asks for stands first: what is still being counted above it would push it away.
+  const pictures = [...PICTURES].sort((one, other) => (other.id === place.see) - (one.id === place.see));
   return html`
     <h1>Health</h1>
-    <nav class="contents" aria-label="Questions"><ul>${PICTURES.map((one) => html`<li><a href=${`#${one.id}`}
-      onClick=${(event) => (event.preventDefault(), document.getElementById(one.id).scrollIntoView({ behavior: "smooth" }))}>${one.title}</a></li>`)}</ul></nav>
-    ${PICTURES.map((one) => html`<${Picture} key=${one.id} of=${one} waits=${one.heavy && chunks > MANY && !isReport} />`)}
+    <details open=${!place.see}><summary>All questions</summary><nav class="contents" aria-label="Questions"><ul>${PICTURES.map((one) => html`<li><a href=${link("health", { see: one.id })}
+      onClick=${(event) => (event.preventDefault(), document.getElementById(one.id).scrollIntoView({ behavior: "smooth" }))}>${one.title}</a></li>`)}</ul></nav></details>
+    ${pictures.map((one) => html`<${Picture} key=${one.id} of=${one} waits=${one.heavy && chunks > MANY && !isReport} />`)}
   `;
 }
 
@@ -33,7 +35,7 @@ function Picture({ of, waits }) {
       <h2>${of.title}</h2>
       ${asked ? html`<${Answer} of=${rows} what="Counting">${(found) => html`<${Draw} rows=${found} />`}<//>`
         : html`<p>This compares all vectors, which takes up to half a minute. <button type="button" onClick=${() => ask(true)}>Compare</button></p>`}
-      <details class="sql"><summary>SQL</summary><pre>${statementOf(of.id)}</pre></details>
+      <${Sql}>${statementOf(of.id)}<//>
     </section>
   `;
 }
@@ -45,17 +47,18 @@ function Lengths({ rows }) {
   const most = Math.max(...rows.map((row) => row.most), 1);
   const at = (tokens) => `${(100 * tokens) / most}%`;
   return html`
-    <p>The box holds the middle half of the chunks, the line in it the median, the whisker 95 %. The scale ends at ${number(most)} tokens.</p>
+    <p>The box holds the middle half of the chunks. The line in it is the median; the thin line ends where 95 % of the chunks do.
+      The scale ends at ${number(most)} tokens. A box leads to its chunks.</p>
     <div class="scrolled" tabindex="0" role="region" aria-label="Lengths by type and strategy"><table class="boxes">
       <thead><tr><th scope="col">Type</th><th scope="col">Strategy</th><th scope="col" class="right">Chunks</th>
         <th scope="col" class="plot">Tokens</th><th scope="col" class="right">Median</th><th scope="col" class="right">Longest</th></tr></thead>
       <tbody>${rows.map((row) => html`<tr>
         <td><${Type} of=${row.content_type} /></td><td>${row.strategy}</td>
         <td class="right"><a href=${link("chunks", { is: of(row), title: `Chunks of ${row.content_type} by ${row.strategy}` })}>${number(row.chunks)}</a></td>
-        <td class="plot"><div class="box" style=${{ "--colour": colour(row.content_type) }} aria-hidden="true">
+        <td class="plot"><a class="box" style=${{ "--colour": colour(row.content_type) }} aria-hidden="true" tabindex="-1" href=${link("chunks", { is: of(row), title: `Chunks of ${row.content_type} by ${row.strategy}` })}>
           <i class="whisker" style=${{ left: at(row.least), width: at(row.p95 - row.least) }}></i>
           <i class="middle" style=${{ left: at(row.lower_quarter), width: at(row.upper_quarter - row.lower_quarter) }}></i>
-          <i class="median" style=${{ left: at(row.median) }}></i></div></td>
+          <i class="median" style=${{ left: at(row.median) }}></i></a></td>
         <td class="right">${number(Math.round(row.median))}</td>
         <td class="right"><a href=${link("chunks", { is: of(row), order: LONGEST, title: `Longest chunks of ${row.content_type} by ${row.strategy}` })}>${number(row.most)}</a></td>
       </tr>`)}</tbody></table></div>
@@ -63,9 +66,18 @@ function Lengths({ rows }) {
 }
 const of = (row) => written([["content_type", "=", row.content_type], ["strategy", "=", row.strategy]]);
 
+function Truncated({ rows: [{ chunks, cut, longest, token_limit: limit }] }) {
+  if (!chunks) return html`<${Good}>There are no chunks yet.<//>`;
+  const said = `${number(cut)} of ${plural(chunks, "chunk")} ${cut === 1 ? "is" : "are"} cut by the model's limit of ${number(limit)} tokens.`;
+  const longer = written([["tokens", ">=", limit + 1], ["parts", "=", 0]]);
+  return cut === 0 ? html`<${Good}>${said} The longest has ${number(longest)}.<//>`
+    : html`<p><a href=${link("chunks", { is: longer, order: LONGEST, title: "Chunks that the model does not read to their end" })}>${said}</a>
+      The end of such a chunk is not in its vector. Smaller chunks mend that: set <code>size</code> in <code>[split]</code>.</p>`;
+}
+
 const inside = (row) => written([["uri", "=", row.uri], ["start_char", ">=", row.start_char], ["end_char", "<=", row.end_char], ["children", "=", 0]]);
 const Torn = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every table stands in one chunk.<//>` : html`
-  <p>${plural(rows.length, "table")}. Each piece of a long table repeats its header in the context.</p>
+  <p>${plural(rows.length, "table")} in several chunks. Each piece of a long table repeats its header in the context.</p>
   <${List} caption="Torn tables" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "Pieces", right: true, of: (row) => html`<a href=${link("chunks", { is: inside(row), title: `A table of ${row.uri}` })}>${number(row.pieces)}</a>` },
@@ -73,12 +85,14 @@ const Torn = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every table s
 
 const broken = (row) => written([["uri", "=", row.uri], ["content_type", "in", PROSE], ["children", "=", 0], ["text", "does not end"]]);
 const Cut = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every chunk of prose ends where a sentence ends.<//>` : html`
-  <p>Share of the chunks of prose that do not end where a sentence ends.</p>
+  <p>The share of a document's chunks of prose that do not end where a sentence ends. A bar leads to these chunks.</p>
   <${List} caption="Documents by broken chunks" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
-    { name: "Share", of: (row) => html`<${Bar} share=${row.broken / row.checked} label=${percent(row.broken / row.checked)} />` },
-    { name: "Broken", right: true, of: (row) => html`<a href=${link("chunks", { is: broken(row), title: `Chunks of ${row.uri} that end within a sentence` })}>${number(row.broken)}</a>` },
+    { name: "Share", of: (row) => html`<a class="barred" href=${toBroken(row)}><${Bar} share=${row.broken / row.checked} label=${percent(row.broken / row.checked)} /></a>` },
+    { name: "Broken", right: true, of: (row) => html`<a href=${toBroken(row)}>${number(row.broken)}</a>` },
+    { name: "Chunks of prose", right: true, of: (row) => row.checked },
   ]} />`;
+const toBroken = (row) => link("chunks", { is: broken(row), title: `Chunks of ${row.uri} that end within a sentence` });
 
 /** Return rows by the value of a column, most first. */
 function grouped(rows, name) {
@@ -92,27 +106,33 @@ const Rejects = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing was reje
     <${List} caption=${`Rejected: ${reason}`} rows=${own} columns=${[
       { name: "File", wide: true, of: (row) => html`<bdi>${row.uri}</bdi>` }, { name: "Why", wide: true, of: (row) => row.message },
       { name: "Last tried", of: (row) => time(row.last_seen) },
+      { name: "Beside it", of: (row) => html`<a href=${link("documents", { part: folder(row.uri), title: `Beside ${row.uri}` })}>${folder(row.uri) || "all documents"}</a>` },
     ]} /></details>`);
+const folder = (uri) => uri.slice(0, uri.lastIndexOf("/") + 1);
 
 const Warnings = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: all text was read.<//>` : html`
+  <p>Documents of which text is missing, or that were read in a simpler way than their format asks for.</p>
   <${List} caption="Warnings" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "What happened", wide: true, of: (row) => row.message }, { name: "Text lost", of: (row) => (row.lost ? "yes" : "no") },
   ]} />`;
 
-const Duplicates = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing.<//>` : html`
+const Duplicates = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no two documents have a chunk of the same text, or nearly so.<//>` : html`
+  <p>Chunks of different documents with the same text, or with vectors of a similarity above 0.95.</p>
   <${List} caption="Duplicates" rows=${rows} columns=${[
-    { name: "Chunk", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} chunk=${row.chunk_id} />` },
-    { name: "repeats", wide: true, of: (row) => html`<${ToDocument} uri=${row.other_uri} chunk=${row.other_id} />` },
+    { name: "This chunk", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} chunk=${row.chunk_id} />` },
+    { name: "Repeats this one", wide: true, of: (row) => html`<${ToDocument} uri=${row.other_uri} chunk=${row.other_id} />` },
     { name: "Similarity", right: true, of: (row) => (row.kind === "same" ? "same text" : row.similarity.toFixed(3)) },
   ]} />`;
 
 const Old = ({ rows }) => html`
+  <p>A document is stale if its file cannot be used any more: the store keeps its last good version.</p>
   <${List} caption="Oldest documents" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "Changed", of: (row) => row.changed }, { name: "Days", right: true, of: (row) => row.age_days },
-    { name: "State", of: (row) => row.status }, { name: "Contexts due", right: true, of: (row) => row.contexts_due },
+    { name: "State", of: (row) => row.status }, { name: "Contexts due", right: true, of: (row) => (row.contexts_due && !isReport ? html`<a href=${link("chunks", { is: due(row), title: `Chunks of ${row.uri} whose context is due` })}>${number(row.contexts_due)}</a>` : row.contexts_due) },
   ]} />`;
+const due = (row) => written([["uri", "=", row.uri], ["context_state", "in", ["missing", "refused", "stale"]]]);
 
 function Kinds({ rows }) {
   const all = rows.reduce((sum, row) => sum + row.chunks, 0) || 1;
@@ -120,7 +140,7 @@ function Kinds({ rows }) {
     { name: "Type", of: (row) => html`<${Type} of=${row.content_type} />` }, { name: "Format", of: (row) => row.format },
     { name: "Language", of: (row) => row.lang || "not stated" },
     { name: "Documents", right: true, of: (row) => html`<a href=${link("documents", { is: kind(row), title: `${row.format} of ${row.content_type}` })}>${number(row.documents)}</a>` },
-    { name: "Chunks", of: (row) => html`<${Bar} share=${row.chunks / all} label=${number(row.chunks)} of=${colour(row.content_type)} />` },
+    { name: "Chunks", of: (row) => html`<a class="barred" href=${link("chunks", { of: kind(row), title: `Chunks of ${row.format} of ${row.content_type}` })}><${Bar} share=${row.chunks / all} label=${number(row.chunks)} of=${colour(row.content_type)} /></a>` },
   ]} />`;
 }
 const kind = (row) => written([["content_type", "=", row.content_type], ["format", "=", row.format], ["lang", "=", row.lang]]);
@@ -135,6 +155,7 @@ const Costs = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no langua
 // The questions, in the order in which somebody asks them who does not know the store.
 const PICTURES = [
   { id: "lengths", title: "How long are the chunks?", draw: Lengths },
+  { id: "truncated", title: "Does the model read each chunk to its end?", draw: Truncated },
   { id: "torn", title: "Which tables are torn?", draw: Torn },
   { id: "cut", title: "Which documents are cut worst?", draw: Cut },
   { id: "rejects", title: "What could not be read?", draw: Rejects },

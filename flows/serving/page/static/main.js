@@ -5,6 +5,7 @@ import { isReport } from "./report.js";
 import { Busy, Empty, Failure } from "./parts.js";
 import { go, link, parse, usePlace } from "./state.js";
 import { number, time } from "./words.js";
+import { Asked } from "./asked.js";
 import { Chunks } from "./chunks.js";
 import { Compare } from "./compare.js";
 import { Document } from "./document.js";
@@ -13,7 +14,7 @@ import { Health } from "./health.js";
 import { ChunkMap } from "./map.js";
 import { Search } from "./search.js";
 
-const VIEWS = { search: Search, documents: Documents, health: Health, compare: Compare, map: ChunkMap, document: Document, chunks: Chunks };
+const VIEWS = { search: Search, documents: Documents, health: Health, compare: Compare, map: ChunkMap, document: Document, chunks: Chunks, questions: Asked };
 const TABS = [["search", "Search"], ["documents", "Documents"], ["map", "Map"], ["health", "Health"], ["compare", "Compare"]];
 const LOOK_MS = 5000; // between two looks for a newer snapshot; the answer is a few hundred bytes
 
@@ -33,7 +34,7 @@ function App() {
     <main id="main" tabindex="-1">
       ${state.error && html`<${Failure} error=${state.error} />`}
       ${!state.status && !state.error && html`<${Busy} what="Opening the store" />`}
-      ${state.status && (View ? html`<${View} key=${`${place.view} ${place.store} ${place.uri} ${state.snapshot}`} place=${place} status=${state.status} />` : html`<${Unknown} />`)}
+      ${state.status && (View ? html`<${View} key=${`${place.view} ${place.store} ${place.uri} ${state.snapshot}`} place=${place} status=${state.status} stores=${state.stores} />` : html`<${Unknown} />`)}
     </main>
   `;
 }

@@ -1,14 +1,26 @@
 // Map: all chunks in two dimensions, those with similar vectors near each other.
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
-import { written } from "./conditions.js";
-import { Answer, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
+import { sqlOf, written } from "./conditions.js";
+import { Answer, Choice, Empty, Excerpt, Failure, Sql, ToDocument, Type } from "./parts.js";
 import { Scatter } from "./scatter.js";
 import { go, lasting, link, useMedia } from "./state.js";
 import { colour } from "./types.js";
 import { number, plural } from "./words.js";
 
-const COLOURS = [["type", "Type"], ["strategy", "Strategy"], ["folder", "Folder"], ["date", "Date"], ["since", "Since snapshot"], ["twice", "Duplicates"]];
+const COLOURS = [["type", "Type"], ["strategy", "Strategy"], ["folder", "Folder"], ["date", "Date"], ["since", "Since snapshot"], ["twice", "Duplicates"], ["gaps", "Gaps"]];
+// What each colour answers, and the SQL of what it shows.
+const ASKED = {
+  type: ["Which subjects does the store have, and of which type is each?", "SELECT content_type, count(*) AS chunks FROM chunks GROUP BY ALL ORDER BY chunks DESC"],
+  strategy: ["Which strategy splits which subject?", "SELECT strategy, count(*) AS chunks FROM chunks GROUP BY ALL ORDER BY chunks DESC"],
+  folder: ["Which folders are about the same things?", `SELECT ${sqlOf("folder")} AS folder, count(*) AS chunks FROM chunks GROUP BY ALL ORDER BY chunks DESC`],
+  date: ["Which subjects are old?", "SELECT uri, stated, changed FROM freshness"],
+  since: ["Where did the last runs change something?", "SELECT snapshot, started, chunks_added, chunks_removed FROM runs ORDER BY snapshot DESC"],
+  twice: ["What stands in several places?", "SELECT uri, other_uri, kind, similarity FROM duplicates"],
+  gaps: ["Where is something missing, or read badly?", "SELECT uri, 'rejected' AS gap, message FROM rejects UNION ALL SELECT uri, kind, message FROM warnings"],
+};
+const [NO_GAP, GAPS] = ["nothing missing", ["read badly", "an older version", "beside a rejected file"]];
+const GAP_COLOURS = { [NO_GAP]: "var(--line)", "read badly": "var(--bad)", "an older version": colour("faq"), "beside a rejected file": colour("code") };
 const AGES = ["date", "since"]; // colours in the order of time, of which the newest is the strongest
 const MOST_AGES = 10; // more shades of one colour cannot be told apart
 const PALETTE = ["code", "table", "slides", "data", "faq", "chat", "email", "log", "legal", "reference"]; // for what is no type
@@ -28,6 +40,10 @@ export function ChunkMap({ place }) {
 /** Return the group of each point and the groups' names, by what the points are coloured by. */
 function groups(map, by) {
   if (by === "twice") return { names: ["once", "several times"], of: map.twice };
+  if (by === "gaps") {
+    const names = [NO_GAP, ...GAPS];
+    return { names, of: map.uri.of.map((one) => names.indexOf(map.gaps[one]?.kind ?? NO_GAP)) };
+  }
   if (by === "since") return aged(map.since);
   if (by === "date") return aged(map.uri.of.map((one) => map.day[one]));
   if (by !== "folder") return map[by];
@@ -54,7 +70,7 @@ function shade(place, count) {
   return `light-dark(hsl(200 ${30 + 60 * share}% ${78 - 52 * share}%), hsl(200 ${25 + 65 * share}% ${30 + 48 * share}%))`;
 }
 
-const colourOf = (by, name, place, count) => by === "type" ? colour(name) : AGES.includes(by) ? shade(place, count)
+const colourOf = (by, name, place, count) => by === "type" ? colour(name) : by === "gaps" ? GAP_COLOURS[name] : AGES.includes(by) ? shade(place, count)
   : by === "twice" ? colour(place ? "table" : "other") : colour(PALETTE[place % PALETTE.length]);
 
 function Drawn({ map, place }) {
@@ -65,11 +81,13 @@ function Drawn({ map, place }) {
   const [encircling, encircle] = useState(false);
   const only = place.only;
   return html`
+    <p class="asked"><b>${ASKED[by][0]}</b> Each point is a chunk. Chunks whose texts mean similar things stand near each other.
+      ${by === "gaps" && " A rejected file has no chunks, so the documents before and after it in its folder stand for it."}</p>
     <div class="controls">
       <${Choice} label="Colour by" value=${by} of=${COLOURS} set=${(name) => go("map", { by: name })} />
       <button type="button" aria-pressed=${encircling} onClick=${() => encircle(!encircling)}>Encircle</button>
-      <span class="told">${plural(map.chunk_id.length, "chunk")}${map.left_out > 0 && `, ${number(map.left_out)} left out`}. Wheel or + and − enlarge,
-        dragging moves, 0 shows all.</span>
+      <span class="told">${plural(map.chunk_id.length, "chunk")}${map.left_out > 0 && `, ${number(map.left_out)} left out`}. Zoom with the wheel or + and −,
+        drag to move, press 0 to see all.</span>
     </div>
     <div class="map">
       <${Canvas} map=${map} group=${group} by=${by} only=${only} over=${setOver} choose=${choose} encircling=${encircling} />
@@ -77,6 +95,7 @@ function Drawn({ map, place }) {
         ${chosen ? html`<${Chosen} map=${map} points=${chosen} clear=${() => choose(null)} />` : over >= 0 ? html`<${Pointed} map=${map} point=${over} />` : html`<${Legend} group=${group} by=${by} only=${only} map=${map} />`}
       </aside>
     </div>
+    <${Sql}>${ASKED[by][1]}<//>
   `;
 }
 
@@ -146,7 +165,7 @@ function painted(group, by, only) {
 function Legend({ group, by, only, map }) {
   const counts = group.names.map(() => 0);
   group.of.forEach((one) => (counts[one] += 1));
-  const order = [...counts.keys()].sort((one, other) => (AGES.includes(by) ? other - one : counts[other] - counts[one]));
+  const order = [...counts.keys()].filter((one) => counts[one] > 0).sort((one, other) => (AGES.includes(by) ? other - one : counts[other] - counts[one]));
   return html`
     <h2>Colours</h2>
     ${by === "date" && html`<small>Of the document or, if it states no date, of its file.</small>`}
@@ -155,6 +174,8 @@ function Legend({ group, by, only, map }) {
       <button type="button" aria-pressed=${only === group.names[one]} onClick=${() => go("map", { by, only: only === group.names[one] ? "" : group.names[one] })}>
         <span class="type" style=${{ "--colour": colourOf(by, group.names[one], one, group.names.length) }}><bdi>${group.names[one]}</bdi></span>
         <span class="figure">${number(counts[one])}</span></button></li>`)}</ul>
+    ${only !== undefined && group.names.includes(only) && html`<p><${Read} map=${map} points=${pointsOf(group, only)} title=${`Chunks: ${only}`} /></p>`}
+    ${by === "gaps" && counts[0] === group.of.length && html`<p class="good">No file was rejected beside a document, and each document was read whole.</p>`}
     ${map.labels.length > 0 && html`<h2>Clusters</h2>
       <ol class="plain">${map.labels.map((label) => html`<li><a href=${link("search", { q: label.words.join(" ") })}>${label.words.join(", ")}</a>
         <span class="figure"> ${number(label.chunks)}</span></li>`)}</ol>`}
@@ -162,6 +183,7 @@ function Legend({ group, by, only, map }) {
 }
 
 function Pointed({ map, point }) {
+  const gap = map.gaps[map.uri.of[point]];
   const [late, set] = useState(null);
   useEffect(() => {
     const timer = setTimeout(() => set(map.chunk_id[point]), PAUSE_MS);
@@ -171,17 +193,24 @@ function Pointed({ map, point }) {
   return html`
     <h2><${ToDocument} uri=${map.uri.names[map.uri.of[point]]} chunk=${map.chunk_id[point]} /></h2>
     <p><${Type} of=${map.type.names[map.type.of[point]]} /> by <code>${map.strategy.names[map.strategy.of[point]]}</code></p>
+    ${gap && html`<p class="warning"><b>${gap.kind}</b> ${gap.why}</p>`}
     ${found.value?.chunk.chunk_id === map.chunk_id[point] && html`<${Excerpt} text=${found.value.chunk.text} />`}
   `;
 }
 
+/** The way to the texts of points. */
+const Read = ({ map, points, title }) => html`<a href=${link("chunks", { is: written([["chunk_id", "in", points.slice(0, LISTED).map((point) => map.chunk_id[point])]]), title })}>
+  Read ${points.length > LISTED ? `the first ${LISTED}` : "them"}</a>`;
+
+/** Return the points of a group. */
+const pointsOf = (group, name) => [...group.of.keys()].filter((point) => group.names[group.of[point]] === name);
+
 /** What was encircled: its types, its documents, and the way to its chunks. */
 function Chosen({ map, points, clear }) {
   const documents = [...new Set(points.map((point) => map.uri.of[point]))];
-  const ids = points.slice(0, LISTED).map((point) => map.chunk_id[point]);
   return html`
     <h2>${plural(points.length, "chunk")} of ${plural(documents.length, "document")}</h2>
-    <p>${points.length > 0 && html`<a href=${link("chunks", { is: written([["chunk_id", "in", ids]]), title: "Encircled chunks" })}>Read ${points.length > LISTED ? `the first ${LISTED}` : "them"}</a> `}
+    <p>${points.length > 0 && html`<${Read} map=${map} points=${points} title="Encircled chunks" /> `}
       <button type="button" onClick=${clear}>Back</button></p>
     <ul class="plain">${documents.slice(0, 20).map((one) => html`<li><${ToDocument} uri=${map.uri.names[one]} /></li>`)}</ul>
   `;

@@ -50,9 +50,12 @@ export const Bar = ({ share, label, of = "var(--accent)" }) => html`
   </span>
 `;
 
-/** A link to a document, or to a chunk in it. */
-export const ToDocument = ({ uri, chunk, children }) =>
-  html`<a class="uri" href=${link("document", { uri, chunk })}><bdi>${children ?? uri}</bdi></a>`;
+/** A link to a document, or to a chunk in it; `of` names another store or snapshot than that of the address. */
+export const ToDocument = ({ uri, chunk, of = {}, children }) =>
+  html`<a class="uri" href=${link("document", { ...of, uri, chunk })}><bdi>${children ?? uri}</bdi></a>`;
+
+/** The statement of a picture. Whoever wants more goes on from it with `docmill sql`. */
+export const Sql = ({ children }) => html`<details class="sql"><summary>SQL</summary><pre>${children}</pre></details>`;
 
 /** A choice of one among a few. */
 export const Choice = ({ label, value, of, set }) => html`

@@ -10,6 +10,11 @@ export const QUESTIONS = {
     "    max(p95) AS p95, max(most) AS most",
     "FROM lengths GROUP BY ALL ORDER BY chunks DESC"
   ],
+  "truncated": [
+    "SELECT count(*) AS chunks, count(*) FILTER (WHERE tokens > token_limit AND len(parts) = 0) AS cut,",
+    "    max(tokens) FILTER (WHERE len(parts) = 0) AS longest, any_value(token_limit) AS token_limit",
+    "FROM chunks, (SELECT token_limit FROM snapshots ORDER BY snapshot DESC LIMIT 1)"
+  ],
   "torn": [
     "SELECT r.uri, r.start_char, r.end_char, count(*) AS pieces",
     "FROM routing AS r JOIN chunks AS c",
@@ -53,8 +58,15 @@ export const QUESTIONS = {
     "FROM costs GROUP BY ALL ORDER BY money DESC, calls DESC"
   ],
   "evaluations": [
-    "SELECT subject, measure, snapshot, candidate, settings, value, low, high, count, created",
+    "SELECT evaluation_id, asking, subject, measure, snapshot, candidate, settings, value, low, high, count, created",
     "FROM evaluations WHERE kind = 'questions' ORDER BY created DESC, subject, measure LIMIT 1000"
+  ],
+  "asked": [
+    "SELECT asking, question, text, rank, answers, hits FROM asked_questions ORDER BY created DESC, question LIMIT 10000"
+  ],
+  "values": [
+    "SELECT evaluation_id, items, item_values FROM evaluations WHERE kind = 'questions'",
+    "ORDER BY created DESC, measure LIMIT 1000"
   ]
 };
 

@@ -48,9 +48,23 @@ export function Search({ place, status }) {
   `;
 }
 
+// What people ask who do not look for a text: the question, and the view that answers it.
+const OTHERS = [
+  ["What did the last run change?", "compare", { what: "snapshots" }],
+  ["What could not be read?", "health", { see: "rejects" }],
+  ["What was read badly?", "health", { see: "warnings" }],
+  ["Which tables are torn?", "health", { see: "torn" }],
+  ["What stands twice?", "health", { see: "duplicates" }],
+  ["Does it find what people ask?", "health", { see: "evaluations" }],
+  ["Which subjects are there?", "map", {}],
+];
+
 const Start = () => html`<${Empty} title="What are you looking for?">
-  Results come as you type.${!isReport && " Keywords answer at once; vectors join when you pause."} Press <kbd>/</kbd> to come back to the box.
-<//>`;
+  Results come as you type.${!isReport && " Keywords answer at once; vectors join when you pause."} Press <kbd>/</kbd> to return to the box.
+  Each result says why it came.
+<//>
+<h2>What became of your documents?</h2>
+<ul class="questions">${OTHERS.map(([question, view, values]) => html`<li><a href=${link(view, values)}>${question}</a></li>`)}</ul>`;
 
 /** Have "/" go to the box, as on most sites with a search. */
 function slash(box) {
@@ -85,7 +99,7 @@ function Results({ typed, asked, mode, where }) {
       ${hits.map((hit) => html`<${Found} key=${hit.chunk_id} hit=${hit} most=${strongest(hits)} asked=${typed} />`)}
     </ol>
     ${!hits.length && html`<${Empty} title="Nothing matches">
-      Use fewer or other words${where.length ? ", or take back a facet" : ""}.${!isReport && " The vector ranking finds texts that share no word with the question."}
+      Try fewer words, or other ones${where.length ? ", or take back a facet" : ""}.${!isReport && " The vector ranking finds texts that share no word with the question."}
     <//>`}
   `;
 }
@@ -141,13 +155,13 @@ const Why = ({ hit }) => html`
   <details>
     <summary>Why this hit</summary>
     ${hit.context && html`<h4>Context, embedded and indexed before the text</h4><p class="context" dir="auto">${hit.context}</p>`}
-    ${Object.keys(hit.terms).length > 0 && html`<h4>Words</h4><ul class="plain">
+    ${Object.keys(hit.terms).length > 0 && html`<h4>Words, as the index cuts them</h4><ul class="plain">
       ${Object.entries(hit.terms).map(([term, share]) => html`<li>
         <code>${term}</code> ${share.toFixed(1)} of the keyword score, in ${(hit.fields[term] ?? []).join(", ")}</li>`)}
     </ul>`}
-    <h4>Steps</h4>
-    <ol class="plain">${hit.steps.map((step) => html`<li><b>${step.step}</b> ${step.said} → ${step.score.toFixed(3)}</li>`)}</ol>
-    <p>${hit.relevance != null && `Relevance ${percent(hit.relevance)} of the highest possible. `}Strategy <code>${hit.strategy}</code>. Characters
+    ${hit.steps.length > 0 && html`<h4>Steps, each with the score after it</h4>
+    <ol class="plain">${hit.steps.map((step) => html`<li><b>${step.step}</b> ${step.said} → ${step.score.toFixed(3)}</li>`)}</ol>`}
+    <p>${hit.relevance != null && `Its score is ${percent(hit.relevance)} of the highest possible. `}Split by <code>${hit.strategy}</code>. Characters
       ${" "}${number(hit.start_char)} to ${number(hit.end_char)}.</p>
     ${hit.also_at.length > 0 && html`<h4>The same text also stands in</h4><ul class="plain">
       ${hit.also_at.map((other) => html`<li><${ToDocument} uri=${other.uri} chunk=${other.chunk_id} /></li>`)}</ul>`}
@@ -182,7 +196,7 @@ function Facets({ place, set }) {
   const wide = useMedia("(min-width: 60rem)"); // as in page.css
   return html`
     <details class="facets" open=${wide}>
-      <summary>Narrow</summary>
+      <summary>Filters</summary>
       ${FACETS.map(([name, title, value]) => html`<${Facet} name=${name} title=${title} chosen=${place[name]} set=${set}
         rows=${(rows.value ?? []).filter((row) => row.facet === value)} />`)}
       <${Days} place=${place} set=${set} />
