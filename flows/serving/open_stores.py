@@ -97,6 +97,8 @@ class _OpenStore:
     def take_up(self) -> None:
         """Put the newest snapshot into service, after it has loaded its indexes: questions meanwhile get the old one.
 
+        The first one serves at once: what asks for no index need not wait for it.
+
         A repair may drop the newest snapshot, and a person may make the store anew, so that its numbers begin again:
         another number or another file of that number counts, and not only a higher number.
         """
@@ -111,8 +113,10 @@ class _OpenStore:
             if mark[0] <= self._mark[0]:
                 self._past.clear()
             fresh = open_store(self._folder.root)
-            with suppress(DocmillError):  # it may lack its model, and still answer by keywords
-                fresh.search(_WARMING, k=1)
+            if self._current is None:
+                threading.Thread(target=_warm, args=(fresh,), name="docmill-warm", daemon=True).start()
+            else:
+                _warm(fresh)
             self._current, self._mark = fresh, mark
 
     def _mark_of_newest(self) -> tuple[int, int]:
@@ -140,3 +144,9 @@ class _OpenStore:
 
     def _number(self) -> int | None:
         return None if self._current is None else self._current.snapshot.number
+
+
+def _warm(fresh: Store) -> None:
+    """Load the indexes of a snapshot; it may lack its model, and still answer by keywords."""
+    with suppress(DocmillError, OSError):
+        fresh.search(_WARMING, k=1)

@@ -1,7 +1,7 @@
 """HTTP app: the stores over HTTP, with an OpenAPI description, errors in words, and metrics."""
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
@@ -34,17 +34,17 @@ def http_app(stores: OpenStores, searching: Searching, access: Access, settings:
 
     `settings` say how the page reads and splits documents; without them, the defaults do.
     """
-    metrics = Metrics(stores)
+    metrics, page = Metrics(stores), PageRoutes(stores, settings or Settings())
     app = FastAPI(
         title="docmill",
         version=version("docmill"),
         description=_DESCRIPTION,
-        lifespan=lambda _: _looking(stores),
+        lifespan=lambda _: _looking(stores.take_up, page.ahead.look),
         redoc_url=None,
         docs_url=None,  # its page loads scripts from the internet
     )
     app.include_router(HttpRoutes(stores, searching, metrics).router())
-    app.include_router(PageRoutes(stores, settings or Settings()).router())
+    app.include_router(page.router())
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
     _add_errors(app)
@@ -59,17 +59,17 @@ def http_app(stores: OpenStores, searching: Searching, access: Access, settings:
 
 
 @asynccontextmanager
-async def _looking(stores: OpenStores) -> AsyncIterator[None]:
-    """Take up newer snapshots in a thread of its own while the server runs: no request waits for one to load."""
+async def _looking(*looks: Callable[[], None]) -> AsyncIterator[None]:
+    """Take up newer snapshots, and answer ahead about them, while the server runs; no request waits for either."""
     done = threading.Event()
 
-    def look() -> None:
+    def repeat(look: Callable[[], None]) -> None:
         while not done.is_set():
-            stores.take_up()
+            look()
             done.wait(LOOK_S)
 
-    thread = threading.Thread(target=look, name="docmill-snapshots", daemon=True)
-    thread.start()
+    for look in looks:
+        threading.Thread(target=repeat, args=(look,), name="docmill-look", daemon=True).start()
     try:
         yield
     finally:

@@ -169,7 +169,7 @@ def timed_view(page: Page, address: str, selector: str) -> float:
     """Return the milliseconds until a view is there, from another one; nothing of it is kept in the page."""
     page.evaluate("location.hash = '#/nothing'")
     page.wait_for_selector(".empty")
-    page.evaluate("import('/page/ask.js').then((own) => own.noteSnapshot(-1))")
+    page.evaluate("docmill.noteSnapshot(NaN)")
     return float(page.evaluate(_OPEN, [f"#/{address}", selector]))
 
 

@@ -14,7 +14,7 @@ import pytest
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
-from docmill.flows.serving.page.page_files import FOLDER
+from docmill.flows.serving.page.page_bundle import FOLDER
 from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
 from tests.kit.pdf_pages import page as pdf_page
