@@ -32,10 +32,15 @@ class AnswersAhead:
         self._kept = KeptAnswers()
         self._seen = -math.inf
         self._done: dict[str, tuple[object, ...]] = {}
+        self._closed = False
 
     def note_page(self) -> None:
         """Note that a page is open."""
         self._seen = time.monotonic()
+
+    def close(self) -> None:
+        """Answer no further statement ahead."""
+        self._closed = True
 
     def rows(self, served: ServedStore, asked: RowsQuestion, **kept: float) -> Response:
         """Return the rows of a statement as `/sql` does. Errors are those of `Store.sql`."""
@@ -59,6 +64,8 @@ class AnswersAhead:
     def _answer(self, served: ServedStore) -> None:
         self._done[served.name] = identity(served)
         for name, statement in _asked(served.store.snapshot.rows("chunks")):
+            if self._closed:
+                return
             asked = RowsQuestion(query=statement, max_rows=_ROWS, max_characters=_CHARACTERS, seconds=60)
             # The ages of documents, in days, change at midnight; all else lasts as long as the snapshot.
             lasts = name != "old"

@@ -14,7 +14,7 @@ from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.answer_files import keep_answer, read_answer
 from docmill.flows.serving.page.answers_ahead import AnswersAhead, identity
 from docmill.flows.serving.page.map_columns import map_columns
-from docmill.flows.serving.page.originals import Originals, as_answer, places
+from docmill.flows.serving.page.originals import Originals, as_answer, places, refusal
 from docmill.flows.serving.page.page_questions import MOST, RowsQuestion, TrialQuestion, Uri
 from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
 from docmill.storage.errors import ConfigError, QueryError, Rejected
@@ -94,10 +94,11 @@ class PageRoutes:
     def original(self, uri: Uri, page: int = 1, store: str | None = None, at: str | None = None) -> Response:
         """Return the picture of a page, or the reason why there is none, which is no failure of the server."""
         served = self._stores.get(store, at)
+        row = row_of(served.store, uri)
         try:
-            drawn = self._originals.page(served.store, row_of(served.store, uri), page)
+            drawn = self._originals.page(served.store, row, page)
         except Rejected as why:
-            return as_json({**served.head, "refused": {"reason": why.reason, "message": why.message}})
+            return as_json({**served.head, "refused": refusal(row, page, why)})
         return as_json({**served.head, **as_answer(drawn)})
 
     def strategies(self) -> Response:

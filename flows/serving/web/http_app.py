@@ -16,6 +16,7 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.guard import OPEN, App, Guard, error_of
 from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.page.answers_ahead import AnswersAhead
 from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
 from docmill.flows.serving.page.page_routes import PageRoutes
 from docmill.flows.serving.web.http_routes import HttpRoutes
@@ -24,6 +25,8 @@ from docmill.storage.errors import DocmillError, QueryError, Transient
 
 LOOK_S = 0.5
 """Seconds between two looks for a newer snapshot. A look lists a folder; at object storage it looks less often."""
+_END_S = 3.0
+"""Seconds for what is loaded or answered ahead while the server ends: a process that exits meanwhile may crash."""
 _DESCRIPTION = """\
 Search and read the documents of a store. Every answer names the `store` and the number of the `snapshot` that it comes
 from. Offsets are half-open and count code points. `left_out` says what did not fit into `max_characters`."""
@@ -39,7 +42,7 @@ def http_app(stores: OpenStores, searching: Searching, access: Access, settings:
         title="docmill",
         version=version("docmill"),
         description=_DESCRIPTION,
-        lifespan=lambda _: _looking(stores.take_up, page.ahead.look),
+        lifespan=lambda _: _looking(stores, page.ahead),
         redoc_url=None,
         docs_url=None,  # its page loads scripts from the internet
     )
@@ -59,7 +62,7 @@ def http_app(stores: OpenStores, searching: Searching, access: Access, settings:
 
 
 @asynccontextmanager
-async def _looking(*looks: Callable[[], None]) -> AsyncIterator[None]:
+async def _looking(stores: OpenStores, ahead: AnswersAhead) -> AsyncIterator[None]:
     """Take up newer snapshots, and answer ahead about them, while the server runs; no request waits for either."""
     done = threading.Event()
 
@@ -68,12 +71,17 @@ async def _looking(*looks: Callable[[], None]) -> AsyncIterator[None]:
             look()
             done.wait(LOOK_S)
 
-    for look in looks:
-        threading.Thread(target=repeat, args=(look,), name="docmill-look", daemon=True).start()
+    looks = (stores.take_up, ahead.look)
+    threads = [threading.Thread(target=repeat, args=(look,), name="docmill-look", daemon=True) for look in looks]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         done.set()
+        ahead.close()
+        for thread in threads:
+            thread.join(_END_S)
 
 
 def _add_errors(app: FastAPI) -> None:

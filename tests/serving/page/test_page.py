@@ -19,6 +19,7 @@ from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
 from tests.kit.pdf_pages import page as pdf_page
 from tests.kit.workbench import Workbench
+from tests.kit.writers.hostile_pdf import giant
 from tests.serving.http_server import running
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -52,6 +53,7 @@ DOCUMENTS: dict[str, str | bytes] = {
     "table.csv": "name,price\n" + "".join(f"thing {number},{number}\n" for number in range(400)),
     "bad.pdf": "%PDF-1.4 nothing",
     "paper.pdf": paper(),
+    "plan.pdf": giant(),
 }
 
 
@@ -60,7 +62,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbenc
     assert fake_model
     own = Workbench(tmp_path_factory.mktemp("page"))
     own.write(DOCUMENTS)
-    os.utime(own.docs / "paper.pdf", (1, 1))  # a run remembers only files that have rested
+    for name in ("paper.pdf", "plan.pdf"):
+        os.utime(own.docs / name, (1, 1))  # a run remembers only files that have rested
     own.ingest()
     own.write({"git.md": str(DOCUMENTS["git.md"]).replace("easy", "hard")})
     own.ingest()
@@ -208,6 +211,14 @@ def test_a_page_and_the_text_read_of_it_lead_to_each_other(page: Any, served: st
     last.click()
     page.locator("img[alt^='Page 1']").wait_for()
     assert last.bounding_box() == before  # what is pressed stays under the pointer
+
+
+def test_a_page_that_cannot_be_drawn_says_so_beside_its_text(page: Any, served: str) -> None:
+    page.goto(address(served, "document?uri=plan.pdf"))
+    page.locator("aside .told", has_text="Page 1 of the original cannot be shown: the page is too large").wait_for()
+    page.locator(".piece", has_text="the mill at the river").first.wait_for()
+    page.get_by_label("Page after").click()
+    page.locator("img[alt^='Page 2']").wait_for()
 
 
 def test_two_ways_to_split_a_document_stand_side_by_side(page: Any, served: str) -> None:
