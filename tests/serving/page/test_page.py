@@ -54,6 +54,7 @@ DOCUMENTS: dict[str, str | bytes] = {
     "bad.pdf": "%PDF-1.4 nothing",
     "paper.pdf": paper(),
     "plan.pdf": giant(),
+    "many.txt": "\n\n".join(f"Paragraph {number}. {'The mill turns its wheel by day. ' * 20}" for number in range(120)),
 }
 
 
@@ -191,6 +192,24 @@ def test_the_text_of_a_document_is_whole_and_each_chunk_is_marked(page: Any, ser
     assert shown == text
     page.locator(".outline button", has_text="Later").click()
     page.locator(".piece.chosen", has_text="Push it again").wait_for()
+
+
+def test_a_long_document_opens_at_a_chunk_and_is_whole(page: Any, served: str, bench: Workbench) -> None:
+    with bench.store as store:
+        text = store.document("many.txt").text
+        rows = store.sql("SELECT chunk_id FROM chunks WHERE uri = 'many.txt' ORDER BY ordinal").to_pylist()
+    page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    page.goto(address(served, f"document?uri=many.txt&chunk={rows[-8]['chunk_id']}"))
+    page.wait_for_selector(".piece.chosen")
+    shown, aside = page.locator(".piece.chosen").first.bounding_box(), page.locator("aside.open").bounding_box()
+    assert 0 <= shown["y"] < aside["y"]  # on a phone the chosen chunk stands above what is told of it
+    assert page.evaluate("getSelection().isCollapsed && find('Paragraph 3. ')")  # wherever the browser has drawn so far
+    page.wait_for_function(f"document.querySelectorAll('.bound').length === {len(rows)}")
+    whole = page.evaluate(
+        "(() => { const own = document.querySelector('.canonical').cloneNode(true);"
+        " own.querySelectorAll('button').forEach((one) => one.remove()); return own.textContent; })()"
+    )
+    assert whole == text
 
 
 def test_a_page_and_the_text_read_of_it_lead_to_each_other(page: Any, served: str) -> None:
@@ -341,6 +360,11 @@ def test_the_page_is_small_and_names_nothing_outside() -> None:
 def test_the_files_of_the_page_come_by_name_alone(served: str) -> None:
     for path in ("/page/../http_app.py", "/page/%2e%2e/page_files.py", "/page/none.js"):
         assert httpx.get(served + path, trust_env=False).status_code == 404
+    [script] = re.findall(r'src="(page/page-[0-9a-f]{16}\.js)"', httpx.get(served, trust_env=False).text)
+    answer = httpx.get(f"{served}/{script}", trust_env=False)
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in answer.headers["cache-control"]
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
     answer = httpx.get(f"{served}/page/main.js", trust_env=False)
     assert answer.headers["content-type"].startswith("text/javascript")
     again = httpx.get(f"{served}/page/main.js", headers={"If-None-Match": answer.headers["etag"]}, trust_env=False)

@@ -6,6 +6,8 @@ import { plural } from "./words.js";
 const LONGEST_LINE = 20000; // characters; a longer one goes on in a block of its own, as browsers lay out a block whole
 const STRETCH = 6000; // characters of a stretch: more than a screen shows
 const NEAR = "100% 0px"; // of the window, above and below it: what is that near is drawn before somebody sees it
+const AT_ONCE = 4; // stretches that are drawn while nothing else is to do: less than a frame
+const IDLE_MS = 50;
 const LINE = 80; // characters, about; only the length of the scroll bar hangs on it
 
 /**
@@ -48,7 +50,7 @@ function stretchesOf(blocks) {
 
 /**
  * The text in its blocks; `choose` is told of the chunk that somebody presses. Bounds are drawn around what is seen. The
- * rest is there as plain text: the browser finds words in it and reads it out, and it takes no time to lay out.
+ * rest is there as plain text, which the browser searches and reads out; its bounds follow when nothing else is to do.
  */
 export function Text({ blocks, chosen, choose }) {
   const stretches = useMemo(() => stretchesOf(blocks), [blocks]);
@@ -56,11 +58,26 @@ export function Text({ blocks, chosen, choose }) {
   const article = useRef();
   useEffect(() => watch(article.current, (found) => setNear((before) => new Set([...before, ...found]))), [stretches]);
   const first = Math.max(0, stretches.findIndex((own) => own.blocks.some((pieces) => has(pieces, chosen))));
+  const drawn = (place) => near.has(place) || Math.abs(place - first) <= 1;
+  useEffect(() => {
+    const next = stretches.map((_, place) => place).filter((place) => !drawn(place)).slice(0, AT_ONCE);
+    return next.length ? idly(() => setNear((before) => new Set([...before, ...next]))) : undefined;
+  }, [stretches, near]);
   return html`
     <article class="canonical" aria-label="The text and its chunks" ref=${article}>
-      ${stretches.map((own, place) => html`<${Stretch} key=${place} of=${own} drawn=${near.has(place) || Math.abs(place - first) <= 1} chosen=${chosen} choose=${choose} />`)}
+      ${stretches.map((own, place) => html`<${Stretch} key=${place} of=${own} held=${place === first} drawn=${drawn(place)} chosen=${chosen} choose=${choose} />`)}
     </article>
   `;
+}
+
+/** Call a function when the browser has nothing else to do; return how to call it off. */
+function idly(call) {
+  if (!globalThis.requestIdleCallback) { // Safari
+    const timer = setTimeout(call, IDLE_MS);
+    return () => clearTimeout(timer);
+  }
+  const asked = requestIdleCallback(call);
+  return () => cancelIdleCallback(asked);
 }
 
 /** Tell which stretches come near what is seen, each once. */
@@ -76,12 +93,12 @@ function watch(article, tell) {
 }
 
 class Stretch extends Component {
-  shouldComponentUpdate({ of, drawn, chosen }) {
-    return of !== this.props.of || drawn !== this.props.drawn || (drawn && chosen !== this.props.chosen);
+  shouldComponentUpdate({ of, held, drawn, chosen }) {
+    return of !== this.props.of || held !== this.props.held || drawn !== this.props.drawn || (drawn && chosen !== this.props.chosen);
   }
 
-  render({ of, drawn, chosen, choose }) {
-    return html`<div class="stretch" style=${{ "--lines": of.lines }}>${drawn
+  render({ of, held, drawn, chosen, choose }) {
+    return html`<div class=${held ? "stretch held" : "stretch"} style=${{ "--lines": of.lines }}>${drawn
       ? of.blocks.map((pieces) => html`<${Block} pieces=${pieces} chosen=${chosen} choose=${choose} />`)
       : of.text}</div>`;
   }

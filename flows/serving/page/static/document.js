@@ -6,7 +6,7 @@ import { changed } from "./changed.js";
 import { hasPages, Original, usePlaces } from "./original.js";
 import { Answer, Empty, Failure, ToDocument, Type } from "./parts.js";
 import { isReport } from "./report.js";
-import { go, link, parse } from "./state.js";
+import { go, link, parse, useMedia } from "./state.js";
 import { number, plural, slicer, time } from "./words.js";
 
 const MOST_CHARACTERS = 5000000; // as many as the API gives
@@ -85,21 +85,23 @@ function Cut({ place, answer, rows, regions, outline, near }) {
 function show(element) {
   if (!element) return;
   const { top, bottom } = element.getBoundingClientRect();
-  if (bottom < 0 || top > innerHeight - LEAST_SEEN_PX) element.scrollIntoView({ block: "center" });
+  const over = document.querySelector("aside.open"); // on a narrow screen it covers the lower half
+  const end = getComputedStyle(over).position === "fixed" ? over.getBoundingClientRect().top : innerHeight;
+  if (bottom < 0 || top > end - LEAST_SEEN_PX) scrollBy(0, top - end / 2);
 }
 
 /** The headings of the document; each leads to the chunk in which it stands, or the next one. */
 function Outline({ found, rows, choose }) {
   const headed = (found.value?.sections ?? []).filter((one) => one.heading);
   const chunkAt = (start) => rows.find((row) => row.end_char > start);
+  const wide = useMedia("(min-width: 60rem)"); // as in page.css; elsewhere the headings stand above the text, folded
   return html`
-    <nav class="outline" aria-label="Headings">
-      <h2>Headings</h2>
+    <nav class="outline" aria-label="Headings"><details open=${wide}><summary><h2>Headings</h2></summary>
       ${headed.length > 0 && html`<ul>${headed.map((one) => html`<li style=${{ "--depth": one.headings.length - 1 }}>
         <button type="button" disabled=${!chunkAt(one.start_char)} onClick=${() => choose(chunkAt(one.start_char))}><bdi>${one.heading}</bdi></button></li>`)}</ul>`}
       ${found.value && !headed.length && html`<p>It has none.</p>`}
       ${found.error && html`<${Failure} error=${found.error} />`}
-    </nav>
+    </details></nav>
   `;
 }
 
