@@ -27,6 +27,8 @@ def keep_answer(served: ServedStore, asked: str, answer: bytes) -> None:
     if served.store.snapshot.number != snapshots.numbers(served.store.root)[-1]:
         return
     path = _path(served, asked)
+    if path.exists():
+        return
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, answer)

@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 from starlette.responses import Response
 
@@ -14,13 +15,13 @@ from docmill.flows.serving.page.kept_answers import KeptAnswers
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.flows.serving.page.page_questions import RowsQuestion
 from docmill.storage.errors import DocmillError
+from docmill.storage.history import snapshots
 
 _OPEN_S = 15.0
 """Seconds since the last sign of an open page, which gives one every 5 s. Without one, later snapshots wait for a page:
 the answers take 2 s of CPU at 100,000 chunks, and a watched folder may have a new snapshot every few seconds."""
 _DAY_S = 86_400
 _FEW = 20_000  # chunks; over these the page asks for duplicates only when a person wants them (`MANY` in health.js)
-_SOON = ("snapshots", "evaluations")  # a vacuum or an evaluation changes these answers, and they take little time
 _ROWS, _CHARACTERS = 100_000, 5_000_000  # as in ask.js
 
 
@@ -44,7 +45,7 @@ class AnswersAhead:
 
     def rows(self, served: ServedStore, asked: RowsQuestion, **kept: float) -> Response:
         """Return the rows of a statement as `/sql` does. Errors are those of `Store.sql`."""
-        key = (*identity(served), asked.query, asked.max_rows, asked.max_characters)
+        key = (*identity(served), _spelled(served, asked))
         return self._kept.get(key, lambda: _found(served, asked), **kept)
 
     def look(self) -> None:
@@ -63,33 +64,45 @@ class AnswersAhead:
 
     def _answer(self, served: ServedStore) -> None:
         self._done[served.name] = identity(served)
-        for name, statement in _asked(served.store.snapshot.rows("chunks")):
+        for statement in _asked(served.store.snapshot.rows("chunks")):
             if self._closed:
                 return
             asked = RowsQuestion(query=statement, max_rows=_ROWS, max_characters=_CHARACTERS, seconds=60)
-            # The ages of documents, in days, change at midnight; all else lasts as long as the snapshot.
-            lasts = name != "old"
-            answer = self.rows(served, asked, kept_s=math.inf if lasts else _DAY_S - time.time() % _DAY_S)
-            if lasts:
-                keep_answer(served, _spelled(asked), bytes(answer.body))
+            answer = self.rows(served, asked, kept_s=math.inf)
+            keep_answer(served, _spelled(served, asked), bytes(answer.body))
 
 
 def _found(served: ServedStore, asked: RowsQuestion) -> Response:
     """Return the rows of a statement: those that an earlier server has kept, or those that it has now."""
-    if kept := read_answer(served, _spelled(asked)):
+    if kept := read_answer(served, _spelled(served, asked)):
         return ready_json(kept)
     return as_json(answers.sql(served, asked.query, asked.max_rows, asked.seconds, asked.max_characters))
 
 
-def _spelled(asked: RowsQuestion) -> str:
-    return f"{asked.max_rows} {asked.max_characters} {asked.query}"
+def _spelled(served: ServedStore, asked: RowsQuestion) -> str:
+    """Return a question with what its answer depends on besides the snapshot."""
+    root = served.store.root
+    besides = [state(root) for name, state in _BESIDES.items() if name in asked.query]
+    return f"{asked.max_rows} {asked.max_characters} {besides} {asked.query}"
 
 
-def _asked(chunks: int) -> Iterator[tuple[str, str]]:
+def _evaluations(root: Path) -> list[tuple[str, int]]:
+    return sorted((path.name, path.stat().st_mtime_ns) for path in (root / "evaluations").glob("*.parquet"))
+
+
+_BESIDES: Mapping[str, Callable[[Path], object]] = {
+    "freshness": lambda _: time.time() // _DAY_S,  # ages in days
+    "evaluations": _evaluations,
+    "snapshots": snapshots.numbers,  # a vacuum removes some
+}
+"""What views depend on besides the snapshot, by the name of the view."""
+
+
+def _asked(chunks: int) -> Iterator[str]:
     """Yield the statements that the page asks of each snapshot, in the order in which a person comes to them."""
     for name, statement in {**questions("LISTS"), **questions()}.items():
-        if name not in _SOON and (name != "duplicates" or chunks <= _FEW):
-            yield name, statement
+        if name != "duplicates" or chunks <= _FEW:
+            yield statement
 
 
 def identity(served: ServedStore) -> tuple[object, ...]:
