@@ -4,6 +4,7 @@ Two thousand vectors are placed by t-SNE (van der Maaten and Hinton 2008). Each 
 are nearest to it. Places are kept by the key of the vector: a small change of the store moves no point that stays.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,8 +69,7 @@ def chunk_map(store: Store) -> ChunkMap:
         return ChunkMap(rows.drop_columns("text"), np.zeros((0, 2), np.float32), (), all_rows)
     keys = pc.unique(rows.column("embedding_key")).sort()
     held = Packs(store.stored.packs("embeddings"))
-    flat = held.take(keys).column("vector").combine_chunks().flatten()
-    placed = _placed(_kept_in(store), keys, np.asarray(flat, np.float32).reshape(len(keys), -1))
+    placed = _placed(_kept_in(store), keys, lambda some: _vectors(held, some))
     at = pc.index_in(rows.column("embedding_key"), value_set=keys).to_numpy()
     places = np.clip(placed[at] + _jitter(rows.column("chunk_id")), 0, 1).astype(np.float32)
     labels = labels_of(places, rows.column("text"))
@@ -81,8 +81,14 @@ def _kept_in(store: Store) -> Path:
     return store.root / "cache" / "map" / f"places-{store.snapshot.space.id}.parquet"
 
 
-def _placed(kept: Path, keys: pa.Array, vectors: Floats) -> Floats:
-    """Return the places of vectors: those of before, and new ones between them."""
+def _vectors(packs: Packs, keys: pa.Array) -> Floats:
+    """Return vectors by their keys, float32 (n, dim)."""
+    flat = packs.take(keys).column("vector").combine_chunks().flatten()
+    return np.asarray(flat, np.float32).reshape(len(keys), -1)
+
+
+def _placed(kept: Path, keys: pa.Array, vectors_of: Callable[[pa.Array], Floats]) -> Floats:
+    """Return the places of vectors: those of before, and new ones between them. Only what is new is read."""
     before = _read(kept)
     at = pc.index_in(keys, value_set=before.column("key").combine_chunks())
     known = at.is_valid().to_numpy(zero_copy_only=False)
@@ -93,9 +99,10 @@ def _placed(kept: Path, keys: pa.Array, vectors: Floats) -> Floats:
     else:
         known = np.zeros(len(keys), bool)
         known[:_LANDMARKS] = True  # keys are hashes and sorted: the first are a sample
-        places[known] = _embedded(vectors[known])
+        places[known] = _embedded(vectors_of(keys.filter(pa.array(known))))
     if not known.all():
-        places[~known] = _between(vectors[~known], vectors[known][:_LANDMARKS], places[known][:_LANDMARKS])
+        landmarks = vectors_of(keys.filter(pa.array(known))[:_LANDMARKS])
+        places[~known] = _between(vectors_of(keys.filter(pa.array(~known))), landmarks, places[known][:_LANDMARKS])
     _keep(kept, keys, places)
     return places
 

@@ -9,4 +9,9 @@ from docmill.flows.serving.json_text import json_text
 
 def as_json(value: Any, status: int = 200) -> Response:
     """Return a response in JSON."""
-    return Response(json_text(value).encode(), status, media_type="application/json")
+    return ready_json(json_text(value).encode(), status)
+
+
+def ready_json(text: bytes, status: int = 200) -> Response:
+    """Return a response of a text that is JSON already."""
+    return Response(text, status, media_type="application/json")

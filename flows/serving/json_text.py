@@ -11,8 +11,26 @@ _HALVES = re.compile("[\ud800-\udfff]")  # characters that UTF-8 cannot write an
 
 def json_text(value: Any) -> str:
     """Return a value as JSON on one line; bytes are written in hexadecimal digits, other strange values as text."""
-    text = json.dumps(finite(value), ensure_ascii=False, default=lambda v: v.hex() if isinstance(v, bytes) else str(v))
-    return _HALVES.sub(escaped, text)
+    try:
+        text = _encoded(value)
+    except ValueError:  # it holds NaN or infinity; to look at each number first would take longer than all else
+        text = _encoded(finite(value))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _HALVES.sub(escaped, text)
+    return text
+
+
+def _encoded(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON has in place of one that it has not."""
+    if isinstance(value, Decimal):
+        return finite(value)
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def escaped(found: re.Match[str]) -> str:

@@ -83,6 +83,7 @@ class _OpenStore:
         self._pause = _FAR_S if is_address(self._folder.name) else 0.0
         self._looked = -_FAR_S
         self._current: Store | None = None
+        self._cold: Store | None = None  # the first one, until its indexes are loaded
         self._mark = _NONE
         self._past: OrderedDict[int, Store] = OrderedDict()
         self._lock = threading.Lock()
@@ -90,30 +91,43 @@ class _OpenStore:
     def newest(self) -> Store:
         """Return the snapshot in service."""
         if self._current is None:
-            self.take_up()
+            with self._lock:
+                self._look()
         assert self._current is not None
         return self._current
 
     def take_up(self) -> None:
         """Put the newest snapshot into service, after it has loaded its indexes: questions meanwhile get the old one.
 
+        The first one serves at once, and loads its indexes then: what asks for none need not wait for them.
+        """
+        with self._lock:
+            self._look()
+            cold, self._cold = self._cold, None
+        if cold is not None:
+            _warm(cold)
+
+    def _look(self) -> None:
+        """Open the newest snapshot if it is another one; the caller holds the lock.
+
         A repair may drop the newest snapshot, and a person may make the store anew, so that its numbers begin again:
         another number or another file of that number counts, and not only a higher number.
         """
-        with self._lock:
-            if self._current is not None and time.monotonic() - self._looked < self._pause:
-                return
-            self._folder.refresh_if_possible()
-            self._looked = time.monotonic()
-            mark = self._mark_of_newest()
-            if self._current is not None and mark == self._mark:
-                return
-            if mark[0] <= self._mark[0]:
-                self._past.clear()
-            fresh = open_store(self._folder.root)
-            with suppress(DocmillError):  # it may lack its model, and still answer by keywords
-                fresh.search(_WARMING, k=1)
-            self._current, self._mark = fresh, mark
+        if self._current is not None and time.monotonic() - self._looked < self._pause:
+            return
+        self._folder.refresh_if_possible()
+        self._looked = time.monotonic()
+        mark = self._mark_of_newest()
+        if self._current is not None and mark == self._mark:
+            return
+        if mark[0] <= self._mark[0]:
+            self._past.clear()
+        fresh = open_store(self._folder.root)
+        if self._current is None:
+            self._cold = fresh
+        else:
+            _warm(fresh)
+        self._current, self._mark = fresh, mark
 
     def _mark_of_newest(self) -> tuple[int, int]:
         """Return the number of the newest snapshot, and when its file was written, in nanoseconds."""
@@ -140,3 +154,9 @@ class _OpenStore:
 
     def _number(self) -> int | None:
         return None if self._current is None else self._current.snapshot.number
+
+
+def _warm(fresh: Store) -> None:
+    """Load the indexes of a snapshot."""
+    with suppress(DocmillError):  # it may lack its model, and still answer by keywords
+        fresh.search(_WARMING, k=1)

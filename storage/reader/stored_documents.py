@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from weakref import finalize
 
 import pyarrow as pa
@@ -115,7 +115,7 @@ class StoredDocuments:
             >>> document.title, len(document.text)
             ('Undo', 44)
         """
-        return whole_documents(self.stored, [row_of(self, uri)])[0]
+        return whole_documents(self.stored, [row_of(self, uri)], self._sources.text_packs)[0]
 
     def _rows(self, uri: str) -> list[DocumentRow]:
         # The id follows from the uri, and leads to one bucket; all of them are read only for what is not there.
@@ -231,9 +231,9 @@ def row_of(store: StoredDocuments, uri: str) -> DocumentRow:
     return rows[0]
 
 
-def chunks_in(store: StoredDocuments, row: DocumentRow) -> list[ChunkRow]:
-    """Return the chunks of a document in their order: one bucket is read, where SQL would look at all of them."""
-    return store._sources.chunks_of(row.document_id)
+def chunks_in(store: StoredDocuments, row: DocumentRow, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return columns of a document's chunks in their order: one bucket is read, where SQL would look at all of them."""
+    return store._sources.columns_of(row.document_id, names)
 
 
 def _kind(row: ChunkRow) -> tuple[int, bool]:

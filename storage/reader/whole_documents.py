@@ -10,9 +10,12 @@ from docmill.storage.schema import DocumentRow
 from docmill.storage.sql.document_warnings import messages_of
 
 
-def whole_documents(stored: StoredSnapshot, rows: Sequence[DocumentRow]) -> list[Document]:
-    """Return documents with their texts, in the order of their rows; several at once take less time than each alone."""
-    found = Packs(stored.ensure_packs("texts")).take([row.text_key for row in rows]).to_pylist()
+def whole_documents(stored: StoredSnapshot, rows: Sequence[DocumentRow], packs: Packs | None = None) -> list[Document]:
+    """Return documents with their texts, in the order of their rows; several at once take less time than each alone.
+
+    `packs` are those of the snapshot's texts, if they are open already.
+    """
+    found = (packs or Packs(stored.ensure_packs("texts"))).take([row.text_key for row in rows]).to_pylist()
     return [_document(row, text) for row, text in zip(rows, found, strict=True)]
 
 

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ Rows = tuple[pa.Schema, Iterator[pa.RecordBatch]]
 """The columns of a result, and its rows as they come."""
 
 _ROWS_AT_ONCE = 10_000  # rows between two checks of the memory limit
+_KEPT_DATASETS = 4
+"""Tables whose footers stay in memory. Reading those of 256 files anew takes as long as a sum over a column of them."""
 _SHOW_TABLES = re.compile(r"\s*SHOW\s+TABLES\s*;?\s*", re.IGNORECASE)
 _MACRO = """
 CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(encode(named::VARCHAR)) || '"')
@@ -184,13 +187,10 @@ def _keys_are_unique(packs: Any) -> bool:
 
 def _part(connection: "duckdb.DuckDBPyConnection", stored: str, name: str, paths: Sequence[Path]) -> str:
     """Register files of one format, and return the SELECT that gives them today's columns."""
-    import pyarrow.dataset as ds
-
     schema, spell = SCHEMAS[name], _quoted
     if paths and is_first(schema_of(paths[0])):
         schema, spell = former_schema(schema), former_sql
-    held = ds.dataset([str(path) for path in paths], schema=schema, format="parquet")
-    connection.register(stored, held if paths else schema.empty_table())
+    connection.register(stored, _dataset(tuple(map(str, paths)), schema) if paths else schema.empty_table())
     absent = lacking(paths, schema)
     columns = [
         f'coalesce({spell(field)}, {blank_sql(field.type)}) AS "{field.name}"'
@@ -199,6 +199,14 @@ def _part(connection: "duckdb.DuckDBPyConnection", stored: str, name: str, paths
         for field, was in zip(SCHEMAS[name], schema, strict=True)
     ]
     return f'SELECT {", ".join(columns)} FROM "{stored}"'
+
+
+@lru_cache(_KEPT_DATASETS)
+def _dataset(paths: tuple[str, ...], schema: pa.Schema) -> Any:
+    """Return files as one table. A file never changes under its name, so what was read of its footer holds."""
+    import pyarrow.dataset as ds
+
+    return ds.dataset(list(paths), schema=schema, format="parquet")
 
 
 def _quoted(field: pa.Field) -> str:

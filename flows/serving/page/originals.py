@@ -1,5 +1,6 @@
 """Originals: pages of the files that documents were read from, drawn in a worker process and kept by content."""
 
+import json
 import threading
 from base64 import b64encode
 from collections import OrderedDict
@@ -20,8 +21,15 @@ from docmill.tasks.workers.pool import Limits, shared_pool
 _TIMEOUT_S = 20.0  # for one page: a person waits; plans with a million lines take some seconds
 _WORKERS = 2  # two people may turn pages at once
 _MOST_BYTES = 50_000_000  # of kept pictures: some 300 pages of text
+_MOST_REFUSED = 1000  # pages that were refused, in memory
 _PAGED = ("pdf",)
 """Formats whose pages can be drawn."""
+_ENDED = {
+    "timeout": "drawing it takes more than {seconds:g} seconds",
+    "memory": "drawing it needs more than {memory} MB",
+    "crashed": "it ends the process that draws it",
+}
+"""Why a worker process was ended: the page is the reason, and the next try would take as long."""
 
 
 class Originals:
@@ -31,6 +39,7 @@ class Originals:
         self._settings = settings
         self._limits = Limits(_WORKERS, min(_TIMEOUT_S, settings.parse.timeout_s), settings.parse.memory_mb)
         self._kept: OrderedDict[tuple[str, int], PagePicture] = OrderedDict()
+        self._refused: OrderedDict[tuple[str, int], Rejected] = OrderedDict()
         self._lock = threading.Lock()
 
     def page(self, store: Store, row: DocumentRow, number: int) -> PagePicture:
@@ -42,6 +51,8 @@ class Originals:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
+            if key in self._refused:
+                raise self._refused[key]
         drawn = self._drawn(store, row, number)
         with self._lock:
             self._kept[key] = drawn
@@ -62,13 +73,31 @@ class Originals:
         )
         (drawn,) = shared_pool(self._limits).map(original_page, [asked])
         if isinstance(drawn, Rejected):
-            raise drawn
+            raise self._refusal((row.content_hash, number), drawn)
         return drawn
+
+    def _refusal(self, key: tuple[str, int], why: Rejected) -> Rejected:
+        """Return the reason in words for a person; a page that ended its worker is not drawn again."""
+        if why.reason not in _ENDED:
+            return why
+        limits = self._limits
+        said = _ENDED[why.reason].format(seconds=limits.timeout_s, memory=limits.memory_mb)
+        with self._lock:
+            self._refused[key] = Rejected(why.reason, said)
+            while len(self._refused) > _MOST_REFUSED:
+                self._refused.popitem(last=False)
+            return self._refused[key]
 
 
 def as_answer(drawn: PagePicture) -> dict[str, Any]:
     """Return a picture as the page takes it: the PNG file in base64."""
     return {**asdict(drawn), "png": b64encode(drawn.png).decode()}
+
+
+def refusal(row: DocumentRow, number: int, why: Rejected) -> dict[str, Any]:
+    """Return why a page cannot be shown, and how many pages the document has if its parser counted them."""
+    pages = json.loads(row.metadata or "{}").get("pages")
+    return {"reason": why.reason, "message": why.message, "number": number, "pages": pages}
 
 
 def places(document: Document) -> list[tuple[float, ...]]:

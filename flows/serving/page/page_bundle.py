@@ -1,4 +1,8 @@
-"""Page bundle: the scripts of the page as one file. A page that is opened from disk may not load modules."""
+"""Page bundle: the scripts of the page as one file.
+
+A page that is opened from disk may not load modules, and one that is served would ask for two dozen of them, each layer
+after the one that imports it, before it can draw anything.
+"""
 
 import json
 import re
@@ -6,22 +10,29 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from docmill.flows.serving.page.page_files import FOLDER
-
+FOLDER = Path(__file__).parent / "static"
+"""The files of the page."""
 ENTRY = "main.js"
 """The module that draws the page."""
+_SCRIPT = '<script type="module" src="page/main.js"></script>'
 _IMPORT = re.compile(r'^import \{ ?(?P<names>[^}]*?) ?\} from "\./(?P<path>[\w./-]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?P<kind>const|class|function|async function) (?P<name>\w+)", re.MULTILINE)
 _EXPORTS_AS = re.compile(r"export\{(?P<names>[^}]*)\};?\s*\Z")
 """The three forms of import and export that the page's modules use; `_check` refuses others."""
-_QUESTIONS = re.compile(r"^export const QUESTIONS = (\{.*?^\});", re.MULTILINE | re.DOTALL)
+_QUESTIONS = re.compile(r"^export const (?P<name>[A-Z]+) = (?P<json>\{.*?^\});", re.MULTILINE | re.DOTALL)
 
 
-def questions() -> dict[str, str]:
-    """Return the statements of `questions.js` by name."""
-    found = _QUESTIONS.search((FOLDER / "questions.js").read_text("utf-8"))
-    assert found, "questions.js has no QUESTIONS"
-    return {name: "\n".join(lines) for name, lines in json.loads(found.group(1)).items()}
+def questions(of: str = "QUESTIONS") -> dict[str, str]:
+    """Return the statements of `questions.js` by name: those of Health, or of the other list that it has."""
+    text = (FOLDER / "questions.js").read_text("utf-8")
+    found = {one["name"]: one["json"] for one in _QUESTIONS.finditer(text)}
+    return {name: "\n".join(lines) for name, lines in json.loads(found[of]).items()}
+
+
+def index(script: str) -> str:
+    """Return the page's own HTML, with one script, at `script` below the page's files, in place of the modules."""
+    page = (FOLDER / "index.html").read_text("utf-8")
+    return page.replace(_SCRIPT, f'<script defer src="page/{script}"></script>')
 
 
 def bundle(folder: Path = FOLDER) -> str:

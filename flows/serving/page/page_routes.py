@@ -9,14 +9,16 @@ from fastapi import APIRouter, Response
 from docmill.flows.config.settings import Settings
 from docmill.flows.measure.chunk_map import chunk_map
 from docmill.flows.serving import answers
-from docmill.flows.serving.json_response import as_json
+from docmill.flows.serving.json_response import as_json, ready_json
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
-from docmill.flows.serving.page.kept_answers import KeptAnswers
+from docmill.flows.serving.page.answer_files import keep_answer, read_answer
+from docmill.flows.serving.page.answers_ahead import AnswersAhead, identity
 from docmill.flows.serving.page.map_columns import map_columns
-from docmill.flows.serving.page.originals import Originals, as_answer, places
+from docmill.flows.serving.page.originals import Originals, as_answer, places, refusal
 from docmill.flows.serving.page.page_questions import MOST, RowsQuestion, TrialQuestion, Uri
 from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
 from docmill.storage.errors import ConfigError, QueryError, Rejected
+from docmill.storage.history import snapshots
 from docmill.storage.reader.stored_documents import chunks_in, row_of
 from docmill.storage.schema import Draft
 
@@ -24,7 +26,7 @@ _MOST_CHARACTERS = 5_000_000  # of an answer, as many as the API gives
 _NEAR = 5
 _CHUNK = (
     "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
-    "depth", "note", "context", "headings", "parent_id",
+    "depth", "note", "context", "headings", "parent_id", "children",
 )  # fmt: skip
 """The columns of a chunk that the view of a document shows; its text is that of the document."""
 _MOST_KEPT = 4  # maps in memory, each some 10 MB at 100,000 chunks
@@ -37,7 +39,7 @@ class PageRoutes:
         self._stores = stores
         self._originals = Originals(settings)
         self._trials = SplitTrials(settings)
-        self._rows = KeptAnswers()
+        self.ahead = AnswersAhead(stores)
         self._maps: dict[tuple[object, ...], Response] = {}
         self._lock = threading.Lock()
 
@@ -58,6 +60,7 @@ class PageRoutes:
 
     def newest(self, store: str | None = None, at: str | None = None) -> Response:
         """Return what is in service. A page asks every few seconds, so this reads no file."""
+        self.ahead.note_page()
         served = self._stores.get(store, at)
         snapshot = served.store.snapshot
         counts = {name: snapshot.rows(name) for name in ("documents", "chunks")}
@@ -66,13 +69,7 @@ class PageRoutes:
 
     def rows(self, asked: RowsQuestion) -> Response:
         """Return the rows of a statement as `/sql` does; the pictures of a page ask the same of a snapshot again."""
-        served = self._stores.get(asked.store, asked.at)
-        key = (*_identity(served), asked.query, asked.max_rows, asked.max_characters)
-        kept = self._rows.get(key)
-        if kept is None:
-            kept = as_json(answers.sql(served, asked.query, asked.max_rows, asked.seconds, asked.max_characters))
-            self._rows.put(key, kept)
-        return kept
+        return self.ahead.rows(self._stores.get(asked.store, asked.at), asked)
 
     def near(self, chunk_id: str, store: str | None = None, at: str | None = None) -> Response:
         """Return the chunks nearest to one, by the index of the vectors."""
@@ -82,8 +79,7 @@ class PageRoutes:
         """Return the chunks of a document without their texts, and its regions: SQL would look at all documents."""
         served = self._stores.get(store, at)
         row = row_of(served.store, uri)
-        chunks = chunks_in(served.store, row)
-        shown = [{name: getattr(one, name) for name in _CHUNK} | {"children": len(one.children)} for one in chunks]
+        shown = [{**one, "children": len(one["children"])} for one in chunks_in(served.store, row, _CHUNK)]
         return as_json({**served.head, "chunks": shown, "regions": sorted(row.regions, key=_start)})
 
     def outline(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
@@ -98,10 +94,11 @@ class PageRoutes:
     def original(self, uri: Uri, page: int = 1, store: str | None = None, at: str | None = None) -> Response:
         """Return the picture of a page, or the reason why there is none, which is no failure of the server."""
         served = self._stores.get(store, at)
+        row = row_of(served.store, uri)
         try:
-            drawn = self._originals.page(served.store, row_of(served.store, uri), page)
+            drawn = self._originals.page(served.store, row, page)
         except Rejected as why:
-            return as_json({**served.head, "refused": {"reason": why.reason, "message": why.message}})
+            return as_json({**served.head, "refused": refusal(row, page, why)})
         return as_json({**served.head, **as_answer(drawn)})
 
     def strategies(self) -> Response:
@@ -122,19 +119,24 @@ class PageRoutes:
     def map(self, store: str | None = None, at: str | None = None) -> Response:
         """Return the map of a snapshot. The first takes some seconds; a second request waits for it."""
         served = self._stores.get(store, at)
-        key = _identity(served)
+        key = identity(served)
         with self._lock:
             if key not in self._maps:
-                self._maps[key] = as_json({**served.head, **map_columns(served.store, chunk_map(served.store))})
+                self._maps[key] = _map(served)
                 while len(self._maps) > _MOST_KEPT:
                     del self._maps[next(iter(self._maps))]
             return self._maps[key]
 
 
-def _identity(served: ServedStore) -> tuple[object, ...]:
-    """Return what tells a snapshot from all others: a store that is made anew counts from 1 again."""
-    snapshot = served.store.snapshot
-    return served.name, snapshot.number, snapshot.created
+def _map(served: ServedStore) -> Response:
+    """Return the map that an earlier server has kept, or a new one."""
+    # It tells since which of the kept snapshots a chunk has stood.
+    asked = f"map since {snapshots.numbers(served.store.root)}"
+    if kept := read_answer(served, asked):
+        return ready_json(kept)
+    made = as_json({**served.head, **map_columns(served.store, chunk_map(served.store))})
+    keep_answer(served, asked, bytes(made.body))
+    return made
 
 
 def _start(region: dict[str, Any]) -> int:

@@ -13,8 +13,7 @@ from typing import Any
 
 from docmill.flows.serving.json_text import json_text
 from docmill.flows.serving.open_stores import ServedStore
-from docmill.flows.serving.page.page_bundle import bundle
-from docmill.flows.serving.page.page_files import FOLDER
+from docmill.flows.serving.page.page_bundle import FOLDER, bundle, index
 from docmill.flows.serving.page.report_data import held_of, values_of
 from docmill.storage.errors import ConfigError
 from docmill.storage.exports.destinations.claim import claim
@@ -28,7 +27,6 @@ _POLICY = (
 )  # browsers differ on whether 'self' is the folder of a page from disk, so the scheme stands beside it
 _MARK = '<meta name="generator" content="docmill report" />'
 _CHARSET = '<meta charset="utf-8" />'
-_SCRIPT = '<script type="module" src="page/main.js"></script>'
 _OWN = {"index.html", "page", "data"}
 
 
@@ -100,9 +98,7 @@ def _script(name: str, value: Any) -> str:
 
 
 def _index() -> str:
-    """Return the page's own HTML, with one script in place of the modules, and the policy that a server would send."""
-    page = (FOLDER / "index.html").read_text("utf-8")
+    """Return the HTML of a report, with the policy that a server would send."""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}" />'
-    page = page.replace(_CHARSET, f"{_CHARSET}\n    {policy}\n    {_MARK}")
-    page = page.replace(_SCRIPT, '<script defer src="page/page.js"></script>')
+    page = index("page.js").replace(_CHARSET, f"{_CHARSET}\n    {policy}\n    {_MARK}")
     return page.replace("<body>", "<body data-report>")

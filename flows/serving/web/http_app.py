@@ -1,7 +1,7 @@
 """HTTP app: the stores over HTTP, with an OpenAPI description, errors in words, and metrics."""
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
@@ -16,6 +16,7 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.guard import OPEN, App, Guard, error_of
 from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.page.answers_ahead import AnswersAhead
 from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
 from docmill.flows.serving.page.page_routes import PageRoutes
 from docmill.flows.serving.web.http_routes import HttpRoutes
@@ -24,6 +25,8 @@ from docmill.storage.errors import DocmillError, QueryError, Transient
 
 LOOK_S = 0.5
 """Seconds between two looks for a newer snapshot. A look lists a folder; at object storage it looks less often."""
+_END_S = 3.0
+"""Seconds for what is loaded or answered ahead while the server ends: a process that exits meanwhile may crash."""
 _DESCRIPTION = """\
 Search and read the documents of a store. Every answer names the `store` and the number of the `snapshot` that it comes
 from. Offsets are half-open and count code points. `left_out` says what did not fit into `max_characters`."""
@@ -34,17 +37,17 @@ def http_app(stores: OpenStores, searching: Searching, access: Access, settings:
 
     `settings` say how the page reads and splits documents; without them, the defaults do.
     """
-    metrics = Metrics(stores)
+    metrics, page = Metrics(stores), PageRoutes(stores, settings or Settings())
     app = FastAPI(
         title="docmill",
         version=version("docmill"),
         description=_DESCRIPTION,
-        lifespan=lambda _: _looking(stores),
+        lifespan=lambda _: _looking(stores, page.ahead),
         redoc_url=None,
         docs_url=None,  # its page loads scripts from the internet
     )
     app.include_router(HttpRoutes(stores, searching, metrics).router())
-    app.include_router(PageRoutes(stores, settings or Settings()).router())
+    app.include_router(page.router())
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
     _add_errors(app)
@@ -59,21 +62,26 @@ def http_app(stores: OpenStores, searching: Searching, access: Access, settings:
 
 
 @asynccontextmanager
-async def _looking(stores: OpenStores) -> AsyncIterator[None]:
-    """Take up newer snapshots in a thread of its own while the server runs: no request waits for one to load."""
+async def _looking(stores: OpenStores, ahead: AnswersAhead) -> AsyncIterator[None]:
+    """Take up newer snapshots, and answer ahead about them, while the server runs; no request waits for either."""
     done = threading.Event()
 
-    def look() -> None:
+    def repeat(look: Callable[[], None]) -> None:
         while not done.is_set():
-            stores.take_up()
+            look()
             done.wait(LOOK_S)
 
-    thread = threading.Thread(target=look, name="docmill-snapshots", daemon=True)
-    thread.start()
+    looks = (stores.take_up, ahead.look)
+    threads = [threading.Thread(target=repeat, args=(look,), name="docmill-look", daemon=True) for look in looks]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         done.set()
+        ahead.close()
+        for thread in threads:
+            thread.join(_END_S)
 
 
 def _add_errors(app: FastAPI) -> None:

@@ -5,7 +5,7 @@ from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -108,6 +108,12 @@ class SnapshotReader:
         rows: list[ChunkRow] = from_table(self._chunks.rows("document_id", [document]), ChunkRow)
         return sorted(rows, key=lambda row: row.ordinal)
 
+    def columns_of(self, document: str, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Return columns of the chunks of a document in their order, `ordinal` among them."""
+        table = self._chunks.rows("document_id", [document], ("document_id", *names))
+        rows: list[dict[str, Any]] = table.drop_columns("document_id").sort_by("ordinal").to_pylist()
+        return rows
+
     def documents(self, ids: Sequence[str]) -> list[DocumentRow]:
         """Return documents by their ids, in no order."""
         return from_table(self._documents.rows("document_id", ids), DocumentRow)
@@ -160,8 +166,14 @@ class SnapshotReader:
         table = read_table(self.stored, "documents", ["document_id", "text_key"])
         table = table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(list(documents), pa.string())))
         ids, keys = (column.to_pylist() for column in table.columns)
-        packs = self._packs("texts")
-        return {key: decode_parsed(row).text for key, row in zip(ids, packs.take(keys).to_pylist(), strict=True)}
+        return {
+            key: decode_parsed(row).text for key, row in zip(ids, self.text_packs.take(keys).to_pylist(), strict=True)
+        }
+
+    @computed_once
+    def text_packs(self) -> Packs:
+        """The packs of the canonical texts. Their keys stay in memory: to read them takes longer than most texts."""
+        return self._packs("texts")
 
     def _packs(self, artifact: str) -> Packs:
         return Packs(self.stored.ensure_packs(artifact))

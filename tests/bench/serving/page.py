@@ -5,8 +5,11 @@
 The server is a process of its own, with the application that `docmill serve` runs and the packaged model for questions.
 A view is timed in the browser, from the change of the address until it shows what it was opened for and waits for
 nothing; answers that the page keeps are dropped before each turn, and those that the server keeps are not: the first
-turn stands for itself. Frames are counted while the pointer drags the map:
-those that were drawn, in a browser without a GPU, which draws WebGL on the CPU.
+turn stands for itself. The CPU seconds of the server and its processes during the turns depend less than times on what
+else the machine does. A server that has just started is asked at once, without and with the answers that an earlier one
+has kept.
+Frames are counted while the pointer drags the map: those that were drawn, in a browser without a GPU, which draws WebGL
+on the CPU.
 
 `--keep` names a folder that keeps the store for the next time. Chromium is `$CHROMIUM` or the one on the path.
 """
@@ -117,15 +120,30 @@ def serve(root: Path) -> None:
 
 
 @contextmanager
-def served(root: Path) -> Iterator[str]:
-    """Run a server for the block; give its URL."""
+def served(root: Path) -> Iterator[tuple[str, int]]:
+    """Run a server for the block; give its URL and the number of its process."""
     command = [sys.executable, "-m", "tests.bench.serving.page", "--serve", str(root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
-            yield process.stdout.readline().strip()
+            yield process.stdout.readline().strip(), process.pid
         finally:
             process.terminate()
+
+
+def cpu_s(pid: int) -> float:
+    """Return the CPU seconds of a process and of those that it has started and that still run."""
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    children = [int(one) for path in Path(f"/proc/{pid}/task").glob("*/children") for one in path.read_text().split()]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_s, children))
+
+
+def just_started(root: Path, browser: Browser, what: str) -> Iterator[Figure]:
+    """Open two views of a server that has just started."""
+    with served(root) as (url, _):
+        first = opened_fresh(browser, url, "search", ".facets li")
+        yield Figure(f"{what}: first view", first, "ms", _FIRST_MS)
+        yield Figure(f"{what}: then health, all pictures", opened_fresh(browser, url, "health", "#evaluations p"), "ms")
 
 
 def views_of(root: Path) -> dict[str, tuple[str, str]]:
@@ -169,7 +187,7 @@ def timed_view(page: Page, address: str, selector: str) -> float:
     """Return the milliseconds until a view is there, from another one; nothing of it is kept in the page."""
     page.evaluate("location.hash = '#/nothing'")
     page.wait_for_selector(".empty")
-    page.evaluate("import('/page/ask.js').then((own) => own.noteSnapshot(-1))")
+    page.evaluate("docmill.noteSnapshot(NaN)")
     return float(page.evaluate(_OPEN, [f"#/{address}", selector]))
 
 
@@ -226,18 +244,26 @@ def measure(root: Path, turns: int, browser: Browser) -> list[Figure]:
     with open_store(root) as store:
         texts = store.sql("SELECT text FROM chunks LIMIT 200").column("text").to_pylist()
     questions = make_queries(texts, turns, np.random.default_rng(_SEED))
-    with served(root) as url:
+    shutil.rmtree(root / "cache" / "page", ignore_errors=True)
+    figures = [
+        *just_started(root, browser, "server's first start"),
+        *just_started(root, browser, "server's next start"),
+    ]
+    with served(root) as (url, pid):
         opened_fresh(browser, url, "search", "#q")  # the server warms up
         opened_fresh(browser, url, "map", ".legend li")  # so that no figure below holds the placing of the points
         firsts = [opened_fresh(browser, url, "search", ".facets li") for _ in range(turns)]
         page, _ = fresh(browser, url, "search", "#q")
-        figures = [Figure("first view, p50", median(firsts), "ms", _FIRST_MS)]
+        figures += [Figure("first view, p50", median(firsts), "ms", _FIRST_MS)]
         for name, (address, selector) in views.items():
+            before = cpu_s(pid)
             times = [timed_view(page, address, selector) for _ in range(turns)]
+            spent = 1000 * (cpu_s(pid) - before) / turns
             print(f"{name}: {', '.join(f'{one:.0f}' for one in times)} ms", file=sys.stderr, flush=True)
             figures += [
                 Figure(f"{name}, asked of the server for the first time", times[0], "ms"),
                 Figure(f"{name}, p50 of the others", median(times[1:]), "ms", _FURTHER_MS),
+                Figure(f"{name}, CPU of the server, mean of all", spent, "ms"),
             ]
         keys = [typed(page, question) for question in questions]
         by_keyword, by_both = (median(column) for column in zip(*keys, strict=True))

@@ -14,11 +14,12 @@ import pytest
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
-from docmill.flows.serving.page.page_files import FOLDER
+from docmill.flows.serving.page.page_bundle import FOLDER
 from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
 from tests.kit.pdf_pages import page as pdf_page
 from tests.kit.workbench import Workbench
+from tests.kit.writers.hostile_pdf import giant
 from tests.serving.http_server import running
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -52,6 +53,8 @@ DOCUMENTS: dict[str, str | bytes] = {
     "table.csv": "name,price\n" + "".join(f"thing {number},{number}\n" for number in range(400)),
     "bad.pdf": "%PDF-1.4 nothing",
     "paper.pdf": paper(),
+    "plan.pdf": giant(),
+    "many.txt": "\n\n".join(f"Paragraph {number}. {'The mill turns its wheel by day. ' * 20}" for number in range(120)),
 }
 
 
@@ -60,7 +63,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbenc
     assert fake_model
     own = Workbench(tmp_path_factory.mktemp("page"))
     own.write(DOCUMENTS)
-    os.utime(own.docs / "paper.pdf", (1, 1))  # a run remembers only files that have rested
+    for name in ("paper.pdf", "plan.pdf"):
+        os.utime(own.docs / name, (1, 1))  # a run remembers only files that have rested
     own.ingest()
     own.write({"git.md": str(DOCUMENTS["git.md"]).replace("easy", "hard")})
     own.ingest()
@@ -190,6 +194,24 @@ def test_the_text_of_a_document_is_whole_and_each_chunk_is_marked(page: Any, ser
     page.locator(".piece.chosen", has_text="Push it again").wait_for()
 
 
+def test_a_long_document_opens_at_a_chunk_and_is_whole(page: Any, served: str, bench: Workbench) -> None:
+    with bench.store as store:
+        text = store.document("many.txt").text
+        rows = store.sql("SELECT chunk_id FROM chunks WHERE uri = 'many.txt' ORDER BY ordinal").to_pylist()
+    page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    page.goto(address(served, f"document?uri=many.txt&chunk={rows[-8]['chunk_id']}"))
+    page.wait_for_selector(".piece.chosen")
+    shown, aside = page.locator(".piece.chosen").first.bounding_box(), page.locator("aside.open").bounding_box()
+    assert 0 <= shown["y"] < aside["y"]  # on a phone the chosen chunk stands above what is told of it
+    assert page.evaluate("getSelection().isCollapsed && find('Paragraph 3. ')")  # wherever the browser has drawn so far
+    page.wait_for_function(f"document.querySelectorAll('.bound').length === {len(rows)}")
+    whole = page.evaluate(
+        "(() => { const own = document.querySelector('.canonical').cloneNode(true);"
+        " own.querySelectorAll('button').forEach((one) => one.remove()); return own.textContent; })()"
+    )
+    assert whole == text
+
+
 def test_a_page_and_the_text_read_of_it_lead_to_each_other(page: Any, served: str) -> None:
     page.set_viewport_size({"width": 1400, "height": 900})
     page.goto(address(served, "document?uri=paper.pdf"))
@@ -208,6 +230,14 @@ def test_a_page_and_the_text_read_of_it_lead_to_each_other(page: Any, served: st
     last.click()
     page.locator("img[alt^='Page 1']").wait_for()
     assert last.bounding_box() == before  # what is pressed stays under the pointer
+
+
+def test_a_page_that_cannot_be_drawn_says_so_beside_its_text(page: Any, served: str) -> None:
+    page.goto(address(served, "document?uri=plan.pdf"))
+    page.locator("aside .told", has_text="Page 1 of the original cannot be shown: the page is too large").wait_for()
+    page.locator(".piece", has_text="the mill at the river").first.wait_for()
+    page.get_by_label("Page after").click()
+    page.locator("img[alt^='Page 2']").wait_for()
 
 
 def test_two_ways_to_split_a_document_stand_side_by_side(page: Any, served: str) -> None:
@@ -335,6 +365,11 @@ def test_the_page_is_small_and_names_nothing_outside() -> None:
 def test_the_files_of_the_page_come_by_name_alone(served: str) -> None:
     for path in ("/page/../http_app.py", "/page/%2e%2e/page_files.py", "/page/none.js"):
         assert httpx.get(served + path, trust_env=False).status_code == 404
+    [script] = re.findall(r'src="(page/page-[0-9a-f]{16}\.js)"', httpx.get(served, trust_env=False).text)
+    answer = httpx.get(f"{served}/{script}", trust_env=False)
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in answer.headers["cache-control"]
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
     answer = httpx.get(f"{served}/page/main.js", trust_env=False)
     assert answer.headers["content-type"].startswith("text/javascript")
     again = httpx.get(f"{served}/page/main.js", headers={"If-None-Match": answer.headers["etag"]}, trust_env=False)

@@ -53,6 +53,7 @@ export function noteSnapshot(number) {
   if (number !== inService) kept.clear();
   inService = number;
 }
+globalThis.docmill.noteSnapshot = noteSnapshot; // for a measurement, which asks everything anew
 
 /**
  * Use the answer to a question: { value, error, busy }. `key` names the question; null asks nothing. The value before

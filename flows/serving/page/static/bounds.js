@@ -1,7 +1,14 @@
 // Bounds: a text in which each chunk has a tint, and a number where it begins.
-import { Component, html } from "./vendor/preact-htm.js";
+import { Component, html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { colour } from "./types.js";
 import { plural } from "./words.js";
+
+const LONGEST_LINE = 20000; // characters; a longer one goes on in a block of its own, as browsers lay out a block whole
+const STRETCH = 6000; // characters of a stretch: more than a screen shows
+const NEAR = "100% 0px"; // of the window, above and below it: what is that near is drawn before somebody sees it
+const AT_ONCE = 4; // stretches that are drawn while nothing else is to do: less than a frame
+const IDLE_MS = 50;
+const LINE = 80; // characters, about; only the length of the scroll bar hangs on it
 
 /**
  * Return the text in blocks that end with a line, each a list of pieces { text, start, owners }. A piece belongs to one
@@ -18,18 +25,84 @@ export function blocksOf(leaves, end, cut, begin = 0) {
     open = open.filter((row) => row.end_char > start);
     while (next < sorted.length && sorted[next].start_char <= start) open = [...open, sorted[next++]];
     const text = cut(start, bounds[place + 1]);
-    if (blocks.at(-1).length && blocks.at(-1).at(-1).text.endsWith("\n")) blocks.push([]);
+    if (ends(blocks.at(-1), start)) blocks.push([]);
     blocks.at(-1).push({ text, start, owners: open });
   }
   return blocks;
 }
 
-/** The text in its blocks; `choose` is told of the chunk that somebody presses. */
-export const Text = ({ blocks, chosen, choose }) => html`
-  <article class="canonical" aria-label="The text and its chunks">
-    ${blocks.map((pieces) => html`<${Block} pieces=${pieces} chosen=${chosen} choose=${choose} />`)}
-  </article>
-`;
+const ends = (block, start) => block.length > 0 && (block.at(-1).text.endsWith("\n") || start - block[0].start > LONGEST_LINE);
+
+/** Return blocks in stretches { blocks, text, lines }: the least that is drawn at once. */
+function stretchesOf(blocks) {
+  const found = [];
+  let length = STRETCH;
+  for (const block of blocks) {
+    if (length >= STRETCH) [length] = [0, found.push([])];
+    found.at(-1).push(block);
+    length += block.reduce((sum, piece) => sum + piece.text.length, 0);
+  }
+  return found.map((own) => {
+    const text = own.flat().map((piece) => piece.text).join("");
+    return { blocks: own, text, lines: text.split("\n").reduce((sum, line) => sum + 1 + Math.floor(line.length / LINE), 0) };
+  });
+}
+
+/**
+ * The text in its blocks; `choose` is told of the chunk that somebody presses. Bounds are drawn around what is seen. The
+ * rest is there as plain text, which the browser searches and reads out; its bounds follow when nothing else is to do.
+ */
+export function Text({ blocks, chosen, choose }) {
+  const stretches = useMemo(() => stretchesOf(blocks), [blocks]);
+  const [near, setNear] = useState(() => new Set());
+  const article = useRef();
+  useEffect(() => watch(article.current, (found) => setNear((before) => new Set([...before, ...found]))), [stretches]);
+  const first = Math.max(0, stretches.findIndex((own) => own.blocks.some((pieces) => has(pieces, chosen))));
+  const drawn = (place) => near.has(place) || Math.abs(place - first) <= 1;
+  useEffect(() => {
+    const next = stretches.map((_, place) => place).filter((place) => !drawn(place)).slice(0, AT_ONCE);
+    return next.length ? idly(() => setNear((before) => new Set([...before, ...next]))) : undefined;
+  }, [stretches, near]);
+  return html`
+    <article class="canonical" aria-label="The text and its chunks" ref=${article}>
+      ${stretches.map((own, place) => html`<${Stretch} key=${place} of=${own} held=${place === first} drawn=${drawn(place)} chosen=${chosen} choose=${choose} />`)}
+    </article>
+  `;
+}
+
+/** Call a function when the browser has nothing else to do; return how to call it off. */
+function idly(call) {
+  if (!globalThis.requestIdleCallback) { // Safari
+    const timer = setTimeout(call, IDLE_MS);
+    return () => clearTimeout(timer);
+  }
+  const asked = requestIdleCallback(call);
+  return () => cancelIdleCallback(asked);
+}
+
+/** Tell which stretches come near what is seen, each once. */
+function watch(article, tell) {
+  const places = new Map([...article.children].map((element, place) => [element, place]));
+  const observer = new IntersectionObserver((entries) => {
+    const found = entries.filter((one) => one.isIntersecting).map((one) => one.target);
+    found.forEach((element) => observer.unobserve(element));
+    if (found.length) tell(found.map((element) => places.get(element)));
+  }, { rootMargin: NEAR });
+  places.forEach((_, element) => observer.observe(element));
+  return () => observer.disconnect();
+}
+
+class Stretch extends Component {
+  shouldComponentUpdate({ of, held, drawn, chosen }) {
+    return of !== this.props.of || held !== this.props.held || drawn !== this.props.drawn || (drawn && chosen !== this.props.chosen);
+  }
+
+  render({ of, held, drawn, chosen, choose }) {
+    return html`<div class=${held ? "stretch held" : "stretch"} style=${{ "--lines": of.lines }}>${drawn
+      ? of.blocks.map((pieces) => html`<${Block} pieces=${pieces} chosen=${chosen} choose=${choose} />`)
+      : of.text}</div>`;
+  }
+}
 
 const has = (pieces, chosen) => pieces.some((piece) => piece.owners.includes(chosen));
 

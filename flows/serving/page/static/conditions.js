@@ -29,11 +29,11 @@ const OPERATORS = {
   ">=": [(own, value) => `${own} >= ${literal(value)}`, (own, value) => own >= value],
   "<=": [(own, value) => `${own} <= ${literal(value)}`, (own, value) => own <= value],
   in: [(own, values) => `${own} IN (${values.map(literal).join(", ")})`, (own, values) => values.includes(own)],
-  "does not end": [(own) => `NOT regexp_matches(${own}, '${ENDS}')`, (own) => !new RegExp(ENDS.replace("''", "'")).test(own)],
+  "does not end": [(own) => `NOT regexp_matches(right(${own}, 20), '${ENDS}')`, (own) => !new RegExp(ENDS.replace("''", "'")).test(own.slice(-20))],
 };
 
 /** Return the SQL of the value that a name stands for. */
-export const sqlOf = (name) => VALUES[name]?.[0] ?? name;
+const sqlOf = (name) => VALUES[name]?.[0] ?? name;
 
 /** Return the value that a name stands for in a row of a report. */
 export const valueOf = (name, row) => (VALUES[name] ? VALUES[name][1](row) : row[name]);

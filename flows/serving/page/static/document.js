@@ -6,25 +6,30 @@ import { changed } from "./changed.js";
 import { hasPages, Original, usePlaces } from "./original.js";
 import { Answer, Empty, Failure, ToDocument, Type } from "./parts.js";
 import { isReport } from "./report.js";
-import { go, lasting, link, parse } from "./state.js";
+import { go, link, parse, useMedia } from "./state.js";
 import { number, plural, slicer, time } from "./words.js";
 
 const MOST_CHARACTERS = 5000000; // as many as the API gives
 const LEAST_SEEN_PX = 60; // of a chunk's beginning; below it, one line would be cut off by the edge
 
+/** Everything that the view needs is asked for at once: none of it waits for another answer. */
 export function Document({ place }) {
   const { uri } = place;
   const own = useAnswer(`document ${place.store} ${place.at} ${uri}`, (signal) =>
     ask(path(documentPath(uri), { max_characters: MOST_CHARACTERS }), undefined, signal));
   const cuts = useAnswer(`cuts ${place.store} ${place.at} ${uri}`, (signal) => ask(path("cuts", { uri }), undefined, signal));
+  const outline = useAnswer(`outline ${place.store} ${place.at} ${uri}`, (signal) => ask(path("outline", { uri }), undefined, signal));
+  const kept = useAnswer(`snapshots ${place.store}`, (signal) => ask(path("snapshots", { at: "" }), undefined, signal));
+  const near = useAnswer(isReport || !place.chunk ? null : `near ${place.store} ${place.at} ${place.chunk}`, (signal) =>
+    ask(path(`near/${encodeURIComponent(place.chunk)}`), undefined, signal));
   if (own.error) return html`<${Failure} error=${own.error} /><p><a href=${link("documents")}>All documents</a></p>`;
   return html`<${Answer} of=${own} what="Reading the document">${(answer) => html`
-    <${Title} answer=${answer} place=${place} />
+    <${Title} answer=${answer} place=${place} kept=${kept} />
     <${Answer} of=${cuts} what="Reading its chunks">${({ chunks, regions }) => html`
-      <${Cut} place=${place} answer=${answer} rows=${chunks} regions=${regions} />`}<//>`}<//>`;
+      <${Cut} place=${place} answer=${answer} rows=${chunks} regions=${regions} outline=${outline} near=${near} />`}<//>`}<//>`;
 }
 
-function Title({ answer, place }) {
+function Title({ answer, place, kept }) {
   const row = answer.document;
   const facts = [
     [row.format + (row.language ? ` (${row.language})` : "")], [plural(row.chunks, "chunk")], [`${number(row.characters)} characters`],
@@ -35,13 +40,12 @@ function Title({ answer, place }) {
     <p class="told"><bdi>${row.uri}</bdi> · ${facts.flat().join(" · ")}
       ${/^https?:/.test(row.source_url) && html` · <a href=${row.source_url} rel="noreferrer noopener">original</a>`}</p>
     ${(row.warnings ?? []).map((one) => html`<p class="warning"><b>Note.</b> ${one}</p>`)}
-    <p class="ways"><${Versions} place=${place} />${!isReport && html` <a href=${link("compare", { what: "settings", uri: row.uri })}>Compare two ways to split it</a>`}</p>
+    <p class="ways"><${Versions} place=${place} kept=${kept} />${!isReport && html` <a href=${link("compare", { what: "settings", uri: row.uri })}>Compare two ways to split it</a>`}</p>
   `;
 }
 
 /** A choice of an earlier snapshot to compare this document with. */
-function Versions({ place }) {
-  const kept = useAnswer(`snapshots ${place.store}`, (signal) => ask(path("snapshots", { at: "" }), undefined, signal));
+function Versions({ place, kept }) {
   const others = (kept.value?.snapshots ?? []).toReversed().slice(1);
   if (!others.length) return null;
   return html`
@@ -52,7 +56,7 @@ function Versions({ place }) {
   `;
 }
 
-function Cut({ place, answer, rows, regions }) {
+function Cut({ place, answer, rows, regions, outline, near }) {
   const leaves = useMemo(() => rows.filter((row) => row.children === 0 && row.end_char > row.start_char), [rows]);
   const cut = useMemo(() => slicer(answer.text), [answer.text]);
   const blocks = useMemo(() => blocksOf(leaves, answer.end_char, cut), [leaves, cut]);
@@ -65,13 +69,13 @@ function Cut({ place, answer, rows, regions }) {
   useEffect(() => chosen && show(document.getElementById(`chunk-${chosen.ordinal}`)), [place.chunk]);
   return html`
     <div class=${paged ? "document paged" : "document"}>
-      <${Outline} uri=${answer.document.uri} rows=${leaves} choose=${choose} />
+      <${Outline} found=${outline} rows=${leaves} choose=${choose} />
       ${place.since ? html`<${Changes} place=${place} now=${answer.text} />` : html`<${Text} blocks=${blocks} chosen=${chosen} choose=${choose} />`}
       <aside aria-label="The chosen chunk" class=${chosen ? "open" : ""}>
         ${chosen && html`<button type="button" class="close" onClick=${() => set({ chunk: "", page })} aria-label="Close">×</button>`}
         ${paged && html`<${Original} uri=${answer.document.uri} page=${page} places=${places.value?.places ?? []} leaves=${leaves}
           chosen=${chosen} cut=${cut} turn=${(to) => set({ page: to })} choose=${choose} />`}
-        ${chosen ? html`<${About} row=${chosen} regions=${regions} rows=${rows} />` : html`<${Regions} regions=${regions} />`}
+        ${chosen ? html`<${About} row=${chosen} regions=${regions} rows=${rows} near=${near} />` : html`<${Regions} regions=${regions} />`}
       </aside>
     </div>
   `;
@@ -81,23 +85,23 @@ function Cut({ place, answer, rows, regions }) {
 function show(element) {
   if (!element) return;
   const { top, bottom } = element.getBoundingClientRect();
-  if (bottom < 0 || top > innerHeight - LEAST_SEEN_PX) element.scrollIntoView({ block: "center" });
+  const over = document.querySelector("aside.open"); // on a narrow screen it covers the lower half
+  const end = getComputedStyle(over).position === "fixed" ? over.getBoundingClientRect().top : innerHeight;
+  if (bottom < 0 || top > end - LEAST_SEEN_PX) scrollBy(0, top - end / 2);
 }
 
 /** The headings of the document; each leads to the chunk in which it stands, or the next one. */
-function Outline({ uri, rows, choose }) {
-  const { store, at } = lasting();
-  const found = useAnswer(`outline ${store} ${at} ${uri}`, (signal) => ask(path("outline", { uri }), undefined, signal));
+function Outline({ found, rows, choose }) {
   const headed = (found.value?.sections ?? []).filter((one) => one.heading);
   const chunkAt = (start) => rows.find((row) => row.end_char > start);
+  const wide = useMedia("(min-width: 60rem)"); // as in page.css; elsewhere the headings stand above the text, folded
   return html`
-    <nav class="outline" aria-label="Headings">
-      <h2>Headings</h2>
+    <nav class="outline" aria-label="Headings"><details open=${wide}><summary><h2>Headings</h2></summary>
       ${headed.length > 0 && html`<ul>${headed.map((one) => html`<li style=${{ "--depth": one.headings.length - 1 }}>
         <button type="button" disabled=${!chunkAt(one.start_char)} onClick=${() => choose(chunkAt(one.start_char))}><bdi>${one.heading}</bdi></button></li>`)}</ul>`}
       ${found.value && !headed.length && html`<p>This document has none.</p>`}
       ${found.error && html`<${Failure} error=${found.error} />`}
-    </nav>
+    </details></nav>
   `;
 }
 
@@ -113,10 +117,9 @@ const Region = ({ of }) => html`
   ${of.evidence && html`<br /><small>${Array.isArray(of.evidence) ? of.evidence.join("; ") : of.evidence}</small>`}
 `;
 
-function About({ row, regions, rows }) {
+function About({ row, regions, rows, near }) {
   const region = regions.find((one) => one.start_char <= row.start_char && row.start_char < one.end_char);
   const parent = rows.find((one) => one.chunk_id === row.parent_id);
-  const near = useAnswer(isReport ? null : `near ${lasting().store} ${lasting().at} ${row.chunk_id}`, (signal) => ask(path(`near/${row.chunk_id}`), undefined, signal));
   return html`
     <h2>Chunk ${row.ordinal}</h2>
     <dl>

@@ -3,12 +3,12 @@ import { html, useEffect, useState } from "./vendor/preact-htm.js";
 import { useRows } from "./ask.js";
 import { asSql, read } from "./conditions.js";
 import { Answer, Empty, Table, ToDocument, Type } from "./parts.js";
-import { quoted } from "./questions.js";
+import { quoted, statementOf } from "./questions.js";
 import { documents } from "./report.js";
 import { go, link } from "./state.js";
 import { plural, time } from "./words.js";
 
-const MOST = 200; // rows of a page; a browser draws them within a frame or two
+const MOST = 200; // rows of a page, as questions.js says; a browser draws them within a frame or two
 const PAUSE_MS = 200;
 const ORDERS = { uri: "uri", chunks: "chunks DESC, uri", changed: "mtime_ns DESC, uri", characters: "characters DESC, uri" };
 
@@ -24,8 +24,8 @@ export function Documents({ place }) {
     asSql(read(place.is)),
     place.where && `(${place.where})`,
   ].filter(Boolean).join(" AND ") || "true";
-  const rows = useRows(`SELECT uri, title, format, content_type, chunks, characters, status, len(warnings) AS warnings,
-    make_timestamp(mtime_ns // 1000)::VARCHAR AS changed FROM documents WHERE ${matching} ORDER BY ${ORDERS[order]} LIMIT ${MOST + 1}`, place.where ? undefined : () => held(place, order));
+  const statement = statementOf("documents").replace("WHERE true ORDER BY uri", () => `WHERE ${matching} ORDER BY ${ORDERS[order]}`);
+  const rows = useRows(statement, place.where ? undefined : () => held(place, order));
   return html`
     <h1>${place.title || "Documents"}</h1>
     <form class="ask" onSubmit=${(event) => event.preventDefault()}>

@@ -136,14 +136,18 @@ function move(names, scatter) {
   if (!names || !scatter) return;
   const shown = [];
   for (const one of names.children) {
-    const [x, y] = scatter.toScreen(Number(one.dataset.x), Number(one.dataset.y));
+    let [x, y] = scatter.toScreen(Number(one.dataset.x), Number(one.dataset.y));
     const size = (one.measured ??= [one.offsetWidth, one.offsetHeight]);
+    x = within(x, size[0], names.clientWidth);
     const covers = shown.some((own) => Math.abs(own.x - x) * 2 < own.size[0] + size[0] && Math.abs(own.y - y) * 2 < own.size[1] + size[1]);
     if (!covers) shown.push({ x, y, size });
     one.style.visibility = covers ? "hidden" : "";
     one.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`;
   }
 }
+
+/** Return the middle of a word of this width, moved so that none of it is cut off by the edge at which its place stands. */
+const within = (x, width, all) => (x < 0 || x > all ? x : Math.min(Math.max(x, width / 2), all - width / 2));
 
 const trace = (svg, line) => svg?.firstElementChild.setAttribute("points", (line ?? []).map((one) => one.join(",")).join(" "));
 

@@ -34,16 +34,11 @@ export function Original({ uri, page, places, leaves, chosen, cut, turn, choose 
   useEffect(() => reveal(figure.current), [chosen?.chunk_id, drawn]);
   if (found.error) return html`<${Failure} error=${found.error} />`;
   if (!drawn) return html`<div class="original"><${Busy} what="Drawing the page" /><div class="sheet" style=${{ aspectRatio: A4 }}></div></div>`;
-  if (drawn.refused) return html`<p class="told" role="status">The pages of the original cannot be shown: ${drawn.refused.message}.</p>`;
+  if (drawn.refused) return html`<${Refusal} of=${drawn.refused} turn=${turn} />`;
   const boxes = leaves.flatMap((row) => boxesOf(row, places, drawn, cut));
   return html`
     <figure class="original" ref=${figure}>
-      <figcaption>
-        <button type="button" disabled=${page <= 1} onClick=${() => turn(page - 1)} aria-label="Page before">‹</button>
-        <label>Page <input type="number" min="1" max=${drawn.pages} value=${page} onChange=${(event) => turn(Number(event.target.value))} /></label>
-        of ${number(drawn.pages)}
-        <button type="button" disabled=${page >= drawn.pages} onClick=${() => turn(page + 1)} aria-label="Page after">›</button>
-      </figcaption>
+      <${Pager} page=${page} pages=${drawn.pages} turn=${turn} />
       <div class="sheet" style=${{ aspectRatio: `${drawn.width} / ${drawn.height}` }}>
         <img src=${`data:image/png;base64,${drawn.png}`} alt=${`Page ${drawn.number} of the original of ${uri}`} />
         <svg viewBox=${`0 0 ${drawn.width} ${drawn.height}`} aria-hidden="true">
@@ -56,6 +51,23 @@ export function Original({ uri, page, places, leaves, chosen, cut, turn, choose 
     </figure>
   `;
 }
+
+const Pager = ({ page, pages, turn }) => html`
+  <figcaption>
+    <button type="button" disabled=${page <= 1} onClick=${() => turn(page - 1)} aria-label="Page before">‹</button>
+    <label>Page <input type="number" min="1" max=${pages} value=${page} onChange=${(event) => turn(Number(event.target.value))} /></label>
+    of ${number(pages)}
+    <button type="button" disabled=${page >= pages} onClick=${() => turn(page + 1)} aria-label="Page after">›</button>
+  </figcaption>`;
+
+const WHOLE = ["unreadable", "unsupported"]; // reasons that hold for the file, and so for all of its pages
+
+/** Why there is no picture. If one page alone cannot be drawn, the way to the others stays. */
+const Refusal = ({ of: { reason, message, number: page, pages }, turn }) => WHOLE.includes(reason)
+  ? html`<p class="told" role="status">The pages of the original cannot be shown: ${message}.</p>`
+  : html`<figure class="original">
+      ${pages > 1 && html`<${Pager} page=${page} pages=${pages} turn=${turn} />`}
+      <p class="told" role="status">Page ${page} of the original cannot be shown: ${message}.</p></figure>`;
 
 /** Scroll what holds the page, and nothing else, until the box of the chosen chunk can be seen. */
 function reveal(figure) {

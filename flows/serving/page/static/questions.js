@@ -24,7 +24,7 @@ export const QUESTIONS = {
   ],
   "cut": [
     "SELECT uri, count(*) AS checked,",
-    "    count(*) FILTER (NOT regexp_matches(text, '[.!?…:;。！？»”\"''’)\\]*_`|>]\\s*$')) AS broken",
+    "    count(*) FILTER (NOT regexp_matches(right(text, 20), '[.!?…:;。！？»”\"''’)\\]*_`|>]\\s*$')) AS broken",
     "FROM chunks",
     "WHERE content_type IN ('narrative', 'structured', 'technical', 'legal', 'email') AND len(children) = 0",
     "GROUP BY uri HAVING broken > 0 ORDER BY broken / checked DESC, broken DESC, uri LIMIT 200"
@@ -70,8 +70,28 @@ export const QUESTIONS = {
   ]
 };
 
+// What the search and the list of documents ask first, in the same form. The server answers both ahead.
+export const LISTS = {
+  "facets": [
+    "SELECT * FROM (",
+    "    SELECT 'content_type' AS facet, content_type AS value, count(*) AS chunks FROM chunks GROUP BY ALL",
+    "    UNION ALL SELECT 'format', format, sum(chunks)::BIGINT FROM documents GROUP BY ALL",
+    "    UNION ALL SELECT 'lang', lang, sum(chunks)::BIGINT FROM documents GROUP BY ALL",
+    "    UNION ALL SELECT 'folder', CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END AS value,",
+    "        sum(chunks)::BIGINT FROM documents GROUP BY ALL",
+    "    UNION ALL SELECT 'year', left(coalesce(nullif(modified, ''), nullif(created, ''),",
+    "        strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d')), 4) AS value, sum(chunks)::BIGINT FROM documents GROUP BY ALL",
+    ") WHERE value <> '' AND chunks > 0 ORDER BY chunks DESC, value"
+  ],
+  "documents": [
+    "SELECT uri, title, format, content_type, chunks, characters, status, len(warnings) AS warnings,",
+    "    make_timestamp(mtime_ns // 1000)::VARCHAR AS changed",
+    "FROM documents WHERE true ORDER BY uri LIMIT 201"
+  ]
+};
+
 /** Return the SQL of a question. */
-export const statementOf = (name) => QUESTIONS[name].join("\n");
+export const statementOf = (name) => (QUESTIONS[name] ?? LISTS[name]).join("\n");
 
 /** Return a text as a literal of SQL. */
 export const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;

@@ -1,8 +1,9 @@
 // Search: hits as one types, why each came, and facets that narrow them.
 import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { ask, useAnswer, useRows } from "./ask.js";
-import { asSql, sqlOf } from "./conditions.js";
+import { asSql } from "./conditions.js";
 import { Bar, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
+import { statementOf } from "./questions.js";
 import { facets, isReport } from "./report.js";
 import { go, lasting, link, useMedia } from "./state.js";
 import { number, percent, plural, wordsOf } from "./words.js";
@@ -171,19 +172,15 @@ const Why = ({ hit }) => html`
 
 const narrowed = (where) => (where.length === 0 ? {} : isReport ? { conditions: where } : { where: asSql(where) });
 
-// A facet: its name in the address, what it is called, the column or value of it, and the table that has it.
+// A facet: its name in the address, what it is called, and the column or value of it, of which questions.js has the SQL.
 const FACETS = [
-  ["type", "Type", "content_type", "chunks"],
-  ["format", "Format", "format", "documents"],
-  ["folder", "Folder", "folder", "documents"],
-  ["lang", "Language", "lang", "documents"],
-  ["year", "Year", "year", "documents"],
+  ["type", "Type", "content_type"],
+  ["format", "Format", "format"],
+  ["folder", "Folder", "folder"],
+  ["lang", "Language", "lang"],
+  ["year", "Year", "year"],
 ];
 const DAYS = [["from", "From", ">="], ["to", "To", "<="]]; // the bounds of the date, both inclusive
-const OF_FACETS = FACETS.map(
-  ([, , value, table]) => `SELECT '${value}' AS facet, ${sqlOf(value)} AS value, ${table === "chunks" ? "count(*)" : "sum(chunks)"}::BIGINT AS chunks FROM ${table} GROUP BY ALL`,
-).join(" UNION ALL ");
-
 /** Return the condition that the facets and the days of an address make. */
 export function conditions(place) {
   const chosen = FACETS.filter(([name]) => place[name] !== undefined).map(([name, , value]) => [value, "=", place[name]]);
@@ -191,8 +188,7 @@ export function conditions(place) {
 }
 
 function Facets({ place, set }) {
-  const rows = useRows(`SELECT * FROM (${OF_FACETS}) WHERE value <> '' AND chunks > 0 ORDER BY chunks DESC, value`,
-    () => facets(FACETS.map(([, , value]) => value)));
+  const rows = useRows(statementOf("facets"), () => facets(FACETS.map(([, , value]) => value)));
   const wide = useMedia("(min-width: 60rem)"); // as in page.css
   return html`
     <details class="facets" open=${wide}>

@@ -1,0 +1,111 @@
+"""Answers ahead: what the page asks about a snapshot, answered before a person waits for it."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from starlette.responses import Response
+
+from docmill.flows.serving import answers
+from docmill.flows.serving.json_response import as_json, ready_json
+from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.flows.serving.page.answer_files import keep_answer, read_answer
+from docmill.flows.serving.page.kept_answers import KeptAnswers
+from docmill.flows.serving.page.page_bundle import questions
+from docmill.flows.serving.page.page_questions import RowsQuestion
+from docmill.storage.errors import DocmillError
+from docmill.storage.history import snapshots
+
+_OPEN_S = 15.0
+"""Seconds since the last sign of an open page, which gives one every 5 s. Without one, later snapshots wait for a page:
+the answers take 2 s of CPU at 100,000 chunks, and a watched folder may have a new snapshot every few seconds."""
+_DAY_S = 86_400
+_FEW = 20_000  # chunks; over these the page asks for duplicates only when a person wants them (`MANY` in health.js)
+_ROWS, _CHARACTERS = 100_000, 5_000_000  # as in ask.js
+
+
+class AnswersAhead:
+    """The rows of statements about the served snapshots, kept for who asks again; many threads may ask."""
+
+    def __init__(self, stores: OpenStores) -> None:
+        self._stores = stores
+        self._kept = KeptAnswers()
+        self._seen = -math.inf
+        self._done: dict[str, tuple[object, ...]] = {}
+        self._closed = False
+
+    def note_page(self) -> None:
+        """Note that a page is open."""
+        self._seen = time.monotonic()
+
+    def close(self) -> None:
+        """Answer no further statement ahead."""
+        self._closed = True
+
+    def rows(self, served: ServedStore, asked: RowsQuestion, **kept: float) -> Response:
+        """Return the rows of a statement as `/sql` does. Errors are those of `Store.sql`."""
+        key = (*identity(served), _spelled(served, asked))
+        return self._kept.get(key, lambda: _found(served, asked), **kept)
+
+    def look(self) -> None:
+        """Answer ahead about the first snapshot of each store, and about later ones while a page is open."""
+        for name in self._stores.names:
+            try:
+                served = self._stores.get(name)
+                if self._is_due(served):
+                    self._answer(served)
+            except (DocmillError, OSError):  # whoever asks is told
+                continue
+
+    def _is_due(self, served: ServedStore) -> bool:
+        watched = served.name not in self._done or time.monotonic() - self._seen < _OPEN_S
+        return watched and self._done.get(served.name) != identity(served)
+
+    def _answer(self, served: ServedStore) -> None:
+        self._done[served.name] = identity(served)
+        for statement in _asked(served.store.snapshot.rows("chunks")):
+            if self._closed:
+                return
+            asked = RowsQuestion(query=statement, max_rows=_ROWS, max_characters=_CHARACTERS, seconds=60)
+            answer = self.rows(served, asked, kept_s=math.inf)
+            keep_answer(served, _spelled(served, asked), bytes(answer.body))
+
+
+def _found(served: ServedStore, asked: RowsQuestion) -> Response:
+    """Return the rows of a statement: those that an earlier server has kept, or those that it has now."""
+    if kept := read_answer(served, _spelled(served, asked)):
+        return ready_json(kept)
+    return as_json(answers.sql(served, asked.query, asked.max_rows, asked.seconds, asked.max_characters))
+
+
+def _spelled(served: ServedStore, asked: RowsQuestion) -> str:
+    """Return a question with what its answer depends on besides the snapshot."""
+    root = served.store.root
+    besides = [state(root) for name, state in _BESIDES.items() if name in asked.query]
+    return f"{asked.max_rows} {asked.max_characters} {besides} {asked.query}"
+
+
+def _evaluations(root: Path) -> list[tuple[str, int]]:
+    return sorted((path.name, path.stat().st_mtime_ns) for path in (root / "evaluations").glob("*.parquet"))
+
+
+_BESIDES: Mapping[str, Callable[[Path], object]] = {
+    "freshness": lambda _: time.time() // _DAY_S,  # ages in days
+    "evaluations": _evaluations,
+    "snapshots": snapshots.numbers,  # a vacuum removes some
+}
+"""What views depend on besides the snapshot, by the name of the view."""
+
+
+def _asked(chunks: int) -> Iterator[str]:
+    """Yield the statements that the page asks of each snapshot, in the order in which a person comes to them."""
+    for name, statement in {**questions("LISTS"), **questions()}.items():
+        if name != "duplicates" or chunks <= _FEW:
+            yield statement
+
+
+def identity(served: ServedStore) -> tuple[object, ...]:
+    """Return what tells a snapshot from all others: a store that is made anew counts from 1 again."""
+    snapshot = served.store.snapshot
+    return served.name, snapshot.number, snapshot.created

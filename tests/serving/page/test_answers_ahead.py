@@ -1,0 +1,95 @@
+"""Answers ahead: what the page asks is answered once for a snapshot, also for a server that starts again."""
+
+import json
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.responses import Response
+
+from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.page.answers_ahead import AnswersAhead
+from docmill.flows.serving.page.kept_answers import KeptAnswers
+from docmill.flows.serving.page.page_bundle import questions
+from docmill.flows.serving.page.page_questions import RowsQuestion
+from docmill.storage.errors import StoreError
+from docmill.storage.history import snapshots
+from tests.kit.workbench import Workbench
+
+AHEAD = {**questions("LISTS"), **questions()}
+
+
+def asked(statement: str) -> RowsQuestion:
+    return RowsQuestion(query=statement, max_rows=100_000, max_characters=5_000_000)
+
+
+def rows(ahead: AnswersAhead, stores: OpenStores, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(bytes(ahead.rows(stores.get(), asked(AHEAD[name])).body))["rows"]
+    return found
+
+
+def test_the_page_is_answered_ahead_while_it_is_open_and_over_a_restart(tmp_path: Path, fake_model: str) -> None:
+    assert fake_model
+    bench = Workbench(tmp_path)
+    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
+    bench.ingest()
+    stores = OpenStores({"handbook": bench.root})
+    ahead = AnswersAhead(stores)
+    kept = bench.root / "cache" / "page"
+    ahead.look()
+    assert [path.name for path in kept.iterdir()] == ["1"]
+    bench.write({"mill.md": "# Mill\n\nThe mill grinds.\n"})
+    bench.ingest()
+    stores.take_up()
+    ahead.look()
+    assert [path.name for path in kept.iterdir()] == ["1"]  # nobody has a page open
+    ahead.note_page()
+    ahead.look()
+    assert [path.name for path in kept.iterdir()] == ["2"]  # and those about the other snapshot are gone
+    before = {name: rows(ahead, stores, name) for name in AHEAD}
+    assert [row["uri"] for row in before["documents"]] == ["git.md", "mill.md"]
+    again = OpenStores({"handbook": bench.root})
+    again.get()
+    shutil.rmtree(bench.root / "tables")  # so that nothing can be counted any more
+    fresh = AnswersAhead(again)
+    for own, from_stores in ((ahead, stores), (fresh, again)):
+        assert {name: rows(own, from_stores, name) for name in before} == before
+    with pytest.raises(StoreError):
+        fresh.rows(again.get(), asked("SELECT count(*) FROM documents"))
+    snapshots.path_of(bench.root, 1).unlink()  # as a vacuum does
+    with pytest.raises(StoreError):
+        rows(fresh, again, "snapshots")
+
+
+def test_two_that_ask_the_same_at_once_wait_for_one_answer() -> None:
+    kept, begun, go, made = KeptAnswers(), threading.Event(), threading.Event(), []
+
+    def answer() -> Response:
+        begun.set()
+        go.wait(20)
+        made.append(1)
+        return Response(b"answer")
+
+    found: list[Response] = []
+    threads = [threading.Thread(target=lambda: found.append(kept.get("question", answer))) for _ in range(2)]
+    threads[0].start()
+    assert begun.wait(20)
+    threads[1].start()
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert found[0] is found[1] is kept.get("question", answer)
+
+
+def test_a_failed_answer_is_told_and_not_kept() -> None:
+    kept = KeptAnswers()
+
+    def fail() -> Response:
+        raise StoreError("gone")
+
+    with pytest.raises(StoreError, match="gone"):
+        kept.get("question", fail)
+    assert kept.get("question", lambda: Response(b"there")).body == b"there"

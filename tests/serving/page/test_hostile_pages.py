@@ -1,0 +1,61 @@
+"""Pages that take for ever to draw: refused within the limits, once, while their text and the other pages are there."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docmill.flows.config.settings import Settings
+from docmill.flows.serving.page.originals import Originals, refusal
+from docmill.storage.errors import Rejected
+from docmill.storage.keys import hash_bytes
+from docmill.storage.reader.store import Store
+from docmill.tasks.archive.archive_options import ArchiveOptions
+from docmill.tasks.document.original_page import PageRequest, original_page
+from docmill.tasks.workers.pool import Limits, shared_pool
+from tests.kit.workbench import Workbench
+from tests.kit.writers.hostile_pdf import nested, tiled
+
+SHORT_S = 0.5
+PATIENCE_S = 20  # of a busy machine, beyond the limit
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Iterator[Store]:
+    assert fake_model
+    bench = Workbench(tmp_path_factory.mktemp("hostile"))
+    bench.write({"tiled.pdf": tiled()})
+    os.utime(bench.docs / "tiled.pdf", (1, 1))  # a run remembers only files that have rested
+    bench.ingest()
+    with bench.store as own:
+        yield own
+
+
+def test_a_page_that_draws_for_ever_is_refused_once_and_the_rest_is_there(store: Store) -> None:
+    settings = Settings()
+    hasty = Originals(settings.model_copy(update={"parse": settings.parse.model_copy(update={"timeout_s": SHORT_S})}))
+    document = store.document("tiled.pdf")
+    assert "tells of the mill" in document.text
+    said = []
+    for patience in (PATIENCE_S, SHORT_S):  # the second answer is the first one, without a process
+        began = time.monotonic()
+        with pytest.raises(Rejected) as caught:
+            hasty.page(store, document.row, 1)
+        assert time.monotonic() - began < patience
+        said.append(refusal(document.row, 1, caught.value))
+    message = "drawing it takes more than 0.5 seconds"
+    assert said == [{"reason": "timeout", "message": message, "number": 1, "pages": 2}] * 2
+    assert Originals(settings).page(store, document.row, 2).number == 2
+
+
+def test_forms_within_forms_are_ended_at_the_limit_of_time(tmp_path: Path) -> None:
+    path = tmp_path / "nested.pdf"
+    path.write_bytes(nested())
+    asked = PageRequest(path, "", hash_bytes(path.read_bytes()), 1, 1 << 20, ArchiveOptions())
+    began = time.monotonic()
+    [found] = shared_pool(Limits(1, SHORT_S)).map(original_page, [asked])
+    assert isinstance(found, Rejected)
+    assert found.reason == "timeout"
+    assert time.monotonic() - began < PATIENCE_S
