@@ -38,12 +38,12 @@ _COLUMNS = ("set", "tuned by", "questions", "best weight known", "%", "tuned to"
 
 
 def question(one: Asked, collection: Collection) -> Question:
-    """Return a question as `docmill evaluate` reads it."""
-    texts = collection.documents
+    """Return a question as `docmill evaluate` reads it: with quotations of its answers, or with graded documents."""
+    texts = {**collection.documents, **collection.read}
     graded = (Target(uri, grade=grade) for uri, grade in one.grades.items())
     quoted = (Target(at.document, texts[at.document][at.start : at.end], start=at.start) for at in one.references)
     hidden = tuple(Passage(uri, 0, len(texts[uri])) for uri in sorted(one.besides))
-    return Question(one.id, one.text, tuple(quoted if one.references else graded), hidden=hidden)
+    return Question(one.id, one.text, tuple(graded if one.grades else quoted), hidden=hidden)
 
 
 def tuned(one: JudgedSet, folder: Path, questions: Sequence[Question]) -> tuple[float, int]:

@@ -40,10 +40,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Documents by uri, as they are written to files, and questions about them."""
+    """Documents by uri, as they are written to files, and questions about them.
+
+    `read` are the canonical texts of those documents that parsing changes, such as tables: answers stand in these.
+    """
 
     documents: Mapping[str, str]
     questions: tuple[Asked, ...]
+    read: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Make a folder hold the documents as files, and no others."""

@@ -57,4 +57,4 @@ def read_faq(path: Path, count: int) -> Collection:
         same[row].append(span)
     chosen = random.Random(7).sample(sorted(same), min(count, len(same)))
     questions = [Asked(str(number), row[0], tuple(same[row])) for number, row in enumerate(chosen)]
-    return Collection({path.name: data.decode("utf-8")}, tuple(questions))
+    return Collection({path.name: data.decode("utf-8")}, tuple(questions), {path.name: text})
