@@ -20,6 +20,8 @@ from docmill.storage.history import snapshots
 _OPEN_S = 15.0
 """Seconds since the last sign of an open page, which gives one every 5 s. Without one, later snapshots wait for a page:
 the answers take 2 s of CPU at 100,000 chunks, and a watched folder may have a new snapshot every few seconds."""
+_SETTLE_S = 2.0
+"""Seconds after the start until the first snapshot's turn, unless a page is open: whoever asks at once comes first."""
 _DAY_S = 86_400
 _FEW = 20_000  # chunks; over these the page asks for duplicates only when a person wants them (`MANY` in health.js)
 _ROWS, _CHARACTERS = 100_000, 5_000_000  # as in ask.js
@@ -28,8 +30,9 @@ _ROWS, _CHARACTERS = 100_000, 5_000_000  # as in ask.js
 class AnswersAhead:
     """The rows of statements about the served snapshots, kept for who asks again; many threads may ask."""
 
-    def __init__(self, stores: OpenStores) -> None:
+    def __init__(self, stores: OpenStores, settle_s: float = _SETTLE_S) -> None:
         self._stores = stores
+        self._settled = time.monotonic() + settle_s
         self._kept = KeptAnswers()
         self._seen = -math.inf
         self._done: dict[str, tuple[object, ...]] = {}
@@ -59,8 +62,9 @@ class AnswersAhead:
                 continue
 
     def _is_due(self, served: ServedStore) -> bool:
-        watched = served.name not in self._done or time.monotonic() - self._seen < _OPEN_S
-        return watched and self._done.get(served.name) != identity(served)
+        now = time.monotonic()
+        first = served.name not in self._done and now >= self._settled
+        return (first or now - self._seen < _OPEN_S) and self._done.get(served.name) != identity(served)
 
     def _answer(self, served: ServedStore) -> None:
         self._done[served.name] = identity(served)

@@ -36,7 +36,7 @@ def test_the_page_is_answered_ahead_while_it_is_open_and_over_a_restart(tmp_path
     bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
     bench.ingest()
     stores = OpenStores({"handbook": bench.root})
-    ahead = AnswersAhead(stores)
+    ahead = AnswersAhead(stores, settle_s=0)
     kept = bench.root / "cache" / "page"
     ahead.look()
     assert [path.name for path in kept.iterdir()] == ["1"]

@@ -14,7 +14,6 @@ import pytest
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
-from docmill.flows.serving.page.page_bundle import FOLDER
 from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
 from tests.kit.pdf_pages import page as pdf_page
@@ -351,27 +350,3 @@ def test_a_report_opens_from_disk_and_needs_nothing_else(page: Any, bench: Workb
         page.wait_for_selector(shown)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
     assert {one.split(":")[0] for one in asked} == {"file"}
-
-
-def test_the_page_is_small_and_names_nothing_outside() -> None:
-    files = [path for path in FOLDER.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 1_000_000
-    for path in files:
-        text = path.read_text()
-        assert "http://" not in text.replace("http://www.w3.org/", "") or path.name == "LICENSES.txt", path
-        assert not [word for word in ("https://", "eval(", "new Function") if word in text], path
-
-
-def test_the_files_of_the_page_come_by_name_alone(served: str) -> None:
-    for path in ("/page/../http_app.py", "/page/%2e%2e/page_files.py", "/page/none.js"):
-        assert httpx.get(served + path, trust_env=False).status_code == 404
-    [script] = re.findall(r'src="(page/page-[0-9a-f]{16}\.js)"', httpx.get(served, trust_env=False).text)
-    answer = httpx.get(f"{served}/{script}", trust_env=False)
-    assert answer.headers["content-type"].startswith("text/javascript")
-    assert "immutable" in answer.headers["cache-control"]
-    assert "script-src 'self'" in answer.headers["content-security-policy"]
-    answer = httpx.get(f"{served}/page/main.js", trust_env=False)
-    assert answer.headers["content-type"].startswith("text/javascript")
-    again = httpx.get(f"{served}/page/main.js", headers={"If-None-Match": answer.headers["etag"]}, trust_env=False)
-    assert again.status_code == 304
-    assert Path(FOLDER / "main.js").read_bytes() == answer.content

@@ -1,0 +1,43 @@
+"""The files of the page: small, of one site, by name alone, and one script for a browser."""
+
+import re
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from docmill.flows.serving.access import Access
+from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.page.page_bundle import FOLDER
+from docmill.flows.serving.web.http_app import http_app
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> TestClient:
+    """A server whose store is not there: the page itself holds nothing of it."""
+    return TestClient(http_app(OpenStores({"handbook": tmp_path}), Searching({}), Access()), "http://127.0.0.1:8642")
+
+
+def test_the_page_is_small_and_names_nothing_outside() -> None:
+    files = [path for path in FOLDER.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 1_000_000
+    for path in files:
+        text = path.read_text()
+        assert "http://" not in text.replace("http://www.w3.org/", "") or path.name == "LICENSES.txt", path
+        assert not [word for word in ("https://", "eval(", "new Function") if word in text], path
+
+
+def test_the_files_of_the_page_come_by_name_alone(client: TestClient) -> None:
+    for path in ("/page/../http_app.py", "/page/%2e%2e/page_files.py", "/page/none.js"):
+        assert client.get(path).status_code == 404
+    [script] = re.findall(r'src="(page/page-[0-9a-f]{16}\.js)"', client.get("/").text)
+    answer = client.get(f"/{script}")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in answer.headers["cache-control"]
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    answer = client.get("/page/main.js")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    again = client.get("/page/main.js", headers={"If-None-Match": answer.headers["etag"]})
+    assert again.status_code == 304
+    assert Path(FOLDER / "main.js").read_bytes() == answer.content
