@@ -19,6 +19,11 @@ _IMPORT = re.compile(r'^import \{ ?(?P<names>[^}]*?) ?\} from "\./(?P<path>[\w./
 _EXPORT = re.compile(r"^export (?P<kind>const|class|function|async function) (?P<name>\w+)", re.MULTILINE)
 _EXPORTS_AS = re.compile(r"export\{(?P<names>[^}]*)\};?\s*\Z")
 """The three forms of import and export that the page's modules use; `_check` refuses others."""
+_FAILED = """catch (error) {
+const said = `The page could not start: ${error.message}. Reload it, or tell whoever runs docmill.`;
+document.getElementById("app").textContent = said;
+throw error;
+}"""
 _QUESTIONS = re.compile(r"^export const (?P<name>[A-Z]+) = (?P<json>\{.*?^\});", re.MULTILINE | re.DOTALL)
 
 
@@ -38,11 +43,14 @@ def index(script: str) -> str:
 def bundle(folder: Path = FOLDER) -> str:
     """Return one script that does what the modules of the page do: each is a function, called in order.
 
+    If one of them fails, the page says so in place of "Loading".
+
     Raises:
-        ValueError: A module imports or exports in a way that this does not know.
+        ValueError: A module imports what another does not export, or in a way that this does not know.
     """
-    modules = "\n".join(_as_function(name, folder) for name in _in_order(folder))
-    return f'"use strict";\n(() => {{\nconst modules = {{}};\n{modules}\n}})();\n'
+    exports: dict[str, set[str]] = {}
+    modules = "\n".join(_as_function(name, folder, exports) for name in _in_order(folder))
+    return f'"use strict";\ntry {{\nconst modules = {{}};\n{modules}\n}} {_FAILED}\n'
 
 
 def _in_order(folder: Path) -> Iterator[str]:
@@ -57,8 +65,13 @@ def _in_order(folder: Path) -> Iterator[str]:
     yield from TopologicalSorter(graph).static_order()
 
 
-def _as_function(name: str, folder: Path) -> str:
+def _as_function(name: str, folder: Path, exports: dict[str, set[str]]) -> str:
+    """Return a module as a function that returns its exports, and add their names to `exports`."""
     text = (folder / name).read_text("utf-8")
+    for one in _IMPORT.finditer(text):
+        wanted = {each.partition(" as ")[0].strip() for each in one["names"].split(",") if each.strip()}
+        if missing := wanted - exports[one["path"]]:
+            raise ValueError(f"{name}: {one['path']} exports no {', '.join(sorted(missing))}")
     exported = [one["name"] for one in _EXPORT.finditer(text)]
     text = _IMPORT.sub(_taken, text)
     text = _EXPORT.sub(lambda one: f"{one['kind']} {one['name']}", text)
@@ -66,6 +79,7 @@ def _as_function(name: str, folder: Path) -> str:
         exported += [_renamed(one) for one in last["names"].split(",")]
         text = text[: last.start()]
     _check(name, text)
+    exports[name] = {one.partition(":")[0] for one in exported}
     return f"modules[{json.dumps(name)}] = (() => {{\n{text}\nreturn {{ {', '.join(exported)} }};\n}})();"
 
 

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.page.page_bundle import FOLDER
+from docmill.flows.serving.page.page_bundle import FOLDER, bundle
 from docmill.flows.serving.web.http_app import http_app
 
 
@@ -41,3 +41,12 @@ def test_the_files_of_the_page_come_by_name_alone(client: TestClient) -> None:
     again = client.get("/page/main.js", headers={"If-None-Match": answer.headers["etag"]})
     assert again.status_code == 304
     assert Path(FOLDER / "main.js").read_bytes() == answer.content
+
+
+def test_a_module_that_imports_what_another_does_not_export_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "main.js").write_text('import { one, two as three } from "./other.js";\nthree(one);\n')
+    (tmp_path / "other.js").write_text("export const one = 1;\nexport const two = () => 2;\n")
+    assert "three(one)" in bundle(tmp_path)
+    (tmp_path / "other.js").write_text("export const one = 1;\nconst two = () => 2;\n")
+    with pytest.raises(ValueError, match=r"main\.js: other\.js exports no two"):
+        bundle(tmp_path)

@@ -33,7 +33,7 @@ const OPERATORS = {
 };
 
 /** Return the SQL of the value that a name stands for. */
-const sqlOf = (name) => VALUES[name]?.[0] ?? name;
+export const sqlOf = (name) => VALUES[name]?.[0] ?? name;
 
 /** Return the value that a name stands for in a row of a report. */
 export const valueOf = (name, row) => (VALUES[name] ? VALUES[name][1](row) : row[name]);
