@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import StoreError
-from docmill.storage.files import write_immutable
+from docmill.storage.files import put_immutable
 from docmill.storage.first_format import former, is_first
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import StoredFile
@@ -86,8 +86,9 @@ def read_stored_file(root: Path, piece: StoredFile, columns: list[str] | None = 
     schema = SCHEMAS[path.parent.name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
-        names = former(columns) if columns and is_first(file.schema_arrow) else columns
-        held = None if names is None else [name for name in names if name in file.schema_arrow.names]
+        own = file.schema_arrow  # made anew each time that it is asked for
+        names = former(columns) if columns and is_first(own) else columns
+        held = None if names is None else [name for name in names if name in own.names]
         return conform(file.read(held, use_threads=False), wanted)
 
 
@@ -131,12 +132,12 @@ def _write(root: Path, name: str, table: pa.Table, bucket: int) -> StoredFile:
     # One schema object and one chunk of memory for each column, so that equal rows make equal files.
     schema = SCHEMAS[name].with_metadata({"docmill.schema": str(SCHEMA_VERSION)})
     ordered = table.sort_by(_SORT[name]).combine_chunks().cast(schema)
-    file = write_immutable(root, f"tables/{name}", ".parquet", lambda path: _write_parquet(ordered, path))
+    # From memory: each of hundreds of pages would be a write of its own, which takes half the time of a small file.
+    file = put_immutable(root, f"tables/{name}", ".parquet", _as_parquet(ordered))
     return StoredFile(file, ordered.num_rows, bucket)
 
 
-def _write_parquet(rows: pa.Table, path: Path) -> None:
-    # To memory first: each of hundreds of pages would be a write of its own, which takes half the time of a small file.
+def _as_parquet(rows: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(
         rows,
@@ -146,7 +147,7 @@ def _write_parquet(rows: pa.Table, path: Path) -> None:
         use_dictionary=list(_REPEATED),
         write_statistics=list(_BOUNDED),
     )
-    path.write_bytes(sink.getvalue())
+    return bytes(sink.getvalue())
 
 
 def write_single(root: Path, name: str, table: pa.Table) -> tuple[StoredFile, ...]:
