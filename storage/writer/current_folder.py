@@ -130,7 +130,8 @@ def _clear(folder: Path, wanted: Mapping[str, str]) -> set[str]:
     right = set[str]()
     for entry in os.scandir(folder):
         source = wanted.get(entry.name)
-        if source and os.path.samestat(entry.stat(follow_symlinks=False), Path(source).stat()):
+        # Not by `Path.stat`: thousands of names are looked at in each commit, and it takes three times as long.
+        if source and os.path.samestat(entry.stat(follow_symlinks=False), os.stat(source)):  # noqa: PTH116
             right.add(entry.name)
         else:
             remove(Path(entry.path))
