@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from math import isqrt
@@ -155,6 +156,14 @@ def write_single(root: Path, name: str, table: pa.Table) -> tuple[StoredFile, ..
     return (_write(root, name, table, 0),) if table.num_rows else ()
 
 
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """The documents whose rows leave a table, and those of them whose rows the caller wants."""
+
+    documents: Collection[str]
+    wanted: Collection[str] = ()
+
+
 def replace_documents(
     root: Path,
     pieces: tuple[StoredFile, ...],
@@ -167,22 +176,31 @@ def replace_documents(
 
     Only buckets with such rows are written, and only the rows of some buckets are in memory at a time.
     """
+    return exchange_documents(root, pieces, name, buckets, Leaving(gone), added)[0]
+
+
+def exchange_documents(
+    root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int, leaving: Leaving, added: Rows
+) -> tuple[tuple[StoredFile, ...], pa.Table]:
+    """Do what `replace_documents` does, and return also the rows that left and are wanted, in no order."""
     numbers = [_buckets_of(part, buckets) for part in parts(added, ["document_id"])]
     entering = np.bincount(np.concatenate([np.zeros(0, np.int32), *numbers]), minlength=buckets)
-    touched = sorted({bucket_of(key, buckets) for key in gone} | set(np.flatnonzero(entering).tolist()))
+    touched = sorted({bucket_of(key, buckets) for key in leaving.documents} | set(np.flatnonzero(entering).tolist()))
     old = {piece.bucket: piece for piece in pieces}
-    ids = pa.array(list(gone), pa.string())
+    ids, wanted = (pa.array(list(some), pa.string()) for some in (leaving.documents, leaving.wanted))
+    nothing = SCHEMAS[name].empty_table()
 
-    def replaced(new: dict[int, pa.Table], bucket: int) -> StoredFile | None:
-        left = [_without(read_stored_file(root, old[bucket]), ids)] if bucket in old else []
-        table = pa.concat_tables([SCHEMAS[name].empty_table(), *left, *([new[bucket]] if bucket in new else [])])
-        return _write(root, name, table, bucket) if table.num_rows else None
+    def replaced(new: dict[int, pa.Table], bucket: int) -> tuple[StoredFile | None, pa.Table]:
+        held = read_stored_file(root, old[bucket]) if bucket in old else nothing
+        table = pa.concat_tables([_without(held, ids), *([new[bucket]] if bucket in new else [])])
+        return _write(root, name, table, bucket) if table.num_rows else None, _of(held, wanted)
 
-    fresh: list[StoredFile | None] = []
+    fresh: list[tuple[StoredFile | None, pa.Table]] = []
     for group in _groups(touched, entering):
         fresh += at_once(partial(replaced, _rows_of(added, numbers, group, SCHEMAS[name])), group)
     kept = [piece for piece in pieces if piece.bucket not in set(touched)]
-    return tuple(sorted([*kept, *filter(None, fresh)], key=lambda piece: piece.bucket))
+    made = sorted([*kept, *filter(None, (piece for piece, _ in fresh))], key=lambda piece: piece.bucket)
+    return tuple(made), pa.concat_tables([nothing, *(rows for _, rows in fresh)])
 
 
 def _groups(touched: Sequence[int], entering: Ints) -> Iterator[list[int]]:
@@ -251,3 +269,8 @@ def _buckets_of(table: pa.Table, buckets: int) -> Ints:
 
 def _without(table: pa.Table, documents: pa.Array) -> pa.Table:
     return table.filter(pc.invert(pc.is_in(table.column("document_id"), value_set=documents)))
+
+
+def _of(table: pa.Table, documents: pa.Array) -> pa.Table:
+    # Copied, so that the rows do not keep all others of their file in memory.
+    return table.filter(pc.is_in(table.column("document_id"), value_set=documents))

@@ -4,13 +4,12 @@ Readers see nothing before the snapshot file is written. No snapshot names what 
 next writer finds again by content, and a LanceDB version, which it reverts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,16 +25,17 @@ from docmill.storage.history.snapshots import PendingVectors, Snapshot, StoredFi
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance import vectors
-from docmill.storage.process.malloc_tuning import give_back
+from docmill.storage.process.malloc_tuning import sparing
 from docmill.storage.schema import CostRow, RunRow
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
 from docmill.storage.tables.spill import Rows, parts
 from docmill.storage.tables.tables import (
+    Leaving,
     bucket_count,
+    exchange_documents,
     read_buckets,
     rebucket,
-    replace_documents,
     rewrite,
     write_single,
 )
@@ -44,9 +44,6 @@ from docmill.storage.writer.pending_vectors import counted, waiting, waiting_in,
 from docmill.storage.writer.posting_rows import TITLES, posting_rows, stored_rows, titles_of
 from docmill.storage.writer.run_tables import costs_of, other_runs
 from docmill.storage.writer.vector_rows import moved_vectors, vector_rows
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 _COMPARED = ["chunk_id", "document_id", "headings", *KEYS]
 _Own = tuple[tuple[str, ...], list[str]]
@@ -249,9 +246,9 @@ def prepare(
     # One after the other: each of them alone takes as much memory as a large run may have.
     large = len(entering) > _ROWS_AT_ONCE
     with ThreadPoolExecutor(1 if large else 3) as pool:
-        tables = pool.submit(_sparing, large, _tables, folder.root, base, changes, buckets, run)
+        tables = pool.submit(sparing, large, _tables, folder.root, base, changes, buckets, run)
         postings = pool.submit(
-            _sparing,
+            sparing,
             large,
             _postings,
             folder.root,
@@ -260,7 +257,7 @@ def prepare(
             moves,
         )
         vectors_ = pool.submit(
-            _sparing,
+            sparing,
             large,
             vectors.update,
             folder.root,
@@ -295,15 +292,6 @@ def _vector_rows(
     yield from vector_rows(packs, vectored.filled)
 
 
-def _sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Do some work and, if it is large, return its memory to the system afterwards."""
-    try:
-        return work(*arguments, **named)
-    finally:
-        if large:
-            give_back()
-
-
 def join_artifacts(
     old: dict[str, tuple[StoredFile, ...]], new: dict[str, tuple[StoredFile, ...]]
 ) -> dict[str, tuple[StoredFile, ...]]:
@@ -325,17 +313,25 @@ def _tables(
     elif base and base.snapshot.columns != schema_key():  # so that a plain glob over `current/` finds one schema
         bases |= {name: rewrite(root, bases.get(name, ()), name) for name in ("documents", "chunks")}
     runs = pa.concat_tables([other_runs(base, run), to_table([run], RUNS)])
-    added = {"documents": changes.documents, "chunks": changes.chunks}
+    added, leaving = {"documents": changes.documents, "chunks": changes.chunks}, _leaving(changes)
+    made = {
+        name: exchange_documents(root, bases.get(name, ()), name, buckets, leaving, rows)
+        for name, rows in added.items()
+    }
+    left = {name: rows for name, (_, rows) in made.items()}
     return {
-        **{
-            name: replace_documents(root, bases.get(name, ()), name, buckets, changes.gone, rows)
-            for name, rows in added.items()
-        },
-        **deleted_tables(base, changes.gone, changes.documents, changes.undelete_days),
+        **{name: pieces for name, (pieces, _) in made.items()},
+        **deleted_tables(base, left, changes.documents, changes.undelete_days),
         "rejects": write_single(root, "rejects", changes.rejects),
         "runs": write_single(root, "runs", runs),
         "costs": write_single(root, "costs", costs_of(base, changes.costs, run)),
     }
+
+
+def _leaving(changes: Changes) -> Leaving:
+    """Return the documents whose rows leave; those of deleted documents are wanted, so that they can come back."""
+    back = changes.documents.column("document_id").to_pylist()
+    return Leaving(changes.gone, changes.gone.difference(back) if changes.undelete_days > 0 else ())
 
 
 def _postings(root: Path, base: StoredSnapshot | None, changes: Changes, moves: ChunkMoves) -> KeywordState:
