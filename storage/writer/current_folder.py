@@ -128,13 +128,14 @@ def _link_table(shown: StoredSnapshot, name: str, folder: Path) -> None:
 def _clear(folder: Path, wanted: Mapping[str, str]) -> set[str]:
     """Remove every name of a folder that is not one of the `wanted` file of that name; return the others."""
     right = set[str]()
-    for entry in os.scandir(folder):
-        source = wanted.get(entry.name)
-        # Not by `Path.stat`: thousands of names are looked at in each commit, and it takes three times as long.
-        if source and os.path.samestat(entry.stat(follow_symlinks=False), os.stat(source)):  # noqa: PTH116
-            right.add(entry.name)
-        else:
-            remove(Path(entry.path))
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            source = wanted.get(entry.name)
+            # Not by `Path.stat`: thousands of names are looked at in each commit, and it takes three times as long.
+            if source and os.path.samestat(entry.stat(follow_symlinks=False), os.stat(source)):  # noqa: PTH116
+                right.add(entry.name)
+            else:
+                remove(Path(entry.path))
     return right
 
 
