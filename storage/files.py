@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ from stat import S_ISREG
 
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.failpoints import boundary
-from docmill.storage.keys import KEY_BYTES
+from docmill.storage.keys import KEY_BYTES, hash_bytes
 from docmill.storage.name_grammar import check_file
 
 TEMPORARY = ".tmp-"
@@ -137,16 +138,37 @@ def write_immutable(root: Path, folder: str, suffix: str, write: Callable[[Path]
         return adopt(root, folder, suffix, draft)
 
 
+def put_immutable(root: Path, folder: str, suffix: str, data: bytes) -> FileRef:
+    """Write `data` as `write_immutable` writes a file; a small one takes less, as its name is known before."""
+    digest = hash_bytes(data)
+    final = root / folder / f"{digest}{suffix}"
+    # Threads may write the same content at the same time.
+    draft = final.with_name(f"{TEMPORARY}{digest}-{threading.get_ident()}")
+    draft.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with boundary(f"write {folder}"):
+            draft.write_bytes(data)
+        _name(draft, final, folder)
+    finally:
+        draft.unlink(missing_ok=True)
+    return FileRef(f"{folder}/{final.name}", len(data), digest)
+
+
+def _name(draft: Path, final: Path, folder: str) -> None:
+    """Give a finished file its final name; `settle` makes it safe later."""
+    open_to_readers(draft)
+    with boundary(f"rename {folder}"):
+        draft.replace(final)
+    _unsettled.add(final)
+
+
 def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
     """Move a finished file of the same file system into the store and name it by its content; call `settle` later."""
     digest = hash_file(file)
     final = root / folder / f"{digest}{suffix}"
     final.parent.mkdir(parents=True, exist_ok=True)
     ref = FileRef(f"{folder}/{final.name}", file.stat().st_size, digest)
-    open_to_readers(file)
-    with boundary(f"rename {folder}"):
-        file.replace(final)
-    _unsettled.add(final)
+    _name(file, final, folder)
     return ref
 
 

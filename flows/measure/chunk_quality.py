@@ -15,7 +15,7 @@ from docmill.storage.arrow_schema import CHUNKS, from_table, to_table
 from docmill.storage.reader.store import Store
 from docmill.storage.schema import ChunkRow, Parsed
 from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.commit import vector_rows
+from docmill.storage.writer.vector_rows import vector_rows
 from docmill.tasks.batch.resolve_lookups import LookupSources, vectors_of
 from docmill.tasks.evaluate import chunk_measures as measures
 from docmill.tasks.evaluate.chunk_measures import Written

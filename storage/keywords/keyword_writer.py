@@ -143,7 +143,7 @@ def _touched_terms(
         # A buried chunk has few of the segment's terms; only theirs have another frequency than before.
         changed = stones.counts != before.tombstones.dead_in(stones.terms.astype(np.int64))
         terms.append(after.postings.terms.take(pa.array(stones.terms[changed])))
-    return pc.unique(pa.concat_arrays(terms))
+    return pc.unique(pa.concat_arrays(terms)).sort()  # so that each segment finds them fast
 
 
 def _frequencies(

@@ -17,7 +17,7 @@ INDEX_ROWS = 100_000
 
 MAX_FRAGMENTS = 64  # files of a table; a reader opens them all, and a smaller number rewrites them more often
 MAX_SEGMENTS = 8  # of the vector index, for the same reason
-_IDS_AT_ONCE = 10_000  # in one predicate, because LanceDB parses it as text
+IDS_AT_ONCE = 10_000  # in one predicate, because LanceDB parses it as text
 _FOR_EVER = timedelta(days=36_500)
 _MARGINS_S = (0.0, 0.1, 5.0)
 
@@ -56,9 +56,9 @@ class Writer:
         # A chunk that is named twice would count as missing below.
         wanted = sorted(set(ids))
         deleted = 0
-        for first in range(0, len(wanted), _IDS_AT_ONCE):
+        for first in range(0, len(wanted), IDS_AT_ONCE):
             with boundary("lance delete"):
-                result = self._table.delete(among(wanted[first : first + _IDS_AT_ONCE]))
+                result = self._table.delete(among(wanted[first : first + IDS_AT_ONCE]))
             self._step(result.version)
             deleted += result.num_deleted_rows
         if deleted < len(wanted):

@@ -7,7 +7,7 @@ versions that other programs made later. Tables and packs are the data: a lost v
 import errno
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.lance.deferred_client import defer_client
-from docmill.storage.lance.fence import Writer, among, schema
+from docmill.storage.lance.fence import IDS_AT_ONCE, Writer, among, schema
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.process.computed_once import computed_once
 
@@ -251,10 +251,19 @@ class VectorIndex:
         with _explained(self._root):
             if not self._indexed:
                 return self._matrix.vectors_of(ids)
-            query = self._table.search().where(among(sorted(set(ids)))).select(["chunk_id", "vector"])
-            found = query.with_row_id(True).limit(self._rows).to_arrow()
+        return FlatIndex(self.rows_of(ids)).vectors_of(ids)
+
+    def rows_of(self, ids: Collection[str]) -> pa.Table:
+        """Return chunk_id and vector of some chunks; the rows of each are side by side, in the order of its parts."""
+        wanted = sorted(set(ids))
+        with _explained(self._root):
+            found = [self._selected(wanted[i : i + IDS_AT_ONCE]) for i in range(0, len(wanted), IDS_AT_ONCE)]
         # The parts of a chunk were written side by side, and no rewrite of the table changes the order of its rows.
-        return FlatIndex(found.sort_by("_rowid").select(["chunk_id", "vector"])).vectors_of(ids)
+        return pa.concat_tables(found).sort_by("_rowid").select(["chunk_id", "vector"])
+
+    def _selected(self, ids: Sequence[str]) -> pa.Table:
+        query = self._table.search().where(among(ids)).select(["chunk_id", "vector"])
+        return query.with_row_id(True).limit(max(1, self._rows)).to_arrow()
 
     def version_of(self, tag: str) -> int | None:
         """Return the version that a tag keeps, or None without such a tag."""

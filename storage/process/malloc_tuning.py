@@ -2,8 +2,12 @@
 
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _M_ARENA_MAX = -8  # from malloc.h
 _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -3, -1
@@ -53,6 +57,15 @@ def returning_large() -> Iterator[None]:
 def give_back() -> None:
     """Return freed memory to the system."""
     _of_glibc("malloc_trim", 0)
+
+
+def sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Do some work and, if it is large, return its memory to the system afterwards."""
+    try:
+        return work(*arguments, **named)
+    finally:
+        if large:
+            give_back()
 
 
 def _of_glibc(name: str, *arguments: int) -> None:

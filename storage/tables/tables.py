@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from math import isqrt
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import StoreError
-from docmill.storage.files import write_immutable
+from docmill.storage.files import put_immutable
 from docmill.storage.first_format import former, is_first
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import StoredFile
@@ -69,9 +70,9 @@ def bucket_count(chunks: int, current: int) -> int:
     Buckets between a quarter and twice the wanted size stay, so a growing store re-buckets
     only when it has doubled.
     """
-    # Every commit names and links each file. So a large store grows by both, the number and the size of its buckets:
-    # by their root, 1,000 of 1,000 chunks.
-    size = max(CHUNKS_PER_BUCKET, isqrt(chunks))
+    # Every commit names each file, which takes 20 us. So a store of more than a million chunks grows by both, the
+    # number and the size of its buckets: by their root, 4,096 of 1,000 chunks at 4 million.
+    size = max(CHUNKS_PER_BUCKET, isqrt(chunks) // 2)
     if current and (size / 4 <= chunks / current <= size * 2):
         return current
     wanted = 1
@@ -86,8 +87,9 @@ def read_stored_file(root: Path, piece: StoredFile, columns: list[str] | None = 
     schema = SCHEMAS[path.parent.name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
-        names = former(columns) if columns and is_first(file.schema_arrow) else columns
-        held = None if names is None else [name for name in names if name in file.schema_arrow.names]
+        own = file.schema_arrow  # made anew each time that it is asked for
+        names = former(columns) if columns and is_first(own) else columns
+        held = None if names is None else [name for name in names if name in own.names]
         return conform(file.read(held, use_threads=False), wanted)
 
 
@@ -131,12 +133,12 @@ def _write(root: Path, name: str, table: pa.Table, bucket: int) -> StoredFile:
     # One schema object and one chunk of memory for each column, so that equal rows make equal files.
     schema = SCHEMAS[name].with_metadata({"docmill.schema": str(SCHEMA_VERSION)})
     ordered = table.sort_by(_SORT[name]).combine_chunks().cast(schema)
-    file = write_immutable(root, f"tables/{name}", ".parquet", lambda path: _write_parquet(ordered, path))
+    # From memory: each of hundreds of pages would be a write of its own, which takes half the time of a small file.
+    file = put_immutable(root, f"tables/{name}", ".parquet", _as_parquet(ordered))
     return StoredFile(file, ordered.num_rows, bucket)
 
 
-def _write_parquet(rows: pa.Table, path: Path) -> None:
-    # To memory first: each of hundreds of pages would be a write of its own, which takes half the time of a small file.
+def _as_parquet(rows: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(
         rows,
@@ -146,12 +148,20 @@ def _write_parquet(rows: pa.Table, path: Path) -> None:
         use_dictionary=list(_REPEATED),
         write_statistics=list(_BOUNDED),
     )
-    path.write_bytes(sink.getvalue())
+    return bytes(sink.getvalue())
 
 
 def write_single(root: Path, name: str, table: pa.Table) -> tuple[StoredFile, ...]:
     """Write a table that fits into one file; write no file if it has no rows."""
     return (_write(root, name, table, 0),) if table.num_rows else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """The documents whose rows leave a table, and those of them whose rows the caller wants."""
+
+    documents: Collection[str]
+    wanted: Collection[str] = ()
 
 
 def replace_documents(
@@ -166,22 +176,31 @@ def replace_documents(
 
     Only buckets with such rows are written, and only the rows of some buckets are in memory at a time.
     """
+    return exchange_documents(root, pieces, name, buckets, Leaving(gone), added)[0]
+
+
+def exchange_documents(
+    root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int, leaving: Leaving, added: Rows
+) -> tuple[tuple[StoredFile, ...], pa.Table]:
+    """Do what `replace_documents` does, and return also the rows that left and are wanted, in no order."""
     numbers = [_buckets_of(part, buckets) for part in parts(added, ["document_id"])]
     entering = np.bincount(np.concatenate([np.zeros(0, np.int32), *numbers]), minlength=buckets)
-    touched = sorted({bucket_of(key, buckets) for key in gone} | set(np.flatnonzero(entering).tolist()))
+    touched = sorted({bucket_of(key, buckets) for key in leaving.documents} | set(np.flatnonzero(entering).tolist()))
     old = {piece.bucket: piece for piece in pieces}
-    ids = pa.array(list(gone), pa.string())
+    ids, wanted = (pa.array(list(some), pa.string()) for some in (leaving.documents, leaving.wanted))
+    nothing = SCHEMAS[name].empty_table()
 
-    def replaced(new: dict[int, pa.Table], bucket: int) -> StoredFile | None:
-        left = [_without(read_stored_file(root, old[bucket]), ids)] if bucket in old else []
-        table = pa.concat_tables([SCHEMAS[name].empty_table(), *left, *([new[bucket]] if bucket in new else [])])
-        return _write(root, name, table, bucket) if table.num_rows else None
+    def replaced(new: dict[int, pa.Table], bucket: int) -> tuple[StoredFile | None, pa.Table]:
+        held = read_stored_file(root, old[bucket]) if bucket in old else nothing
+        table = pa.concat_tables([_without(held, ids), *([new[bucket]] if bucket in new else [])])
+        return _write(root, name, table, bucket) if table.num_rows else None, _of(held, wanted)
 
-    fresh: list[StoredFile | None] = []
+    fresh: list[tuple[StoredFile | None, pa.Table]] = []
     for group in _groups(touched, entering):
         fresh += at_once(partial(replaced, _rows_of(added, numbers, group, SCHEMAS[name])), group)
     kept = [piece for piece in pieces if piece.bucket not in set(touched)]
-    return tuple(sorted([*kept, *filter(None, fresh)], key=lambda piece: piece.bucket))
+    made = sorted([*kept, *filter(None, (piece for piece, _ in fresh))], key=lambda piece: piece.bucket)
+    return tuple(made), pa.concat_tables([nothing, *(rows for _, rows in fresh)])
 
 
 def _groups(touched: Sequence[int], entering: Ints) -> Iterator[list[int]]:
@@ -250,3 +269,8 @@ def _buckets_of(table: pa.Table, buckets: int) -> Ints:
 
 def _without(table: pa.Table, documents: pa.Array) -> pa.Table:
     return table.filter(pc.invert(pc.is_in(table.column("document_id"), value_set=documents)))
+
+
+def _of(table: pa.Table, documents: pa.Array) -> pa.Table:
+    # Copied, so that the rows do not keep all others of their file in memory.
+    return table.filter(pc.is_in(table.column("document_id"), value_set=documents))

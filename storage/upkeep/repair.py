@@ -27,9 +27,9 @@ from docmill.storage.tables.tables import read_table, replace_documents
 from docmill.storage.upkeep import verify_older
 from docmill.storage.upkeep.verify import findings_of
 from docmill.storage.writer import current_folder
-from docmill.storage.writer.commit import vector_rows
 from docmill.storage.writer.pending_vectors import counted, waiting, with_vectors
 from docmill.storage.writer.posting_rows import stored_rows
+from docmill.storage.writer.vector_rows import vector_rows
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 

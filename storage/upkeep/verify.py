@@ -30,8 +30,8 @@ from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep import verify_older
 from docmill.storage.upkeep.recount import miscounted
 from docmill.storage.writer import current_folder
-from docmill.storage.writer.commit import vector_rows
 from docmill.storage.writer.pending_vectors import COLUMNS, waiting_in, with_vectors
+from docmill.storage.writer.vector_rows import vector_rows
 
 Check = Callable[[StoredSnapshot], Iterator["Finding"]]
 Span = tuple[int, int, str]

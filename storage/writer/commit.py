@@ -4,19 +4,18 @@ Readers see nothing before the snapshot file is written. No snapshot names what 
 next writer finds again by content, and a LanceDB version, which it reverts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import RUNS, to_table
-from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
+from docmill.storage.artifacts.multi_vector_rows import KEYS
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import StoreError
@@ -26,16 +25,17 @@ from docmill.storage.history.snapshots import PendingVectors, Snapshot, StoredFi
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance import vectors
-from docmill.storage.process.malloc_tuning import give_back
+from docmill.storage.process.malloc_tuning import sparing
 from docmill.storage.schema import CostRow, RunRow
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
-from docmill.storage.tables.spill import Rows, gathered, parts
+from docmill.storage.tables.spill import Rows, parts
 from docmill.storage.tables.tables import (
+    Leaving,
     bucket_count,
+    exchange_documents,
     read_buckets,
     rebucket,
-    replace_documents,
     rewrite,
     write_single,
 )
@@ -43,14 +43,12 @@ from docmill.storage.writer import current_folder
 from docmill.storage.writer.pending_vectors import counted, waiting, waiting_in, waiting_rows, without
 from docmill.storage.writer.posting_rows import TITLES, posting_rows, stored_rows, titles_of
 from docmill.storage.writer.run_tables import costs_of, other_runs
+from docmill.storage.writer.vector_rows import moved_vectors, vector_rows
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-_BATCH_ROWS = 16_384  # vectors in memory at a time, 25 MB; each batch reads all packs that hold some of them
 _COMPARED = ["chunk_id", "document_id", "headings", *KEYS]
 _Own = tuple[tuple[str, ...], list[str]]
 _Compared = tuple[str, _Own, str]
+_MOST_MOVED = 20_000  # chunks whose vectors are held in memory because they move: 30 MB with 384 dimensions
 _ROWS_AT_ONCE = (
     20_000  # up to this, tables, vectors and postings are written in parallel; above, in turn to save memory
 )
@@ -84,12 +82,14 @@ class ChunkMoves:
     """Ids of the chunks that leave both indexes (`removed`) and enter them (`added`), and how many stay.
 
     Chunks that stay with another title or other headings are `renamed`: only their postings are written again.
+    `sources` are chunks that were there with vectors of added ones, and the keys of their vectors.
     """
 
     removed: frozenset[str]
     added: pa.StringArray
     kept: int
     renamed: pa.StringArray = field(default_factory=lambda: pa.array([], pa.string()))
+    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 NO_MOVES = ChunkMoves(frozenset(), pa.array([], pa.string()), 0)
@@ -125,28 +125,40 @@ def compare_chunks(base: StoredSnapshot | None, changes: Changes) -> ChunkMoves:
     old = {key: own for key, own, _ in _chunk_ids(base, changes.gone)}
     before, retitled = (base.snapshot.rows("chunks") if base else 0) - len(old), _retitled(base, changes)
     entering, renamed, staying = [pa.array([], pa.string())], [pa.array([], pa.string())], set[str]()
+    holders, sources = _holders(old), dict[str, Sequence[str]]()
     for part in parts(changes.chunks, _COMPARED):
         new, same = _divided(_compared(part), old)
         names = [key for key, own, document in same if own != old[key] or document in retitled]
         staying |= {key for key, *_ in same}
-        entering.append(pa.array(new, pa.string()))
+        sources |= _sources(new, old, holders)
+        entering.append(pa.array([key for key, *_ in new], pa.string()))
         renamed.append(pa.array(names, pa.string()))
     leaving, added = frozenset(old.keys() - staying), pa.concat_arrays(entering)
-    return ChunkMoves(leaving, added, before + len(staying), pa.concat_arrays(renamed))
+    return ChunkMoves(leaving, added, before + len(staying), pa.concat_arrays(renamed), sources)
 
 
-def _divided(rows: Iterable[_Compared], old: Mapping[str, _Own]) -> tuple[list[str], list[_Compared]]:
-    """Return the ids of chunks that are new, and the chunks that have the vectors that they had.
+def _holders(old: Mapping[str, _Own]) -> dict[str, str]:
+    """Return a chunk that has a vector, by the key of the vector."""
+    return {one: key for key, (own, _) in old.items() for one in own}
+
+
+def _sources(new: Sequence[_Compared], old: Mapping[str, _Own], holders: Mapping[str, str]) -> dict[str, Sequence[str]]:
+    """Return the chunks of `old` that have vectors of new ones, with the keys of their vectors."""
+    wanted = (one for _, (own, _), _ in new for one in own)
+    found = {holders[one] for one in wanted if one in holders}
+    return {key: old[key][0] for key in found}
+
+
+def _divided(rows: Iterable[_Compared], old: Mapping[str, _Own]) -> tuple[list[_Compared], list[_Compared]]:
+    """Return the chunks that are new, and the chunks that have the vectors that they had.
 
     A chunk whose text is as before may have other parts or another window, and so other vectors.
     """
-    new, same = list[str](), list[_Compared]()
+    new, same = list[_Compared](), list[_Compared]()
     for row in rows:
         key, (vectors_of_chunk, _), _ = row
-        if key in old and old[key][0] == vectors_of_chunk:
-            same.append(row)
-        else:
-            new.append(key)
+        known = key in old and old[key][0] == vectors_of_chunk
+        (same if known else new).append(row)
     return new, same
 
 
@@ -234,9 +246,9 @@ def prepare(
     # One after the other: each of them alone takes as much memory as a large run may have.
     large = len(entering) > _ROWS_AT_ONCE
     with ThreadPoolExecutor(1 if large else 3) as pool:
-        tables = pool.submit(_sparing, large, _tables, folder.root, base, changes, buckets, run)
+        tables = pool.submit(sparing, large, _tables, folder.root, base, changes, buckets, run)
         postings = pool.submit(
-            _sparing,
+            sparing,
             large,
             _postings,
             folder.root,
@@ -245,14 +257,14 @@ def prepare(
             moves,
         )
         vectors_ = pool.submit(
-            _sparing,
+            sparing,
             large,
             vectors.update,
             folder.root,
             before.vectors if before else None,
             changes.space,
             vectored.removed,
-            chain(vector_rows(packs, changes.chunks, vectored.added), vector_rows(packs, vectored.filled)),
+            _vector_rows(base, packs, changes.chunks, moves, vectored),
             tag=vector_tag(number),
         )
     snapshot = Snapshot(
@@ -271,13 +283,13 @@ def prepare(
     return StoredSnapshot(folder, snapshot), moves
 
 
-def _sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Do some work and, if it is large, return its memory to the system afterwards."""
-    try:
-        return work(*arguments, **named)
-    finally:
-        if large:
-            give_back()
+def _vector_rows(
+    base: StoredSnapshot | None, packs: Sequence[Path], chunks: Rows, moves: ChunkMoves, vectored: VectorMoves
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that enter the vector index."""
+    few = moves.sources if len(moves.sources) <= _MOST_MOVED else {}
+    yield from vector_rows(packs, chunks, vectored.added, moved_vectors(base, few))
+    yield from vector_rows(packs, vectored.filled)
 
 
 def join_artifacts(
@@ -301,17 +313,25 @@ def _tables(
     elif base and base.snapshot.columns != schema_key():  # so that a plain glob over `current/` finds one schema
         bases |= {name: rewrite(root, bases.get(name, ()), name) for name in ("documents", "chunks")}
     runs = pa.concat_tables([other_runs(base, run), to_table([run], RUNS)])
-    added = {"documents": changes.documents, "chunks": changes.chunks}
+    added, leaving = {"documents": changes.documents, "chunks": changes.chunks}, _leaving(changes)
+    made = {
+        name: exchange_documents(root, bases.get(name, ()), name, buckets, leaving, rows)
+        for name, rows in added.items()
+    }
+    left = {name: rows for name, (_, rows) in made.items()}
     return {
-        **{
-            name: replace_documents(root, bases.get(name, ()), name, buckets, changes.gone, rows)
-            for name, rows in added.items()
-        },
-        **deleted_tables(base, changes.gone, changes.documents, changes.undelete_days),
+        **{name: pieces for name, (pieces, _) in made.items()},
+        **deleted_tables(base, left, changes.documents, changes.undelete_days),
         "rejects": write_single(root, "rejects", changes.rejects),
         "runs": write_single(root, "runs", runs),
         "costs": write_single(root, "costs", costs_of(base, changes.costs, run)),
     }
+
+
+def _leaving(changes: Changes) -> Leaving:
+    """Return the documents whose rows leave; those of deleted documents are wanted, so that they can come back."""
+    back = changes.documents.column("document_id").to_pylist()
+    return Leaving(changes.gone, changes.gone.difference(back) if changes.undelete_days > 0 else ())
 
 
 def _postings(root: Path, base: StoredSnapshot | None, changes: Changes, moves: ChunkMoves) -> KeywordState:
@@ -321,28 +341,3 @@ def _postings(root: Path, base: StoredSnapshot | None, changes: Changes, moves: 
         return keyword_writer.rebuild(root, rows, before.language)
     wanted = pa.concat_arrays([moves.added, moves.renamed])
     return keyword_writer.update(root, before, moves.removed, posting_rows(changes.chunks, titles, wanted))
-
-
-def vector_rows(
-    packs: Sequence[Path], chunks: Rows, wanted: pa.Array | None = None, at_once: int = _BATCH_ROWS
-) -> Iterator[pa.RecordBatch]:
-    """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from packs of embeddings.
-
-    A chunk with parts comes once for each part. Each pack is read anew for every `at_once` rows, and spilled rows come
-    in parts of a few documents: so these are gathered first.
-    """
-    held = Packs(packs)
-    every = parts(chunks, ["chunk_id", "document_id", *KEYS])
-    some = every if wanted is None else (_among(part, wanted) for part in every)
-    for batch in gathered(map(by_vector, some), at_once):
-        yield _with_found(batch, held)
-
-
-def _among(chunks: pa.Table, wanted: pa.Array) -> pa.Table:
-    return chunks.filter(pc.is_in(chunks.column("chunk_id"), value_set=wanted))
-
-
-def _with_found(batch: pa.RecordBatch, packs: Packs) -> pa.RecordBatch:
-    found = packs.take(batch.column("embedding_key").to_pylist()).column("vector").combine_chunks()
-    columns = [batch.column("chunk_id"), batch.column("document_id"), found]
-    return pa.RecordBatch.from_arrays(columns, ["chunk_id", "document_id", "vector"])

@@ -1,10 +1,13 @@
 """Current folder: the newest snapshot's tables as plain files, for any Parquet reader: `current/chunks/*.parquet`.
 
-`current` is a link that is swapped in one step. The previous folder stays until the next commit,
-so that a reader that has listed its files can still open them. On a file system without symbolic links, `current` is
-the folder itself, which is swapped in two steps: between them it is missing for a moment.
+`current` is a link that is swapped in one step. The previous folder stays until the next commit, so that a reader that
+has listed its files can still open them. The folder before that one becomes the next: most files of a large store have
+not changed since, and keep their names in it. On a file system without symbolic links, `current` is the folder itself,
+which is swapped in two steps: between them it is missing for a moment.
 """
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -27,7 +30,7 @@ def publish(shown: StoredSnapshot) -> None:
     """Make `current/` and `views.sql` show a snapshot."""
     root = shown.root
     folder, before = _folder(root, shown.number), _folder(root, published(root) or 0)
-    remove(folder)
+    _begin(folder, before)
     for name in SCHEMAS:
         _link_table(shown, name, folder / name)
     _swap(root, folder)
@@ -35,6 +38,15 @@ def publish(shown: StoredSnapshot) -> None:
     for old in sorted((root / FOLDER).iterdir()):
         if old not in (folder, before):
             remove(old)
+
+
+def _begin(folder: Path, before: Path) -> None:
+    """Clear the place of a new folder, and move a folder there that is shown no more, if there is one."""
+    remove(folder)
+    spare = sorted(old for old in folder.parent.glob("[0-9]*") if old != before)
+    if spare:
+        with boundary("reuse current"):
+            spare[-1].replace(folder)
 
 
 def _folder(root: Path, number: int) -> Path:
@@ -101,13 +113,30 @@ def published(root: Path) -> int | None:
 
 
 def _link_table(shown: StoredSnapshot, name: str, folder: Path) -> None:
-    folder.mkdir(parents=True)
+    """Make a folder hold the files of a table and no others; names that are right already stay."""
+    folder.mkdir(parents=True, exist_ok=True)
     pieces = shown.pieces(name)
+    wanted = {f"part-{piece.bucket:05d}.parquet": f"{shown.root}/{piece.file.path}" for piece in pieces}
+    with boundary(f"link {name}"):
+        right = _clear(folder, wanted)
+        for part in wanted.keys() - right:
+            link(wanted[part], folder / part)
     if not pieces:
         pq.write_table(SCHEMAS[name].empty_table(), folder / "part-00000.parquet")
-    with boundary(f"link {name}"):
-        for piece in pieces:
-            link(f"{shown.root}/{piece.file.path}", f"{folder}/part-{piece.bucket:05d}.parquet")
+
+
+def _clear(folder: Path, wanted: Mapping[str, str]) -> set[str]:
+    """Remove every name of a folder that is not one of the `wanted` file of that name; return the others."""
+    right = set[str]()
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            source = wanted.get(entry.name)
+            # Not by `Path.stat`: thousands of names are looked at in each commit, and it takes three times as long.
+            if source and os.path.samestat(entry.stat(follow_symlinks=False), os.stat(source)):  # noqa: PTH116
+                right.add(entry.name)
+            else:
+                remove(Path(entry.path))
+    return right
 
 
 def _swap(root: Path, folder: Path) -> None:

@@ -34,7 +34,8 @@ from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import read_stored_file, read_table, rewrite, write_single
 from docmill.storage.upkeep.presence import check_present
 from docmill.storage.writer import current_folder
-from docmill.storage.writer.commit import join_artifacts, vector_rows
+from docmill.storage.writer.commit import join_artifacts
+from docmill.storage.writer.vector_rows import vector_rows
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.publish import Published, publish_snapshot
 

@@ -11,8 +11,8 @@ from docmill.storage.lance.fence import INDEX_ROWS, schema
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.commit import vector_rows
 from docmill.storage.writer.pending_vectors import COLUMNS, with_vectors
+from docmill.storage.writer.vector_rows import vector_rows
 
 _FOREIGN_SHARE = 4
 """Rows of packs for each vector of the snapshot, above which LanceDB is read: packs keep the vectors of past chunks."""

@@ -141,7 +141,7 @@ def test_a_chunk_that_is_not_there_cannot_be_removed(tmp_path: Path) -> None:
 
 
 def test_more_ids_than_one_statement_takes_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fence, "_IDS_AT_ONCE", 7)
+    monkeypatch.setattr(fence, "IDS_AT_ONCE", 7)
     held = named(unit(50, 1))
     state = vectors.update(tmp_path, build(tmp_path, held), SPACE, list(held)[:40], [], "t")
     assert VectorIndex(tmp_path, state, SPACE).chunk_ids().to_pylist() == list(held)[40:]

@@ -11,7 +11,7 @@ from docmill.storage.artifacts.packs import pack_embeddings, write_pack
 from docmill.storage.tables import tables
 from docmill.storage.tables.spill import parts, spill
 from docmill.storage.tables.tables import replace_documents
-from docmill.storage.writer.commit import vector_rows
+from docmill.storage.writer.vector_rows import vector_rows
 from tests.store.files.test_tables import DOCUMENTS, rows
 
 

@@ -108,7 +108,7 @@ def test_rows_are_split_by_the_bucket_of_their_document() -> None:
     ("chunks", "current", "wanted"),
     [
         *((0, 0, 1), (499, 0, 1), (501, 0, 2), (100_000, 0, 256), (1000, 1, 1), (1001, 1, 4), (225, 2, 1), (250, 2, 2)),
-        *((1_000_000, 0, 1024), (1_000_000, 512, 512), (10_000_000, 0, 4096)),
+        *((1_000_000, 0, 2048), (1_000_000, 1024, 1024), (10_000_000, 0, 8192)),
     ],
 )
 def test_buckets_double_only_when_the_store_has_grown(chunks: int, current: int, wanted: int) -> None:

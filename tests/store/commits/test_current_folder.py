@@ -1,0 +1,90 @@
+"""`current/` shows the newest snapshot, and a commit touches only the names of files that it has changed."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from docmill.storage.arrow_schema import SCHEMAS
+from docmill.storage.history.snapshots import newest
+from docmill.storage.tables import tables
+from docmill.storage.upkeep.verify import verify
+from tests.kit.workbench import Workbench
+
+pytestmark = pytest.mark.usefixtures("fake_model")
+
+COUNT = 24
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
+    """Return a bench whose store has three snapshots and a bucket for every two chunks."""
+    monkeypatch.setattr(tables, "CHUNKS_PER_BUCKET", 2)
+    made = Workbench(tmp_path)
+    made.write({f"{n}.txt": f"Text number {n} of the mill.\n" for n in range(COUNT)})
+    made.ingest()
+    for turn in range(2):
+        change(made, f"Turn {turn} of the wheel.\n")
+    return made
+
+
+def change(bench: Workbench, text: str) -> None:
+    bench.write({"3.txt": text})
+    bench.ingest()
+
+
+def named(bench: Workbench) -> dict[str, Path]:
+    """Return the files of the newest snapshot by the names that they should have below `current/`."""
+    snapshot = newest(bench.root)
+    assert snapshot is not None
+    pieces = [(name, piece) for name, some in snapshot.tables.items() for piece in some]
+    return {f"{name}/part-{piece.bucket:05d}.parquet": bench.root / piece.file.path for name, piece in pieces}
+
+
+def assert_shown(bench: Workbench) -> None:
+    """Check that `current/` has the files of the newest snapshot and an empty one for each table without rows."""
+    wanted, current = named(bench), bench.root / "current"
+    shown = {path.relative_to(current).as_posix(): path for path in current.rglob("*.parquet")}
+    empty = {f"{name}/part-00000.parquet" for name in SCHEMAS} - {
+        f"{key.split('/')[0]}/part-00000.parquet" for key in wanted
+    }
+    assert shown.keys() == wanted.keys() | empty
+    assert all(path.samefile(shown[name]) for name, path in wanted.items())
+    assert all(pq.read_metadata(shown[name]).num_rows == 0 for name in empty)
+    assert verify(bench.root, deep=True) == []
+
+
+def test_a_commit_gives_new_names_to_changed_files_alone(bench: Workbench) -> None:
+    before = {path: path.stat().st_ctime_ns for path in named(bench).values()}
+    change(bench, "Another text.\n")
+    after = {path: path.stat().st_ctime_ns for path in named(bench).values()}
+    stayed = before.keys() & after.keys()
+    assert len(stayed) > COUNT / 2
+    assert {path for path in stayed if before[path] != after[path]} == set(), "a link changes the time of its file"
+    assert_shown(bench)
+
+
+def test_names_go_with_buckets_and_tables_that_lose_their_rows(bench: Workbench) -> None:
+    bench.write({"bad.html": ""})
+    bench.ingest()
+    assert "rejects/part-00000.parquet" in named(bench)
+    for n in range(6, COUNT):
+        (bench.docs / f"{n}.txt").unlink(missing_ok=True)
+    (bench.docs / "bad.html").unlink()
+    for text in ("Fewer files.\n", "Fewer still.\n", "The last.\n"):
+        bench.write({"3.txt": text})
+        bench.ingest(allow_delete=True)
+        assert_shown(bench)
+    assert "rejects/part-00000.parquet" not in named(bench)
+    bench.write({"bad.html": ""})
+    bench.ingest()
+    assert_shown(bench)
+
+
+def test_a_folder_that_a_dead_writer_left_is_made_anew(bench: Workbench) -> None:
+    number = max(int(path.name) for path in (bench.root / ".current").iterdir()) + 1
+    left = bench.root / ".current" / f"{number:06d}" / "chunks"
+    left.mkdir(parents=True)
+    (left / "part-00099.parquet").write_bytes(b"half of a file")
+    change(bench, "Another text.\n")
+    assert_shown(bench)
