@@ -130,7 +130,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=6,
+            version=7,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",

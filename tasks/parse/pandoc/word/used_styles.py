@@ -30,14 +30,17 @@ def keep_used_styles(root: Any, used: frozenset[str]) -> None:
     styles = {one.get(_W + "styleId") or "": one for one in root.iterchildren(_W + "style")}
     kept: set[str] = set()
     for name in (*used, *(name for name, style in styles.items() if _is_default(style))):
-        while name in styles and name not in kept:
-            kept.add(name)
-            name = _parent(styles[name])
-    for name, style in styles.items():
-        if name not in kept:
-            root.remove(style)
-    for unread in list(root.iterchildren(*_UNREAD)):
-        root.remove(unread)
+        _keep(name, styles, kept)
+    unused = [style for name, style in styles.items() if name not in kept]
+    for one in [*unused, *root.iterchildren(*_UNREAD)]:
+        root.remove(one)
+
+
+def _keep(name: str, styles: dict[str, Any], kept: set[str]) -> None:
+    """Add a style to those that are kept, and all that it is based on."""
+    while name in styles and name not in kept:
+        kept.add(name)
+        name = _parent(styles[name])
 
 
 def _is_default(style: Any) -> bool:
