@@ -82,7 +82,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="markdown",
-            version=6,
+            version=7,
             parse=_titled("markup.md.markdown_file.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
@@ -98,7 +98,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=9,
+            version=10,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
@@ -130,7 +130,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=6,
+            version=7,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -266,7 +266,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=6,
+            version=7,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",

@@ -36,16 +36,16 @@ __all__ = ["SPLITTERS", "Level", "Lookup", "Options", "Part", "Span", "Splitter"
 _OWN: dict[str, Splitter] = {
     one.name: one
     for one in (
-        Splitter("recursive", 5, Recursive, split_recursive),
+        Splitter("recursive", 6, Recursive, split_recursive),
         Splitter("structure", 5, Structure, split_structure),
-        Splitter("sentence", 2, Sentence, split_sentences),
+        Splitter("sentence", 3, Sentence, split_sentences),
         Splitter("fixed", 1, Fixed, split_fixed, crosses=True),
         Splitter("sliding_window", 1, Sliding, split_sliding, crosses=True),
         Splitter("separator", 1, Separator, split_separator),
-        Splitter("code", 1, Code, split_code),
-        Splitter("semantic", 4, Semantic, split_semantic, asks="vectors"),
-        Splitter("agentic", 2, Agentic, split_agentic, asks="replies", judged=propose_agentic),
-        Splitter("cluster", 1, Cluster, split_cluster, asks="vectors"),
+        Splitter("code", 2, Code, split_code),
+        Splitter("semantic", 5, Semantic, split_semantic, asks="vectors"),
+        Splitter("agentic", 3, Agentic, split_agentic, asks="replies", judged=propose_agentic),
+        Splitter("cluster", 2, Cluster, split_cluster, asks="vectors"),
         Splitter("hierarchical", 4, Hierarchical, split_sections, "section", LEVELS),
         Splitter("page", 3, Page, split_pages),
         Splitter("slides", 3, Slides, split_slides),

@@ -6,6 +6,8 @@ from docmill.storage.schema import Parsed
 from docmill.storage.sentences.sentence_starts import sentence_starts
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
 from docmill.tasks.chunking.route import Route
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.split.spans.span import Span
 from tests.kit.documents import document, tokenizer
 
@@ -21,7 +23,7 @@ def chunks(parsed: Parsed, strategy: str, size: int) -> list[str]:
 OPTIONS = ChunkOptions(token_limit=512)
 
 
-@pytest.mark.parametrize("strategy", ["structure", "legal"])
+@pytest.mark.parametrize("strategy", ["structure", "legal", "recursive", "sentence", "code"])
 @pytest.mark.parametrize("size", range(40, 130, 10))
 def test_a_heading_is_never_the_end_of_a_chunk(strategy: str, size: int) -> None:
     blocks: list[tuple[str, str] | tuple[str, str, int]] = []
@@ -31,6 +33,18 @@ def test_a_heading_is_never_the_end_of_a_chunk(strategy: str, size: int) -> None
     parsed = document(*blocks)
     ends = [one.rstrip().splitlines()[-1] for one in chunks(parsed, strategy, size)]
     assert not [line for line in ends if line.startswith("# ")]
+
+
+@pytest.mark.parametrize("strategy", ["recursive", "sentence"])
+def test_a_heading_stays_with_text_that_begins_on_the_next_line(strategy: str) -> None:
+    gaps = "\n" * 4, "\n"
+    sections = "\n".join(
+        f"## {number}. What is said{gaps[number % 2]}{SENTENCES[: 95 * number]}" for number in range(1, 9)
+    )
+    parsed = parse(sections.encode(), FileType("markdown"), ParseOptions())
+    for size in range(24, 80, 4):
+        ends = [one.rstrip().splitlines()[-1] for one in chunks(parsed, strategy, size)]
+        assert not [line for line in ends if line.startswith("## ")]
 
 
 @pytest.mark.parametrize(

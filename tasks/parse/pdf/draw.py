@@ -10,6 +10,7 @@ from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.pdf.blocks.contents import mark_contents
 from docmill.tasks.parse.pdf.blocks.headings import Outline, mark_headings
 from docmill.tasks.parse.pdf.blocks.paragraph_flow import connect
+from docmill.tasks.parse.pdf.blocks.run_in_headings import with_run_in_headings
 from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock, blocks, marker_of
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
@@ -98,7 +99,7 @@ def _drawn(sheets: list[PageContent], found: list[PageBlock]) -> Canvas:
         if block.note:
             notes[block.page].add(block.note)
     drawing = _PageDrawing({sheet.number: sheet for sheet in sheets}, notes, words)
-    for block in connect(found):
+    for block in with_run_in_headings(connect(found)):
         drawing.draw(block)
     return drawing.canvas
 
@@ -129,7 +130,9 @@ class _PageDrawing:
     def _draw_table(self, table: PageTable, block: PageBlock, box: Box) -> None:
         cells = [[_RAISED.sub(r"\1", cell) for cell in row] for row in table.cells]
         spans = table.spans
-        if is_right_to_left(" ".join(chain.from_iterable(cells))):  # its first column is the rightmost
+        said = " ".join(chain.from_iterable(cells))
+        if is_right_to_left(said if any(map(str.isalpha, said)) else self.sheets[block.page].said()):
+            # Its first column is the rightmost; figures alone are read as the page around them.
             cells = [row[::-1] for row in cells]
             spans = [(row, len(cells[row]) - at - columns, rows, columns) for row, at, rows, columns in spans]
         more = {"spans": [[*span] for span in spans]} if spans else {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.drawn_bullets import may_hold_bullets, with_bullets
 from docmill.tasks.parse.pdf.blocks.list_marks import with_marks
+from docmill.tasks.parse.pdf.blocks.run_in_headings import mark_leads
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import Item, may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.text.fields import fields, with_fields
@@ -58,6 +59,10 @@ class PageContent:
         """Return how many characters the page's lines hold."""
         return _characters([item for item in self.items if isinstance(item, TextLine)])
 
+    def said(self) -> str:
+        """Return the text of the page's lines, in no order."""
+        return " ".join(item.text for item in self.items if isinstance(item, TextLine))
+
     def box(self, box: Box) -> Box:
         """Return a box on the page as displayed, to a tenth of a point."""
         left, top, right, bottom = box
@@ -92,6 +97,7 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
         sheet.width, sheet.height = height, width
         layer = TextLayer(text_page, place, number)
         lines = _readable(layer.lines()) if sheet.garbled else layer.lines()
+    mark_leads(lines, layer)
     filled = fields(page, form, place, number)
     lines = with_fields(lines, filled) if filled else lines
     sheet.items, sheet.level = _with_tables(lines, layer, page, place)

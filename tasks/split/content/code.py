@@ -13,6 +13,7 @@ from docmill.tasks.split.general.recursive import Recursive, split_recursive
 from docmill.tasks.split.parts.blocks import Block, blocks
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.leads import with_leads
 from docmill.tasks.split.spans.line_cuts import code_lines
 from docmill.tasks.split.spans.merge_pieces import merge
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, ITEM, LEAD, Piece, cut, fit
@@ -68,7 +69,7 @@ class Item(NamedTuple):
 def split_code(part: Part, options: Code) -> list[Span]:
     """Return spans of at most `options.size` tokens; code in an unknown language is split by `recursive`."""
     room = Room(part.tokens, options.size)
-    pieces = list(_pieces(part, room))
+    pieces = list(with_leads(part.text, _pieces(part, room), part.headings, room))
 
     def whole(left: int, middle: int, right: int) -> bool:
         """Return whether both sides are whole definitions, not the end or the start of one."""
@@ -84,7 +85,7 @@ def _pieces(part: Part, room: Room) -> Iterator[Piece]:
     for block in blocks(part):
         if block.kind != "front_matter":
             yield from _code(part, block, seam, room) if block.kind == "code" else _other(part, block, seam, room)
-        seam = BARRIER if block.kind == "front_matter" else BLOCK
+        seam = {"front_matter": BARRIER, "title": GLUE}.get(block.kind, BLOCK)
 
 
 def _other(part: Part, block: Block, seam: int, room: Room) -> Iterator[Piece]:

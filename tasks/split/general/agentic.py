@@ -15,6 +15,7 @@ from docmill.tasks.split.general.sentences import sentences
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.proposal import Proposed
+from docmill.tasks.split.spans.leads import with_leads
 from docmill.tasks.split.spans.merge_pieces import merge
 from docmill.tasks.split.spans.pieces import BARRIER, GLUE, Piece
 from docmill.tasks.split.spans.sizing import Room
@@ -52,7 +53,7 @@ def split_agentic(part: Part, options: Agentic) -> list[Span]:
 def propose_agentic(part: Part, options: Agentic) -> Proposed:
     """Return the spans of `split_agentic`, or those of `recursive` if a reply is missing or invalid."""
     room = Room(part.tokens, options.size)
-    pieces = list(sentences(part, room))
+    pieces = list(with_leads(part.text, sentences(part, room), part.headings, room))
     begins = _begins(part, list(_windows(part, pieces)))
     if begins is None:
         return Proposed(split_recursive(part, Recursive(options.size)), "recursive")

@@ -13,6 +13,7 @@ from docmill.tasks.split.parts.blocks import stretches
 from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.language_separators import beginnings
+from docmill.tasks.split.spans.leads import with_leads
 from docmill.tasks.split.spans.merge_pieces import merge
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, LINE, Cutter, Piece, cut, fit_all
 from docmill.tasks.split.spans.prose import prose_cuts
@@ -21,6 +22,7 @@ from docmill.tasks.split.spans.span import Span, trim
 
 _MAX_SEPARATORS = 12  # each needs its own seam between `LINE` and `BLOCK`, where there are 16
 _DEEPEST = 8  # level of headings with a seam of its own; more than nine would reach `BLOCK`
+_WORD = re.compile(r"\S")
 _BLANKS = r"[^\S\r\n]*"
 
 
@@ -55,7 +57,9 @@ def split_recursive(part: Part, options: Recursive) -> list[Span]:
         whole = trim(part.text, part.start, part.end)
         if whole.start < whole.end and not any(part.index.left_out.within(*whole)):
             return [whole]  # what the merge would return, as it could close every seam
-    return merge(part.text, list(_pieces(part, room, options)), room)
+    pieces = _pieces(part, room, options)
+    found = pieces if options.separators else with_leads(part.text, pieces, part.headings, room)
+    return merge(part.text, list(found), room)
 
 
 def _pieces(part: Part, room: Room, options: Recursive) -> Iterator[Piece]:
@@ -78,12 +82,18 @@ def _by_content(part: Part) -> list[tuple[int, int]]:
             empty = part.start < end <= element.start_char and not part.text[end : element.start_char].strip()
             marks[element.start_char] = GLUE if empty else HEADING - min(max(1, element.level), _DEEPEST)
             end = element.end_char
-            if element.end_char in marks:
-                marks[element.end_char] = GLUE
+            if end < part.end:  # also where its text begins on the next line, or after several empty ones
+                marks |= dict.fromkeys((end, *(at for at in _blanks(part, end) if at in marks)), GLUE)
         elif element.kind == "code":
             span = Span(element.start_char, min(element.end_char, part.end))
             marks.update(beginnings(part.text, str(element.attributes.get("language") or ""), span))
     return sorted(marks.items())
+
+
+def _blanks(part: Part, start: int) -> range:
+    """Return the places of white space from one on, up to the end of the part."""
+    text = _WORD.search(part.text, start, part.end)
+    return range(start, text.start() if text else part.end)
 
 
 def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:

@@ -23,6 +23,7 @@ from docmill.tasks.split.parts.lookup import Vector
 from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.sentence_vectors import Floats, adjacent, directions, unit_vectors
+from docmill.tasks.split.spans.leads import with_leads
 from docmill.tasks.split.spans.merge_pieces import merge
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, Piece
 from docmill.tasks.split.spans.sizing import Room
@@ -94,7 +95,7 @@ class Semantic(Options):
 def split_semantic(part: Part, options: Semantic) -> list[Span]:
     """Return spans of at most `options.size` tokens; those of `recursive` if vectors are missing."""
     room = Room(part.tokens, options.size)
-    pieces = list(sentences(part, room))
+    pieces = list(with_leads(part.text, sentences(part, room), part.headings, room))
     vectors = unit_vectors(part, pieces, options.size)
     if vectors is None:
         return split_recursive(part, Recursive(options.size))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from docmill.tasks.split.parts.blocks import Block, blocks
 from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.leads import with_leads
 from docmill.tasks.split.spans.line_cuts import code_lines, rows_and_header, rules
 from docmill.tasks.split.spans.merge_pieces import merge
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENCE, Piece, cut, fit_all
@@ -40,7 +41,7 @@ def split_sentences(part: Part, options: Sentence) -> list[Span]:
     """Return spans of at most `options.size` tokens. A sentence is cut only if it is longer."""
     room = Room(part.tokens, options.size)
     new = Room(part.tokens, options.size - min(options.size // 2, options.overlap * _SET_ASIDE))
-    pieces = list(sentences(part, new))
+    pieces = list(with_leads(part.text, sentences(part, new), part.headings, new))
     spans = merge(part.text, pieces, new)
     return _overlapping(pieces, spans, room, options.overlap) if options.overlap else spans
 

@@ -100,6 +100,11 @@ class Part:
         return self.index.lookup
 
     @property
+    def headings(self) -> dict[int, int]:
+        """Return the ends of the headings within the part by their starts."""
+        return {one.start_char: one.end_char for one in self.elements if one.kind == "title"}
+
+    @property
     def elements(self) -> Sequence[Element]:
         """Return the elements, nested ones too, that begin within the part; the last may extend beyond it."""
         starts = self.index.starts

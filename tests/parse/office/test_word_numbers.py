@@ -11,6 +11,7 @@ from lxml import etree
 
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.office.open_xml import read_member
 from docmill.tasks.parse.pandoc.inlines import NUMBER
 from docmill.tasks.parse.pandoc.word.number_forms import written
 from docmill.tasks.parse.pandoc.word.numbering_part import read_numbering
@@ -54,7 +55,7 @@ def labels(numbering: str, *paragraphs: str, styles: str = "") -> list[str]:
         container.writestr("word/numbering.xml", f"<w:numbering {SPACE}>{numbering}</w:numbering>")
         container.writestr("word/styles.xml", f"<w:styles {SPACE}>{styles}</w:styles>")
         body = etree.fromstring(f"<w:document {SPACE}><w:body>{''.join(paragraphs)}</w:body></w:document>")
-        write_numbers(body, read_numbering(container))
+        write_numbers(body, read_numbering(container, read_member(container, "word/styles.xml")))
     found = [NUMBER.search("".join(one.itertext())) for one in body.iter("{*}p")]
     return [one[1] if one else "-" for one in found]
 

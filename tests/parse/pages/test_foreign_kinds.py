@@ -2,12 +2,16 @@
 
 import zipfile
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
 
+PREVIEW = Path(__file__).parents[2] / "golden" / "pdf" / "columns.pdf"
 REST = bytes(range(256))
 
 
@@ -59,3 +63,25 @@ def test_a_foreign_file_is_rejected_with_what_would_be_read(name: str) -> None:
         detect_file_type(name, data if data.startswith(b"PK") else data + REST)
     assert why.value.reason == "unsupported"
     assert "not read" in why.value.message
+
+
+PARTS = {  # of Numbers and Keynote, of today, of 2013 and of before
+    "a.numbers": ("Index/Document.iwa", "Index/Tables/DataList.iwa", "preview.jpg"),
+    "b.key": ("Index/Document.iwa", "Index/Slide-1.iwa"),
+    "c.key": ("Index.zip", "Metadata/BuildVersionHistory.plist"),
+    "d.numbers": ("index.xml", "buildVersionHistory.plist"),
+    "e.key": ("index.apxl", "thumbs/st0.tiff"),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_numbers_and_keynote_are_read_by_their_preview_or_say_what_would_be(name: str) -> None:
+    data = zipped(*PARTS[name])
+    assert detect_file_type(name, data) == FileType("iwork")
+    with pytest.raises(Rejected, match="exported to docx, xlsx, pptx or PDF") as why:
+        parse(data, FileType("iwork"), ParseOptions())
+    assert why.value.reason == "unsupported"
+    buffer = BytesIO(data)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr("QuickLook/Preview.pdf", PREVIEW.read_bytes())
+    assert parse(buffer.getvalue(), FileType("iwork"), ParseOptions()).title == "Two columns"

@@ -2,7 +2,9 @@
 
 import pytest
 
+from docmill.tasks.parse.pdf.letters.raised_figures import LOWERED, RAISED, marked, set_apart
 from docmill.tasks.parse.pdf.letters.right_to_left import in_reading_order, is_right_to_left, word_in_reading_order
+from docmill.tasks.parse.pdf.text.letter_gaps import groups_of_words
 
 Letter = tuple[str, tuple[float, float, float, float]]
 
@@ -56,3 +58,36 @@ def test_most_letters_tell_the_direction_of_a_line() -> None:
     assert is_right_to_left(SENTENCE)
     assert not is_right_to_left("The word שלום in a sentence of English.")
     assert not is_right_to_left("1,250")
+
+
+@pytest.mark.parametrize(
+    ("seen", "raised", "read"),
+    [  # as drawn, from the right; the places of raised figures
+        ("גשר21 גבה", {3, 4}, "גשר^12^ גבה"),
+        ("שנת 213202 לפי", {4, 5}, "שנת 2023^12^ לפי"),
+        ("ב-2m בלבד", {2}, "ב-m^2^ בלבד"),
+        ("1 ראו את", {0}, "^1^ ראו את"),
+    ],
+)
+def test_raised_figures_stay_behind_what_they_follow(seen: str, raised: set[int], read: str) -> None:
+    letters = [(sign, box) for sign, (_, box) in zip(set_apart(seen, raised), drawn(seen), strict=True)]
+    for order in (slice(None), slice(None, None, -1)):
+        assert marked(in_reading_order(letters[order])).replace(RAISED, "^").replace(LOWERED, "^") == read
+
+
+def test_a_mark_that_the_page_parts_from_its_word_makes_no_further_word() -> None:
+    spaced = [(sign, box) for sign, box in drawn("גשר2 גבה")]
+    spaced.insert(3, (" ", (0.0, 0.0, 0.0, 0.0)))  # pdfium sees a space before what is raised
+    figures = set_apart("".join(sign for sign, _ in spaced), {4})
+    letters = [(sign, box) for sign, (_, box) in zip(figures, spaced, strict=True)]
+    assert marked(in_reading_order(letters)) == f"גשר{RAISED}2{LOWERED} גבה"
+
+
+def test_words_from_the_right_make_one_group_however_they_come() -> None:
+    words = [
+        ((0, 1), (276.0, 0.0, 288.0, 10.0)),
+        ((3, 6), (291.0, 0.0, 325.0, 10.0)),
+        ((8, 11), (246.0, 0.0, 277.0, 10.0)),
+    ]
+    assert groups_of_words(words, 12, leftward=True) == [(0, 11)]
+    assert groups_of_words(words, 12) == [(0, 6), (8, 11)]

@@ -77,3 +77,30 @@ def test_headings_are_known_by_their_styles(style: bytes) -> None:
 
 def test_a_title_that_the_text_begins_with_is_said_once() -> None:
     assert read(rb"{\info{\title On mills}}\pard On mills\par\pard Text.\par").text == "# On mills\n\nText."
+
+
+STYLES = rb"{\stylesheet{\s0 Normal;}{\s1\outlinelevel0 heading 1;}{\s11 toc 1;}{\s12 toc 2;}}"
+PROSE = (
+    rb"\pard\plain\s1 Race\par\pard\plain "
+    + b"The water of the upper race turns the wheel made of oak. " * 3
+    + rb"\par"
+)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        rb"\pard\plain\tqr\tldot\tx9000 Race\tab 3\par Wheel\tab 5\par Gears of it\tab 7\par",
+        rb"\pard\plain\s11 Race\tab 3\par\pard\plain\s12 Wheel\tab 5\par\pard\plain\s11 {Gears of it\tab }{7}\par",
+        rb"\pard\plain Race .... 3\par Wheel .... 5\par Gears of it .... 7\par",
+    ],
+)
+def test_a_list_of_contents_by_tabs_or_leaders_is_one_of_its_own_kind(entries: bytes) -> None:
+    parsed = read(STYLES + rb"\pard\plain\s1 Contents\par" + entries + PROSE)
+    listed = [parsed.text[one.start_char : one.end_char] for one in parsed.elements if one.kind == "toc"]
+    assert listed == ["# Contents", "Race .... 3", "Wheel .... 5", "Gears of it .... 7"]
+    assert [one.attributes["text"] for one in parsed.elements if one.kind == "title"] == ["Race"]
+
+
+def test_tabs_before_figures_elsewhere_stay_as_they_are() -> None:
+    assert read(STYLES + rb"\pard\tx900 Oak\tab 3\par Elm\tab 5\par Ash\tab 7\par").text == "Oak 3\n\nElm 5\n\nAsh 7"

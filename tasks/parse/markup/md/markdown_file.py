@@ -21,6 +21,7 @@ from docmill.tasks.parse.markup.md.front_matter import read_front_matter
 from docmill.tasks.parse.markup.md.inline_marks import references_of
 from docmill.tasks.parse.markup.md.md_links import Links, is_definitions
 from docmill.tasks.parse.markup.md.mdx import is_bare_tag, is_mdx, with_mdx
+from docmill.tasks.parse.markup.md.run_in_headings import with_run_in_headings
 from docmill.tasks.parse.markup.md.table_rule import with_tables
 
 _LINE = re.compile(r"\r\n?|\n")
@@ -70,11 +71,12 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
     walk.run(tokens)
     elements = [Element("front_matter", 0, body, 0, 0, 1)] if front else []
     elements += with_gaps(text, body, walk.elements, walk.starts)
-    elements = MarkedFile(text, walk.starts, references_of(walk.links.addresses)).with_marks(elements, tokens)
+    headed = with_run_in_headings(text, elements, plain)
+    marked = MarkedFile(text, walk.starts, references_of(walk.links.addresses)).with_marks(headed, tokens)
     metadata: dict[str, Any] = dict(found.metadata)
     if front:
         metadata |= {"front_matter": front.values} | _known(front.values)
-    return Parsed(text, tuple(elements), _title(elements, metadata), metadata)
+    return Parsed(text, tuple(marked), _title(elements, metadata), metadata)
 
 
 @cache

@@ -13,6 +13,7 @@ from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
 from docmill.tasks.parse.pandoc.document import read_document
 from docmill.tasks.parse.pandoc.formats.open_body import prepare_body
 from docmill.tasks.parse.pandoc.formats.rtf_letters import with_letters
+from docmill.tasks.parse.titles.contents_list import with_contents
 from docmill.tasks.parse.zip_limits import check_container
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
@@ -38,6 +39,16 @@ _RTF_STYLE = re.compile(rb"\{\\s(\d{1,4})(?=[\\ ])([^{}]{0,600}?)[ ]([^{}\\;]{1,
 _RTF_HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|rubrik|kop|заголовок) ?(\d)", re.IGNORECASE)
 _RTF_OUTLINE = re.compile(rb"\\outlinelevel([0-8])")
 _RTF_PARAGRAPH = re.compile(rb"\\s(\d{1,4})(?![0-9])(?!(?:(?!\\par\b)[^{}]){0,200}\\outlinelevel)")
+_RTF_PARTS = re.compile(rb"(\\pard?(?![a-z]))")
+_RTF_CONTENTS = re.compile(
+    r"(?:toc|contents|table of (?:contents|figures)|(?:inhalts)?verzeichnis|tm|índice|sommario) ?\d?", re.IGNORECASE
+)
+_RTF_LEADER = re.compile(rb"\\tl(?:dot|mdot|hyph|ul|th|eq)(?![a-z])")  # of a tab stop
+_RTF_TAB = re.compile(rb"\\tab(?![a-z])")
+_RTF_STYLED = re.compile(rb"\\s(\d{1,4})(?![0-9])")
+_RTF_PAGE = re.compile(rb"(?:\d{1,4}|[ivxlc]{1,6})\s*")
+_RTF_UNSHOWN = re.compile(rb"\{\\\*\\fldinst[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\\[a-z]+-?\d* ?|[{}]")
+_RTF_LEADERS = b" .... "
 _RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
 _RTF_HEAD = 200_000
 """Bytes to search for the info group: it follows the tables of fonts and styles, which may be long, but not the text.
@@ -68,7 +79,40 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
     data = with_letters(data)
     metadata = _rtf_metadata(data[:_RTF_HEAD])
     data = _RTF_DELETED.sub(rb"\\v", _RTF_NOTE.sub(rb"{\\footnote", data))
-    return read_document(_with_levels(data), "rtf", metadata)
+    return with_contents(read_document(_with_leaders(_with_levels(data)), "rtf", metadata))
+
+
+def _with_leaders(data: bytes) -> bytes:
+    """Return rich text whose lists of contents have leaders between a name and its page, where they have a tab."""
+    contents = _contents_styles(data)
+    if not contents and not _RTF_LEADER.search(data):
+        return data
+    parts, listed = _RTF_PARTS.split(data), False
+    for at in range(2, len(parts), 2):
+        begins = _is_listed(parts[at], contents)
+        # Without a new beginning, a paragraph is set like the one before it.
+        listed = begins or (listed and parts[at - 1] == b"\\par" and not _RTF_STYLED.search(parts[at]))
+        parts[at] = _led(parts[at]) if listed else parts[at]
+    return b"".join(parts)
+
+
+def _contents_styles(data: bytes) -> frozenset[bytes]:
+    """Return the numbers of the styles of lists of contents."""
+    names = ((number, name.decode("utf-8", "replace")) for number, _, name in _RTF_STYLE.findall(data))
+    return frozenset(number for number, name in names if _RTF_CONTENTS.fullmatch(name))
+
+
+def _is_listed(paragraph: bytes, contents: frozenset[bytes]) -> bool:
+    styled = _RTF_STYLED.search(paragraph)
+    return (styled is not None and styled[1] in contents) or _RTF_LEADER.search(paragraph) is not None
+
+
+def _led(paragraph: bytes) -> bytes:
+    """Return a paragraph with leaders in place of the tab before its page, if it ends with one."""
+    tabs = list(_RTF_TAB.finditer(paragraph))
+    if not tabs or not _RTF_PAGE.fullmatch(_RTF_UNSHOWN.sub(b"", paragraph[tabs[-1].end() :]).strip()):
+        return paragraph
+    return paragraph[: tabs[-1].start()] + _RTF_LEADERS + paragraph[tabs[-1].end() :]
 
 
 def _with_levels(data: bytes) -> bytes:

@@ -111,9 +111,12 @@ class WordNumbering:
         return found
 
 
-def read_numbering(container: zipfile.ZipFile) -> WordNumbering:
-    """Return the numbering of a Word document; none if it has no lists, or their part is damaged."""
-    numbering, styles = read_member(container, "word/numbering.xml"), read_member(container, "word/styles.xml")
+def read_numbering(container: zipfile.ZipFile, styles: Any) -> WordNumbering:
+    """Return the numbering of a Word document; none if it has no lists, or their part is damaged.
+
+    `styles` is the root of `word/styles.xml`, or None if there is none.
+    """
+    numbering = read_member(container, "word/numbering.xml")
     if numbering is None:
         return WordNumbering()
     found: dict[str, _NumberingStyle] = {}

@@ -8,23 +8,28 @@ import re
 import zipfile
 from typing import Any, NamedTuple
 
+from lxml import etree
+
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.office.open_xml import core_properties, furniture, rewritten
+from docmill.tasks.parse.office.open_xml import core_properties, furniture, read_member, rewritten
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.program import read_tree
 from docmill.tasks.parse.pandoc.word.fields.comments import Comments, comments_in
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering, read_numbering
+from docmill.tasks.parse.pandoc.word.used_styles import keep_used_styles, used_styles
 from docmill.tasks.parse.pandoc.word.word_body import prepare_body
 from docmill.tasks.parse.pandoc.word.word_fallback import draw_elements
 from docmill.tasks.parse.pandoc.word.word_graphics import graphics_in
 from docmill.tasks.parse.zip_limits import check_container
 
-_PAGE_BREAK = re.compile(rb"<w:lastRenderedPageBreak|<w:br\b[^<>]*w:type=\"page\"")
+_RENDERED_BREAK = b"<w:lastRenderedPageBreak"
+_PAGE_BREAK = re.compile(rb"<w:br\b[^<>]*w:type=\"page\"")
 _BODY = "word/document.xml"
+_STYLES = "word/styles.xml"
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 
 
@@ -37,9 +42,11 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
     """
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = {name: _iso(name, value) for name, value in core_properties(container).items()}
-        changes = _BodyChanges(
-            graphics_in(container), read_numbering(container), comments_in(container) if options.comments else {}
-        )
+        comments = comments_in(container) if options.comments else {}
+        styles = read_member(container, _STYLES)
+        if styles is not None:
+            keep_used_styles(styles, used_styles(container))
+        changes = _BodyChanges(graphics_in(container), read_numbering(container, styles), comments, styles)
         prepared = rewritten(container, changes.prepared)
         canvas, title, said = _drawn(container, prepared, metadata.get("title", ""))
     return canvas.parsed(metadata.pop("title", "") or title, said | metadata)
@@ -56,7 +63,8 @@ def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Ca
         draw_elements(prepared, canvas)
         return canvas, canvas.first_heading(), {"read_as": f"by unstructured; {why.message}"}
     canvas = Canvas()
-    canvas.page = int(_PAGE_BREAK.search(container.read(_BODY)) is not None)
+    body = container.read(_BODY)
+    canvas.page = int(_RENDERED_BREAK in body or _PAGE_BREAK.search(body) is not None)
     for text in furniture(container, "header"):
         canvas.paragraph(text, kind="furniture")
     title, said = draw_tree(tree, canvas, True, stated)
@@ -75,9 +83,12 @@ class _BodyChanges(NamedTuple):
     graphics: dict[str, list[Any]]
     numbering: WordNumbering
     comments: Comments
+    styles: Any
 
     def prepared(self, name: str, content: bytes) -> bytes:
         """Return the content of a part of the file as pandoc is to read it."""
+        if name == _STYLES and self.styles is not None:
+            return bytes(etree.tostring(self.styles, encoding="utf-8", xml_declaration=True))
         if name not in (_BODY, *_NOTES):
             return content
         return prepare_body(content, self.graphics if name == _BODY else {}, self.numbering, self.comments)

@@ -15,6 +15,7 @@ from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK
 from docmill.tasks.parse.pandoc.word.fields.comments import Comments, write_comments
 from docmill.tasks.parse.pandoc.word.fields.contents_field import mark_contents
 from docmill.tasks.parse.pandoc.word.fields.number_fields import write_field_numbers
+from docmill.tasks.parse.pandoc.word.lean_body import make_lean
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering
 from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
 from docmill.tasks.parse.pandoc.word.word_graphics import draw_graphics
@@ -53,6 +54,7 @@ def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: Word
             change(node)
     for mark in _page_breaks(root):
         _make_text(mark, PAGE_MARK)
+    make_lean(root)
     return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 

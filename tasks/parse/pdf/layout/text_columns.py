@@ -5,6 +5,7 @@ across a gutter separates the columns above it from those below. Within a column
 leads down the page.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import chain
@@ -19,6 +20,7 @@ from docmill.tasks.parse.pdf.text.place import around
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.special_characters import HYPHEN, LOWERED, RAISED
 
+_NUMBER = re.compile(r"\d[\d.,]*")
 _MAX_DEPTH = 10
 """Gutters within the columns of others. It bounds the work for a page that is made to have many."""
 
@@ -119,7 +121,7 @@ def _append(one: TextLine, other: TextLine) -> None:
     raised = not glue and other.text.isdigit() and _stands_higher(other, one)
     is_mark = len(one.text) <= _MARK < len(other.text)
     if is_right_to_left(one.text + other.text):
-        one.text = f"{other.text} {one.text}"
+        one.text = _from_the_right(one, other, glue)
     else:
         one.text += f"{RAISED}{other.text}{LOWERED}" if raised else glue + other.text
     one.font = one.font.both(other.font)
@@ -127,6 +129,17 @@ def _append(one: TextLine, other: TextLine) -> None:
     one.size = other.size if is_mark else max(one.size, other.size)
     one.box = around(one.box, other.box)
     one.last = other.last
+
+
+def _from_the_right(one: TextLine, other: TextLine, glue: str) -> str:
+    """Return the text of a piece and of the one at its right, which is read first."""
+    if not glue and one.text.isdigit() and _stands_higher(one, other):
+        return f"{other.text}{RAISED}{one.text}{LOWERED}"
+    if other.text.isdigit() and _stands_higher(other, one):
+        number = _NUMBER.match(one.text) if not glue else None  # a number is read from the left: 2023, then its mark
+        at = number.end() if number else 0
+        return f"{one.text[:at]}{RAISED}{other.text}{LOWERED}{glue}{one.text[at:]}"
+    return f"{other.text}{glue}{one.text}"
 
 
 def _stands_higher(piece: TextLine, line: TextLine) -> bool:
@@ -208,9 +221,14 @@ def _around(held: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[C
 
 
 def _band(band: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[ColumnRun]]:
-    for side in (False, True):
+    leftward = is_right_to_left(" ".join(_said(run) for run in band))
+    for side in (leftward, not leftward):
         held = [run for run in band if (run.left + run.right > 2 * gutter) == side]
         yield from _flows(sorted(held, key=lambda run: run.place), depth + 1)
+
+
+def _said(run: ColumnRun) -> str:
+    return " ".join(item.text for item in run.items if isinstance(item, TextLine))
 
 
 def _by_rows(lower: list[ColumnRun]) -> list[ColumnRun]:

@@ -11,20 +11,22 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.letters.raised_figures import PRIVATE
 
 Letter = tuple[str, Box]
 
 RIGHT_TO_LEFT = re.compile("[\u0590-\u05ff\u0600-\u065f\u066a-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LATIN = re.compile(r"[^\W\d_]")
 _LAM, _ALEFS = "\u0644", frozenset("\u0622\u0623\u0625\u0627\u0671")
+_RAISED = re.compile(f"[{PRIVATE}]+")
+_TOUCHING = 1.0  # points between a word and its raised mark: spaces are wider
 _SAME = 0.1  # points: the letters of a ligature have one box
+_FIGURE = rf"0-9A-Za-z\u00c0-\u024f\u0660-\u0669\u06f0-\u06f9{PRIVATE}"
 _LEFTWARD = re.compile(  # what is read from the left in a word: a number with its signs, a Latin word
-    r"[+\-\u2212$€£#]?(?:[0-9A-Za-z\u00c0-\u024f\u0660-\u0669\u06f0-\u06f9]"
-    r"(?:[.,:/'\-\u2010&@_\u066b\u066c]?[0-9A-Za-z\u00c0-\u024f\u0660-\u0669\u06f0-\u06f9])*)[%\u066a°$€£]?"
+    rf"[+\-\u2212$€£#]?(?:[{_FIGURE}](?:[.,:/'\-\u2010&@_\u066b\u066c]?[{_FIGURE}])*)[%\u066a°$€£]?"
 )
 _REVERSED = re.compile(  # the same as it comes from the right
-    r"[%\u066a°$€£]?(?:[0-9A-Za-z\u00c0-\u024f\u0660-\u0669\u06f0-\u06f9]"
-    r"(?:[.,:/'\-\u2010&@_\u066b\u066c]?[0-9A-Za-z\u00c0-\u024f\u0660-\u0669\u06f0-\u06f9])*)[+\-\u2212$€£#]?"
+    rf"[%\u066a°$€£]?(?:[{_FIGURE}](?:[.,:/'\-\u2010&@_\u066b\u066c]?[{_FIGURE}])*)[+\-\u2212$€£#]?"
 )
 _MIRRORED = str.maketrans("()[]{}«»<>", ")(][}{»«><")
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
@@ -51,9 +53,20 @@ def in_reading_order(letters: Sequence[Letter]) -> str:
 
     It has as many words as pdfium sees, which knows how many there are, but not where they end: at the widest gaps.
     """
-    count = len("".join(text for text, _ in letters).split())
-    words = [_word(word) for word in _words(_from_the_right(letters), count)]
+    ordered = _from_the_right(letters)
+    count = len("".join(text for text, _ in letters).split()) - _marks_apart(letters, ordered)
+    words = [_word(word) for word in _words(ordered, count)]
     return " ".join(_mirrored(word) for word in _with_latin_in_order(words))
+
+
+def _marks_apart(letters: Sequence[Letter], ordered: Sequence[Letter]) -> int:
+    """Return how many raised figures pdfium parts from the words that they touch."""
+    alone = sum(_RAISED.fullmatch(word) is not None for word in "".join(text for text, _ in letters).split())
+    if not alone:
+        return 0
+    raised = [_RAISED.fullmatch(text) is not None for text, _ in ordered]
+    near = [there[0] - box[2] < _TOUCHING for (_, there), (_, box) in pairwise(ordered)]
+    return min(alone, sum(one != other for (one, other), close in zip(pairwise(raised), near, strict=True) if close))
 
 
 def word_in_reading_order(letters: Sequence[Letter]) -> str:

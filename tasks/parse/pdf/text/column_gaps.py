@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls, numbers_from
 from docmill.tasks.parse.pdf.text.place import Place, placed
@@ -77,7 +78,8 @@ def _between_texts(lines: list[TextLine], text_page: Any, place: Place) -> Itera
     count = calls()["FPDFText_CountRects"](text_page, 0, -1)
     if not lines or count <= len(lines):  # no line is in several pieces
         return
-    gaps = _gaps(text_page, place, count, _ROUNDED * _TIGHT_GAP * min(line.size for line in lines))
+    least = _ROUNDED * _TIGHT_GAP * min(line.size for line in lines)
+    gaps = _gaps(text_page, place, count, least, _may_be_leftward(lines))
     levels = _by_level(lines) if gaps else {}
     for left, top, right, bottom in gaps:
         middle = int((top + bottom) / 2)
@@ -89,6 +91,10 @@ def _between_texts(lines: list[TextLine], text_page: Any, place: Place) -> Itera
                     yield index
 
 
+def _may_be_leftward(lines: list[TextLine]) -> bool:
+    return any(may_be_right_to_left(line.text) for line in lines)
+
+
 def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
     """Return the lines by the vertical position of their middle, in points."""
     levels: defaultdict[int, list[int]] = defaultdict(list)
@@ -97,8 +103,11 @@ def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
     return levels
 
 
-def _gaps(text_page: Any, place: Place, count: int, least: float) -> list[Box]:
-    """Return the boxes of gaps between pieces on one baseline, wide for their height and at least `least` points."""
+def _gaps(text_page: Any, place: Place, count: int, least: float, leftward: bool) -> list[Box]:
+    """Return the boxes of gaps between pieces on one baseline, wide for their height and at least `least` points.
+
+    In text that is read from the right, `leftward`, the next piece may stand at the left of the one before.
+    """
     sides = numbers_from("FPDFText_GetRect", range(count), text_page)
     upright = place[0] > 0 and not place[1] and not place[2]
     if upright:
@@ -113,7 +122,17 @@ def _gaps(text_page: Any, place: Place, count: int, least: float) -> list[Box]:
             one, other = sides[at : at + _SIDES], sides[at + _SIDES : at + 2 * _SIDES]
             if _is_gap(one, other):
                 found.append((right, one[1], left, one[3]))
+    if leftward:
+        found += _leftward_gaps(sides, least)
     return placed(found, place) if upright else found
+
+
+def _leftward_gaps(sides: Sequence[float], least: float) -> Iterator[Box]:
+    """Yield the gaps of `_gaps` between a piece and the next one, at its left."""
+    for at in range(0, len(sides) - _SIDES, _SIDES):
+        one, other = sides[at : at + _SIDES], sides[at + _SIDES : at + 2 * _SIDES]
+        if one[0] - other[2] > least and _is_gap(other, one):
+            yield (other[2], one[1], one[0], one[3])
 
 
 def _is_gap(one: Sequence[float], other: Sequence[float]) -> bool:

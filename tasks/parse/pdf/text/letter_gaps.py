@@ -23,9 +23,10 @@ def groups_of_words(words: Sequence[tuple[Span, Box]], gap: float, leftward: boo
     for (first, last), box in words:
         if before and (-gap < box[0] - before[2] <= gap or (leftward and -gap < before[0] - box[2] <= gap)):
             groups[-1] = (groups[-1][0], last)
+            before = around(before, box) if leftward else box  # it goes on at either side
         else:
             groups.append((first, last))
-        before = box
+            before = box
     return groups
 
 

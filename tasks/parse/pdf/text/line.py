@@ -28,6 +28,7 @@ class TextLine:
     ruled: bool = False  # there is a vertical rule behind it
     gap: float = 0.0
     contents: bool = False  # it belongs to a list of contents
+    lead: int = 0  # letters at its beginning that stand out and may name its paragraph
 
     @property
     def height(self) -> float:

@@ -3,8 +3,10 @@
 import re
 import unicodedata
 
+from docmill.tasks.parse.pdf.letters.raised_figures import LOWERED as LOWERED
+from docmill.tasks.parse.pdf.letters.raised_figures import RAISED as RAISED
+
 HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
-RAISED, LOWERED = "\x0e", "\x0f"  # around superscript figures, until it is known what they are
 # Control characters stand for letters that the font does not name; SIGNS makes them visible as such.
 SIGNS: dict[int, str | None] = {code: "\ufffd" for code in range(1, 32) if chr(code) not in "\t\n\r\x02"}
 SIGNS |= str.maketrans(
@@ -66,6 +68,10 @@ def _accented(match: re.Match[str]) -> str:
 
 def clean_raised(text: str) -> str:
     """Return text with each sign as people write it; the marks around what is raised stay."""
+    return LOWERED.join(map(_clean_before, text.split(LOWERED)))
+
+
+def _clean_before(text: str) -> str:
     return RAISED.join(part.translate(SIGNS) for part in text.split(RAISED))
 
 

@@ -7,14 +7,15 @@ import ctypes
 import re
 import sys
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.letters.raised_figures import marked, set_apart, superscripts
 from docmill.tasks.parse.pdf.letters.right_to_left import (
+    RIGHT_TO_LEFT,
     in_reading_order,
     is_right_to_left,
     may_be_right_to_left,
@@ -39,10 +40,6 @@ from docmill.tasks.parse.pdf.text.special_characters import (
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
-# Up to three figures: behind a letter or a mark and at the end of a word (m2, "word."12), or before a word (1 See).
-# Longer numbers are years and amounts. A look-behind has one width, so each count of figures has its own.
-_BEHIND = "|".join(rf"(?<=(?:[^\W\d_]|[.,;:)\]”\"’]){digits})" for digits in (r"\d", r"\d\d", r"\d\d\d"))
-_SUPERSCRIPT = re.compile(rf"[0-9][0-9]{{0,2}}+(?:(?![\w.])(?:{_BEHIND})|(?P<before>(?=\s?[^\W\d_])))")
 _SURROGATES = range(0xD800, 0xE000)
 _REPLACEMENT = 0xFFFD  # what stands for a code that is no character
 _MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link laid over a page does not repeat all of it
@@ -138,7 +135,8 @@ class TextLayer:
         return [middle + (self.text[middle] == " ") for middle in middles]
 
     def _clean(self, text: str, first: int) -> str:
-        return clean(self._logical(text, first) if may_be_right_to_left(text) else text)
+        text = self._logical(text, first) if may_be_right_to_left(text) else text
+        return clean_raised(text) if RAISED in text else clean(text)
 
     def _logical(self, text: str, first: int) -> str:
         """Return text in reading order; pdfium returns some right-to-left words in visual order."""
@@ -146,7 +144,8 @@ class TextLayer:
         boxes = self._boxes([(index, index) for index in range(first, first + len(written))])
         letters = [*zip(written, boxes, strict=True)]
         if is_right_to_left(written):
-            return in_reading_order(letters) + text[len(written) :]
+            letters = [*zip(set_apart(written, self._raised_in(written, first)), boxes, strict=True)]
+            return marked(in_reading_order(letters)) + text[len(written) :]
         for run in RIGHT_TO_LEFT_WORD.finditer(written):
             word = word_in_reading_order(letters[slice(*run.span())])
             text = text[: run.start()] + word + text[run.end() :]
@@ -159,7 +158,7 @@ class TextLayer:
         text, whose font is often smaller: the size is that of the text.
         """
         first, last = span
-        begins, ends = self._font_at(first), self._font_at(last)
+        begins, ends = self.font_at(first), self.font_at(last)
         if font.mono and not (begins.mono and ends.mono):
             size = self._real_sizes([last if begins.mono else first])[0]
         return font.both(begins).both(ends), size
@@ -185,7 +184,8 @@ class TextLayer:
             for size, c, d in zip(nominal, matrices[2::_MATRIX], matrices[3::_MATRIX], strict=True)
         ]
 
-    def _font_at(self, index: int) -> Font:
+    def font_at(self, index: int) -> Font:
+        """Return the font of a character."""
         return self._font(
             self._calls["FPDFTextObj_GetFont"](self._calls["FPDFText_GetTextObject"](self._reference, index))
         )
@@ -211,7 +211,7 @@ class TextLayer:
         cut = self._cut(
             some, [groups_of_words(each, GAP * line.size, is_right_to_left(line.text)) for line, each in words]
         )
-        parts = dict(zip(wide, cut, strict=True))
+        parts = {index: _from_the_left(each) for index, each in zip(wide, cut, strict=True)}
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
     def _cut(self, lines: list[TextLine], groups: list[list[Span]]) -> list[list[TextLine]]:
@@ -306,22 +306,9 @@ class TextLayer:
 
     def _mark_superscripts(self, lines: list[TextLine]) -> None:
         """Mark the raised figures of lines."""
-        found: defaultdict[int, list[Span]] = defaultdict(list)
-        firsts = [line.first for line in lines]
-        for match in _SUPERSCRIPT.finditer(self.text):
-            start, end = match.span()
-            index = bisect_right(firsts, start) - 1
-            if index >= 0 and end <= lines[index].last + 1 and self._is_superscript(match, start == firsts[index]):
-                found[index].append((start, end))
-        for index, places in found.items():
+        spans = [(line.first, line.last) for line in lines]
+        for index, places in superscripts(self.text, spans, self._is_raised).items():
             self._mark(lines[index], places)
-
-    def _is_superscript(self, match: re.Match[str], begins: bool) -> bool:
-        """Return whether figures are raised: before a word where they begin a line, else behind one."""
-        if begins != (match.lastgroup == "before"):
-            return False
-        start, end = match.span()
-        return self._is_raised(start, end + self.text[end].isspace() if begins else start - 1)
 
     def _mark(self, line: TextLine, places: list[Span]) -> None:
         if may_be_right_to_left(line.text):  # its text is in another order than pdfium's
@@ -331,7 +318,13 @@ class TextLayer:
             start, end = start - line.first, end - line.first
             raw = f"{raw[:start]}{RAISED}{raw[start:end]}{LOWERED}{raw[end:]}"
         ending = HYPHEN if line.text.endswith(HYPHEN) else ""
-        line.text = LOWERED.join(map(clean_raised, raw.split(LOWERED))) + ending
+        line.text = clean_raised(raw) + ending
+
+    def _raised_in(self, written: str, first: int) -> set[int]:
+        """Return the places of raised figures in a text that is read from the right."""
+        body = first + next(at for at, sign in enumerate(written) if RIGHT_TO_LEFT.match(sign))
+        figures = [at for at, sign in enumerate(written) if sign.isdigit()]
+        return {at for at in figures if self._is_raised(first + at, body)}
 
     def _is_raised(self, index: int, other: int) -> bool:
         """Return whether a character is smaller than its neighbour and raised."""
@@ -344,6 +337,12 @@ class TextLayer:
         x, y = ctypes.c_double(), ctypes.c_double()
         self._calls["FPDFText_GetCharOrigin"](self._raw, index, ctypes.addressof(x), ctypes.addressof(y))
         return self._place[1] * x.value + self._place[3] * y.value
+
+
+def _from_the_left(pieces: list[TextLine]) -> list[TextLine]:
+    """Return pieces of a line as rows of tables are looked for: those read from the right come the other way round."""
+    is_leftward = is_right_to_left("".join(piece.text for piece in pieces))
+    return sorted(pieces, key=lambda piece: piece.box[0]) if is_leftward else pieces
 
 
 def _start(buffer: bytearray) -> int:
