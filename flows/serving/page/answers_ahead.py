@@ -97,6 +97,7 @@ def _evaluations(root: Path) -> list[tuple[str, int]]:
 _BESIDES: Mapping[str, Callable[[Path], object]] = {
     "freshness": lambda _: time.time() // _DAY_S,  # ages in days
     "evaluations": _evaluations,
+    "asked_questions": _evaluations,
     "snapshots": snapshots.numbers,  # a vacuum removes some
 }
 """What views depend on besides the snapshot, by the name of the view."""
