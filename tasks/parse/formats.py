@@ -98,7 +98,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=9,
+            version=10,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
