@@ -112,3 +112,48 @@ def test_figures_far_apart_are_cells_and_columns_of_text_are_none() -> None:
         pdf.text(60, 740 - 12 * at, "The left column tells of a river that rises in the hills,")
         pdf.text(320, 740 - 12 * at, "and the right one of the road that was built beside it.")
     assert not cells_of(read(pdf))
+
+
+def test_a_table_over_two_pages_is_one_with_one_header_and_its_cut_row_whole() -> None:
+    pdf = page()
+    pdf.text(60, 800, "What is kept, and for how long, is said by these settings of the store:")
+    written(pdf, (60, 180, 420), 120, [("what", "how long", "setting")], "bold")
+    written(pdf, (60, 180, 420), 100, [("a draft", "30 days, and until the next", "keep_days")])
+    written(pdf, (60, 180, 420), 80, [("a file", "one hour, or as long as it", "grace_hours")])
+    pdf.add_page()
+    written(pdf, (60, 180, 420), 800, [("what", "how long", "setting")], "bold")
+    written(pdf, (60, 180, 420), 780, [("", "takes to restore it", "")])
+    written(pdf, (60, 180, 420), 760, [("a page", "one week, by default", "page_days")])
+    pdf.text(60, 700, "Nothing else is kept any longer than the store itself.")
+    assert cells_of(read(pdf)) == [
+        [
+            ["what", "how long", "setting"],
+            ["a draft", "30 days, and until the next", "keep_days"],
+            ["a file", "one hour, or as long as it takes to restore it", "grace_hours"],
+            ["a page", "one week, by default", "page_days"],
+        ]
+    ]
+
+
+def test_one_row_below_a_filled_header_is_a_table() -> None:
+    pdf = page()
+    for filled in (False, True):
+        pdf = page()
+        if filled:
+            pdf.pages[-1].append("0.9 g 58 734 340 18 re f 0 g")
+        written(pdf, (60, 160, 260), 740, [("option", "default", "meaning")])
+        written(pdf, (60, 160, 260), 718, [("small", "50 tokens", "sections share a chunk")])
+        assert bool(cells_of(read(pdf))) == filled
+
+
+def test_items_have_other_signs_and_numbers_without_a_stop() -> None:
+    pdf = page()
+    pdf.text(60, 760, "Before anything else, do these:")
+    for y, number, lines in (
+        (740, "1", ["Look at what is written from code, and whether", "that is all of it."]),
+        (712, "2", ["Write the version in the one place that has it."]),
+        (696, "3", ["Build, and look into the wheel: it holds one", "package."]),
+    ):
+        pdf.text(60, y, number)
+        pdf.lines(72, y, lines)
+    assert [one.kind for one in read(pdf).elements].count("list_item") == 3

@@ -9,10 +9,12 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     Span,
     are_doubtful,
     columns_of,
+    in_cells,
     lines_of,
     place_of,
     span_of,
 )
+from docmill.tasks.parse.pdf.layout.continued import fitting_rows, widened
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
@@ -39,21 +41,38 @@ _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a capti
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
 
 
-def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
+def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTable | None = None) -> list[Item]:
     """Return items in their order, with each run of rows that is surely a table as one item.
 
     `rules` are the page's horizontal rules. If letters of one width are `code`, what they align is part of a listing.
+    `before` is the table at the end of the page before, which the first rows may go on.
     """
     rows = rows_of(items, rules)
     least = _MIN_RULED if rules else _MIN_ROWS
-    if len(items) - len(rows) < least:  # so few items stand beside another
+    start, out = _more_of(before, rows, rules) if before else (0, [])
+    if not out and len(items) - len(rows) < least:  # so few items stand beside another
         return items
-    out: list[Item] = []
-    start = 0
     while start < len(rows):
         some, start = _next_items(rows, start, (least, code), rules)
         out += some
     return out
+
+
+def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
+    """Return how many rows go on the table of the page before, and these as a table; 0 and none if none do."""
+    start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1]) if len(row) > 1), 0)  # the rest of a row first
+    cut = fitting_rows(rows[: _end(rows, start, rules)], before.columns)
+    spans = widened(before.columns, cut)
+    cells = _cells(cut, spans, rules) if cut else None
+    if cells is None:
+        return 0, []
+    return len(cut), [_made(cells, cut, spans)]
+
+
+def _made(cells: list[list[str]], cut: list[Row], spans: list[Span]) -> PageTable:
+    lines = lines_of(cut)
+    box = around_all([line.box for line in lines])
+    return PageTable(cells, header_rows(cells), box, lines[0].page, columns=spans)
 
 
 def _next_items(rows: list[list[Item]], start: int, how: tuple[int, bool], rules: LevelRules) -> tuple[list[Item], int]:
@@ -147,7 +166,7 @@ def _top(row: list[Item]) -> float:
 
 def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     """Return the table in these rows, or None unless that is sure."""
-    cut = [_in_cells(row) for row in rows]
+    cut = [in_cells(row) for row in rows]
     spans = columns_of(cut)
     if len(spans) < 2:
         return None
@@ -155,34 +174,20 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), ruled, headed))
     if not enough or are_doubtful(cut, spans, ruled or headed):
         return None
-    cells = _cells(cut, _with_sides(spans, cut), rules)
-    if cells is None:
-        return None
-    lines = lines_of(cut)
-    return PageTable(cells, header_rows(cells), around_all([line.box for line in lines]), lines[0].page)
-
-
-def _in_cells(row: list[Item]) -> Row:
-    """Return a row's lines in cells: a line that begins left of the end of the one before stands below it."""
-    cells: Row = []
-    for line in row:
-        if not isinstance(line, TextLine):
-            continue
-        if cells and line.box[0] < cells[-1][-1].box[2]:
-            cells[-1].append(line)
-        else:
-            cells.append([line])
-    return cells
+    spans = _with_sides(spans, cut)
+    cells = _cells(cut, spans, rules)
+    return None if cells is None else _made(cells, cut, spans)
 
 
 def _is_ruled(cut: list[Row], width: int, rules: LevelRules) -> bool:
-    """Return whether the first row is complete, and a rule below its whole width separates it from the second."""
+    """Return whether the first row is complete, and a rule or the end of a fill below all of it parts the second."""
     first, second = cut[:2]
     if len(first) != width:
         return False
     lines = lines_of([first])
     left, top, right, _ = around_all([line.box for line in lines])
-    return rules.between((top + middle(lines[0])) / 2, middle(second[0][0]), left, right)
+    where = (top + middle(lines[0])) / 2, middle(second[0][0]), left, right
+    return rules.between(*where) or rules.fill_ends(*where)
 
 
 def _is_set_apart(cut: list[Row], width: int) -> bool:
@@ -240,6 +245,8 @@ def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[list[st
 def _is_more(above: Row, row: Row, column: int, rules: LevelRules) -> bool:
     """Return whether a row is the next line of a cell above: alone, and further right or within a sentence."""
     if len(row) > 1 or is_parted([*chain.from_iterable(above)], [*row[0]], rules):
+        return False
+    if _are_all(above, "bold") and not _are_all(row, "bold"):  # the rest of a row below a header on a new page
         return False
     return column > 0 or row[0][0].text[:1].islower()
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import chain, pairwise
 from statistics import median
 
+from docmill.tasks.parse.pdf.layout.grid import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 Cell = list[TextLine]  # one below the other
@@ -169,11 +170,29 @@ def _letters(cell: Cell) -> int:
     return sum(len(line.text) for line in cell)
 
 
+def in_cells(row: list[Item]) -> Row:
+    """Return a row's lines in cells: a line that begins left of the end of the one before stands below it."""
+    cells: Row = []
+    for line in row:
+        if not isinstance(line, TextLine):
+            continue
+        if cells and line.box[0] < cells[-1][-1].box[2]:
+            cells[-1].append(line)
+        else:
+            cells.append([line])
+    return cells
+
+
 def place_of(cell: Cell, spans: list[Span]) -> int:
     """Return the column that a cell stands in, the first of several, -1 for none."""
-    first, last = span_of(cell)
-    over = [number for number, (left, right) in enumerate(spans) if first < right and last > left]
+    over = places_over(cell, spans)
     return over[0] if over else -1
+
+
+def places_over(cell: Cell, spans: list[Span]) -> list[int]:
+    """Return the columns that a cell stands in."""
+    first, last = span_of(cell)
+    return [number for number, (left, right) in enumerate(spans) if first < right and last > left]
 
 
 def span_of(lines: list[TextLine]) -> Span:
