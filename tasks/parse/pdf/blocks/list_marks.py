@@ -89,6 +89,8 @@ def mark_numbers(lines: Iterable[TextLine]) -> None:
     """Write a stop behind the numbers of items that have none, in the lines of a document in reading order."""
     open_list = _CountedItems()
     for line in lines:
+        if not open_list.items and not line.text[0].isdigit():
+            continue  # as nearly all are
         number = _number(line)
         if open_list.takes(line, number):
             open_list.items.append(line)

@@ -42,11 +42,14 @@ def columns_of(rows: list[Row]) -> list[Span]:
 
 
 def _usual_columns(rows: list[Row]) -> list[Span]:
-    """Return the columns of the rows that have most often the same number of cells; none where these overlap."""
-    width = _usual_width(rows)
-    columns = zip(*[row for row in rows if len(row) == width], strict=True)
-    spans = [span_of([*chain.from_iterable(column)]) for column in columns]
-    return [] if any(left[1] >= right[0] for left, right in pairwise(spans)) else spans
+    """Return the columns of rows of one number of cells, the most frequent that has columns; none if none has."""
+    counts = Counter(map(len, rows))
+    for width in sorted(counts, key=lambda width: (counts[width], width), reverse=True):
+        columns = zip(*[row for row in rows if len(row) == width], strict=True)
+        spans = [span_of([*chain.from_iterable(column)]) for column in columns]
+        if counts[width] > 1 and all(left[1] < right[0] for left, right in pairwise(spans)):
+            return spans
+    return []
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:
@@ -79,11 +82,6 @@ def _whole(spans: list[Span], rows: list[Row]) -> list[Span]:
 def _are_parted(row: Row, spans: list[Span]) -> bool:
     places = [place_of(cell, spans) for cell in row]
     return len({*places}) == len(places)
-
-
-def _usual_width(rows: list[Row]) -> int:
-    """Return how many cells most rows have, the larger of two numbers that are as frequent."""
-    return max((count, width) for width, count in Counter(map(len, rows)).items())[1]
 
 
 def are_doubtful(rows: list[Row], spans: list[Span], headed: bool) -> bool:

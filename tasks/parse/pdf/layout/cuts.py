@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -50,7 +50,7 @@ def _edges(lines: list[TextLine]) -> _Edges:
     right: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     for index, other in enumerate(lines):
         # Those before are the lines of the cell to the left, or of its own cell.
-        one = _neighbour(other, lines[max(index - _MOST_LINES, 0) : index][::-1])
+        one = _neighbour(lines, index)
         if one is not None:
             left[int(other.box[0])].append((_middle(other), other.box[0]))
             right[int(one.box[2])].append((_middle(one), one.box[2]))
@@ -64,16 +64,17 @@ def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[li
     return [(outer([place for _, place in places]), [middle for middle, _ in places]) for places in columns]
 
 
-def _neighbour(line: TextLine, before: Sequence[TextLine]) -> TextLine | None:
-    """Return which of the lines before, all of them left of a line or in its column, stands beside it."""
-    left, top, _, bottom = line.box
-    for one in before:
-        if abs(left - one.box[0]) < _STRAY:
+def _neighbour(lines: list[TextLine], index: int) -> TextLine | None:
+    """Return which of the lines before one, all of them left of it or in its column, stands beside it."""
+    left, top, _, bottom = lines[index].box
+    for at in range(index - 1, max(index - _MOST_LINES, 0) - 1, -1):
+        start, upper, end, lower = lines[at].box
+        if -_STRAY < left - start < _STRAY:
             continue
-        if left < one.box[2]:
+        if left < end:
             return None
-        if min(one.box[3], bottom) - max(one.box[1], top) > _LEVEL * min(one.height, bottom - top):
-            return one
+        if min(lower, bottom) - max(upper, top) > _LEVEL * min(lower - upper, bottom - top):
+            return lines[at]
     return None
 
 
@@ -99,15 +100,14 @@ def _far(gaps: list[tuple[Box, Box]], size: float) -> Iterator[float]:
 
 def _inside(line: TextLine, edges: list[_Edge]) -> list[_Edge]:
     """Return the edges within a line that have pieces near it, with these."""
-    left, right, middle = line.box[0] + line.size, line.box[2], _middle(line)
-    near = _NEAR * max(line.height, line.size)
-    found = []
-    for place, middles in edges:
-        if left < place < right:
-            some = middles[bisect_right(middles, middle - near) : bisect_right(middles, middle + near)]
-            if some:
-                found.append((place, some))
-    return found
+    left, top, right, bottom = line.box
+    left += line.size
+    within = [edge for edge in edges if left < edge[0] < right]
+    if not within:
+        return within
+    middle, near = (top + bottom) / 2, _NEAR * max(bottom - top, line.size)
+    some = [(at, all_[bisect_right(all_, middle - near) : bisect_right(all_, middle + near)]) for at, all_ in within]
+    return [edge for edge in some if edge[1]]
 
 
 def _cuts(line: TextLine, gaps: list[tuple[Box, Box]], edges: _Edges, underlined: bool) -> Iterator[float]:
