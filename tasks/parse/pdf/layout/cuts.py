@@ -1,10 +1,11 @@
 """PDF cuts: split lines at narrow gaps between cells where the cells above and below begin, or end."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -23,6 +24,7 @@ _FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, 
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
 _FOOT = 2.0  # points by which a rule under a header may stand within the header's box
 
+_PLACE = itemgetter(0)  # of an edge
 _Edge = tuple[float, list[float]]  # how far across, and the heights of the pieces that begin or end there, in order
 
 
@@ -61,7 +63,9 @@ def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[li
     columns = [sorted(places) for places in found.values() if len(places) > 1]
     if len(columns) > _MOST_COLUMNS:
         return []
-    return [(outer([place for _, place in places]), [middle for middle, _ in places]) for places in columns]
+    return sorted(
+        [(outer([place for _, place in places]), [middle for middle, _ in places]) for places in columns], key=_PLACE
+    )
 
 
 def _neighbour(lines: list[TextLine], index: int) -> TextLine | None:
@@ -84,8 +88,10 @@ def _middle(line: TextLine) -> float:
 
 def _cut(line: TextLine, edges: _Edges, level: LevelRules, layer: TextLayer) -> list[TextLine]:
     """Return a line in the pieces between the gaps that are those between cells."""
+    if " " not in line.text:
+        return [line]
     inside = _Edges(_inside(line, edges.left), _inside(line, edges.right))
-    figures = " " in line.text and not any(map(str.isalpha, line.text))
+    figures = not any(map(str.isalpha, line.text))
     if not (inside.left or inside.right or figures):
         return [line]
     gaps = [(before, after) for (_, before), (_, after) in pairwise(layer.words(line))]
@@ -102,7 +108,7 @@ def _inside(line: TextLine, edges: list[_Edge]) -> list[_Edge]:
     """Return the edges within a line that have pieces near it, with these."""
     left, top, right, bottom = line.box
     left += line.size
-    within = [edge for edge in edges if left < edge[0] < right]
+    within = edges[bisect_right(edges, left, key=_PLACE) : bisect_left(edges, right, key=_PLACE)]
     if not within:
         return within
     middle, near = (top + bottom) / 2, _NEAR * max(bottom - top, line.size)
