@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
 
 from docmill.tasks.parse.canvas import Box
@@ -43,7 +43,21 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     under which one of the `level` rules stands. Figures are cut wherever they stand far apart.
     """
     edges = _edges(lines)
-    return [piece for line in lines for piece in _cut(line, edges, level, layer)]
+    sides = [[place for place, _ in side] for side in (edges.left, edges.right) if side]
+    pieces = ([line] if _is_whole(line, sides) else _cut(line, edges, level, layer) for line in lines)
+    return [*chain.from_iterable(pieces)]
+
+
+def _is_whole(line: TextLine, sides: list[list[float]]) -> bool:
+    """Return whether a line has no edge of a column inside and is no row of figures; quick, as nearly all are whole."""
+    text = line.text
+    if " " not in text:
+        return True
+    start, end = line.box[0] + line.size, line.box[2]
+    for places in sides:
+        if bisect_right(places, start) < bisect_left(places, end):
+            return False
+    return text[0].isalpha() or text[-1].isalpha() or any(map(str.isalpha, text))
 
 
 def _edges(lines: list[TextLine]) -> _Edges:
@@ -88,8 +102,6 @@ def _middle(line: TextLine) -> float:
 
 def _cut(line: TextLine, edges: _Edges, level: LevelRules, layer: TextLayer) -> list[TextLine]:
     """Return a line in the pieces between the gaps that are those between cells."""
-    if " " not in line.text:
-        return [line]
     inside = _Edges(_inside(line, edges.left), _inside(line, edges.right))
     figures = not any(map(str.isalpha, line.text))
     if not (inside.left or inside.right or figures):
@@ -119,11 +131,19 @@ def _inside(line: TextLine, edges: list[_Edge]) -> list[_Edge]:
 def _cuts(line: TextLine, gaps: list[tuple[Box, Box]], edges: _Edges, underlined: bool) -> Iterator[float]:
     """Yield where to cut a line."""
     least = (_MONO_GAP if line.font.mono else _GAP) * line.size
-    found = [(_sides(line, edges, one[2], other[0]), other[0] - one[2]) for one, other in gaps]
-    plain = 0.0 if underlined else _OUTLIER * max((wide for sides, wide in found if not sides), default=0.0)
-    for (one, other), (sides, wide) in zip(gaps, found, strict=True):
-        if wide > least and sides > int(wide <= plain):
-            yield (one[2] + other[0]) / 2
+    far = [(one[2], other[0]) for one, other in gaps if other[0] - one[2] > least]
+    found = [(_sides(line, edges, end, start), end, start) for end, start in far]
+    plain = (
+        0.0 if underlined else _OUTLIER * max((start - end for sides, end, start in found if not sides), default=0.0)
+    )
+    for sides, end, start in found:
+        if sides > int(start - end <= plain):
+            yield (end + start) / 2
+
+
+def _widest(found: list[tuple[int, float, float]]) -> float:
+    """Return the width of the widest gap that has nothing beside it on any side."""
+    return max((start - end for sides, end, start in found if not sides), default=0.0)
 
 
 def _sides(line: TextLine, edges: _Edges, end: float, start: float) -> int:
