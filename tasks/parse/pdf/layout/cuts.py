@@ -131,14 +131,16 @@ def _inside(line: TextLine, edges: list[_Edge]) -> list[_Edge]:
 def _cuts(line: TextLine, gaps: list[tuple[Box, Box]], edges: _Edges, underlined: bool) -> Iterator[float]:
     """Yield where to cut a line."""
     least = (_MONO_GAP if line.font.mono else _GAP) * line.size
-    far = [(one[2], other[0]) for one, other in gaps if other[0] - one[2] > least]
-    found = [(_sides(line, edges, end, start), end, start) for end, start in far]
-    plain = (
-        0.0 if underlined else _OUTLIER * max((start - end for sides, end, start in found if not sides), default=0.0)
-    )
+    found = [(_sides(line, edges, *far), *far) for far in _wider(gaps, least)]
+    plain = 0.0 if underlined else _OUTLIER * _widest(found)
     for sides, end, start in found:
         if sides > int(start - end <= plain):
             yield (end + start) / 2
+
+
+def _wider(gaps: list[tuple[Box, Box]], least: float) -> Iterator[tuple[float, float]]:
+    """Yield where gaps that are wide enough begin and end."""
+    return ((one[2], other[0]) for one, other in gaps if other[0] - one[2] > least)
 
 
 def _widest(found: list[tuple[int, float, float]]) -> float:
