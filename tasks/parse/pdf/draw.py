@@ -2,17 +2,19 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.pdf.blocks.contents import mark_contents
 from docmill.tasks.parse.pdf.blocks.headings import Outline, mark_headings
+from docmill.tasks.parse.pdf.blocks.list_marks import mark_numbers
 from docmill.tasks.parse.pdf.blocks.paragraph_flow import connect
 from docmill.tasks.parse.pdf.blocks.run_in_headings import with_run_in_headings
 from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock, blocks, marker_of
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
+from docmill.tasks.parse.pdf.layout.continued import release_header
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
@@ -45,10 +47,11 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     code = not _is_mono(sheets)
     body = body_size(sheets, code)
     mark_furniture(sheets, body)
-    pages = [_flows(sheet, code) for sheet in sheets]
+    pages = [*_pages(sheets, code)]
     lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
     mark_contents(lines)
     title = mark_headings(lines, outline, body, stated)
+    mark_numbers(chain.from_iterable(lines))
     found: list[PageBlock] = []
     for page in pages:
         on_page = [block for flow in page for block in blocks(flow, body, code)]
@@ -57,13 +60,25 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     return _drawn(sheets, found), title
 
 
-def _flows(sheet: PageContent, code: bool) -> list[list[Item]]:
-    """Return a page's furniture, then its flows in reading order."""
+def _pages(sheets: list[PageContent], code: bool) -> Iterator[list[list[Item]]]:
+    """Yield the flows of each page; the first rows of a page may go on the table that ends the page before."""
+    before: PageTable | None = None
+    for sheet in sheets:
+        if before is not None:
+            release_header(sheet.items, before)
+        flows = _flows(sheet, code, before)
+        last = next((flow[-1] for flow in reversed(flows[1:]) if flow), None)
+        before = last if isinstance(last, PageTable) and last.columns else None
+        yield flows
+
+
+def _flows(sheet: PageContent, code: bool, before: PageTable | None) -> list[list[Item]]:
+    """Return a page's furniture, then its flows in reading order; `before` is the table that ends the page before."""
     furniture: list[Item] = [item for item in sheet.items if item.furniture]
     text: list[Item] = [item for item in sheet.items if not item.furniture] if furniture else sheet.items
     if sheet.paragraphs:
         return [furniture, *map(_text, sheet.paragraphs)]
-    return [join_rows(furniture), *columns(text, sheet.level, code)]
+    return [join_rows(furniture), *columns(text, sheet.level, code, before)]
 
 
 def _text(lines: list[TextLine]) -> list[Item]:

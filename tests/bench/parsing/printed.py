@@ -12,7 +12,6 @@ many programs print no more than a blank line there, as within a listing.
 import argparse
 import re
 from collections import Counter
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -22,7 +21,8 @@ from docmill.tasks.parse.format import FileType, ParseOptions
 from tests.bench.table import Figure, show
 
 KINDS = ("title", "paragraph", "list_item", "code", "row")
-_MARKUP = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ x]\]\s)?|!?\[(?=[^\]]*\]\()|(?<=\])\([^)]*\)|<[^>]+>|&\w+;", re.M)
+_MARK = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ x]\]\s)?", re.M)  # of an item, or the number of a heading
+_MARKUP = re.compile(r"!?\[(?=[^\]]*\]\()|(?<=\])\([^)]*\)|<[^>]+>|&\w+;")
 _FENCE = re.compile(r"^[`~]{3}.*$", re.M)
 
 Said = tuple[str, ...]
@@ -42,13 +42,17 @@ def read(path: Path, form: str) -> Counter[Said]:
 
 def _said(parsed: Parsed, element: Element, form: str) -> list[Said]:
     if element.kind == "table":
-        plain = partial(_MARKUP.sub, "") if form == "markdown" else str
+        plain = _plain if form == "markdown" else str
         return [("row", *(_letters(plain(cell)) for cell in row)) for row in element.attributes["cells"]]
     text = str(element.attributes.get("text", parsed.text[element.start_char : element.end_char]))
     if element.kind == "code":
         return [(element.kind, _letters(_FENCE.sub("", text)))]
-    text = _MARKUP.sub("", text) if form == "markdown" or element.kind == "list_item" else text
+    text = _plain(text) if form == "markdown" or element.kind in ("list_item", "title") else text
     return [(element.kind, _letters(text))] if element.kind in KINDS else []
+
+
+def _plain(text: str) -> str:
+    return _MARKUP.sub("", _MARK.sub("", text))
 
 
 def _letters(text: str) -> str:

@@ -1,10 +1,10 @@
 """Prints Markdown to PDF by many programs and in many styles: what `tests.bench.parsing.printed` reads back.
 
-    python -m tests.bench.parsing.printing --printed FOLDER [--written FOLDER ...] [--looks known|new]
+    python -m tests.bench.parsing.printing --printed FOLDER [--written FOLDER ...] [--looks known|new|other]
 
 A program that is not installed prints nothing, and is named. Without --written, the project's own pages are printed:
-43 of them, each in two of the known looks (86 PDFs), or 30 in the 15 new looks. Beside the PDFs, FOLDER gets
-the Markdown that was printed, in `written`.
+43 of them, each in two of the known looks (86 PDFs), 30 in the 15 new looks, or 40 in the 10 others. Beside the PDFs,
+FOLDER gets the Markdown that was printed, in `written`.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from importlib import import_module
 from itertools import cycle
@@ -26,11 +26,12 @@ from markdown_it import MarkdownIt
 from tests.bench.parsing.furniture import by_chromium, by_weasyprint
 
 _ROOT = Path(__file__).parents[3]
-_KNOWN, _NEW = 43, 30  # documents
+_KNOWN, _NEW, _OTHER = 43, 30, 40  # documents
 _SECONDS = 180  # for one document: an office program starts in ten
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 _RULED = "table { border-collapse: collapse } td, th { border: 1px solid #444; padding: 2pt 5pt; text-align: left }"
 _WRAP = "pre { white-space: pre-wrap }"  # else the ends of long lines are beyond the page
+_UNDERLINED = [("LINEBELOW", (0, 0), (-1, 0), 1, "black")]
 _OPEN = "table { border-collapse: collapse; width: 100% } td, th { padding: 3pt 8pt 3pt 0; text-align: left }"
 
 Printer = Callable[[str], bytes | None]
@@ -100,7 +101,7 @@ def _fpdf(body: str) -> bytes:
     return bytes(pdf.output())
 
 
-def _reportlab(body: str) -> bytes:
+def _reportlab(body: str, table_style: Sequence[tuple[Any, ...]] = _UNDERLINED) -> bytes:
     platypus, styles = import_module("reportlab.platypus"), import_module("reportlab.lib.styles").getSampleStyleSheet()
 
     def text(node: Any, style: str = "BodyText") -> Any:
@@ -108,9 +109,7 @@ def _reportlab(body: str) -> bytes:
 
     def table(node: Any) -> Any:
         rows = [[text(cell) for cell in row if cell.tag in ("td", "th")] for row in node.iter("tr")]
-        return platypus.Table(
-            rows, style=[("LINEBELOW", (0, 0), (-1, 0), 1, "black"), ("VALIGN", (0, 0), (-1, -1), "TOP")]
-        )
+        return platypus.Table(rows, style=[*table_style, ("VALIGN", (0, 0), (-1, -1), "TOP")])
 
     def items(node: Any) -> Any:
         kind = {"ul": "bullet", "ol": "1"}[node.tag]
@@ -130,6 +129,10 @@ def _reportlab(body: str) -> bytes:
     ]
     platypus.SimpleDocTemplate(written).build([flow(node) or text(node) for node in nodes])
     return written.getvalue()
+
+
+def _reportlab_zebra(body: str) -> bytes:
+    return _reportlab(body, [("ROWBACKGROUNDS", (0, 0), (-1, -1), ["#ffffff", "#e8e8e8"])])
 
 
 def _inside(item: Any) -> list[Any]:
@@ -215,16 +218,71 @@ NEW: dict[str, Printer] = {
 """Looks that no rule was made on."""
 
 
+OTHER: dict[str, Printer] = {
+    "chromium-booktabs": _chromium(
+        _OPEN
+        + "body { font: 10.5pt/1.4 'Liberation Serif' } th { font-weight: normal } td:last-child { text-align: right }"
+        "table { border-top: 1.5pt solid; border-bottom: 1.5pt solid } thead { border-bottom: .7pt solid }"
+        "h1 { text-align: center; font-variant: small-caps } h2 { text-align: center; font-size: 12pt } "
+        "h3 { font-size: 10.5pt; font-style: italic; font-weight: normal } ul { list-style: '\u2013  ' }"
+    ),
+    "chromium-plain": _chromium(
+        "table { border-spacing: 0 } td, th { padding: 1pt 12pt 1pt 0; text-align: left; vertical-align: top }"
+        "th { font-weight: normal }"
+        "body { font: 10pt/1.25 'Liberation Sans' } h1 { font-size: 15pt } h2 { font-size: 10pt } "
+        "h3 { font-size: 10pt; font-weight: normal; text-decoration: underline } ul { list-style: circle }"
+    ),
+    "chromium-band": _chromium(
+        _OPEN
+        + "body { font: 9.5pt/1.5 'DejaVu Sans' } td, th { border-bottom: 1px dotted #999; vertical-align: middle }"
+        "h1, h2 { background: #135; color: #fff; padding: 4pt 8pt } h2 { font-size: 11pt; background: #68a }"
+        "h3 { text-transform: uppercase; font-size: 8pt; letter-spacing: .08em } ol { list-style: lower-alpha }"
+    ),
+    "weasyprint-zebra": _weasyprint(
+        _OPEN + "@page { margin: 22mm; @top-center { content: 'Manual'; font-size: 8pt } }"
+        "body { font: 10pt/1.35 'Liberation Sans' } tbody tr:nth-child(odd) { background: #eee }"
+        "th { color: #a30; font-weight: normal }"
+        "h1 { font-size: 22pt; font-weight: normal } h2 { font-size: 14pt; font-weight: normal } h3 { font-size: 10pt }"
+    ),
+    "weasyprint-plain": _weasyprint(
+        _OPEN + "@page { size: letter; margin: 30mm } body { font: 11pt/1.5 'Liberation Serif' }"
+        "th { font-style: italic; font-weight: normal } h2 { font-variant: small-caps; font-weight: normal; "
+        "font-size: 13pt } h3 { font-size: 11pt; text-decoration: underline }"
+        "ul { list-style: '\u25b8  ' } ul ul { list-style: '\u2013  ' }"
+    ),
+    "soffice-booktabs": _office(
+        "html",
+        "table { border-top: 1px solid #000; border-bottom: 1px solid #000 } body { font-family: 'Liberation Serif' }"
+        "td, th { padding: 2pt 6pt; text-align: left }"
+        "h2 { font-size: 12pt; font-weight: normal; text-decoration: underline }",
+    ),
+    "soffice-plain": _office("html", "body { font-family: 'Liberation Sans'; font-size: 10pt } h3 { font-size: 10pt }"),
+    "typst-zebra": _typst(
+        "#set text(10pt)\n#set table(stroke: none, inset: 5pt, fill: (_, y) => if calc.even(y) { luma(230) })\n"
+        "#set list(marker: [--])\n#show heading: set text(10pt)\n#show heading.where(level: 1): set text(16pt)\n"
+    ),
+    "typst-booktabs": _typst(
+        '#set page(margin: 25mm, numbering: "1")\n#set text(font: "Liberation Serif", 11pt)\n'
+        "#set table(inset: (x: 6pt, y: 3pt), stroke: (_, y) => if y <= 1 { (top: .7pt) })\n"
+        "#show heading: it => align(center, smallcaps(it.body))\n"
+    ),
+    "platypus-zebra": _reportlab_zebra,
+}
+"""Looks that no rule was made on after the others: rules above, below and under a header alone, none at all, fills."""
+
+
 def main() -> None:
     """Print the documents."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--printed", type=Path, required=True, help="folder for the PDFs")
     arguments.add_argument("--written", type=Path, action="append", help="folder of Markdown")
-    arguments.add_argument("--looks", choices=("known", "new"), default="new")
+    arguments.add_argument("--looks", choices=("known", "new", "other"), default="new")
     chosen = arguments.parse_args()
     folders = chosen.written or [_ROOT / "docs", _ROOT / "tests" / "corpus"]
     paths = [path for folder in folders for path in sorted(folder.rglob("*.md"))]
-    looks, wanted, times = (KNOWN, _KNOWN, 2) if chosen.looks == "known" else (NEW, _NEW, 1)
+    looks, wanted, times = {"known": (KNOWN, _KNOWN, 2), "new": (NEW, _NEW, 1), "other": (OTHER, _OTHER, 1)}[
+        chosen.looks
+    ]
     turns = cycle(looks)
     for path in [one for one in _evenly(paths, wanted) for _ in range(times)]:
         _print(path, next(turns), looks, chosen.printed)

@@ -1,7 +1,11 @@
-"""PDF paragraph flow: rejoin paragraphs, items and code that continue in another column or on another page."""
+"""PDF paragraph flow: rejoin paragraphs, items, code and tables that continue in another column or on another page."""
+
+from collections.abc import Iterator
 
 from docmill.tasks.parse.pdf.blocks.marks import CAPTION
 from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock
+from docmill.tasks.parse.pdf.layout.continued import append_table
+from docmill.tasks.parse.pdf.layout.grid import PageTable
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.special_characters import HYPHEN
 
@@ -20,7 +24,7 @@ def connect(blocks: list[PageBlock]) -> list[PageBlock]:
     """
     out: list[PageBlock] = []
     open_text: PageBlock | None = None
-    for block in blocks:
+    for block in _with_whole_tables(blocks):
         if _may_interrupt(block):
             out.append(block)
         elif open_text is not None and (_goes_on(open_text, block) or _is_more_code(open_text, block)):
@@ -30,6 +34,18 @@ def connect(blocks: list[PageBlock]) -> list[PageBlock]:
             if open_text is None or not _is_small_print(open_text, block):
                 open_text = block if block.kind in _GOES_ON else None
     return out
+
+
+def _with_whole_tables(blocks: list[PageBlock]) -> Iterator[PageBlock]:
+    """Yield blocks, with the rest of a table at the top of a page appended to it; only furniture may come between."""
+    before: PageTable | None = None
+    for block in blocks:
+        first = block.items[0]
+        table = first if isinstance(first, PageTable) else None
+        if before is not None and table is not None and append_table(before, table):
+            continue
+        before = before if block.kind == "furniture" else table
+        yield block
 
 
 def _may_interrupt(block: PageBlock) -> bool:

@@ -20,7 +20,7 @@ from docmill.tasks.parse.pdf.text.special_characters import LOWERED, RAISED
 _FIRST = re.compile(r"\(?[1aiA][.)]")
 _NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LOWERED}|(\d{{1,3}})(?=\s))\s*(?=\S)")
 _ADDRESS = re.compile(r"(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+")
-_SENTENCE_DASHES = "-–—"
+_SENTENCE_SIGNS = "-–—→⇒›»"
 _ENDS = (".", "!", "?", ":", "”", '"')
 _HEAD = 6  # letters of the longest number of an item: "(viii)"
 
@@ -204,10 +204,10 @@ def marker_of(text: str) -> re.Match[str] | None:
 
 
 def _is_bullet(mark: re.Match[str], before: TextLine) -> bool:
-    """Return whether a sign begins an item, and is not a dash or dot of the sentence that the line before began."""
+    """Return whether a sign begins an item, and is none of the sentence that the line before began."""
     if mark[1] == "·":
         return " · " not in before.text
-    if mark[1] not in _SENTENCE_DASHES:
+    if mark[1] not in _SENTENCE_SIGNS:
         return True
     return before.text.endswith(_ENDS) or not mark.string[mark.end()].islower() or marker_of(before.text) is not None
 

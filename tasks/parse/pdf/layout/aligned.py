@@ -2,20 +2,25 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import chain, pairwise
-from statistics import median
+from itertools import chain
 
+from docmill.tasks.parse.pdf.layout.cell_columns import (
+    Row,
+    Span,
+    are_doubtful,
+    columns_of,
+    in_cells,
+    lines_of,
+    place_of,
+    span_of,
+)
+from docmill.tasks.parse.pdf.layout.continued import fitting_rows, widened
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
-
-Cell = list[TextLine]  # one below the other
-Row = list[Cell]
-Column = list[Cell]
-Span = tuple[float, float]
 
 # How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.
 _MIN_ROWS = 3
@@ -24,20 +29,11 @@ _MIN_PAIRS = 4  # two columns are also made by forms, lists and contents
 _MIN_SHARE = 0.6
 """Share of the rows that have two cells or more. With less, most of the rows are lines of text."""
 
-# Letters in a cell, on average and at most. Longer cells are columns of running text; lower bounds lose descriptions.
-_MEAN_LETTERS, _MAX_LETTERS = 28, 160
-_MEAN_HEADED, _MAX_HEADED = 200, 600  # a header says that it is a table: its cells may hold sentences
-
-_ALIGNED = 2.5
-"""Points, times the number of columns, by which cells of a column may miss its left, its right and its middle.
-
-Less loses tables whose cells are indented or rounded; more takes lines of text with wide spaces for rows.
-"""
-
 _FAR = 1.9
 """Font sizes between two rows, twice that where a rule stands there. More joins two tables, less splits one."""
 _WIDER = 1.6
 """How much wider than between the rows above a gap may be: beyond it another table begins."""
+_FAR_WIDER = 3.0  # the same where a rule stands in it, above a sum or above the next table, and in none of the others
 _LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a wide one
 _SAME_SIZE = 0.05  # of the font size: more is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
@@ -45,21 +41,38 @@ _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a capti
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
 
 
-def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
+def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTable | None = None) -> list[Item]:
     """Return items in their order, with each run of rows that is surely a table as one item.
 
     `rules` are the page's horizontal rules. If letters of one width are `code`, what they align is part of a listing.
+    `before` is the table at the end of the page before, which the first rows may go on.
     """
     rows = rows_of(items, rules)
     least = _MIN_RULED if rules else _MIN_ROWS
-    if len(items) - len(rows) < least:  # so few items stand beside another
+    start, out = _more_of(before, rows, rules) if before else (0, [])
+    if not out and len(items) - len(rows) < least:  # so few items stand beside another
         return items
-    out: list[Item] = []
-    start = 0
     while start < len(rows):
         some, start = _next_items(rows, start, (least, code), rules)
         out += some
     return out
+
+
+def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
+    """Return how many rows go on the table of the page before, and these as a table; 0 and none if none do."""
+    start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1]) if len(row) > 1), 0)  # the rest of a row first
+    cut = fitting_rows(rows[: _end(rows, start, rules)], before.columns)
+    spans = widened(before.columns, cut)
+    cells = _cells(cut, spans, rules) if cut else None
+    if cells is None:
+        return 0, []
+    return len(cut), [_made(cells, cut, spans)]
+
+
+def _made(cells: list[list[str]], cut: list[Row], spans: list[Span]) -> PageTable:
+    lines = lines_of(cut)
+    box = around_all([line.box for line in lines])
+    return PageTable(cells, header_rows(cells), box, lines[0].page, columns=spans)
 
 
 def _next_items(rows: list[list[Item]], start: int, how: tuple[int, bool], rules: LevelRules) -> tuple[list[Item], int]:
@@ -97,13 +110,13 @@ def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
     last, widest = start + 1, 0.0
     for place in range(start + 1, len(rows)):
         above, row = rows[place - 1], rows[place]
-        if not _is_next(above, row, rows[last - 1], rules):
+        if not _is_next(above, row, rows[last - 1], rules) or _is_next_header(rows[start], above, row):
             break
-        if place > start + 1 and not is_parted(above, row, rules):  # a header, too, stands further from its rows
-            apart = gap(above, row)
-            if apart > _WIDER * widest > 0:
+        if place > start + 1:  # a header, too, stands further from its rows
+            apart, parted = gap(above, row), is_parted(above, row, rules)
+            if apart > (_FAR_WIDER if parted else _WIDER) * widest > 0:
                 break
-            widest = max(apart, widest, _LEAST_GAP * (row[0].box[3] - row[0].box[1]))
+            widest = widest if parted else max(apart, widest, _LEAST_GAP * (row[0].box[3] - row[0].box[1]))
         if len(row) > 1:
             last = place + 1
         elif place + 1 - last > _MOST_SINGLE:
@@ -114,6 +127,15 @@ def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
 def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: LevelRules) -> bool:
     """Return whether a row may go on the table of the row above it; `cells` is the last row of several cells."""
     return _is_below(above, row, rules) and not _is_heading(row, cells)
+
+
+def _is_next_header(first: list[Item], above: list[Item], row: list[Item]) -> bool:
+    """Return whether a row of several cells begins another table: it is bold as the first one and as none above it."""
+    return len(row) > 1 and _are_bold(row) and not _are_bold(above) and _are_bold(first)
+
+
+def _are_bold(row: list[Item]) -> bool:
+    return all(isinstance(item, TextLine) and item.font.bold for item in row)
 
 
 def _is_heading(row: list[Item], cells: list[Item]) -> bool:
@@ -144,65 +166,46 @@ def _top(row: list[Item]) -> float:
 
 def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     """Return the table in these rows, or None unless that is sure."""
-    cut = [_in_cells(row) for row in rows]
-    counts = Counter(map(len, cut))
-    width = _usual_width(counts)
-    ruled, bold = _is_ruled(cut, width, rules), _is_bold_above(cut, width)
-    enough = _are_enough(counts, width, _least_rows(width, ruled, bold))
-    spans = _columns(cut, width, ruled or bold) if enough else None
-    cells = _cells(cut, _with_sides(spans, cut)) if spans else None
-    if cells is None:
+    cut = [in_cells(row) for row in rows]
+    spans = columns_of(cut)
+    if len(spans) < 2:
         return None
-    lines = _lines(cut)
-    return PageTable(cells, header_rows(cells), around_all([line.box for line in lines]), lines[0].page)
-
-
-def _in_cells(row: list[Item]) -> Row:
-    """Return a row's lines in cells: a line that begins left of the end of the one before stands below it."""
-    cells: Row = []
-    for line in row:
-        if not isinstance(line, TextLine):
-            continue
-        if cells and line.box[0] < cells[-1][-1].box[2]:
-            cells[-1].append(line)
-        else:
-            cells.append([line])
-    return cells
-
-
-def _lines(rows: list[Row]) -> list[TextLine]:
-    return [*chain.from_iterable(chain.from_iterable(rows))]
-
-
-def _usual_width(counts: Counter[int]) -> int:
-    """Return how many cells most rows of several have, the larger of two numbers that are as frequent."""
-    return max((count, width) for width, count in counts.items() if width > 1)[1]
+    ruled, headed = _is_ruled(cut, len(spans), rules), _is_set_apart(cut, len(spans))
+    enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), ruled, headed))
+    if not enough or are_doubtful(cut, spans, ruled or headed):
+        return None
+    spans = _with_sides(spans, cut)
+    cells = _cells(cut, spans, rules)
+    return None if cells is None else _made(cells, cut, spans)
 
 
 def _is_ruled(cut: list[Row], width: int, rules: LevelRules) -> bool:
-    """Return whether the first row is complete, and a rule below its whole width separates it from the second."""
+    """Return whether the first row is complete, and a rule or the end of a fill below all of it parts the second."""
     first, second = cut[:2]
     if len(first) != width:
         return False
-    lines = _lines([first])
+    lines = lines_of([first])
     left, top, right, _ = around_all([line.box for line in lines])
-    return rules.between((top + middle(lines[0])) / 2, middle(second[0][0]), left, right)
+    where = (top + middle(lines[0])) / 2, middle(second[0][0]), left, right
+    return rules.between(*where) or rules.fill_ends(*where)
 
 
-def _is_bold_above(cut: list[Row], width: int) -> bool:
-    """Return whether the first row is whole and bold and the second is not."""
-    return len(cut[0]) == width and _is_bold(cut[0]) and not _is_bold(cut[1])
+def _is_set_apart(cut: list[Row], width: int) -> bool:
+    """Return whether the first row is whole and bold, or slanted, and the second is not."""
+    if len(cut[0]) != width:
+        return False
+    return any(_are_all(cut[0], style) and not _are_all(cut[1], style) for style in ("bold", "italic"))
 
 
-def _is_bold(row: Row) -> bool:
-    return all(line.font.bold for cell in row for line in cell)
+def _are_all(row: Row, style: str) -> bool:
+    return all(getattr(line.font, style) for cell in row for line in cell)
 
 
-def _least_rows(width: int, ruled: bool, bold: bool) -> int:
+def _least_rows(width: int, ruled: bool, headed: bool) -> int:
     """Return the minimum number of complete rows: fewer if other signs say that they are a table."""
     if ruled:
         return _MIN_RULED
-    return _MIN_ROWS if width > 2 or bold else _MIN_PAIRS
+    return _MIN_ROWS if width > 2 or headed else _MIN_PAIRS
 
 
 def _are_enough(counts: Counter[int], width: int, least: int) -> bool:
@@ -212,66 +215,11 @@ def _are_enough(counts: Counter[int], width: int, least: int) -> bool:
     return full >= least and rows - counts[1] >= _MIN_SHARE * rows
 
 
-def _columns(cut: list[Row], width: int, headed: bool) -> list[Span] | None:
-    """Return where the columns of the whole rows begin and end, None unless these surely are a table's."""
-    columns = [list(column) for column in zip(*[row for row in cut if len(row) == width], strict=True)]
-    spans = [_span([*chain.from_iterable(column)]) for column in columns]
-    if any(left[1] >= right[0] for left, right in pairwise(spans)):
-        return None
-    return None if _are_doubtful(columns, headed) else spans
-
-
-def _are_doubtful(columns: list[Column], headed: bool) -> bool:
-    """Return whether something says that columns, below a header or not, are no table's."""
-    return (
-        _stand_askew(columns)
-        or _are_long(columns, headed)
-        or (headed and _begin_with_text(columns))
-        or _are_contents(columns)
-    )
-
-
-def _stand_askew(columns: list[Column]) -> bool:
-    """Return whether the cells of a column align at neither their left ends, their right ends nor their middles."""
-    return any(_stray(column) > _ALIGNED * len(columns) for column in columns[1:])
-
-
-def _stray(column: Column) -> float:
-    spans = [_span(cell) for cell in column]
-    sides = [left for left, _ in spans], [right for _, right in spans], [(left + right) / 2 for left, right in spans]
-    return min(max(side) - min(side) for side in sides)
-
-
-def _are_long(columns: list[Column], headed: bool) -> bool:
-    """Return whether cells hold as much text as columns of prose do."""
-    letters = [_letters(cell) for column in columns for cell in column]
-    mean, most = (_MEAN_HEADED, _MAX_HEADED) if headed else (_MEAN_LETTERS, _MAX_LETTERS)
-    return sum(letters) > mean * len(letters) or max(letters) > most
-
-
-def _begin_with_text(columns: list[Column]) -> bool:
-    """Return whether the first column holds text, as columns of text below a rule do, and no names of rows."""
-    return median(map(_letters, columns[0])) > _MEAN_LETTERS
-
-
-def _are_contents(columns: list[Column]) -> bool:
-    """Return whether these are the two columns of a table of contents: titles, and only page numbers."""
-    if len(columns) > 2:
-        return False
-    titles, numbers = columns
-    named = any(any(map(str.isalpha, line.text)) for cell in titles for line in cell)
-    return named and all(line.text.strip(". ").isdecimal() for cell in numbers for line in cell)
-
-
-def _letters(cell: Cell) -> int:
-    return sum(len(line.text) for line in cell)
-
-
 def _with_sides(spans: list[Span], cut: list[Row]) -> list[Span]:
     """Return columns and, left and right of them, those of the cells that only some of the rows have."""
     rows = [row for row in cut if len(row) > 1]
-    left = [span for row in rows if (span := _span(row[0]))[1] <= spans[0][0]]
-    right = [span for row in rows if (span := _span(row[-1]))[0] >= spans[-1][1]]
+    left = [span for row in rows if (span := span_of(row[0]))[1] <= spans[0][0]]
+    right = [span for row in rows if (span := span_of(row[-1]))[0] >= spans[-1][1]]
     return _around(left) + spans + _around(right)
 
 
@@ -280,39 +228,28 @@ def _around(spans: list[Span]) -> list[Span]:
     return [(min(start for start, _ in spans), max(end for _, end in spans))] if spans else []
 
 
-def _cells(cut: list[Row], spans: list[Span]) -> list[list[str]] | None:
+def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[list[str]] | None:
     """Return the texts of cells by row and column, None where a cell stands in no column."""
     rows: list[defaultdict[int, list[str]]] = []
-    for row in cut:
-        places = [_column(cell, spans) for cell in row]
+    for at, row in enumerate(cut):
+        places = [place_of(cell, spans) for cell in row]
         if -1 in places:
             return None
-        if not rows or not _is_more(row, places[0]):
+        if not at or not _is_more(cut[at - 1], row, places[0], rules):
             rows.append(defaultdict(list))
         for cell, place in zip(row, places, strict=True):
-            rows[-1][place] += map(_text, cell)
+            rows[-1][place] += [line.text for line in cell]
     return [_texts(row, len(spans)) for row in rows]
 
 
-def _is_more(row: Row, column: int) -> bool:
+def _is_more(above: Row, row: Row, column: int, rules: LevelRules) -> bool:
     """Return whether a row is the next line of a cell above: alone, and further right or within a sentence."""
-    return len(row) == 1 and (column > 0 or row[0][0].text[:1].islower())
-
-
-def _text(line: TextLine) -> str:
-    return line.text
+    if len(row) > 1 or is_parted([*chain.from_iterable(above)], [*row[0]], rules):
+        return False
+    if _are_all(above, "bold") and not _are_all(row, "bold"):  # the rest of a row below a header on a new page
+        return False
+    return column > 0 or row[0][0].text[:1].islower()
 
 
 def _texts(row: dict[int, list[str]], width: int) -> list[str]:
     return [joined(row.get(column, ()), Vocabulary()) for column in range(width)]
-
-
-def _column(cell: Cell, spans: list[Span]) -> int:
-    """Return the column that a cell stands in, the first of several, -1 for none."""
-    first, last = _span(cell)
-    over = [number for number, (left, right) in enumerate(spans) if first < right and last > left]
-    return over[0] if over else -1
-
-
-def _span(lines: list[TextLine]) -> Span:
-    return min(line.box[0] for line in lines), max(line.box[2] for line in lines)

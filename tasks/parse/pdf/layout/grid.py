@@ -50,6 +50,7 @@ class PageTable:
     """A table of a page: its rows of cells, how many of them are its header, and its box.
 
     `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
+    `columns` are where each begins and ends; `end_page` is the page that the table ends on.
     """
 
     cells: list[list[str]]
@@ -58,6 +59,11 @@ class PageTable:
     page: int
     furniture: bool = False
     spans: list[Span] = field(default_factory=list)
+    columns: list[tuple[float, float]] = field(default_factory=list)
+    end_page: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.end_page = self.page
 
 
 Item = TextLine | PageTable
@@ -133,7 +139,9 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
         return items
     left, top, right, bottom = outer
     box = (round(left, 1), round(top, 1), round(right, 1), round(bottom, 1))
-    return [*rest[:place], PageTable(cells, header_rows(cells), box, inside[0].page, spans=spans), *rest[place:]]
+    columns = [*pairwise(grid.xs)] if len(grid.xs) == len(cells[0]) + 1 else []
+    table = PageTable(cells, header_rows(cells), box, inside[0].page, spans=spans, columns=columns)
+    return [*rest[:place], table, *rest[place:]]
 
 
 def _is_inside(box: Box, outer: Box) -> bool:

@@ -12,7 +12,7 @@ from itertools import chain
 from operator import attrgetter
 
 from docmill.tasks.parse.pdf.layout.aligned import with_tables
-from docmill.tasks.parse.pdf.layout.grid import Item
+from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.gutters import OVER, ColumnRun, best_gutter, side_of
 from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -47,14 +47,15 @@ _STACKED = 0.4  # of the font size, which runs below one another may share
 _IN_ROW = 0.5  # of the font size, or of the run where that is lower: runs that share more stand side by side
 
 
-def columns(items: list[Item], level: LevelRules, code: bool) -> list[list[Item]]:
+def columns(items: list[Item], level: LevelRules, code: bool, before: PageTable | None = None) -> list[list[Item]]:
     """Return the items of a page in flows: each is a column, or the text above, below or between columns.
 
-    `level` are the page's horizontal rules; letters of one width are `code`, or those of a typewriter.
+    `level` are the page's horizontal rules; letters of one width are `code`, or those of a typewriter. `before` is the
+    table that ends the page before.
     """
     if _is_column(items):
         return [items]
-    whole = with_tables(join_cut(items), level, code)
+    whole = with_tables(join_cut(items), level, code, before)
     flows = [[item for run in flow for item in run.items] for flow in _flows(runs(whole), 0)]
     return [join_rows(flow) for flow in flows]
 

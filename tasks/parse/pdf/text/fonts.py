@@ -86,13 +86,18 @@ def fitting_size(size: float, height: float) -> float:
     return max(tenths(size if fits else _OF_HEIGHT * height), _LEAST_SIZE)
 
 
+def second_letter(text: str) -> int:
+    """Return the place of the second letter of a text, behind a first word such as "A"."""
+    return 2 if text[1:2] == " " else 1
+
+
 def line_size(text: str, size: float, box: Box, first_sizes: Callable[[], list[float]]) -> float:
     """Return the size of a line from that of the letter in its middle; in small capitals, the size of its first letter.
 
-    `first_sizes` gives those of its first two characters.
+    `first_sizes` gives those of its first two letters.
     """
     height = box[3] - box[1]
-    if height > _HIGH * size and text[:1].isupper() and text[1:2].isalpha():
+    if height > _HIGH * size and text[:1].isupper() and text[second_letter(text) :][:1].isalpha():
         first, second = first_sizes()
         if _CAPITALS[0] * size < first < _CAPITALS[1] * size and second < _CAPITALS[0] * size:
             size = first

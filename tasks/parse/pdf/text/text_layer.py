@@ -22,7 +22,7 @@ from docmill.tasks.parse.pdf.letters.right_to_left import (
     word_in_reading_order,
 )
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped
-from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
+from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font, second_letter
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
@@ -125,7 +125,7 @@ class TextLayer:
                 font, size = self._styled(font, size, span)
                 if font.mono and "  " in text:
                     plain = in_columns(text)
-            size = line_size(text, size, box, partial(self._real_sizes, [span[0], span[0] + 1]))
+            size = line_size(text, size, box, partial(self._real_sizes, [span[0], span[0] + second_letter(text)]))
             lines.append(TextLine(plain, size, font, box, self._number, *span))
         return lines
 

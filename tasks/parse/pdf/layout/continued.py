@@ -1,0 +1,87 @@
+"""PDF continued tables: rows at the top of a page that go on the table at the end of the page before."""
+
+from itertools import chain
+
+from docmill.tasks.parse.pdf.layout.cell_columns import Row, Span, in_cells, places_over, span_of
+from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
+from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
+from docmill.tasks.parse.pdf.text.line import TextLine
+
+_LEAST_CELLS = 2  # of a header: one word alone may be the page's
+_LOWER_START = "([{\"'\u201e\u201c\u2018\u00ab\u2013\u2014-,;.:%&/+"
+"""Signs, besides small letters, that the rest of a cell may begin with; a new cell begins with a letter or a figure."""
+
+
+def release_header(items: list[Item], table: PageTable) -> None:
+    """Take the header of a table, repeated at the top of the next page, out of that page's furniture."""
+    lines = [item for item in items if isinstance(item, TextLine) and item.furniture and item.text in table.cells[0]]
+    if len(lines) >= _LEAST_CELLS:
+        for line in lines:
+            line.furniture = False
+
+
+def fitting_rows(rows: list[list[Item]], spans: list[Span]) -> list[Row]:
+    """Return the cells of the first rows whose cells stand each in one of some columns; none unless one row has two."""
+    found: list[Row] = []
+    for row in rows:
+        cells = in_cells(row)
+        places = [places_over(cell, spans) for cell in cells]
+        if not cells or any(len(over) != 1 for over in places) or len({*chain(*places)}) < len(cells):
+            break
+        found.append(cells)
+    while found and len(found[-1]) < 2:
+        found.pop()
+    return found
+
+
+def widened(spans: list[Span], rows: list[Row]) -> list[Span]:
+    """Return columns with the cells of more rows."""
+    wide = [*spans]
+    for cell in chain.from_iterable(rows):
+        (place,) = places_over(cell, spans)
+        left, right = span_of(cell)
+        wide[place] = min(wide[place][0], left), max(wide[place][1], right)
+    return wide
+
+
+def append_table(table: PageTable, more: PageTable) -> bool:
+    """Append a table at the top of a page to the one at the end of the page before; return whether it goes on it.
+
+    It does if its columns are the same. Its header stands once, and a row that the end of the page cuts is one.
+    """
+    if more.page != table.end_page + 1 or not _are_alike(table.columns, more.columns):
+        return False
+    header = table.cells[: table.header_rows]
+    repeated = len(header) if header == more.cells[: len(header)] else 0
+    rows = more.cells[repeated:]
+    shift = len(table.cells) - repeated
+    if rows and not _is_right_to_left(rows[0]) and _is_rest(table.cells[-1], rows[0]):
+        table.cells[-1] = [f"{one} {other}".strip() for one, other in zip(table.cells[-1], rows.pop(0), strict=True)]
+        shift -= 1
+    table.cells += rows
+    table.spans += [(row + shift, *rest) for row, *rest in more.spans if row >= repeated]  # type: ignore[misc]
+    table.end_page = more.page
+    return True
+
+
+def _is_right_to_left(row: list[str]) -> bool:
+    return is_right_to_left(" ".join(row))
+
+
+def _are_alike(one: list[Span], other: list[Span]) -> bool:
+    """Return whether columns are the same: each overlaps its counterpart and no other."""
+    if not one or len(one) != len(other):
+        return False
+    return all(_over(span, other) == [place] for place, span in enumerate(one))
+
+
+def _over(span: Span, spans: list[Span]) -> list[int]:
+    return [place for place, (left, right) in enumerate(spans) if span[0] < right and span[1] > left]
+
+
+def _is_rest(above: list[str], row: list[str]) -> bool:
+    """Return whether a row goes on the one above it: beside its name, within sentences that have begun there."""
+    filled = [(one, other) for one, other in zip(above, row, strict=True) if other]
+    if row[0] or not filled:
+        return False
+    return all(one and (other[0].islower() or other[0] in _LOWER_START) for one, other in filled)

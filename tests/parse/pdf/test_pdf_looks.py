@@ -1,0 +1,159 @@
+"""Tables in looks without rules and without bold headers: told by how their cells stand, and by what they leave out."""
+
+from docmill.storage.schema import Parsed
+from tests.kit.pdf_pages import page, read
+from tests.kit.writers.pdf import Pdf, text_width
+
+Rows = list[tuple[str | list[str], ...]]
+
+
+def cells_of(parsed: Parsed) -> list[list[list[str]]]:
+    return [one.attributes["cells"] for one in parsed.elements if one.kind == "table"]
+
+
+def written(
+    pdf: Pdf, xs: tuple[float, ...], y: float, rows: list[tuple[str | list[str], ...]], font: str = ""
+) -> float:
+    """Write rows, cell by cell as programs do; a cell may have several lines. Return how far down they reach."""
+    for row in rows:
+        lines = [[cell] if isinstance(cell, str) else cell for cell in row]
+        for x, cell in zip(xs, lines, strict=True):
+            pdf.lines(x, y, cell, font=font or "regular") if any(cell) else None
+        y -= 12 * max(map(len, lines)) + 8
+    return y
+
+
+NOTES: Rows = [
+    ("GET /hits", ["hits, as the command prints them; the body may set the", "options of a search"]),
+    ("GET /documents", ["documents by their names: where they stand, a prefix, a", "limit, and the next page"]),
+    ("GET /chunks", ["a chunk, with those before it and after it, and its parent if", "that is asked for"]),
+    ("GET /status", "what the store holds, and since when, in one line"),
+]
+
+
+def test_cells_of_several_lines_make_a_table_of_sentences_without_a_header() -> None:
+    pdf = page()
+    written(pdf, (60, 180), 740, NOTES)
+    (cells,) = cells_of(read(pdf))
+    assert cells[0] == ["GET /hits", "hits, as the command prints them; the body may set the options of a search"]
+    assert len(cells) == len(NOTES)
+
+
+def test_numbered_clauses_and_speakers_beside_their_text_are_no_table() -> None:
+    for names in (["1.1", "1.2", "1.3", "1.4"], ["Q:", "A:", "Q:", "A:"]):
+        pdf = page()
+        written(pdf, (60, 180), 740, [(name, row[1]) for name, row in zip(names, NOTES, strict=True)])
+        assert not cells_of(read(pdf))
+
+
+def test_a_header_may_stand_left_of_cells_that_end_at_the_right() -> None:
+    pdf = page()
+    written(pdf, (60, 200, 400), 740, [("name", "what the text says", "costs")])
+    pdf.rule(58, 736, 420)
+    for at, (name, text, costs) in enumerate(
+        [("none", "nothing", "nothing"), ("all", "as before", "calls of the model")]
+    ):
+        written(pdf, (60, 200, 500 - text_width(costs, 10)), 720 - 16 * at, [(name, text, costs)])
+    assert cells_of(read(pdf)) == [
+        [
+            ["name", "what the text says", "costs"],
+            ["none", "nothing", "nothing"],
+            ["all", "as before", "calls of the model"],
+        ]
+    ]
+
+
+def test_rows_that_leave_out_different_cells_share_the_columns_of_all() -> None:
+    pdf = page()
+    rows: Rows = [
+        ("query", "text", "required", "a question"),
+        ("count", "number", "8", "how many"),
+        ("where", "text", "", "a condition"),
+        ("store", "text", "", "which one"),
+        ("limit", "", "40", "at most"),
+        ("after", "text", "", "the next page"),
+    ]
+    written(pdf, (60, 160, 260, 360), 740, rows)
+    assert cells_of(read(pdf)) == [[list(row) for row in rows]]
+
+
+def test_a_bold_row_of_other_columns_begins_another_table() -> None:
+    pdf = page()
+    y = written(pdf, (60, 200, 300), 740, [("Part", "Pieces", "Weight")], "bold")
+    y = written(pdf, (60, 200, 300), y, [("Mast", "2", "17 kg"), ("Rope", "4", "1 kg"), ("Anchor", "4", "3 kg")])
+    y = written(pdf, (60, 160), y, [("Property", "Value")], "bold")
+    written(pdf, (60, 160), y, [("Load", "95 N at 50 m/s"), ("Radio", "868 MHz, 14 dBm"), ("Seal", "IP66")])
+    assert [[len(cells), cells[0]] for cells in cells_of(read(pdf))] == [
+        [4, ["Part", "Pieces", "Weight"]],
+        [4, ["Property", "Value"]],
+    ]
+
+
+def test_a_narrow_gap_below_a_header_parts_cells_where_it_is_the_widest_of_its_line() -> None:
+    pdf = page()
+    long = ["run it with Prefect, on S3, in Docker", "run it with Docker, on S3, in Prefect"]
+    rows = [(long[0], "Prefect, S3"), (long[1], "Docker"), (long[0], "Docker, S3"), ("use the store", "SQL")]
+    x = 60 + text_width(long[0], 10) + 5
+    written(pdf, (60, x), 740, [("you want to", "read")], "bold")
+    for at, row in enumerate(rows):
+        written(pdf, (60, x), 724 - 20 * at, [row])
+    assert cells_of(read(pdf))[0][1:] == [list(row) for row in rows]
+
+
+def test_figures_far_apart_are_cells_and_columns_of_text_are_none() -> None:
+    pdf = page()
+    rows = [["Foehn", "70", "50"], ["Isobar", "80", "10"], ["Wind", "90", "20"]]
+    for at, row in enumerate(rows):
+        for x, cell in zip((60, 160, 169 + text_width("70", 10)), row, strict=True):
+            pdf.text(x, 740 - 16 * at, cell)
+    assert cells_of(read(pdf)) == [rows]
+    pdf = page()
+    for at in range(12):
+        pdf.text(60, 740 - 12 * at, "The left column tells of a river that rises in the hills,")
+        pdf.text(320, 740 - 12 * at, "and the right one of the road that was built beside it.")
+    assert not cells_of(read(pdf))
+
+
+def test_a_table_over_two_pages_is_one_with_one_header_and_its_cut_row_whole() -> None:
+    pdf = page()
+    pdf.text(60, 800, "What is kept, and for how long, is said by these settings of the store:")
+    written(pdf, (60, 180, 420), 120, [("what", "how long", "setting")], "bold")
+    written(pdf, (60, 180, 420), 100, [("a draft", "30 days, and until the next", "keep_days")])
+    written(pdf, (60, 180, 420), 80, [("a file", "one hour, or as long as it", "grace_hours")])
+    pdf.add_page()
+    written(pdf, (60, 180, 420), 800, [("what", "how long", "setting")], "bold")
+    written(pdf, (60, 180, 420), 780, [("", "takes to restore it", "")])
+    written(pdf, (60, 180, 420), 760, [("a page", "one week, by default", "page_days")])
+    pdf.text(60, 700, "Nothing else is kept any longer than the store itself.")
+    assert cells_of(read(pdf)) == [
+        [
+            ["what", "how long", "setting"],
+            ["a draft", "30 days, and until the next", "keep_days"],
+            ["a file", "one hour, or as long as it takes to restore it", "grace_hours"],
+            ["a page", "one week, by default", "page_days"],
+        ]
+    ]
+
+
+def test_one_row_below_a_filled_header_is_a_table() -> None:
+    pdf = page()
+    for filled in (False, True):
+        pdf = page()
+        if filled:
+            pdf.pages[-1].append("0.9 g 58 734 340 18 re f 0 g")
+        written(pdf, (60, 160, 260), 740, [("option", "default", "meaning")])
+        written(pdf, (60, 160, 260), 718, [("small", "50 tokens", "sections share a chunk")])
+        assert bool(cells_of(read(pdf))) == filled
+
+
+def test_items_have_other_signs_and_numbers_without_a_stop() -> None:
+    pdf = page()
+    pdf.text(60, 760, "Before anything else, do these:")
+    for y, number, lines in (
+        (740, "1", ["Look at what is written from code, and whether", "that is all of it."]),
+        (712, "2", ["Write the version in the one place that has it."]),
+        (696, "3", ["Build, and look into the wheel: it holds one", "package."]),
+    ):
+        pdf.text(60, y, number)
+        pdf.lines(72, y, lines)
+    assert [one.kind for one in read(pdf).elements].count("list_item") == 3
