@@ -33,3 +33,17 @@ def page() -> Pdf:
     pdf = Pdf({})
     pdf.add_page()
     return pdf
+
+
+def two_pages() -> bytes:
+    """Return two pages, each of two paragraphs that become chunks of their own."""
+    pdf = page()
+    for number in (1, 2):
+        for top in (760, 400):
+            lines = [
+                f"Page {number} undoes what line {line} of paragraph {top} has said of the mill." for line in range(18)
+            ]
+            pdf.lines(60, top, lines)
+        if number == 1:
+            pdf.add_page()
+    return pdf.to_bytes()

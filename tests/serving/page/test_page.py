@@ -16,7 +16,7 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
-from tests.kit.pdf_pages import page as pdf_page
+from tests.kit.pdf_pages import two_pages
 from tests.kit.workbench import Workbench
 from tests.kit.writers.hostile_pdf import giant
 from tests.serving.http_server import running
@@ -30,20 +30,6 @@ WIDTHS = (390, 820, 1400)
 TABLES = '[["content_type","=","table"]]'
 
 
-def paper() -> bytes:
-    """Return two pages, each of two paragraphs that become chunks of their own."""
-    pdf = pdf_page()
-    for number in (1, 2):
-        for top in (760, 400):
-            lines = [
-                f"Page {number} undoes what line {line} of paragraph {top} has said of the mill." for line in range(18)
-            ]
-            pdf.lines(60, top, lines)
-        if number == 1:
-            pdf.add_page()
-    return pdf.to_bytes()
-
-
 DOCUMENTS: dict[str, str | bytes] = {
     "git.md": "# Undo\n\nTo undo a commit, reset the branch. 😀 It is easy.\n\n## Later\n\nPush it again.\n",
     "<b onmouseover=hacked=1>x.md": f"# {HOSTILE}\n\n{HOSTILE}\n\nUndo it.\n",
@@ -51,7 +37,7 @@ DOCUMENTS: dict[str, str | bytes] = {
     "עברית.md": "# שלום\n\nשלמה כתב. undo.\n",
     "table.csv": "name,price\n" + "".join(f"thing {number},{number}\n" for number in range(400)),
     "bad.pdf": "%PDF-1.4 nothing",
-    "paper.pdf": paper(),
+    "paper.pdf": two_pages(),
     "plan.pdf": giant(),
     "many.txt": "\n\n".join(f"Paragraph {number}. {'The mill turns its wheel by day. ' * 20}" for number in range(120)),
 }
