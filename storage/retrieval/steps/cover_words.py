@@ -8,6 +8,9 @@ from docmill.storage.retrieval.candidates.hit import Candidate, in_order
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.relevance import highest_score
 
+_ADDED = "the cover of the document has {:.0%} of the query's words, by their rarity; then scaled by {:.3f}"
+_SCALED = "the covers of other documents have words of the query; scaled by {:.3f}"
+
 
 def add_cover(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """Return candidates by score + share · highest possible score · the part of the query's words on the cover.
@@ -20,11 +23,11 @@ def add_cover(candidates: list[Candidate], query: Query) -> list[Candidate]:
     if not best:
         return candidates
     share, highest = query.options.cover, highest_score(query.options, candidates)
+    factor = 1 / (1 + share * best)
     for one in candidates:
         part = parts.get(one.key, 0.0)
-        one.score = (one.score + share * highest * part) / (1 + share * best)
-        if part:
-            one.note("cover", "the cover of the document has {:.0%} of the query's words, by their rarity", part)
+        one.score = factor * (one.score + share * highest * part)
+        one.note("cover", _ADDED if part else _SCALED, *([part] if part else []), factor)
     return in_order(candidates)
 
 

@@ -139,9 +139,8 @@ def _readable(text: str, error: json.JSONDecodeError) -> tuple[Any, DamagedRest]
         except ValueError:
             continue
         if value:
-            return value, DamagedRest(
-                text[end:].strip(" \t\r\n,"), f"not JSON from line {error.lineno} on: {error.msg}"
-            )
+            what = error.msg.removesuffix(" starting at")  # the place follows elsewhere
+            return value, DamagedRest(text[end:].strip(" \t\r\n,"), f"not JSON from line {error.lineno} on: {what}")
     raise Rejected("corrupt", f"not JSON: {error}")
 
 

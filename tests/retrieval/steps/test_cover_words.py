@@ -29,7 +29,7 @@ def test_what_the_cover_says_counts_where_the_document_has_no_title(bench: Workb
     titles = bench.store.sql("SELECT uri, title FROM documents ORDER BY uri").to_pylist()
     assert [(row["uri"], row["title"]) for row in titles if row["title"]] == [("named.md", "Harrow Optics")]
     hits = bench.store.search(QUERY, 40, cover=1.0, distinct=False)
-    noted = {hit.uri for hit in hits for note in hit.steps if note.step == "cover"}
+    noted = {hit.uri for hit in hits for note in hit.steps if note.step == "cover" and "has" in note.said}
     assert noted == {"0.txt", "1.txt", "2.txt"}  # all are of an Optics
     said = [note.said for hit in hits if hit.uri == "1.txt" for note in hit.steps if note.step == "cover"]
     assert said[0].startswith("the cover of the document has ")

@@ -31,7 +31,7 @@ export function Runs({ rows }) {
 
 /** What the evaluations found: of each measure of a file of questions, a column for each snapshot, with its interval. */
 export function Evaluations({ rows }) {
-  if (!rows.length) return html`<p>Nobody has measured this yet. Write questions whose answers you know into a table, and run
+  if (!rows.length) return html`<p>Nobody has measured this yet. Write questions whose answers you know into a table, and run${" "}
     <code>docmill evaluate --questions FILE</code>; or have questions made from the documents with <code>docmill evaluate --from links</code>.
     The results stand here from then on.</p>`;
   const all = series(rows);

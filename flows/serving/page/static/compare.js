@@ -28,7 +28,7 @@ export function Compare({ place, stores }) {
 const WAYS = [
   ["mode", "Ranking", [["", "as set"], ["hybrid", "hybrid"], ["keyword", "keyword"], ["vector", "vector"]]],
   ["weight", "Weight of vectors", [["", "as set"], ["0.1", "0.1"], ["0.3", "0.3"], ["0.5", "0.5"], ["0.7", "0.7"]]],
-  ["cover", "Share of the cover", [["", "as set"], ["0", "0"], ["0.5", "0.5"], ["1", "1"]]],
+  ["cover", "Weight of the cover's words", [["", "as set"], ["0", "0"], ["0.5", "0.5"], ["1", "1"]]],
   ["spread", "Share of neighbouring chunks", [["", "as set"], ["0", "0"], ["0.2", "0.2"], ["0.4", "0.4"]]],
   ["lift", "Share of the whole document", [["", "as set"], ["0", "0"], ["0.3", "0.3"], ["0.6", "0.6"]]],
 ];

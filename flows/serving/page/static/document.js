@@ -39,7 +39,7 @@ function Title({ answer, place, kept }) {
     <h1><bdi>${row.title || row.uri}</bdi> <${Type} of=${row.content_type} /></h1>
     <p class="told"><bdi>${row.uri}</bdi> · ${facts.flat().join(" · ")}
       ${/^https?:/.test(row.source_url) && html` · <a href=${row.source_url} rel="noreferrer noopener">original</a>`}</p>
-    ${(row.warnings ?? []).map((one) => html`<p class="warning"><b>Note.</b> ${one}</p>`)}
+    ${(row.warnings ?? []).map((one) => html`<p class="warning"><b>Warning.</b> ${one}</p>`)}
     <p class="ways"><${Versions} place=${place} kept=${kept} />${!isReport && html` <a href=${link("compare", { what: "settings", uri: row.uri })}>Compare two ways to split it</a>`}</p>
   `;
 }

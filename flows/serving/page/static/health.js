@@ -71,13 +71,13 @@ function Truncated({ rows: [{ chunks, cut, longest, token_limit: limit }] }) {
   const said = `${number(cut)} of ${plural(chunks, "chunk")} ${cut === 1 ? "is" : "are"} cut by the model's limit of ${number(limit)} tokens.`;
   const longer = written([["tokens", ">=", limit + 1], ["parts", "=", 0]]);
   return cut === 0 ? html`<${Good}>${said} The longest has ${number(longest)}.<//>`
-    : html`<p><a href=${link("chunks", { is: longer, order: LONGEST, title: "Chunks that the model does not read to their end" })}>${said}</a>
+    : html`<p><a href=${link("chunks", { is: longer, order: LONGEST, title: "Chunks that the model does not read to their end" })}>${said}</a>${" "}
       The end of such a chunk is not in its vector. Smaller chunks mend that: set <code>size</code> in <code>[split]</code>.</p>`;
 }
 
 const inside = (row) => written([["uri", "=", row.uri], ["start_char", ">=", row.start_char], ["end_char", "<=", row.end_char], ["children", "=", 0]]);
 const Torn = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every table stands in one chunk.<//>` : html`
-  <p>${plural(rows.length, "table")} in several chunks. Each piece of a long table repeats its header in the context.</p>
+  <p>${plural(rows.length, "table")} in several chunks. Each piece repeats the header of its table in the context, so a long table in many pieces is well. A short one in two or three is not: a larger <code>size</code> keeps it whole.</p>
   <${List} caption="Torn tables" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "Pieces", right: true, of: (row) => html`<a href=${link("chunks", { is: inside(row), title: `A table of ${row.uri}` })}>${number(row.pieces)}</a>` },
@@ -106,7 +106,7 @@ const Rejects = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing was reje
     <${List} caption=${`Rejected: ${reason}`} rows=${own} columns=${[
       { name: "File", wide: true, of: (row) => html`<bdi>${row.uri}</bdi>` }, { name: "Why", wide: true, of: (row) => row.message },
       { name: "Last tried", of: (row) => time(row.last_seen) },
-      { name: "Beside it", of: (row) => html`<a href=${link("documents", { part: folder(row.uri), title: `Beside ${row.uri}` })}>${folder(row.uri) || "all documents"}</a>` },
+      { name: "Folder", of: (row) => html`<a href=${link("documents", { part: folder(row.uri), title: `Beside ${row.uri}` })}>${folder(row.uri) || "all documents"}</a>` },
     ]} /></details>`);
 const folder = (uri) => uri.slice(0, uri.lastIndexOf("/") + 1);
 
@@ -114,7 +114,7 @@ const Warnings = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: all te
   <p>Documents of which text is missing, or that were read in a simpler way than their format asks for.</p>
   <${List} caption="Warnings" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
-    { name: "What happened", wide: true, of: (row) => row.message }, { name: "Text lost", of: (row) => (row.lost ? "yes" : "no") },
+    { name: "What happened", wide: true, of: (row) => row.message }, { name: "Text missing in the store", of: (row) => (row.lost ? "yes" : "no") },
   ]} />`;
 
 const Duplicates = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no two documents have a chunk of the same text, or nearly so.<//>` : html`
@@ -156,11 +156,11 @@ const Costs = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no langua
 const PICTURES = [
   { id: "lengths", title: "How long are the chunks?", draw: Lengths },
   { id: "truncated", title: "Does the model read each chunk to its end?", draw: Truncated },
-  { id: "torn", title: "Which tables are torn?", draw: Torn },
+  { id: "torn", title: "Which tables are split over several chunks?", draw: Torn },
   { id: "cut", title: "Which documents are cut worst?", draw: Cut },
-  { id: "rejects", title: "What could not be read?", draw: Rejects },
+  { id: "rejects", title: "Which files were refused, and why?", draw: Rejects },
   { id: "warnings", title: "What was read badly?", draw: Warnings },
-  { id: "duplicates", title: "What stands twice?", heavy: true, draw: Duplicates },
+  { id: "duplicates", title: "What is duplicated?", heavy: true, draw: Duplicates },
   { id: "old", title: "Which documents are old or stale?", draw: Old },
   { id: "kinds", title: "What is in the store?", draw: Kinds },
   { id: "runs", title: "What did the last runs change?", draw: Runs },

@@ -52,10 +52,10 @@ export function Search({ place, status }) {
 // What people ask who do not look for a text: the question, and the view that answers it.
 const OTHERS = [
   ["What did the last run change?", "compare", { what: "snapshots" }],
-  ["What could not be read?", "health", { see: "rejects" }],
+  ["Which files were refused, and why?", "health", { see: "rejects" }],
   ["What was read badly?", "health", { see: "warnings" }],
-  ["Which tables are torn?", "health", { see: "torn" }],
-  ["What stands twice?", "health", { see: "duplicates" }],
+  ["Which tables are split over several chunks?", "health", { see: "torn" }],
+  ["What is duplicated?", "health", { see: "duplicates" }],
   ["Does it find what people ask?", "health", { see: "evaluations" }],
   ["Which subjects are there?", "map", {}],
 ];
