@@ -26,14 +26,16 @@ region 1  lines 1-9  faq 0.90  else structured 0.30
   because   2 of 3 headings are questions; it calls itself an FAQ
   goes to   recursive (size 16), by [[routes]] type = "faq"
 
-routes: 3 chunks of 9 to 20 tokens, half below 14
-── 1  9 tokens  faq  line 1 ──
+routes: 3 chunks of 12 to 17 tokens, half below 14
+── 1  12 tokens  faq  line 1 ──
 # FAQ
 
 ## How do I pay?
-── 2  20 tokens  faq  line 5 ──
+
+By card,
+── 2  17 tokens  faq  line 5 ──
 FAQ › How do I pay?
-By card, or by <b>cash</b> & cheque.
+or by <b>cash</b> & cheque.
 ── 3  14 tokens  faq  line 7 ──
 FAQ
 ## Can I cancel?
