@@ -35,7 +35,7 @@ function Title({ answer, place }) {
     <p class="told"><bdi>${row.uri}</bdi> · ${facts.flat().join(" · ")}
       ${/^https?:/.test(row.source_url) && html` · <a href=${row.source_url} rel="noreferrer noopener">original</a>`}</p>
     ${(row.warnings ?? []).map((one) => html`<p class="warning"><b>Note.</b> ${one}</p>`)}
-    <p class="ways"><${Versions} place=${place} />${!isReport && html` <a href=${link("compare", { what: "settings", uri: row.uri })}>Compare two ways to split it</a>`}</p>
+    <p class="ways"><${Versions} place=${place} />${!isReport && html` <a href=${link("compare", { what: "settings", uri: row.uri })}>Split it another way</a>`}</p>
   `;
 }
 
