@@ -31,7 +31,7 @@ _ROWS = 10_000  # of a question of the page, whose statements have lower limits
 _SECONDS = 60.0  # of a question
 _OF_EVALUATIONS = {
     "asked": "SELECT asking, question, text, rank, answers, hits FROM asked_questions ORDER BY created DESC, question",
-    "values": "SELECT evaluation_id, items, item_values FROM evaluations WHERE kind = 'questions' ORDER BY created DESC",
+    "values": "SELECT evaluation_id, items, item_values FROM evaluations WHERE asking <> '' ORDER BY created DESC",
 }
 """What a server is asked for one evaluation, and a report holds of all, the newest first."""
 _CHUNK = [
