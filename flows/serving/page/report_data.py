@@ -29,6 +29,11 @@ _MOST_LISTED = 20_000  # documents in the list, some 300 bytes each
 _MOST_CHANGED = 2_000_000  # characters of what changed since the snapshot before
 _ROWS = 10_000  # of a question of the page, whose statements have lower limits
 _SECONDS = 60.0  # of a question
+_OF_EVALUATIONS = {
+    "asked": "SELECT asking, question, text, rank, answers, hits FROM asked_questions ORDER BY created DESC, question",
+    "values": "SELECT evaluation_id, items, item_values FROM evaluations WHERE asking <> '' ORDER BY created DESC",
+}
+"""What a server is asked for one evaluation, and a report holds of all, the newest first."""
 _CHUNK = [
     "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
     "depth", "children", "note", "context", "headings", "parent_id",
@@ -84,7 +89,8 @@ def values_of(served: ServedStore, held: Held) -> Iterator[tuple[str, Any]]:
     before = _before(store)
     yield "about", _about(served, held, before)
     yield "documents", _listed(held)
-    yield "health", {name: _rows(store, name, before) for name in questions()}
+    statements = {**questions(), **_OF_EVALUATIONS}
+    yield "health", {name: _rows(store, name, statement, before) for name, statement in statements.items()}
     yield "map", _map(served)
     if before is not None:
         with before:
@@ -131,10 +137,10 @@ def _in_list(row: DocumentRow) -> dict[str, Any]:
     return {**{name: getattr(row, name) for name in _LISTED}, "changed": changed}
 
 
-def _rows(store: Store, name: str, before: Store | None) -> Any:
+def _rows(store: Store, name: str, statement: str, before: Store | None) -> Any:
     """Return the rows of a question, or why there are none."""
     try:
-        found = answers.sql(ServedStore("", store), questions()[name], _ROWS, _SECONDS, 5_000_000)["rows"]
+        found = answers.sql(ServedStore("", store), statement, _ROWS, _SECONDS, 5_000_000)["rows"]
     except QueryError as error:
         return {"error": str(error)}
     kept = {store.snapshot.number, before.snapshot.number if before else None}

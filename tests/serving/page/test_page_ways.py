@@ -76,6 +76,12 @@ def test_a_map_knows_what_is_missing_beside_its_chunks(bench: Workbench) -> None
 
 
 def test_each_picture_has_a_question_its_sql_and_a_way_to_its_chunks(page: Any, served: str) -> None:
+    page.goto(served)
+    page.locator(".questions a", has_text="What was read badly?").click()
+    page.locator(".picture").first.locator("td", has_text="notes.tex").wait_for()  # what was asked for stands first
+    page.go_back()
+    page.locator(".questions a", has_text="What did the last run change?").click()
+    page.locator("td", has_text="git.md").wait_for()
     page.goto(f"{served}/#/health")
     page.locator("#truncated .good", has_text="are cut by the model's limit of").wait_for()
     page.wait_for_selector("main .busy", state="detached")

@@ -42,7 +42,7 @@ function groups(map, by) {
   if (by === "twice") return { names: ["once", "several times"], of: map.twice };
   if (by === "gaps") {
     const names = [NO_GAP, ...GAPS];
-    return { names, of: map.uri.of.map((one) => names.indexOf(map.gaps[one]?.kind ?? NO_GAP)) };
+    return { names, of: map.uri.of.map((one) => names.indexOf(map.gaps?.[one]?.kind ?? NO_GAP)) };
   }
   if (by === "since") return aged(map.since);
   if (by === "date") return aged(map.uri.of.map((one) => map.day[one]));
@@ -187,7 +187,7 @@ function Legend({ group, by, only, map }) {
 }
 
 function Pointed({ map, point }) {
-  const gap = map.gaps[map.uri.of[point]];
+  const gap = map.gaps?.[map.uri.of[point]];
   const [late, set] = useState(null);
   useEffect(() => {
     const timer = setTimeout(() => set(map.chunk_id[point]), PAUSE_MS);

@@ -60,13 +60,6 @@ export const QUESTIONS = {
   "evaluations": [
     "SELECT evaluation_id, asking, subject, measure, snapshot, candidate, settings, value, low, high, count, created",
     "FROM evaluations WHERE kind = 'questions' ORDER BY created DESC, subject, measure LIMIT 1000"
-  ],
-  "asked": [
-    "SELECT asking, question, text, rank, answers, hits FROM asked_questions ORDER BY created DESC, question LIMIT 10000"
-  ],
-  "values": [
-    "SELECT evaluation_id, items, item_values FROM evaluations WHERE kind = 'questions'",
-    "ORDER BY created DESC, measure LIMIT 1000"
   ]
 };
 
