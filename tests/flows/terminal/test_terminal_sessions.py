@@ -8,14 +8,11 @@ from tests.kit.making.make_terminal import FOLDER
 from tests.kit.making.terminal_sessions import SESSIONS, first_search, sessions
 
 
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory, token_counts_folder: Path) -> dict[str, str]:
-    return dict(sessions(tmp_path_factory.mktemp("sessions"), token_counts_folder))
-
-
-@pytest.mark.parametrize("name", SESSIONS)
-def test_a_session_looks_as_it_was_reviewed(name: str, shown: dict[str, str]) -> None:
-    assert shown[name] == (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+def test_each_session_looks_as_it_was_reviewed(tmp_path: Path, token_counts_folder: Path) -> None:
+    shown = dict(sessions(tmp_path, token_counts_folder))
+    assert list(shown) == list(SESSIONS)
+    for name, session in shown.items():
+        assert session == (FOLDER / f"{name}.txt").read_text(encoding="utf-8"), name
 
 
 @pytest.mark.slow

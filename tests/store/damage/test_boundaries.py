@@ -185,7 +185,7 @@ def test_a_compaction_that_is_killed_at_any_boundary_loses_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [12, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [4, pytest.param(200, marks=pytest.mark.soak)])
 def test_kills_at_random_moments_lose_nothing(
     fresh: Callable[[], Workbench], clean: Workbench, token_counts_folder: Path, kills: int
 ) -> None:
