@@ -1,6 +1,7 @@
 """Chunk ordinals: the document, section and position of each chunk, so that a search finds what stands around it."""
 
 from collections.abc import Collection
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -48,8 +49,8 @@ class ChunkOrdinals:
         asked = np.array(list(ids), _ID_BYTES)
         rows = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
         known = keys[rows] == asked
-        places = rows_of[rows[known]].tolist()
-        return {key.decode(): Place._make(place) for key, place in zip(asked[known].tolist(), places, strict=True)}
+        places = map(Place._make, rows_of[rows[known]].tolist())
+        return dict(zip(compress(ids, known), places, strict=True))
 
     @computed_once
     def _rows(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32]]:

@@ -17,8 +17,9 @@ def add_cover(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
     Words count by their rarity. If any candidate gets more, all scores are scaled, so that none exceeds the highest.
     """
-    places = query.places(candidates)
-    parts = {one.key: _part(one, query) for one in candidates if not places[one.key].titled}
+    named = [one for one in candidates if any("title" in fields for fields in one.fields.values())]
+    places = query.places(candidates) if named else {}
+    parts = {one.key: _part(one, query) for one in named if not places[one.key].titled}
     best = max(parts.values(), default=0.0)
     if not best:
         return candidates
