@@ -230,7 +230,8 @@ class VectorIndex:
         query = (
             query.bypass_vector_index() if exact else query.nprobes(_PROBES).refine_factor(max(times, rows // limit))
         )
-        found = (query.where(where, prefilter=True) if where else query).to_arrow()
+        # `to_arrow` would ask twice for the schema of the table, which takes a twentieth of a hybrid search.
+        found = (query.where(where, prefilter=True) if where else query).to_batches().read_all()
         scores = (1.0 - found.column("_distance").to_numpy().astype(np.float64)).tolist()
         return sorted(zip(found.column("chunk_id").to_pylist(), scores, strict=True), key=lambda hit: (-hit[1], hit[0]))
 
