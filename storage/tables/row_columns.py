@@ -49,6 +49,8 @@ class RowColumns(Sequence[R]):
         """Return the rows at ascending places."""
         inside = places < self.table.num_rows
         others = [self.others[place] for place in (places[~inside] - self.table.num_rows).tolist()]
+        if not inside.any():  # to take no rows copies columns of several pieces all the same
+            return others
         return [*self._told(self.table.take(pa.array(places[inside]))), *others]
 
     def among(self, name: str, values: Collection[str]) -> pa.Array:
@@ -58,12 +60,17 @@ class RowColumns(Sequence[R]):
 
     def parted(self, name: str, values: Collection[str]) -> "tuple[RowColumns[R], list[R]]":
         """Return the rows whose field does not have one of some values, and those that have."""
+        having = self.having(name, values)
+        if not having:  # nothing is copied: a run holds these rows twice, before and after
+            return self, having
         left = pc.invert(self.among(name, values))
         others = tuple(one for one in self.others if getattr(one, name) not in values)
-        return replace(self, table=self.table.filter(left), others=others), self.having(name, values)
+        return replace(self, table=self.table.filter(left), others=others), having
 
     def having(self, name: str, values: Collection[str]) -> list[R]:
         """Return the rows whose field has one of some values."""
+        if not values:
+            return []
         here = self._told(self.table.filter(self.among(name, values)))
         return [*here, *(one for one in self.others if getattr(one, name) in values)]
 
