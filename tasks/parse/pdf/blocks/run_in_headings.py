@@ -21,7 +21,8 @@ def mark_leads(lines: Iterable[TextLine], layer: TextLayer) -> None:
     for line in lines:
         text = line.text
         # Hot: fonts are asked for where a sign says that there may be a lead, which few lines have.
-        if text[:1].isupper() and not line.font.bold and line.first >= 0 and _SIGN.search(text, 1, _FAR):
+        signs = ". " in text or ": " in text or not text.isascii()
+        if signs and text[:1].isupper() and not line.font.bold and line.first >= 0 and _SIGN.search(text, 1, _FAR):
             lead = _lead(line, layer)
             line.lead = len(lead) if lead and text.startswith(lead) else 0
 

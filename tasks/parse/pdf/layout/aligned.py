@@ -53,6 +53,10 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
     if not out and len(items) - len(rows) < least:  # so few items stand beside another
         return items
     while start < len(rows):
+        if len(rows[start]) < 2:  # as nearly all are: no table begins there
+            out += rows[start]
+            start += 1
+            continue
         some, start = _next_items(rows, start, (least, code), rules)
         out += some
     return out

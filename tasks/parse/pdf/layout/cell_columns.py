@@ -68,6 +68,8 @@ def _whole(spans: list[Span], rows: list[Row]) -> list[Span]:
 
     So it is where a header begins at the left and the cells below it end at the right.
     """
+    if len(spans) < 2:
+        return spans
     filled = [{place_of(cell, spans) for cell in row} for row in rows]
     within = [{row for row, places in enumerate(filled) if place in places} for place in range(len(spans))]
     whole = spans[:1]

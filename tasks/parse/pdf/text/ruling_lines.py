@@ -82,9 +82,12 @@ def _spans(rules: Iterable[Rule], left: float, right: float) -> bool:
     return any(start < left + _STRAY and end > right - _STRAY for _, start, end in rules)
 
 
-def page_rules(page: int, place: Place) -> PageRules:
-    """Return a page's rules, adjacent ones joined; none if there are too many for tables."""
-    walk = _ObjectWalk()
+def page_rules(page: int, place: Place, only_dots: bool = False) -> PageRules:
+    """Return a page's rules, adjacent ones joined; none if there are too many for tables.
+
+    `only_dots` leaves the rules out, which are slower to read.
+    """
+    walk = _ObjectWalk(only_dots)
     ask = walk.ask
     count = min(ask["FPDFPage_CountObjects"](page), _MAX_OBJECTS)
     walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))), place, 0)
@@ -100,9 +103,10 @@ class _ObjectWalk:
     Counts the objects, and stops at the limits: nested objects multiply.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, only_dots: bool) -> None:
         self.ask = calls()
         self.rules = PageRules()
+        self._only_dots = only_dots
         self._left = _MAX_OBJECTS
         self._points = _MAX_POINTS
         self._pair = (ctypes.c_float * 2)()  # where pdfium writes a point
@@ -138,6 +142,8 @@ class _ObjectWalk:
             wide, high = box[2] - box[0], box[3] - box[1]
             if _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high:
                 self.rules.dots.append(box)
+            elif self._only_dots:
+                continue
             elif wide <= _THIN or high <= _THIN:
                 self.rules.add(box)
             elif wide >= _SMALL and high >= _SHORT:

@@ -8,7 +8,6 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 
@@ -22,7 +21,7 @@ from docmill.tasks.parse.pdf.letters.right_to_left import (
     word_in_reading_order,
 )
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped
-from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font, second_letter
+from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
@@ -36,6 +35,7 @@ from docmill.tasks.parse.pdf.text.special_characters import (
     clean,
     clean_raised,
     in_columns,
+    is_plain,
 )
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
@@ -64,6 +64,8 @@ class TextLayer:
         self._number = number
         self._fonts: dict[int | None, Font] = {}
         self._scaled: dict[tuple[int | None, float, int], float] = {}
+        self._origin = (ctypes.c_double(), ctypes.c_double())  # where pdfium writes a place
+        self._origin_at = [*map(ctypes.addressof, self._origin)]
         self.text = self._read()
 
     def _read(self) -> str:
@@ -111,21 +113,21 @@ class TextLayer:
         objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), middles)
         pointers = [*map(self._calls["FPDFTextObj_GetFont"], objects)]
         boxes = [
-            self._box_of(span) if may_be_right_to_left(text) else box
+            box if text.isascii() or not may_be_right_to_left(text) else self._box_of(span)
             for text, span, box in zip(texts, spans, self._boxes(spans), strict=True)
         ]
         sizes = self._sizes_of(middles, pointers, boxes)
         lines = []
         for text, span, box, size, pointer in zip(texts, spans, boxes, sizes, pointers, strict=True):
-            plain = self._clean(text, span[0])
+            plain = text if is_plain(text) else self._clean(text, span[0])
             if not plain or plain == HYPHEN:
                 continue
-            font = self._font(pointer)
+            font = self._fonts.get(pointer) or self._font(pointer)
             if font is not PLAIN:
                 font, size = self._styled(font, size, span)
                 if font.mono and "  " in text:
                     plain = in_columns(text)
-            size = line_size(text, size, box, partial(self._real_sizes, [span[0], span[0] + second_letter(text)]))
+            size = line_size(text, size, box, span[0], self._real_sizes)
             lines.append(TextLine(plain, size, font, box, self._number, *span))
         return lines
 
@@ -284,9 +286,13 @@ class TextLayer:
 
     def _apart(self, line: TextLine) -> Iterator[tuple[Span, Box]]:
         """Yield the words of a line, each with its box; letters that stand apart within a word, one by one."""
-        for span, box in self._words([line])[0]:
-            letters = self._boxes([(index, index) for index in range(span[0], span[1] + 1)])
-            yield from runs_of_letters(span, letters, line.size) if len(letters) > 1 else ((span, box),)
+        words = self._words([line])[0]
+        letters = self._boxes([(index, index) for (first, last), _ in words for index in range(first, last + 1)])
+        start = 0
+        for span, box in words:
+            end = start + span[1] + 1 - span[0]
+            yield from runs_of_letters(span, letters[start:end], line.size) if end - start > 1 else ((span, box),)
+            start = end
 
     def runs_up(self, line: TextLine) -> bool:
         """Return whether a line runs upwards: its end is above its beginning."""
@@ -334,8 +340,8 @@ class TextLayer:
         return size < _SMALLER * beside
 
     def _baseline(self, index: int) -> float:
-        x, y = ctypes.c_double(), ctypes.c_double()
-        self._calls["FPDFText_GetCharOrigin"](self._raw, index, ctypes.addressof(x), ctypes.addressof(y))
+        x, y = self._origin
+        self._calls["FPDFText_GetCharOrigin"](self._raw, index, *self._origin_at)
         return self._place[1] * x.value + self._place[3] * y.value
 
 
