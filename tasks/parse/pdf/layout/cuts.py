@@ -21,19 +21,39 @@ _STRAY = 1.2  # points that the edges of one column may be apart
 _GAP, _MONO_GAP = 0.4, 0.8
 """Font sizes. A gap must be wider than the spaces of a line, which in fonts of one width are as wide as letters."""
 _FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, or in a row of them, is as wide
+_LEAST_ROWS = 2  # that leave a strip free, for it to be one between columns
+_END_GAP = 0.7
+"""Font sizes of a gap in such a strip, in a line above or below all of its rows: a line of text stands there, too, and
+the space beside a word in another font is half a size wide."""
+_MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work for each line
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
 _FOOT = 2.0  # points by which a rule under a header may stand within the header's box
 
 _PLACE = itemgetter(0)  # of an edge
 _Edge = tuple[float, list[float]]  # how far across, and the heights of the pieces that begin or end there, in order
+_Space = tuple[float, float]  # between two words: where it begins, where it ends
+_Gap = tuple[float, float, float]  # between two pieces: the height of their middle, where it begins, where it ends
 
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """Where cells begin that have others at their left, and where those end that have others at their right."""
+    """Where cells begin that have others at their left, and where those end that have others at their right.
+
+    `gaps` are those between them from the top, of columns whose cells are centred.
+    """
 
     left: list[_Edge]
     right: list[_Edge]
+    gaps: list[_Gap]
+
+
+@dataclass(slots=True)
+class _Strip:
+    """What rows leave free between two cells, and for each of them whether it is below the line that is looked at."""
+
+    left: float
+    right: float
+    below: list[bool]
 
 
 def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer) -> list[TextLine]:
@@ -44,7 +64,10 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     """
     edges = _edges(lines)
     sides = [[place for place, _ in side] for side in (edges.left, edges.right) if side]
-    pieces = ([line] if _is_whole(line, sides) else _cut(line, edges, level, layer) for line in lines)
+    pieces = (
+        [line] if _is_whole(line, sides) and not _is_crossed(line, edges.gaps) else _cut(line, edges, level, layer)
+        for line in lines
+    )
     return [*chain.from_iterable(pieces)]
 
 
@@ -60,17 +83,55 @@ def _is_whole(line: TextLine, sides: list[list[float]]) -> bool:
     return text[0].isalpha() or text[-1].isalpha() or any(map(str.isalpha, text))
 
 
+def _is_crossed(line: TextLine, gaps: list[_Gap]) -> bool:
+    """Return whether a gap between pieces near a line is over or under its words."""
+    if not gaps or " " not in line.text:
+        return False
+    left, _, right, _ = line.box
+    return any(left < start and end < right for _, end, start in _near(line, gaps))
+
+
+def _near(line: TextLine, gaps: list[_Gap]) -> list[_Gap]:
+    """Return the gaps that are near enough to a line to be of its table."""
+    middle, reach = _middle(line), _NEAR * max(line.height, line.size)
+    return gaps[bisect_right(gaps, middle - reach, key=_PLACE) : bisect_left(gaps, middle + reach, key=_PLACE)]
+
+
+def _strips(line: TextLine, gaps: list[_Gap], least: float) -> list[_Strip]:
+    """Return the strips wider than `least` that several rows near a line leave free, as columns do."""
+    middle, strips = _middle(line), list[_Strip]()
+    for height, end, start in _near(line, gaps)[:_MOST_NEAR]:
+        strip = next((one for one in strips if min(one.right, start) - max(one.left, end) > least), None)
+        if strip is None:
+            strips.append(_Strip(end, start, [height > middle]))
+        else:
+            strip.left, strip.right = max(strip.left, end), min(strip.right, start)
+            strip.below.append(height > middle)
+    return [strip for strip in strips if len(strip.below) >= _LEAST_ROWS]
+
+
+def _between(wide: list[_Space], strips: list[_Strip], least: float, least_end: float) -> Iterator[_Space]:
+    """Yield the widest of a line's gaps in each strip; at an end of the rows it is wider than `least_end`."""
+    for strip in strips:
+        over = [gap for gap in wide if min(gap[1], strip.right) - max(gap[0], strip.left) > least]
+        found = max(over, key=_width, default=None)
+        if found is not None and (len({*strip.below}) > 1 or _width(found) > least_end):
+            yield found
+
+
 def _edges(lines: list[TextLine]) -> _Edges:
     """Return the edges of columns; none where there are too many."""
     left: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     right: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    gaps: list[_Gap] = []
     for index, other in enumerate(lines):
         # Those before are the lines of the cell to the left, or of its own cell.
         one = _neighbour(lines, index)
         if one is not None:
             left[int(other.box[0])].append((_middle(other), other.box[0]))
             right[int(one.box[2])].append((_middle(one), one.box[2]))
-    return _Edges(_of_several(left, min), _of_several(right, max))
+            gaps.append((_middle(other), one.box[2], other.box[0]))
+    return _Edges(_of_several(left, min), _of_several(right, max), sorted(gaps) if len(gaps) >= _LEAST_ROWS else [])
 
 
 def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[list[float]], float]) -> list[_Edge]:
@@ -102,12 +163,16 @@ def _middle(line: TextLine) -> float:
 
 def _cut(line: TextLine, edges: _Edges, level: LevelRules, layer: TextLayer) -> list[TextLine]:
     """Return a line in the pieces between the gaps that are those between cells."""
-    inside = _Edges(_inside(line, edges.left), _inside(line, edges.right))
+    least = (_MONO_GAP if line.font.mono else _GAP) * line.size
+    inside = _Edges(_inside(line, edges.left), _inside(line, edges.right), [])
     figures = not any(map(str.isalpha, line.text))
-    if not (inside.left or inside.right or figures):
+    strips = _strips(line, edges.gaps, least)
+    if not (inside.left or inside.right or figures or strips):
         return [line]
     gaps = [(before, after) for (_, before), (_, after) in pairwise(layer.words(line))]
-    cuts = {*_cuts(line, gaps, inside, _is_underlined(line, level)), *(_far(gaps, line.size) if figures else ())}
+    wide, underlined = [*_wider(gaps, least)], _is_underlined(line, level)
+    between = {*_between(wide, strips, least, least if underlined else _END_GAP * line.size)}
+    cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
     return layer.parted(line, sorted(cuts)) if cuts else [line]
 
 
@@ -128,17 +193,20 @@ def _inside(line: TextLine, edges: list[_Edge]) -> list[_Edge]:
     return [edge for edge in some if edge[1]]
 
 
-def _cuts(line: TextLine, gaps: list[tuple[Box, Box]], edges: _Edges, underlined: bool) -> Iterator[float]:
-    """Yield where to cut a line."""
-    least = (_MONO_GAP if line.font.mono else _GAP) * line.size
-    found = [(_sides(line, edges, *far), *far) for far in _wider(gaps, least)]
+def _width(gap: _Space) -> float:
+    return gap[1] - gap[0]
+
+
+def _cuts(line: TextLine, wide: list[_Space], edges: _Edges, between: set[_Space], underlined: bool) -> Iterator[float]:
+    """Yield where to cut a line with some wide gaps, of which some are `between` columns."""
+    found = [(max(_sides(line, edges, *far), int(far in between)), *far) for far in wide]
     plain = 0.0 if underlined else _OUTLIER * _widest(found)
     for sides, end, start in found:
         if sides > int(start - end <= plain):
             yield (end + start) / 2
 
 
-def _wider(gaps: list[tuple[Box, Box]], least: float) -> Iterator[tuple[float, float]]:
+def _wider(gaps: list[tuple[Box, Box]], least: float) -> Iterator[_Space]:
     """Yield where gaps that are wide enough begin and end."""
     return ((one[2], other[0]) for one, other in gaps if other[0] - one[2] > least)
 
