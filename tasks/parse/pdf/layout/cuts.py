@@ -1,10 +1,10 @@
 """PDF cuts: split lines at narrow gaps between cells where the cells above and below begin, or end."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from operator import itemgetter
 
 from docmill.tasks.parse.canvas import Box
@@ -21,7 +21,6 @@ _STRAY = 1.2  # points that the edges of one column may be apart
 _GAP, _MONO_GAP = 0.4, 0.8
 """Font sizes. A gap must be wider than the spaces of a line, which in fonts of one width are as wide as letters."""
 _FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, or in a row of them, is as wide
-_LEAST_ROWS = 2  # that leave a strip free, for it to be one between columns
 _END_GAP = 0.7
 """Font sizes of a gap in such a strip, in a line above or below all of its rows: a line of text stands there, too, and
 the space beside a word in another font is half a size wide."""
@@ -64,11 +63,16 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     """
     edges = _edges(lines)
     sides = [[place for place, _ in side] for side in (edges.left, edges.right) if side]
-    pieces = (
-        [line] if _is_whole(line, sides) and not _is_crossed(line, edges.gaps) else _cut(line, edges, level, layer)
-        for line in lines
-    )
-    return [*chain.from_iterable(pieces)]
+    found: list[TextLine] = []
+    for line in lines:
+        if _is_whole(line, sides) and not _is_crossed(line, edges.gaps):
+            found.append(line)
+            continue
+        pieces = _cut(line, edges, level, layer)
+        for one, other in pairwise(pieces):  # they tell where the next row is to be cut
+            insort(edges.gaps, (_middle(line), one.box[2], other.box[0]))
+        found += pieces
+    return found
 
 
 def _is_whole(line: TextLine, sides: list[list[float]]) -> bool:
@@ -98,7 +102,7 @@ def _near(line: TextLine, gaps: list[_Gap]) -> list[_Gap]:
 
 
 def _strips(line: TextLine, gaps: list[_Gap], least: float) -> list[_Strip]:
-    """Return the strips wider than `least` that several rows near a line leave free, as columns do."""
+    """Return the strips wider than `least` that rows near a line leave free, as columns do."""
     middle, strips = _middle(line), list[_Strip]()
     for height, end, start in _near(line, gaps)[:_MOST_NEAR]:
         strip = next((one for one in strips if min(one.right, start) - max(one.left, end) > least), None)
@@ -107,7 +111,7 @@ def _strips(line: TextLine, gaps: list[_Gap], least: float) -> list[_Strip]:
         else:
             strip.left, strip.right = max(strip.left, end), min(strip.right, start)
             strip.below.append(height > middle)
-    return [strip for strip in strips if len(strip.below) >= _LEAST_ROWS]
+    return strips
 
 
 def _between(wide: list[_Space], strips: list[_Strip], least: float, least_end: float) -> Iterator[_Space]:
@@ -131,7 +135,7 @@ def _edges(lines: list[TextLine]) -> _Edges:
             left[int(other.box[0])].append((_middle(other), other.box[0]))
             right[int(one.box[2])].append((_middle(one), one.box[2]))
             gaps.append((_middle(other), one.box[2], other.box[0]))
-    return _Edges(_of_several(left, min), _of_several(right, max), sorted(gaps) if len(gaps) >= _LEAST_ROWS else [])
+    return _Edges(_of_several(left, min), _of_several(right, max), sorted(gaps))
 
 
 def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[list[float]], float]) -> list[_Edge]:
