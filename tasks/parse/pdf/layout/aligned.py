@@ -14,7 +14,7 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     place_of,
     span_of,
 )
-from docmill.tasks.parse.pdf.layout.continued import fitting_rows, widened
+from docmill.tasks.parse.pdf.layout.continued import fitting_rows, widened, with_header_apart
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
@@ -48,6 +48,8 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
     `before` is the table at the end of the page before, which the first rows may go on.
     """
     rows = rows_of(items, rules)
+    if before is not None:
+        rows = with_header_apart(rows, before)
     start, out = _more_of(before, rows, rules) if before else (0, [])
     if not out and len(items) - len(rows) < _MIN_HEADED:  # so few items stand beside another
         return items

@@ -24,6 +24,7 @@ _FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, 
 _END_GAP = 0.7
 """Font sizes of a gap in such a strip, in a line above or below all of its rows: a line of text stands there, too, and
 the space beside a word in another font is half a size wide."""
+_SHARED = 0.25  # font sizes that a gap and a strip share: a header that is centred may reach into its column's gap
 _MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work for each line
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
 _FOOT = 2.0  # points by which a rule under a header may stand within the header's box
@@ -114,10 +115,10 @@ def _strips(line: TextLine, gaps: list[_Gap], least: float) -> list[_Strip]:
     return strips
 
 
-def _between(wide: list[_Space], strips: list[_Strip], least: float, least_end: float) -> Iterator[_Space]:
+def _between(wide: list[_Space], strips: list[_Strip], size: float, least_end: float) -> Iterator[_Space]:
     """Yield the widest of a line's gaps in each strip; at an end of the rows it is wider than `least_end`."""
     for strip in strips:
-        over = [gap for gap in wide if min(gap[1], strip.right) - max(gap[0], strip.left) > least]
+        over = [gap for gap in wide if min(gap[1], strip.right) - max(gap[0], strip.left) > _SHARED * size]
         found = max(over, key=_width, default=None)
         if found is not None and (len({*strip.below}) > 1 or _width(found) > least_end):
             yield found
@@ -175,7 +176,7 @@ def _cut(line: TextLine, edges: _Edges, level: LevelRules, layer: TextLayer) -> 
         return [line]
     gaps = [(before, after) for (_, before), (_, after) in pairwise(layer.words(line))]
     wide, underlined = [*_wider(gaps, least)], _is_underlined(line, level)
-    between = {*_between(wide, strips, least, least if underlined else _END_GAP * line.size)}
+    between = {*_between(wide, strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
     return layer.parted(line, sorted(cuts)) if cuts else [line]
 
