@@ -23,7 +23,6 @@ _ALIGNED = 2.5
 Less loses tables whose cells are indented or rounded; more takes lines of text with wide spaces for rows.
 """
 _MARK = 6  # letters of the number of a clause: "(viii)"
-_PAGE_DIGITS = 3  # of the number of a page or of an item; years have more, and what stands beside them is a table
 _MIN_TALLER = 2
 """Rows with a cell of several lines that the page's content keeps together: what columns of text, written line by line,
 have none of."""
@@ -90,11 +89,7 @@ def _are_parted(row: Row, spans: list[Span]) -> bool:
 def are_doubtful(rows: list[Row], spans: list[Span], headed: bool) -> bool:
     """Return whether something says that columns, below a header or not, are no table's."""
     columns = _columns(rows, spans)
-    if (
-        _are_contents(columns)
-        or (not headed and _are_counted(columns))
-        or (_are_long(columns, _SHORT) and not _may_be_long(rows, columns, headed))
-    ):
+    if _are_contents(columns) or (_are_long(columns, _SHORT) and not _may_be_long(rows, columns, headed)):
         return True
     return any(_stands_askew(rows, column, headed, len(spans)) for column in columns[1:])
 
@@ -120,10 +115,10 @@ def _columns(rows: list[Row], spans: list[Span]) -> list[Column]:
 def _stands_askew(rows: list[Row], column: Column, headed: bool, width: int) -> bool:
     """Return whether cells align at neither their left ends, their right ends nor their middles.
 
-    A header may stand otherwise than the cells below it, if these are several, and span several columns.
+    A header may stand otherwise than the cells below it, and span several columns if these are several.
     """
-    loose = headed or len(rows[0]) < width
-    below = column[1:] if loose and len(column) > 2 and column[0] in rows[0] else column
+    loose = headed or (len(rows[0]) < width and len(column) > 2)
+    below = column[1:] if loose and len(column) > 1 and column[0] in rows[0] else column
     return _stray(below) > _ALIGNED * width
 
 
@@ -169,16 +164,6 @@ def _are_contents(columns: list[Column]) -> bool:
     titles, numbers = columns
     named = any(any(map(str.isalpha, line.text)) for cell in titles for line in cell)
     return named and all(line.text.strip(". ").isdecimal() for cell in numbers for line in cell)
-
-
-def _are_counted(columns: list[Column]) -> bool:
-    """Return whether these are two columns of ascending numbers and titles: a list, or contents by their pages."""
-    if len(columns) > 2:
-        return False
-    said = [" ".join(line.text for line in cell).rstrip(".") for cell in columns[0]]
-    if not all(len(text) <= _PAGE_DIGITS and text.isdecimal() for text in said):
-        return False
-    return all(before <= after for before, after in pairwise(map(int, said)))
 
 
 def _letters(cell: Cell) -> int:
