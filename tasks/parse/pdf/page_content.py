@@ -118,7 +118,7 @@ def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Plac
     with_bullets(lines, rules.dots)
     if not tables:
         return with_marks([*lines]), LevelRules()
-    level = LevelRules(rules.level, rules.feet)
+    level = LevelRules(rules.level, rules.edges)
     return with_marks(ruled_tables(cut_as_neighbours(lines, level, layer), rules, layer)), level
 
 

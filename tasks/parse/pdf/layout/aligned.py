@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 
 from docmill.tasks.parse.pdf.layout.cell_columns import (
     Row,
@@ -37,6 +37,7 @@ _FAR_WIDER = 3.0  # the same where a rule stands in it, above a sum or above the
 _LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a wide one
 _SAME_SIZE = 0.05  # of the font size: more is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
+_LEAST_BANDS = 3  # rows that rules part: fewer rules are those around a header and a sum
 _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
 
@@ -176,7 +177,7 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
         return None
     ruled, headed = _is_ruled(cut, spans, rules), _is_set_apart(cut, len(spans))
     enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), ruled, headed))
-    if not enough or are_doubtful(cut, spans, ruled or headed):
+    if not enough or are_doubtful(cut, spans, ruled or headed, _are_banded(cut, spans, rules)):
         return None
     spans = _with_sides(spans, cut)
     cells = _cells(cut, spans, rules)
@@ -196,7 +197,15 @@ def _is_ruled(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
     if len(first) < len(spans):
         left, right = spans[0][0], spans[-1][1]
     where = (top + middle(lines[0])) / 2, middle(second[0][0]), left, right
-    return rules.between(*where) or rules.fill_ends(*where)
+    return rules.parts(*where)
+
+
+def _are_banded(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
+    """Return whether rules, or the edges of fills, as wide as the table part most of the rows of several cells."""
+    rows = [row for row in cut if len(row) > 1]
+    heights = [middle(row[0][0]) for row in rows]
+    parted = sum(rules.parts(upper, lower, spans[0][0], spans[-1][1]) for upper, lower in pairwise(heights))
+    return parted >= _LEAST_BANDS and parted >= _MIN_SHARE * (len(rows) - 1)
 
 
 def _is_set_apart(cut: list[Row], width: int) -> bool:

@@ -22,6 +22,7 @@ _ALIGNED = 2.5
 
 Less loses tables whose cells are indented or rounded; more takes lines of text with wide spaces for rows.
 """
+_NAME, _LEAST_NAMES = 14, 2  # letters of a figure or a name, and columns of these beside one of text
 _MARK = 6  # letters of the number of a clause: "(viii)"
 _MIN_TALLER = 2
 """Rows with a cell of several lines that the page's content keeps together: what columns of text, written line by line,
@@ -86,10 +87,10 @@ def _are_parted(row: Row, spans: list[Span]) -> bool:
     return len({*places}) == len(places)
 
 
-def are_doubtful(rows: list[Row], spans: list[Span], headed: bool) -> bool:
-    """Return whether something says that columns, below a header or not, are no table's."""
+def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool) -> bool:
+    """Return whether something says that columns, below a header or not, in rows that are `banded`, are no table's."""
     columns = _columns(rows, spans)
-    if _are_contents(columns) or (_are_long(columns, _SHORT) and not _may_be_long(rows, columns, headed)):
+    if _are_contents(columns) or (_are_long(columns, _SHORT) and not (banded or _may_be_long(rows, columns, headed))):
         return True
     return any(_stands_askew(rows, column, headed, len(spans)) for column in columns[1:])
 
@@ -141,8 +142,12 @@ def _are_long(columns: list[Column], bounds: tuple[int, int]) -> bool:
 
 
 def _begin_with_text(columns: list[Column]) -> bool:
-    """Return whether the first column holds text, as columns of text below a rule do, and no names of rows."""
-    return median(map(_letters, columns[0])) > _SHORT[0]
+    """Return whether the first column holds text, as columns of text below a rule do, and no names of rows.
+
+    Columns of figures or names beside it are none of text.
+    """
+    first, *others = (median(map(_letters, column)) for column in columns)
+    return first > _SHORT[0] and sum(letters <= _NAME for letters in others) < _LEAST_NAMES
 
 
 def _are_marked(columns: list[Column]) -> bool:

@@ -39,13 +39,13 @@ _MAX_RULES = 1_500  # of one direction: a page has room for some hundred that ca
 class PageRules:
     """The rules of a page: horizontal ones as (y, from x, to x), vertical ones as (x, from y, to y).
 
-    `dots` are the boxes of small shapes about as wide as high, `feet` the lower edges of filled boxes.
+    `dots` are the boxes of small shapes about as wide as high, `edges` the upper and lower ones of filled boxes.
     """
 
     level: list[Rule] = field(default_factory=list)
     upright: list[Rule] = field(default_factory=list)
     dots: list[Box] = field(default_factory=list)
-    feet: list[Rule] = field(default_factory=list)
+    edges: list[Rule] = field(default_factory=list)
 
     def add(self, box: Box) -> None:
         """Add the rule in a thin box, if it is one."""
@@ -57,20 +57,22 @@ class PageRules:
 
 
 class LevelRules:
-    """Horizontal rules sorted from the top, for fast look-up by position; `feet` are the lower edges of fills."""
+    """Horizontal rules sorted from the top, for fast look-up by position, and the upper and lower `edges` of fills."""
 
-    def __init__(self, rules: Iterable[Rule] = (), feet: Iterable[Rule] = ()) -> None:
+    def __init__(self, rules: Iterable[Rule] = (), edges: Iterable[Rule] = ()) -> None:
         self._rules = sorted(rules)
         self._places = [rule[0] for rule in self._rules]
-        self._feet = [*feet]
+        self._edges = [*edges]
 
     def __bool__(self) -> bool:
         """Return whether there are any."""
-        return bool(self._rules or self._feet)
+        return bool(self._rules or self._edges)
 
-    def fill_ends(self, upper: float, lower: float, left: float, right: float) -> bool:
-        """Return whether a fill that spans from `left` to `right` ends between two heights."""
-        return _spans((rule for rule in self._feet if upper <= rule[0] < lower), left, right)
+    def parts(self, upper: float, lower: float, left: float, right: float) -> bool:
+        """Return whether a rule or the edge of a fill between two heights spans from `left` to `right`."""
+        if self.between(upper, lower, left, right):
+            return True
+        return _spans((edge for edge in self._edges if upper <= edge[0] < lower), left, right)
 
     def between(self, upper: float, lower: float, left: float, right: float) -> bool:
         """Return whether a rule between two heights spans from `left` to `right`."""
@@ -94,7 +96,7 @@ def page_rules(page: int, place: Place, only_dots: bool = False) -> PageRules:
     level, upright = _joined(walk.rules.level), _joined(walk.rules.upright)
     if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
         return PageRules()
-    return PageRules(level, upright, walk.rules.dots, _joined(walk.rules.feet[:_MAX_RULES]))
+    return PageRules(level, upright, walk.rules.dots, _joined(walk.rules.edges[:_MAX_RULES]))
 
 
 class _ObjectWalk:
@@ -150,11 +152,11 @@ class _ObjectWalk:
                 self._add_sides(path, box, place)
 
     def _add_sides(self, path: Handle, box: Box, place: Place) -> None:
-        """Add the segments of a stroked path, if all are horizontal or vertical, or the foot of a filled box."""
+        """Add the segments of a stroked path, if all are horizontal or vertical, or the edges of a filled box."""
         known = self.ask["FPDFPath_GetDrawMode"](path, *self._mode_at)
         stroked = known and self._modes[1]
         if known and self._modes[0] and not stroked:
-            self.rules.feet.append((box[3], box[0], box[2]))
+            self.rules.edges += [(box[1], box[0], box[2]), (box[3], box[0], box[2])]
         sides = self._sides(path) if stroked else []
         if sides:
             within = _within(place, self._matrix(path))
