@@ -187,15 +187,17 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
 def _is_ruled(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
     """Return whether a rule, or the end of a fill, below all of the first row, a header, parts it from the second.
 
-    Where the header leaves out some columns, that is below all of the table.
+    Where the header leaves out some columns, that is below all of the table, and the second row is no header.
     """
-    first, second = cut[:2]
+    first, second, *more = cut
     if len(first) < 2:
         return False
     lines = lines_of([first])
     left, top, right, _ = around_all([line.box for line in lines])
     if len(first) < len(spans):
         left, right = spans[0][0], spans[-1][1]
+        if more and rules.parts(middle(second[0][0]), middle(more[0][0][0]), left, right):
+            return False
     where = (top + middle(lines[0])) / 2, middle(second[0][0]), left, right
     return rules.parts(*where)
 
