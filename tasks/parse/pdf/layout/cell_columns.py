@@ -23,6 +23,9 @@ _ALIGNED = 2.5
 Less loses tables whose cells are indented or rounded; more takes lines of text with wide spaces for rows.
 """
 _NAME, _LEAST_NAMES = 14, 2  # letters of a figure or a name, and columns of these beside one of text
+_MOST_PARTED = 0.75
+"""Share of the rows with one piece at most in each column. In the others, the words of a cell stand far apart, as those
+of justified text do in a narrow column; with less, lines of such text are rows."""
 _MARK = 6  # letters of the number of a clause: "(viii)"
 _MIN_TALLER = 2
 """Rows with a cell of several lines that the page's content keeps together: what columns of text, written line by line,
@@ -32,12 +35,12 @@ have none of."""
 def columns_of(rows: list[Row]) -> list[Span]:
     """Return where the columns of rows begin and end, from the left; no columns where rows do not fit each other.
 
-    Where the cells of all rows leave gaps between them, these are the columns; else those of the rows that have most
-    often the same number of cells, for some may span several columns.
+    Where the cells of all rows leave gaps between them, these are the columns, though a few cells may come in pieces;
+    else those of the rows that have most often the same number of cells, for some may span several columns.
     """
     several = [row for row in rows if len(row) > 1]
     spans = _whole(_merged(span_of(cell) for row in several for cell in row), several)
-    if len(spans) > 1 and all(_are_parted(row, spans) for row in several):
+    if len(spans) > 1 and sum(_are_parted(row, spans) for row in several) >= _MOST_PARTED * len(several):
         return spans
     return _usual_columns(several) if several else []
 

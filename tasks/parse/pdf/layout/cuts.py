@@ -13,6 +13,7 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _NEAR = 4.0  # heights of a line: a neighbour further up or down is of another table
+_NEAR_ROWS = 5.5  # the same for the gaps of rows, which may have cells of several lines
 _LEVEL = -0.3
 """Share of the lower line's height, which lines side by side share: a cell in the middle of its row is off by half."""
 _MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
@@ -98,7 +99,7 @@ def _is_crossed(line: TextLine, gaps: list[_Gap]) -> bool:
 
 def _near(line: TextLine, gaps: list[_Gap]) -> list[_Gap]:
     """Return the gaps that are near enough to a line to be of its table."""
-    middle, reach = _middle(line), _NEAR * max(line.height, line.size)
+    middle, reach = _middle(line), _NEAR_ROWS * max(line.height, line.size)
     return gaps[bisect_right(gaps, middle - reach, key=_PLACE) : bisect_left(gaps, middle + reach, key=_PLACE)]
 
 
