@@ -40,7 +40,9 @@ def _lines_beside(rows: list[list[Item]], item: Item, rules: LevelRules) -> int:
         if item.box[0] < first.box[2]:
             return 0
         if isinstance(first, TextLine) and middle(item) > first.box[1]:
-            return above + _more_above(rows, above, item, rules) if _goes_on(rows[-above - 1], item, rules) else 0
+            # The boxes of some fonts are so low that what stands between two lines touches neither.
+            beside = middle(item) > middle(first) or _goes_on(rows[-above - 1], item, rules)
+            return above + _more_above(rows, above, item, rules) if beside else 0
     # It may begin higher, if it has more lines.
     return above if _goes_on(rows[-above - 1], item, rules) else 0
 
