@@ -67,6 +67,8 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
 def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
     """Return how many rows go on the table of the page before, and these as a table; 0 and none if none do."""
     start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1]) if len(row) > 1), 0)  # the rest of a row first
+    if any(_is_heading(row, rows[start]) for row in rows[:start]):
+        return 0, []
     cut = fitting_rows(rows[: _end(rows, start, rules)], before.columns)
     spans = widened(before.columns, cut)
     cells = _cells(cut, spans, rules, before.cells[0]) if cut else None
