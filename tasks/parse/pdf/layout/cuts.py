@@ -38,14 +38,21 @@ _Gap = tuple[float, float, float]  # between two pieces: the height of their mid
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """Where cells begin that have others at their left, and where those end that have others at their right.
-
-    `gaps` are those between them from the top, of columns whose cells are centred.
-    """
+    """Where cells begin that have others at their left, and where those end that have others at their right."""
 
     left: list[_Edge]
     right: list[_Edge]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The gaps between pieces that stand side by side, from the top, and the places of these pieces among the lines.
+
+    Only these pieces are cut at gaps of other rows: other lines near a table are text.
+    """
+
     gaps: list[_Gap]
+    places: set[int]
 
 
 @dataclass(slots=True)
@@ -63,16 +70,17 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     One of them is enough where the gap is wider than the line's gaps at which none do, and for a header or a last row,
     under which one of the `level` rules stands. Figures are cut wherever they stand far apart.
     """
-    edges = _edges(lines)
+    edges, rows = _edges(lines)
     sides = [[place for place, _ in side] for side in (edges.left, edges.right) if side]
     found: list[TextLine] = []
-    for line in lines:
-        if _is_whole(line, sides) and not _is_crossed(line, edges.gaps):
+    for index, line in enumerate(lines):
+        near = _crossing(line, rows.gaps) if index in rows.places else []
+        if not near and _is_whole(line, sides):
             found.append(line)
             continue
-        pieces = _cut(line, edges, level, layer)
+        pieces = _cut(line, edges, near, level, layer)
         for one, other in pairwise(pieces):  # they tell where the next row is to be cut
-            insort(edges.gaps, (_middle(line), one.box[2], other.box[0]))
+            insort(rows.gaps, (_middle(line), one.box[2], other.box[0]))
         found += pieces
     return found
 
@@ -89,30 +97,28 @@ def _is_whole(line: TextLine, sides: list[list[float]]) -> bool:
     return text[0].isalpha() or text[-1].isalpha() or any(map(str.isalpha, text))
 
 
-def _is_crossed(line: TextLine, gaps: list[_Gap]) -> bool:
-    """Return whether a gap between pieces near a line is over or under its words."""
-    if not gaps or " " not in line.text:
-        return False
-    left, _, right, _ = line.box
-    return any(left < start and end < right for _, end, start in _near(line, gaps))
-
-
-def _near(line: TextLine, gaps: list[_Gap]) -> list[_Gap]:
-    """Return the gaps that are near enough to a line to be of its table."""
-    middle, reach = _middle(line), _NEAR_ROWS * max(line.height, line.size)
-    return gaps[bisect_right(gaps, middle - reach, key=_PLACE) : bisect_left(gaps, middle + reach, key=_PLACE)]
+def _crossing(line: TextLine, gaps: list[_Gap]) -> list[_Gap]:
+    """Return the gaps of rows near a line that are over or under its words."""
+    if " " not in line.text:
+        return []
+    left, top, right, bottom = line.box
+    middle, reach = (top + bottom) / 2, _NEAR_ROWS * max(bottom - top, line.size)
+    first, last = bisect_left(gaps, (middle - reach,)), bisect_left(gaps, (middle + reach,))
+    return [gap for gap in gaps[first : min(last, first + _MOST_NEAR)] if gap[1] < right and gap[2] > left]
 
 
 def _strips(line: TextLine, gaps: list[_Gap], least: float) -> list[_Strip]:
     """Return the strips wider than `least` that rows near a line leave free, as columns do."""
     middle, strips = _middle(line), list[_Strip]()
-    for height, end, start in _near(line, gaps)[:_MOST_NEAR]:
-        strip = next((one for one in strips if min(one.right, start) - max(one.left, end) > least), None)
-        if strip is None:
-            strips.append(_Strip(end, start, [height > middle]))
+    for height, end, start in gaps:
+        for strip in strips:
+            left, right = max(strip.left, end), min(strip.right, start)
+            if right - left > least:
+                strip.left, strip.right = left, right
+                strip.below.append(height > middle)
+                break
         else:
-            strip.left, strip.right = max(strip.left, end), min(strip.right, start)
-            strip.below.append(height > middle)
+            strips.append(_Strip(end, start, [height > middle]))
     return strips
 
 
@@ -125,19 +131,22 @@ def _between(wide: list[_Space], strips: list[_Strip], size: float, least_end: f
             yield found
 
 
-def _edges(lines: list[TextLine]) -> _Edges:
-    """Return the edges of columns; none where there are too many."""
+def _edges(lines: list[TextLine]) -> tuple[_Edges, _Rows]:
+    """Return the edges of columns, none where there are too many, and the rows that they were found in."""
     left: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     right: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     gaps: list[_Gap] = []
+    places: set[int] = set()
     for index, other in enumerate(lines):
         # Those before are the lines of the cell to the left, or of its own cell.
-        one = _neighbour(lines, index)
-        if one is not None:
+        place = _neighbour(lines, index)
+        if place is not None:
+            one = lines[place]
             left[int(other.box[0])].append((_middle(other), other.box[0]))
             right[int(one.box[2])].append((_middle(one), one.box[2]))
             gaps.append((_middle(other), one.box[2], other.box[0]))
-    return _Edges(_of_several(left, min), _of_several(right, max), sorted(gaps))
+            places |= {place, index}
+    return _Edges(_of_several(left, min), _of_several(right, max)), _Rows(sorted(gaps), places)
 
 
 def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[list[float]], float]) -> list[_Edge]:
@@ -149,7 +158,7 @@ def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[li
     )
 
 
-def _neighbour(lines: list[TextLine], index: int) -> TextLine | None:
+def _neighbour(lines: list[TextLine], index: int) -> int | None:
     """Return which of the lines before one, all of them left of it or in its column, stands beside it."""
     left, top, _, bottom = lines[index].box
     for at in range(index - 1, max(index - _MOST_LINES, 0) - 1, -1):
@@ -159,7 +168,7 @@ def _neighbour(lines: list[TextLine], index: int) -> TextLine | None:
         if left < end:
             return None
         if min(lower, bottom) - max(upper, top) > _LEVEL * min(lower - upper, bottom - top):
-            return lines[at]
+            return at
     return None
 
 
@@ -167,12 +176,12 @@ def _middle(line: TextLine) -> float:
     return (line.box[1] + line.box[3]) / 2
 
 
-def _cut(line: TextLine, edges: _Edges, level: LevelRules, layer: TextLayer) -> list[TextLine]:
-    """Return a line in the pieces between the gaps that are those between cells."""
+def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, layer: TextLayer) -> list[TextLine]:
+    """Return a line in the pieces between the gaps that are those between cells; `near` are gaps of rows near it."""
     least = (_MONO_GAP if line.font.mono else _GAP) * line.size
-    inside = _Edges(_inside(line, edges.left), _inside(line, edges.right), [])
+    inside = _Edges(_inside(line, edges.left), _inside(line, edges.right))
     figures = not any(map(str.isalpha, line.text))
-    strips = _strips(line, edges.gaps, least)
+    strips = _strips(line, near, least)
     if not (inside.left or inside.right or figures or strips):
         return [line]
     gaps = [(before, after) for (_, before), (_, after) in pairwise(layer.words(line))]

@@ -51,10 +51,7 @@ _SMALLER = 0.9  # of its neighbour's size: superscripts are set in about two thi
 
 
 class TextLayer:
-    """The text of one page, while pdfium holds it.
-
-    Fonts and their scale on the page are cached.
-    """
+    """The text of one page, while pdfium holds it; fonts and their scale on the page are cached."""
 
     def __init__(self, text_page: int, place: Place, number: int) -> None:
         self._calls = calls()
@@ -64,8 +61,7 @@ class TextLayer:
         self._number = number
         self._fonts: dict[int | None, Font] = {}
         self._scaled: dict[tuple[int | None, float, int], float] = {}
-        self._origin = (ctypes.c_double(), ctypes.c_double())  # where pdfium writes a place
-        self._origin_at = [*map(ctypes.addressof, self._origin)]
+        self._origin = ctypes.c_double(), ctypes.c_double()  # where pdfium writes a place
         self.text = self._read()
 
     def _read(self) -> str:
@@ -287,12 +283,10 @@ class TextLayer:
     def _apart(self, line: TextLine) -> Iterator[tuple[Span, Box]]:
         """Yield the words of a line, each with its box; letters that stand apart within a word, one by one."""
         words = self._words([line])[0]
-        letters = self._boxes([(index, index) for (first, last), _ in words for index in range(first, last + 1)])
-        start = 0
+        letters = iter(self._boxes([(at, at) for (first, last), _ in words for at in range(first, last + 1)]))
         for span, box in words:
-            end = start + span[1] + 1 - span[0]
-            yield from runs_of_letters(span, letters[start:end], line.size) if end - start > 1 else ((span, box),)
-            start = end
+            each = [*islice(letters, span[1] + 1 - span[0])]
+            yield from runs_of_letters(span, each, line.size) if len(each) > 1 else ((span, box),)
 
     def runs_up(self, line: TextLine) -> bool:
         """Return whether a line runs upwards: its end is above its beginning."""
@@ -341,7 +335,7 @@ class TextLayer:
 
     def _baseline(self, index: int) -> float:
         x, y = self._origin
-        self._calls["FPDFText_GetCharOrigin"](self._raw, index, *self._origin_at)
+        self._calls["FPDFText_GetCharOrigin"](self._raw, index, *map(ctypes.addressof, self._origin))
         return self._place[1] * x.value + self._place[3] * y.value
 
 
