@@ -109,11 +109,19 @@ def _columns(rows: list[Row], spans: list[Span]) -> list[Column]:
     """Return the cells of each column, from the top; those of rows of one cell may belong to the row above."""
     columns: list[Column] = [[] for _ in spans]
     for row in rows:
-        for cell in row if len(row) > 1 else ():
-            place = place_of(cell, spans)
-            if place >= 0:
-                columns[place].append(cell)
+        for place, cell in _placed(row, spans).items() if len(row) > 1 else ():
+            columns[place].append(cell)
     return columns
+
+
+def _placed(row: Row, spans: list[Span]) -> dict[int, Cell]:
+    """Return the cells of a row by their columns; pieces in one column are one cell."""
+    cells: dict[int, Cell] = {}
+    for cell in row:
+        place = place_of(cell, spans)
+        if place >= 0:
+            cells[place] = cells.get(place, []) + cell
+    return cells
 
 
 def _stands_askew(rows: list[Row], column: Column, headed: bool, width: int) -> bool:

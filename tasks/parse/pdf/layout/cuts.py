@@ -45,7 +45,7 @@ class _Edges:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _SideBySide:
     """The gaps between pieces that stand side by side, from the top, and the places of these pieces among the lines.
 
     Only these pieces are cut at gaps of other rows: other lines near a table are text.
@@ -131,7 +131,7 @@ def _between(wide: list[_Space], strips: list[_Strip], size: float, least_end: f
             yield found
 
 
-def _edges(lines: list[TextLine]) -> tuple[_Edges, _Rows]:
+def _edges(lines: list[TextLine]) -> tuple[_Edges, _SideBySide]:
     """Return the edges of columns, none where there are too many, and the rows that they were found in."""
     left: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     right: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
@@ -146,7 +146,7 @@ def _edges(lines: list[TextLine]) -> tuple[_Edges, _Rows]:
             right[int(one.box[2])].append((_middle(one), one.box[2]))
             gaps.append((_middle(other), one.box[2], other.box[0]))
             places |= {place, index}
-    return _Edges(_of_several(left, min), _of_several(right, max)), _Rows(sorted(gaps), places)
+    return _Edges(_of_several(left, min), _of_several(right, max)), _SideBySide(sorted(gaps), places)
 
 
 def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[list[float]], float]) -> list[_Edge]:

@@ -40,11 +40,6 @@ NO_LETTER = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\ue000-\uf8ff\0]")
 SOFT = f"\u00ad\ufffe{HYPHEN}"
 
 
-def is_plain(text: str) -> bool:
-    """Return whether `clean` would leave a text without space at its ends as it is, as it does nearly every line."""
-    return text.isascii() and text.isprintable() and "  " not in text
-
-
 def clean(text: str) -> str:
     """Return single-spaced text, each sign as people write it."""
     # Nearly every line is printable ASCII in single spaces: what follows is ordered so that it costs next to nothing.
@@ -52,10 +47,13 @@ def clean(text: str) -> str:
     if seldom:
         text = _with_accents(text)
     if not text.isprintable() or (seldom and _LIGATURE.search(text)):
-        soft = HYPHEN if text[-1:] in SOFT else ""
-        text = text.translate(SIGNS).rstrip(HYPHEN) + soft
-        return " ".join(text.split())
-    return " ".join(text.split()) if "  " in text or text[:1] == " " or text[-1:] == " " else text
+        return _with_usual_signs(text)
+    return " ".join(text.split()) if "  " in text or text != text.strip(" ") else text
+
+
+def _with_usual_signs(text: str) -> str:
+    soft = HYPHEN if text[-1:] in SOFT else ""
+    return " ".join((text.translate(SIGNS).rstrip(HYPHEN) + soft).split())
 
 
 def _with_accents(text: str) -> str:

@@ -35,7 +35,6 @@ from docmill.tasks.parse.pdf.text.special_characters import (
     clean,
     clean_raised,
     in_columns,
-    is_plain,
 )
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
@@ -109,16 +108,16 @@ class TextLayer:
         objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), middles)
         pointers = [*map(self._calls["FPDFTextObj_GetFont"], objects)]
         boxes = [
-            box if text.isascii() or not may_be_right_to_left(text) else self._box_of(span)
+            self._box_of(span) if may_be_right_to_left(text) else box
             for text, span, box in zip(texts, spans, self._boxes(spans), strict=True)
         ]
         sizes = self._sizes_of(middles, pointers, boxes)
         lines = []
         for text, span, box, size, pointer in zip(texts, spans, boxes, sizes, pointers, strict=True):
-            plain = text if is_plain(text) else self._clean(text, span[0])
+            plain = self._clean(text, span[0])
             if not plain or plain == HYPHEN:
                 continue
-            font = self._fonts.get(pointer) or self._font(pointer)
+            font = self._font(pointer)
             if font is not PLAIN:
                 font, size = self._styled(font, size, span)
                 if font.mono and "  " in text:
