@@ -289,3 +289,27 @@ def test_paragraphs_above_commands_stay_apart() -> None:
     pdf.text(60, y, "This is a paragraph.")
     pdf.text(60, y - 18, "This is another one.")
     assert parts(read(pdf), "paragraph")[-2:] == ["This is a paragraph.", "This is another one."]
+
+
+def test_columns_of_a_page_do_not_part_signs_from_their_items() -> None:
+    pdf = page()
+    for at in range(8):
+        pdf.text(80, 760 - 12 * at, "The left column tells of a river,")
+    for at in range(8):
+        pdf.text(300, 760 - 12 * at, "and the right one of the road by it.")
+    items = ["one that is short", "another that goes on and on until it is below both of the columns above", "the last"]
+    for at, item in enumerate(items):
+        pdf.text(80, 640 - 18 * at, "\u2022", size=12)
+        pdf.text(98, 640 - 18 * at, item)
+    assert parts(read(pdf), "list_item") == [f"- {item}" for item in items]
+
+
+def test_a_centred_heading_between_short_lines_is_one() -> None:
+    pdf = page()
+    full = "The text of this page goes from its left margin to its right one, and says nothing else."
+    y = pdf.lines(60, 780, [full] * 4)
+    middle = 60 + text_width(full, 10) / 2
+    y = pdf.lines(60, y - 10, ["So it ends here, which took a few words."] * 12)
+    pdf.text(middle - text_width("What comes now", 10) / 2, y - 20, "What comes now", font="bold")
+    pdf.lines(60, y - 44, ["And here it goes on for a few more of them."] * 12)
+    assert "What comes now" in " ".join(parts(read(pdf), "title"))
