@@ -98,7 +98,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=10,
+            version=11,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",

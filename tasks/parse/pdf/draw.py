@@ -87,9 +87,15 @@ def _text(lines: list[TextLine]) -> list[Item]:
 
 def _is_mono(sheets: list[PageContent]) -> bool:
     """Return whether all plain text is set in a font of one width, which then is no sign of code."""
-    lines = [item for sheet in sheets for item in sheet.items if isinstance(item, TextLine)]
-    mono = sum(len(line.text) for line in lines if line.font.mono)
-    return mono > _ALL * (mono + sum(len(line.text) for line in lines if not line.font.bold and not line.font.mono))
+    mono = plain = 0
+    for sheet in sheets:
+        for item in sheet.items:
+            if isinstance(item, TextLine):
+                if item.font.mono:
+                    mono += len(item.text)
+                elif not item.font.bold:
+                    plain += len(item.text)
+    return mono > _ALL * (mono + plain)
 
 
 def _check_notes(found: list[PageBlock]) -> None:

@@ -5,8 +5,9 @@ tops of pages are alike in form and place, too, but they do not count with the p
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import groupby
 
 from docmill.tasks.parse.pdf.page_content import PageContent
@@ -50,13 +51,13 @@ class _Marginal:
 class _Sheets:
     """What is asked of all pages: how many have text, their heights by number, the size of the body's letters.
 
-    `inner` holds the text and the place of the lines outside the margins, by page.
+    `inner` gives the text and the place of the lines outside the margins, by page; few documents are asked for them.
     """
 
     written: int
     heights: dict[int, float]
     body: float
-    inner: dict[int, set[tuple[str, int]]]
+    inner: Callable[[], dict[int, set[tuple[str, int]]]]
 
     def is_large(self, line: TextLine) -> bool:
         return line.size >= self.body * _LARGE
@@ -73,7 +74,8 @@ class _Sheets:
 
     def are_alike(self, pages: set[int]) -> bool:
         """Return whether pages say the same between their margins, as forms to sign do."""
-        said = Counter(one for page in pages for one in self.inner[page])
+        inner = self.inner()
+        said = Counter(one for page in pages for one in inner[page])
         return 2 * sum(times for times in said.values() if times > 1) >= said.total()
 
 
@@ -87,7 +89,8 @@ def mark_furniture(sheets: list[PageContent], body: float) -> None:
     margin = _MARGIN if written > 2 else _NARROW_MARGIN
     found = [one for sheet in sheets for one in _in_margins(sheet, margin)]
     if written > 1:
-        pages = _Sheets(written, {one.number: one.height for one in sheets}, body, _inner(sheets, margin))
+        heights = {one.number: one.height for one in sheets}
+        pages = _Sheets(written, heights, body, cache(partial(_inner, sheets, margin)))
         _mark_repeated(found, pages)
         _mark_counted([one for one in found if not pages.is_large(one.line)], pages)
 

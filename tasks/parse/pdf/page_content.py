@@ -57,7 +57,12 @@ class PageContent:
     @property
     def characters(self) -> int:
         """Return how many characters the page's lines hold."""
-        return _characters([item for item in self.items if isinstance(item, TextLine)])
+        return sum([len(item.text) for item in self.items if isinstance(item, TextLine)])
+
+    def has_characters(self, least: int) -> bool:
+        """Return whether the page's lines hold at least so many characters; quick, as nearly all first lines do."""
+        first = self.items[0] if self.items else None
+        return (isinstance(first, TextLine) and len(first.text) >= least) or self.characters >= least
 
     def said(self) -> str:
         """Return the text of the page's lines, in no order."""
@@ -109,16 +114,18 @@ def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Plac
     """Return lines with those between rules as tables, and the level rules by which others may be found."""
     tables = may_hold_table(lines)
     # Rules decide nothing on a page of plain text, and to find them is to look at every object that it draws.
-    rules = page_rules(page, place) if tables or may_hold_bullets(lines) else PageRules()
+    rules = page_rules(page, place, not tables) if tables or may_hold_bullets(lines) else PageRules()
     with_bullets(lines, rules.dots)
     if not tables:
         return with_marks([*lines]), LevelRules()
-    level = LevelRules(rules.level, rules.feet)
+    level = LevelRules(rules.level, rules.edges)
     return with_marks(ruled_tables(cut_as_neighbours(lines, level, layer), rules, layer)), level
 
 
 def _is_garbled(text: str) -> bool:
     """Return whether so many characters have no known meaning that a page's text is none."""
+    if "\ufffd" not in text and NO_LETTER.search(text) is None:  # as nearly all pages
+        return False
     odd = [row for row in text.split("\n") if not row.strip().isprintable()]
     unknown = text.count("\ufffd") + sum(len(NO_LETTER.findall(row)) for row in odd)
     return unknown > 0 and unknown > _MOSTLY * len("".join(text.split()))
@@ -145,7 +152,7 @@ def _is_across(line: TextLine) -> bool:
 
 
 def _characters(lines: list[TextLine]) -> int:
-    return sum(len(line.text) for line in lines)
+    return sum([len(line.text) for line in lines])
 
 
 def _turned(place: Place, sheet: PageContent) -> Place:

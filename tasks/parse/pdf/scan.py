@@ -26,12 +26,12 @@ def is_scan(page: int, sheet: PageContent) -> bool:
         return True
     if not sheet.items:
         return bool(calls()["FPDFPage_CountObjects"](page) > 0)
-    return sheet.characters < _FEW_CHARACTERS and bool(_images(page))
+    return not sheet.has_characters(_FEW_CHARACTERS) and bool(_images(page))
 
 
 def is_picture(page: int, sheet: PageContent) -> bool:
     """Return whether images cover most of a page that has hardly any text."""
-    if sheet.garbled or sheet.characters >= _FEW_CHARACTERS:
+    if sheet.garbled or sheet.has_characters(_FEW_CHARACTERS):
         return False
     boxes = boxes_from("FPDFPageObj_GetBounds", _images(page))
     area = sum(abs((right - left) * (top - bottom)) for left, bottom, right, top in boxes)

@@ -1,7 +1,7 @@
 """Tables in looks without rules and without bold headers: told by how their cells stand, and by what they leave out."""
 
 from docmill.storage.schema import Parsed
-from tests.kit.pdf_pages import page, read
+from tests.kit.pdf_pages import page, parts, read
 from tests.kit.writers.pdf import Pdf, text_width
 
 Rows = list[tuple[str | list[str], ...]]
@@ -157,3 +157,159 @@ def test_items_have_other_signs_and_numbers_without_a_stop() -> None:
         pdf.text(60, y, number)
         pdf.lines(72, y, lines)
     assert [one.kind for one in read(pdf).elements].count("list_item") == 3
+
+
+def centred(pdf: Pdf, middles: tuple[float, ...], y: float, cells: tuple[str, ...], font: str = "regular") -> None:
+    for middle, cell in zip(middles, cells, strict=True):
+        if cell:
+            pdf.text(middle - text_width(cell, 10) / 2, y, cell, font=font)
+
+
+FIELDS: Rows = [
+    ("field", "type", "meaning"),
+    ("number", "integer", "which of them it is"),
+    ("snapshot", "integer or null", "how often it was said in all that was read before"),
+    ("moved", "integer", "under another name"),
+    ("gone", "text", "no longer there"),
+]
+
+
+def test_centred_cells_are_parted_at_the_gap_that_the_rows_around_leave_free() -> None:
+    pdf = page()
+    middles = 100.0, 200.0, 200 + text_width("integer or null", 10) / 2 + 8 + text_width(str(FIELDS[2][2]), 10) / 2
+    for at, row in enumerate(FIELDS):
+        centred(pdf, middles, 740 - 18 * at, tuple(map(str, row)))
+    assert cells_of(read(pdf)) == [[list(row) for row in FIELDS]]
+
+
+def test_a_header_that_a_page_repeats_is_apart_from_the_rest_of_a_row() -> None:
+    pdf = page()
+    pdf.text(60, 800, "What is kept, and for how long, is said by these settings of the store:")
+    header = ("what", "setting", "how long")
+    written(
+        pdf, (60, 180, 300), 120, [header, ("a draft", "keep_days", "30 days"), ("a file", "hours", "one hour, or")]
+    )
+    pdf.add_page()
+    for x, cell in zip((60, 180, 300), header, strict=True):
+        pdf.text(x, 800, cell)
+    pdf.text(300, 788, "as long as it takes")
+    written(pdf, (60, 180, 300), 768, [("a page", "page_days", "one week"), ("a note", "note_days", "one day")])
+    assert cells_of(read(pdf)) == [
+        [
+            [*header],
+            ["a draft", "keep_days", "30 days"],
+            ["a file", "hours", "one hour, or as long as it takes"],
+            ["a page", "page_days", "one week"],
+            ["a note", "note_days", "one day"],
+        ]
+    ]
+
+
+def test_a_heading_on_the_next_page_ends_the_table_before() -> None:
+    pdf = page()
+    pdf.text(60, 800, "What is kept, and for how long, is said by these settings of the store:")
+    rows: Rows = [("what", "how long", "setting"), ("a draft", "30 days", "keep"), ("a file", "an hour", "grace")]
+    written(pdf, (60, 180, 420), 120, rows)
+    pdf.add_page()
+    pdf.text(60, 800, "Costs", size=13)
+    written(
+        pdf, (60, 180, 420), 780, [("step", "seconds", "share"), ("to read", "20", "5 %"), ("to write", "9", "3 %")]
+    )
+    assert [cells[0] for cells in cells_of(read(pdf))] == [
+        ["what", "how long", "setting"],
+        ["step", "seconds", "share"],
+    ]
+
+
+def test_one_row_below_a_header_that_is_bold_or_leaves_a_column_out_is_a_table() -> None:
+    pdf = page()
+    y = written(pdf, (60, 160, 260), 740, [("option", "default", "meaning")], "bold")
+    written(pdf, (60, 160, 260), y, [("small", "50 tokens", "sections share a chunk")])
+    assert len(cells_of(read(pdf))) == 1
+    pdf = page()
+    written(pdf, (60, 160, 260), 740, [("option", "", "meaning")])
+    pdf.rule(58, 734, 330)
+    written(pdf, (60, 160, 260), 720, [("small", "50 tokens", "sections share a chunk")])
+    assert cells_of(read(pdf)) == [[["option", "", "meaning"], ["small", "50 tokens", "sections share a chunk"]]]
+
+
+SENTENCES = (
+    "The share of the questions whose first answer is the right one",
+    "What it costs to read a file again that nobody has changed since",
+    "How many of the files could not be read for want of a password",
+    "How often the newest answer says the same as the one before it",
+)
+
+
+def test_sentences_beside_figures_below_a_rule_are_rows() -> None:
+    pdf = page()
+    written(pdf, (60, 450, 500), 740, [("what was measured", "found", "bound")])
+    pdf.rule(58, 734, 480)
+    rows = [([text, f"by what {text.lower()}"], f"{at}.5", f"{at}.9") for at, text in enumerate(SENTENCES)]
+    written(pdf, (60, 450, 500), 720, [*rows])
+    assert cells_of(read(pdf))[0][1:] == [[" ".join(text), *figures] for text, *figures in rows]
+
+
+def test_two_columns_of_sentences_are_rows_only_where_fills_part_them() -> None:
+    rows: Rows = [(text[:38].strip(), text[20:].strip()) for text in SENTENCES]
+    for filled in (False, True):
+        pdf = page()
+        if filled:
+            pdf.pages[-1] += [f"0.9 g 58 {714 - 40 * at} 500 20 re f 0 g" for at in range(2)]
+        written(pdf, (60, 300), 740, rows)
+        found = cells_of(read(pdf))
+        assert found == ([[list(row) for row in rows]] if filled else [])
+
+
+def test_figures_between_the_two_lines_of_a_cell_are_of_its_row() -> None:
+    pdf = page()
+    for at, text in enumerate(SENTENCES):
+        words, y = text.split(), 740 - 30 * at
+        pdf.text(60, y, " ".join(words[:6]))
+        pdf.text(60, y - 10, " ".join(words[6:]))
+        for x, figure in ((300, f"{at}.5"), (400, f"{at}.9")):
+            pdf.text(x, y - 5, figure)
+    assert cells_of(read(pdf)) == [[[text, f"{at}.5", f"{at}.9"] for at, text in enumerate(SENTENCES)]]
+
+
+def test_a_cell_whose_words_stand_far_apart_is_one() -> None:
+    pdf = page()
+    rows: Rows = [(f"row {at}", f"{at}0 %", "said in five words") for at in range(5)]
+    written(pdf, (60, 160, 260), 740, rows)
+    written(pdf, (60, 160, 260, 300), 640, [("row 5", "50 %", "drawn", "apart")])
+    assert cells_of(read(pdf)) == [[*map(list, rows), ["row 5", "50 %", "drawn apart"]]]
+
+
+def test_paragraphs_above_commands_stay_apart() -> None:
+    pdf = page()
+    y = 780.0
+    for command in ("open the gate", "close the gate", "lock the gate", "paint the gate"):
+        y = pdf.lines(60, y, ["Whoever wants to do this has to type what follows here, word by word, in one go."])
+        y = pdf.lines(60, y - 6, [command], font="mono") - 12
+    pdf.text(60, y, "This is a paragraph.")
+    pdf.text(60, y - 18, "This is another one.")
+    assert parts(read(pdf), "paragraph")[-2:] == ["This is a paragraph.", "This is another one."]
+
+
+def test_columns_of_a_page_do_not_part_signs_from_their_items() -> None:
+    pdf = page()
+    for at in range(8):
+        pdf.text(80, 760 - 12 * at, "The left column tells of a river,")
+    for at in range(8):
+        pdf.text(300, 760 - 12 * at, "and the right one of the road by it.")
+    items = ["one that is short", "another that goes on and on until it is below both of the columns above", "the last"]
+    for at, item in enumerate(items):
+        pdf.text(80, 640 - 18 * at, "\u2022", size=12)
+        pdf.text(98, 640 - 18 * at, item)
+    assert parts(read(pdf), "list_item") == [f"- {item}" for item in items]
+
+
+def test_a_centred_heading_between_short_lines_is_one() -> None:
+    pdf = page()
+    full = "The text of this page goes from its left margin to its right one, and says nothing else."
+    y = pdf.lines(60, 780, [full] * 4)
+    middle = 60 + text_width(full, 10) / 2
+    y = pdf.lines(60, y - 10, ["So it ends here, which took a few words."] * 12)
+    pdf.text(middle - text_width("What comes now", 10) / 2, y - 20, "What comes now", font="bold")
+    pdf.lines(60, y - 44, ["And here it goes on for a few more of them."] * 12)
+    assert "What comes now" in " ".join(parts(read(pdf), "title"))

@@ -13,6 +13,7 @@ _NAME = re.compile(
     r"|índice|indice|sommario|innehåll|inhoud(?:sopgave)?|содержание|оглавление",
     re.IGNORECASE,
 )
+_ROMAN = "ivxlc"  # with figures, what an entry ends with: the pattern is slow, and few lines end so
 _LEAST = 3  # entries: two rows with leaders may be the prices of a menu
 _WRAPPED = 2  # lines from one entry to the next: a title may run over two lines
 
@@ -30,12 +31,17 @@ def mark_contents(pages: list[list[TextLine]]) -> None:
 def _rows(page: list[TextLine]) -> list[list[int]]:
     """Return the places of entries that follow one another."""
     rows: list[list[int]] = []
-    for at in (at for at, line in enumerate(page) if _ENTRY.search(line.text)):
+    for at in (at for at, line in enumerate(page) if _may_be_entry(line.text) and _ENTRY.search(line.text)):
         if rows and at - rows[-1][-1] <= _WRAPPED:
             rows[-1].append(at)
         else:
             rows.append([at])
     return rows
+
+
+def _may_be_entry(text: str) -> bool:
+    last = text.rstrip()[-1:]
+    return last.isdecimal() or last in _ROMAN
 
 
 def _counts(page: list[TextLine], row: list[int]) -> bool:

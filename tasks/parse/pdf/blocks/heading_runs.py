@@ -46,7 +46,8 @@ class Look:
 class HeadingRun:
     """Lines that stand out and that are set alike; `before` and `after` are the lines around them on the page.
 
-    `above` and `below` are some lines of their column, which tell where its text begins and ends.
+    `above` and `below` are some lines of their column, which tell where its text begins and ends; `sides` are those of
+    all lines of the page.
     `kept` says whether it is taken for a heading, `outlined` whether the outline names it, at `level`.
     """
 
@@ -56,6 +57,7 @@ class HeadingRun:
     after: TextLine | None
     above: list[TextLine]
     below: list[TextLine]
+    sides: tuple[float, float]
     kept: bool = False
     outlined: bool = False
     level: int = 0
@@ -84,15 +86,18 @@ class HeadingRun:
 
     def is_placed(self) -> bool:
         """Return whether it begins about where the text around it does, or stands in the middle of its width."""
-        return self._fits(self.below) or self._fits(self.above)
+        return self._fits(self.below) or self._fits(self.above) or self._is_centred(*self.sides)
 
     def _fits(self, around: list[TextLine]) -> bool:
         if not around:
             return not self.below
         left, right = _sides(around)
+        first, _ = _sides(self.lines)
+        return first - left <= _ALIGNED * self.look.size or self._is_centred(left, right)
+
+    def _is_centred(self, left: float, right: float) -> bool:
         first, last = _sides(self.lines)
-        further_in = first - left <= _ALIGNED * self.look.size
-        return further_in or abs((first + last) - (left + right)) < 2 * _ALIGNED * self.look.size
+        return abs((first + last) - (left + right)) < 2 * _ALIGNED * self.look.size
 
     def is_wrapped(self) -> bool:
         """Return whether each of its lines but the last reaches about as far as the text, or all are centred."""
@@ -157,6 +162,7 @@ def usual_gap(pages: list[list[TextLine]], body: float) -> float:
 def runs_of(page: list[TextLine], body: BodyText) -> Iterator[HeadingRun]:
     """Yield the runs of a page's lines that stand out."""
     start, count = 0, len(page)
+    sides: tuple[float, float] | None = None
     while start < count:
         if not body.stands_out(page[start]):
             start += 1
@@ -164,17 +170,18 @@ def runs_of(page: list[TextLine], body: BodyText) -> Iterator[HeadingRun]:
         end = start + 1
         while end < count and _goes_on(page[end - 1], page[end], body):
             end += 1
-        yield _run(page, start, end)
+        sides = sides or _sides(page)
+        yield _run(page, start, end, sides)
         start = end
 
 
-def _run(page: list[TextLine], start: int, end: int) -> HeadingRun:
+def _run(page: list[TextLine], start: int, end: int, sides: tuple[float, float]) -> HeadingRun:
     lines = page[start:end]
     first, last = _sides(lines)
     near = page[max(start - _AROUND, 0) : start], page[end : end + _AROUND]
     above, below = ([line for line in some if line.box[0] < last and first < line.box[2]] for some in near)
     before, after = page[start - 1] if start else None, page[end] if end < len(page) else None
-    run = HeadingRun(lines, _look(lines), before, after, above, below)
+    run = HeadingRun(lines, _look(lines), before, after, above, below, sides)
     run.level = lines[0].level
     run.outlined = run.kept = run.level > 0
     return run

@@ -11,6 +11,7 @@ from docmill.tasks.parse.pdf.text.place import around
 
 _LONGEST = 6  # characters of a mark: "(viii)"
 _REACH = 2.0  # font sizes between a mark and its item; what stands further away is a cell of a table
+_SIGNS = "\u2022\u25cf\u25cb\u25e6\u25b8\u25aa"  # which begin an item wherever they stand before text
 _LEVEL = 0.6  # of the height, which a mark and the first line of its item share
 
 _NUMBERED = re.compile(r"(\d{1,2})\s+(?=[^\W\d_])")
@@ -22,14 +23,18 @@ _IN = 0.8  # font sizes, by which the other lines of an item stand further in th
 def with_marks(items: list[Item]) -> list[Item]:
     """Return items with the marks that do not stand before their items in the page's content put there.
 
-    WeasyPrint draws the text of a list first and then its numbers.
+    WeasyPrint draws the text of a list first and then its numbers. A sign that is never a cell is put into the item
+    that follows it, since columns of a page may part them.
     """
-    moved = {
-        place
-        for place, item in enumerate(items)
-        if _is_mark(item) and not _is_followed(items, place) and _is_put(item, items)
-    }
+    moved = {place for place, item in enumerate(items) if _is_mark(item) and _is_moved(items, place)}
     return [item for place, item in enumerate(items) if place not in moved] if moved else items
+
+
+def _is_moved(items: list[Item], place: int) -> bool:
+    mark = items[place]
+    if not _is_followed(items, place):
+        return _is_put(mark, items)
+    return isinstance(mark, TextLine) and mark.text in _SIGNS and _is_put(mark, [items[place + 1]])
 
 
 def _is_put(mark: Item, items: list[Item]) -> bool:

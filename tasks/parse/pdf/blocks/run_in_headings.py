@@ -21,9 +21,14 @@ def mark_leads(lines: Iterable[TextLine], layer: TextLayer) -> None:
     for line in lines:
         text = line.text
         # Hot: fonts are asked for where a sign says that there may be a lead, which few lines have.
-        if text[:1].isupper() and not line.font.bold and line.first >= 0 and _SIGN.search(text, 1, _FAR):
+        if text[:1].isupper() and not line.font.bold and line.first >= 0 and _has_sign(text):
             lead = _lead(line, layer)
             line.lead = len(lead) if lead and text.startswith(lead) else 0
+
+
+def _has_sign(text: str) -> bool:
+    may_have = ". " in text or ": " in text or not text.isascii()  # quicker than the pattern
+    return may_have and _SIGN.search(text, 1, _FAR) is not None
 
 
 def _lead(line: TextLine, layer: TextLayer) -> str:

@@ -121,7 +121,7 @@ class _FlowMeasure:
         gaps = [
             (lower.box[1] - upper.box[3]) / upper.size
             for upper, lower in pairwise(self.lines)
-            if upper.box[2] - left > _FULL * (right - left) and lower.text[:1].islower() and upper.size == lower.size
+            if upper.box[2] - left > _FULL * (right - left) and _may_go_on(upper, lower)
         ]
         usual = median(gaps) if len(gaps) >= _ENOUGH else 0.0
         return usual if 0 < usual < _WIDEST else 0.0
@@ -141,6 +141,11 @@ class _FlowMeasure:
         """Return whether a line ends far from where others do."""
         left, right = self.sides
         return right - line.box[2] > _SHORT * max(right - left, 1)
+
+
+def _may_go_on(upper: TextLine, lower: TextLine) -> bool:
+    """Return whether a line may go on the sentence of the one above it; a command, set as code below it, does not."""
+    return lower.text[:1].islower() and upper.size == lower.size and upper.font.mono == lower.font.mono
 
 
 def _groups(flow: list[Item], measure: _FlowMeasure, code: bool) -> Iterator[list[TextLine] | PageTable]:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 
 from docmill.tasks.parse.pdf.layout.cell_columns import (
     Row,
@@ -14,7 +14,7 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     place_of,
     span_of,
 )
-from docmill.tasks.parse.pdf.layout.continued import fitting_rows, widened
+from docmill.tasks.parse.pdf.layout.continued import fitting_rows, widened, with_header_apart
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
@@ -24,7 +24,7 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 # How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.
 _MIN_ROWS = 3
-_MIN_RULED = 2  # where a rule below the first row says that it is a header
+_MIN_HEADED = 2  # where a rule below the first row, or its bold letters over three columns, say that it is a header
 _MIN_PAIRS = 4  # two columns are also made by forms, lists and contents
 _MIN_SHARE = 0.6
 """Share of the rows that have two cells or more. With less, most of the rows are lines of text."""
@@ -37,6 +37,7 @@ _FAR_WIDER = 3.0  # the same where a rule stands in it, above a sum or above the
 _LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a wide one
 _SAME_SIZE = 0.05  # of the font size: more is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
+_LEAST_BANDS = 3  # rows that rules part: fewer rules are those around a header and a sum
 _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
 
@@ -48,12 +49,17 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
     `before` is the table at the end of the page before, which the first rows may go on.
     """
     rows = rows_of(items, rules)
-    least = _MIN_RULED if rules else _MIN_ROWS
+    if before is not None:
+        rows = with_header_apart(rows, before)
     start, out = _more_of(before, rows, rules) if before else (0, [])
-    if not out and len(items) - len(rows) < least:  # so few items stand beside another
+    if not out and len(items) - len(rows) < _MIN_HEADED:  # so few items stand beside another
         return items
     while start < len(rows):
-        some, start = _next_items(rows, start, (least, code), rules)
+        if len(rows[start]) < 2:  # as nearly all are: no table begins there
+            out += rows[start]
+            start += 1
+            continue
+        some, start = _next_items(rows, start, code, rules)
         out += some
     return out
 
@@ -61,9 +67,11 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
 def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
     """Return how many rows go on the table of the page before, and these as a table; 0 and none if none do."""
     start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1]) if len(row) > 1), 0)  # the rest of a row first
+    if any(_is_heading(row, rows[start]) for row in rows[:start]):
+        return 0, []
     cut = fitting_rows(rows[: _end(rows, start, rules)], before.columns)
     spans = widened(before.columns, cut)
-    cells = _cells(cut, spans, rules) if cut else None
+    cells = _cells(cut, spans, rules, before.cells[0]) if cut else None
     if cells is None:
         return 0, []
     return len(cut), [_made(cells, cut, spans)]
@@ -75,16 +83,15 @@ def _made(cells: list[list[str]], cut: list[Row], spans: list[Span]) -> PageTabl
     return PageTable(cells, header_rows(cells), box, lines[0].page, columns=spans)
 
 
-def _next_items(rows: list[list[Item]], start: int, how: tuple[int, bool], rules: LevelRules) -> tuple[list[Item], int]:
+def _next_items(rows: list[list[Item]], start: int, code: bool, rules: LevelRules) -> tuple[list[Item], int]:
     """Return the items from a row on, up to and with the table found there, and the row after them.
 
-    `how` is the least number of rows, and whether letters of one width are code.
+    Letters of one width are `code`, or those of a typewriter.
     """
-    least, code = how
     end = _end(rows, start, rules)
     for first, last in _tries(rows, start, end):
         some = rows[first:last]
-        table = _table(some, rules) if len(some) >= least and not (code and _is_mono(some)) else None
+        table = _table(some, rules) if len(some) >= _MIN_HEADED and not (code and _is_mono(some)) else None
         if table is not None:
             return [*chain(*rows[start:first]), table], last
     end = max(end, start + 1)
@@ -170,24 +177,39 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     spans = columns_of(cut)
     if len(spans) < 2:
         return None
-    ruled, headed = _is_ruled(cut, len(spans), rules), _is_set_apart(cut, len(spans))
+    ruled, headed = _is_ruled(cut, spans, rules), _is_set_apart(cut, len(spans))
     enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), ruled, headed))
-    if not enough or are_doubtful(cut, spans, ruled or headed):
+    if not enough or are_doubtful(cut, spans, ruled or headed, _are_banded(cut, spans, rules)):
         return None
     spans = _with_sides(spans, cut)
     cells = _cells(cut, spans, rules)
     return None if cells is None else _made(cells, cut, spans)
 
 
-def _is_ruled(cut: list[Row], width: int, rules: LevelRules) -> bool:
-    """Return whether the first row is complete, and a rule or the end of a fill below all of it parts the second."""
-    first, second = cut[:2]
-    if len(first) != width:
+def _is_ruled(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
+    """Return whether a rule, or the end of a fill, below all of the first row, a header, parts it from the second.
+
+    Where the header leaves out some columns, that is below all of the table, and the second row is no header.
+    """
+    first, second, *more = cut
+    if len(first) < 2:
         return False
     lines = lines_of([first])
     left, top, right, _ = around_all([line.box for line in lines])
+    if len(first) < len(spans):
+        left, right = spans[0][0], spans[-1][1]
+        if more and rules.parts(middle(second[0][0]), middle(more[0][0][0]), left, right):
+            return False
     where = (top + middle(lines[0])) / 2, middle(second[0][0]), left, right
-    return rules.between(*where) or rules.fill_ends(*where)
+    return rules.parts(*where)
+
+
+def _are_banded(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
+    """Return whether rules, or the edges of fills, as wide as the table part most of the rows of several cells."""
+    rows = [row for row in cut if len(row) > 1]
+    heights = [middle(row[0][0]) for row in rows]
+    parted = sum(rules.parts(upper, lower, spans[0][0], spans[-1][1]) for upper, lower in pairwise(heights))
+    return parted >= _LEAST_BANDS and parted >= _MIN_SHARE * (len(rows) - 1)
 
 
 def _is_set_apart(cut: list[Row], width: int) -> bool:
@@ -203,8 +225,8 @@ def _are_all(row: Row, style: str) -> bool:
 
 def _least_rows(width: int, ruled: bool, headed: bool) -> int:
     """Return the minimum number of complete rows: fewer if other signs say that they are a table."""
-    if ruled:
-        return _MIN_RULED
+    if ruled or (headed and width > 2):
+        return _MIN_HEADED
     return _MIN_ROWS if width > 2 or headed else _MIN_PAIRS
 
 
@@ -228,14 +250,20 @@ def _around(spans: list[Span]) -> list[Span]:
     return [(min(start for start, _ in spans), max(end for _, end in spans))] if spans else []
 
 
-def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[list[str]] | None:
-    """Return the texts of cells by row and column, None where a cell stands in no column."""
+def _cells(
+    cut: list[Row], spans: list[Span], rules: LevelRules, header: list[str] | None = None
+) -> list[list[str]] | None:
+    """Return the texts of cells by row and column, None where a cell stands in no column.
+
+    `header` is that of the page before. What stands below it where it is repeated is never more of its cells.
+    """
     rows: list[defaultdict[int, list[str]]] = []
     for at, row in enumerate(cut):
         places = [place_of(cell, spans) for cell in row]
         if -1 in places:
             return None
-        if not at or not _is_more(cut[at - 1], row, places[0], rules):
+        below_header = at == 1 and _texts(rows[0], len(spans)) == header
+        if not at or below_header or not _is_more(cut[at - 1], row, places[0], rules):
             rows.append(defaultdict(list))
         for cell, place in zip(row, places, strict=True):
             rows[-1][place] += [line.text for line in cell]

@@ -22,6 +22,10 @@ _ALIGNED = 2.5
 
 Less loses tables whose cells are indented or rounded; more takes lines of text with wide spaces for rows.
 """
+_NAME, _LEAST_NAMES = 14, 2  # letters of a figure or a name, and columns of these beside one of text
+_MOST_PARTED = 0.75
+"""Share of the rows with one piece at most in each column. In the others, the words of a cell stand far apart, as those
+of justified text do in a narrow column; with less, lines of such text are rows."""
 _MARK = 6  # letters of the number of a clause: "(viii)"
 _MIN_TALLER = 2
 """Rows with a cell of several lines that the page's content keeps together: what columns of text, written line by line,
@@ -31,12 +35,12 @@ have none of."""
 def columns_of(rows: list[Row]) -> list[Span]:
     """Return where the columns of rows begin and end, from the left; no columns where rows do not fit each other.
 
-    Where the cells of all rows leave gaps between them, these are the columns; else those of the rows that have most
-    often the same number of cells, for some may span several columns.
+    Where the cells of all rows leave gaps between them, these are the columns, though a few cells may come in pieces;
+    else those of the rows that have most often the same number of cells, for some may span several columns.
     """
     several = [row for row in rows if len(row) > 1]
     spans = _whole(_merged(span_of(cell) for row in several for cell in row), several)
-    if len(spans) > 1 and all(_are_parted(row, spans) for row in several):
+    if len(spans) > 1 and sum(_are_parted(row, spans) for row in several) >= _MOST_PARTED * len(several):
         return spans
     return _usual_columns(several) if several else []
 
@@ -68,6 +72,8 @@ def _whole(spans: list[Span], rows: list[Row]) -> list[Span]:
 
     So it is where a header begins at the left and the cells below it end at the right.
     """
+    if len(spans) < 2:
+        return spans
     filled = [{place_of(cell, spans) for cell in row} for row in rows]
     within = [{row for row, places in enumerate(filled) if place in places} for place in range(len(spans))]
     whole = spans[:1]
@@ -84,10 +90,10 @@ def _are_parted(row: Row, spans: list[Span]) -> bool:
     return len({*places}) == len(places)
 
 
-def are_doubtful(rows: list[Row], spans: list[Span], headed: bool) -> bool:
-    """Return whether something says that columns, below a header or not, are no table's."""
+def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool) -> bool:
+    """Return whether something says that columns, below a header or not, in rows that are `banded`, are no table's."""
     columns = _columns(rows, spans)
-    if _are_contents(columns) or (_are_long(columns, _SHORT) and not _may_be_long(rows, columns, headed)):
+    if _are_contents(columns) or (_are_long(columns, _SHORT) and not (banded or _may_be_long(rows, columns, headed))):
         return True
     return any(_stands_askew(rows, column, headed, len(spans)) for column in columns[1:])
 
@@ -103,20 +109,28 @@ def _columns(rows: list[Row], spans: list[Span]) -> list[Column]:
     """Return the cells of each column, from the top; those of rows of one cell may belong to the row above."""
     columns: list[Column] = [[] for _ in spans]
     for row in rows:
-        for cell in row if len(row) > 1 else ():
-            place = place_of(cell, spans)
-            if place >= 0:
-                columns[place].append(cell)
+        for place, cell in _placed(row, spans).items() if len(row) > 1 else ():
+            columns[place].append(cell)
     return columns
+
+
+def _placed(row: Row, spans: list[Span]) -> dict[int, Cell]:
+    """Return the cells of a row by their columns; pieces in one column are one cell."""
+    cells: dict[int, Cell] = {}
+    for cell in row:
+        place = place_of(cell, spans)
+        if place >= 0:
+            cells[place] = cells.get(place, []) + cell
+    return cells
 
 
 def _stands_askew(rows: list[Row], column: Column, headed: bool, width: int) -> bool:
     """Return whether cells align at neither their left ends, their right ends nor their middles.
 
-    A header may stand otherwise than the cells below it, if these are several, and span several columns.
+    A header may stand otherwise than the cells below it, and span several columns if these are several.
     """
-    loose = headed or len(rows[0]) < width
-    below = column[1:] if loose and len(column) > 2 and column[0] in rows[0] else column
+    loose = headed or (len(rows[0]) < width and len(column) > 2)
+    below = column[1:] if loose and len(column) > 1 and column[0] in rows[0] else column
     return _stray(below) > _ALIGNED * width
 
 
@@ -139,8 +153,12 @@ def _are_long(columns: list[Column], bounds: tuple[int, int]) -> bool:
 
 
 def _begin_with_text(columns: list[Column]) -> bool:
-    """Return whether the first column holds text, as columns of text below a rule do, and no names of rows."""
-    return median(map(_letters, columns[0])) > _SHORT[0]
+    """Return whether the first column holds text, as columns of text below a rule do, and no names of rows.
+
+    Columns of figures or names beside it are none of text.
+    """
+    first, *others = (median(map(_letters, column)) for column in columns)
+    return first > _SHORT[0] and sum(letters <= _NAME for letters in others) < _LEAST_NAMES
 
 
 def _are_marked(columns: list[Column]) -> bool:

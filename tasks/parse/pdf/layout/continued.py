@@ -20,6 +20,17 @@ def release_header(items: list[Item], table: PageTable) -> None:
             line.furniture = False
 
 
+def with_header_apart(rows: list[list[Item]], table: PageTable) -> list[list[Item]]:
+    """Return the rows of a page, the header of a table that is repeated there apart from the rest of a row below it."""
+    header = [cell for cell in table.cells[0] if cell]
+    first = rows[0]
+    count = len(header)
+    if not _LEAST_CELLS <= count < len(first):
+        return rows
+    said = [item.text for item in first[:count] if isinstance(item, TextLine)]
+    return [first[:count], first[count:], *rows[1:]] if said == header else rows
+
+
 def fitting_rows(rows: list[list[Item]], spans: list[Span]) -> list[Row]:
     """Return the cells of the first rows whose cells stand each in one of some columns; none unless one row has two."""
     found: list[Row] = []

@@ -1,10 +1,10 @@
 """PDF cuts: split lines at narrow gaps between cells where the cells above and below begin, or end."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from operator import itemgetter
 
 from docmill.tasks.parse.canvas import Box
@@ -13,6 +13,7 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _NEAR = 4.0  # heights of a line: a neighbour further up or down is of another table
+_NEAR_ROWS = 5.5  # the same for the gaps of rows, which may have cells of several lines
 _LEVEL = -0.3
 """Share of the lower line's height, which lines side by side share: a cell in the middle of its row is off by half."""
 _MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
@@ -21,11 +22,18 @@ _STRAY = 1.2  # points that the edges of one column may be apart
 _GAP, _MONO_GAP = 0.4, 0.8
 """Font sizes. A gap must be wider than the spaces of a line, which in fonts of one width are as wide as letters."""
 _FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, or in a row of them, is as wide
+_END_GAP = 0.7
+"""Font sizes of a gap in such a strip, in a line above or below all of its rows: a line of text stands there, too, and
+the space beside a word in another font is half a size wide."""
+_SHARED = 0.25  # font sizes that a gap and a strip share: a header that is centred may reach into its column's gap
+_MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work for each line
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
 _FOOT = 2.0  # points by which a rule under a header may stand within the header's box
 
 _PLACE = itemgetter(0)  # of an edge
 _Edge = tuple[float, list[float]]  # how far across, and the heights of the pieces that begin or end there, in order
+_Space = tuple[float, float]  # between two words: where it begins, where it ends
+_Gap = tuple[float, float, float]  # between two pieces: the height of their middle, where it begins, where it ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +44,45 @@ class _Edges:
     right: list[_Edge]
 
 
+@dataclass(frozen=True, slots=True)
+class _SideBySide:
+    """The gaps between pieces that stand side by side, from the top, and the places of these pieces among the lines.
+
+    Only these pieces are cut at gaps of other rows: other lines near a table are text.
+    """
+
+    gaps: list[_Gap]
+    places: set[int]
+
+
+@dataclass(slots=True)
+class _Strip:
+    """What rows leave free between two cells, and for each of them whether it is below the line that is looked at."""
+
+    left: float
+    right: float
+    below: list[bool]
+
+
 def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer) -> list[TextLine]:
     """Return lines, cut into pieces at gaps where pieces of lines both above and below begin, or end.
 
     One of them is enough where the gap is wider than the line's gaps at which none do, and for a header or a last row,
     under which one of the `level` rules stands. Figures are cut wherever they stand far apart.
     """
-    edges = _edges(lines)
+    edges, rows = _edges(lines)
     sides = [[place for place, _ in side] for side in (edges.left, edges.right) if side]
-    pieces = ([line] if _is_whole(line, sides) else _cut(line, edges, level, layer) for line in lines)
-    return [*chain.from_iterable(pieces)]
+    found: list[TextLine] = []
+    for index, line in enumerate(lines):
+        near = _crossing(line, rows.gaps) if index in rows.places else []
+        if not near and _is_whole(line, sides):
+            found.append(line)
+            continue
+        pieces = _cut(line, edges, near, level, layer)
+        for one, other in pairwise(pieces):  # they tell where the next row is to be cut
+            insort(rows.gaps, (_middle(line), one.box[2], other.box[0]))
+        found += pieces
+    return found
 
 
 def _is_whole(line: TextLine, sides: list[list[float]]) -> bool:
@@ -60,17 +97,56 @@ def _is_whole(line: TextLine, sides: list[list[float]]) -> bool:
     return text[0].isalpha() or text[-1].isalpha() or any(map(str.isalpha, text))
 
 
-def _edges(lines: list[TextLine]) -> _Edges:
-    """Return the edges of columns; none where there are too many."""
+def _crossing(line: TextLine, gaps: list[_Gap]) -> list[_Gap]:
+    """Return the gaps of rows near a line that are over or under its words."""
+    if " " not in line.text:
+        return []
+    left, top, right, bottom = line.box
+    middle, reach = (top + bottom) / 2, _NEAR_ROWS * max(bottom - top, line.size)
+    first, last = bisect_left(gaps, (middle - reach,)), bisect_left(gaps, (middle + reach,))
+    return [gap for gap in gaps[first : min(last, first + _MOST_NEAR)] if gap[1] < right and gap[2] > left]
+
+
+def _strips(line: TextLine, gaps: list[_Gap], least: float) -> list[_Strip]:
+    """Return the strips wider than `least` that rows near a line leave free, as columns do."""
+    middle, strips = _middle(line), list[_Strip]()
+    for height, end, start in gaps:
+        for strip in strips:
+            left, right = max(strip.left, end), min(strip.right, start)
+            if right - left > least:
+                strip.left, strip.right = left, right
+                strip.below.append(height > middle)
+                break
+        else:
+            strips.append(_Strip(end, start, [height > middle]))
+    return strips
+
+
+def _between(wide: list[_Space], strips: list[_Strip], size: float, least_end: float) -> Iterator[_Space]:
+    """Yield the widest of a line's gaps in each strip; at an end of the rows it is wider than `least_end`."""
+    for strip in strips:
+        over = [gap for gap in wide if min(gap[1], strip.right) - max(gap[0], strip.left) > _SHARED * size]
+        found = max(over, key=_width, default=None)
+        if found is not None and (len({*strip.below}) > 1 or _width(found) > least_end):
+            yield found
+
+
+def _edges(lines: list[TextLine]) -> tuple[_Edges, _SideBySide]:
+    """Return the edges of columns, none where there are too many, and the rows that they were found in."""
     left: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     right: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    gaps: list[_Gap] = []
+    places: set[int] = set()
     for index, other in enumerate(lines):
         # Those before are the lines of the cell to the left, or of its own cell.
-        one = _neighbour(lines, index)
-        if one is not None:
+        place = _neighbour(lines, index)
+        if place is not None:
+            one = lines[place]
             left[int(other.box[0])].append((_middle(other), other.box[0]))
             right[int(one.box[2])].append((_middle(one), one.box[2]))
-    return _Edges(_of_several(left, min), _of_several(right, max))
+            gaps.append((_middle(other), one.box[2], other.box[0]))
+            places |= {place, index}
+    return _Edges(_of_several(left, min), _of_several(right, max)), _SideBySide(sorted(gaps), places)
 
 
 def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[list[float]], float]) -> list[_Edge]:
@@ -82,7 +158,7 @@ def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[li
     )
 
 
-def _neighbour(lines: list[TextLine], index: int) -> TextLine | None:
+def _neighbour(lines: list[TextLine], index: int) -> int | None:
     """Return which of the lines before one, all of them left of it or in its column, stands beside it."""
     left, top, _, bottom = lines[index].box
     for at in range(index - 1, max(index - _MOST_LINES, 0) - 1, -1):
@@ -92,7 +168,7 @@ def _neighbour(lines: list[TextLine], index: int) -> TextLine | None:
         if left < end:
             return None
         if min(lower, bottom) - max(upper, top) > _LEVEL * min(lower - upper, bottom - top):
-            return lines[at]
+            return at
     return None
 
 
@@ -100,14 +176,18 @@ def _middle(line: TextLine) -> float:
     return (line.box[1] + line.box[3]) / 2
 
 
-def _cut(line: TextLine, edges: _Edges, level: LevelRules, layer: TextLayer) -> list[TextLine]:
-    """Return a line in the pieces between the gaps that are those between cells."""
+def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, layer: TextLayer) -> list[TextLine]:
+    """Return a line in the pieces between the gaps that are those between cells; `near` are gaps of rows near it."""
+    least = (_MONO_GAP if line.font.mono else _GAP) * line.size
     inside = _Edges(_inside(line, edges.left), _inside(line, edges.right))
     figures = not any(map(str.isalpha, line.text))
-    if not (inside.left or inside.right or figures):
+    strips = _strips(line, near, least)
+    if not (inside.left or inside.right or figures or strips):
         return [line]
     gaps = [(before, after) for (_, before), (_, after) in pairwise(layer.words(line))]
-    cuts = {*_cuts(line, gaps, inside, _is_underlined(line, level)), *(_far(gaps, line.size) if figures else ())}
+    wide, underlined = [*_wider(gaps, least)], _is_underlined(line, level)
+    between = {*_between(wide, strips, line.size, least if underlined else _END_GAP * line.size)}
+    cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
     return layer.parted(line, sorted(cuts)) if cuts else [line]
 
 
@@ -128,17 +208,20 @@ def _inside(line: TextLine, edges: list[_Edge]) -> list[_Edge]:
     return [edge for edge in some if edge[1]]
 
 
-def _cuts(line: TextLine, gaps: list[tuple[Box, Box]], edges: _Edges, underlined: bool) -> Iterator[float]:
-    """Yield where to cut a line."""
-    least = (_MONO_GAP if line.font.mono else _GAP) * line.size
-    found = [(_sides(line, edges, *far), *far) for far in _wider(gaps, least)]
+def _width(gap: _Space) -> float:
+    return gap[1] - gap[0]
+
+
+def _cuts(line: TextLine, wide: list[_Space], edges: _Edges, between: set[_Space], underlined: bool) -> Iterator[float]:
+    """Yield where to cut a line with some wide gaps, of which some are `between` columns."""
+    found = [(max(_sides(line, edges, *far), int(far in between)), *far) for far in wide]
     plain = 0.0 if underlined else _OUTLIER * _widest(found)
     for sides, end, start in found:
         if sides > int(start - end <= plain):
             yield (end + start) / 2
 
 
-def _wider(gaps: list[tuple[Box, Box]], least: float) -> Iterator[tuple[float, float]]:
+def _wider(gaps: list[tuple[Box, Box]], least: float) -> Iterator[_Space]:
     """Yield where gaps that are wide enough begin and end."""
     return ((one[2], other[0]) for one, other in gaps if other[0] - one[2] > least)
 

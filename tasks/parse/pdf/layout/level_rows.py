@@ -11,6 +11,7 @@ _SHARED = 0.3  # of the height, which pieces on one level share
 _RISE = 1.6  # so many heights of a line may a cell begin above the middle of its row
 _CLOSE = 0.6  # of its height: a next line of one cell is closer, and the next row of a table that is set wide is not
 _OFF_STEP = 0.15  # of the distance between lines of a cell: the next row is further away than that
+_HIGHER = 0.35  # of its height, by which what stands in the middle of two lines is above the lower one
 _OFF_MIDDLE = 0.25  # of its height, by which a line is off the level of another
 _MOST_LINES = 6  # of a cell: with more, what is joined as one row is rather a column of text beside another
 
@@ -39,7 +40,9 @@ def _lines_beside(rows: list[list[Item]], item: Item, rules: LevelRules) -> int:
         if item.box[0] < first.box[2]:
             return 0
         if isinstance(first, TextLine) and middle(item) > first.box[1]:
-            return above + _more_above(rows, above, item, rules) if _goes_on(rows[-above - 1], item, rules) else 0
+            # The boxes of some fonts are so low that what stands between two lines touches neither.
+            beside = middle(item) > middle(first) or _goes_on(rows[-above - 1], item, rules)
+            return above + _more_above(rows, above, item, rules) if beside else 0
     # It may begin higher, if it has more lines.
     return above if _goes_on(rows[-above - 1], item, rules) else 0
 
@@ -68,7 +71,7 @@ def _is_up_right(item: Item, last: Item) -> bool:
     """Return whether an item is to the right of the last one, and higher."""
     if not isinstance(last, TextLine) or not isinstance(item, TextLine):
         return False
-    return item.box[0] >= last.box[2] and middle(item) < last.box[1]
+    return item.box[0] >= last.box[2] and middle(item) < middle(last) - _HIGHER * _tall(last)
 
 
 def _is_next(above: list[Item], row: list[Item]) -> bool:

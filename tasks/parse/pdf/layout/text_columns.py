@@ -96,9 +96,9 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
 
 def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     """Return whether a line continues another to its right, at most `reach` font sizes away."""
-    if reach < _ROW and (one.ruled or _is_half_lower(one, other)):
-        return False
     if other.box[0] < one.box[2] - one.size or other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
+        return False
+    if reach < _ROW and (one.ruled or _is_half_lower(one, other)):
         return False
     overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
     smaller = max(min(one.height, other.height), _LEAST_HEIGHT)

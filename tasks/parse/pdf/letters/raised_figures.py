@@ -10,6 +10,7 @@ RAISED, LOWERED = "\x0e", "\x0f"  # around superscript figures, until it is know
 # Longer numbers are years and amounts. A look-behind has one width, so each count of figures has its own.
 _BEHIND = "|".join(rf"(?<=(?:[^\W\d_]|[.,;:)\]”\"’]){digits})" for digits in (r"\d", r"\d\d", r"\d\d\d"))
 _SUPERSCRIPT = re.compile(rf"[0-9][0-9]{{0,2}}+(?:(?![\w.])(?:{_BEHIND})|(?P<before>(?=\s?[^\W\d_])))")
+_AHEAD = 4  # characters behind the last line, which the pattern may look at
 _FIGURES = "0123456789"
 PRIVATE = "\ue0f0-\ue0f9"  # code points that stand for raised figures while a line is put in order, for patterns
 _TO_PRIVATE = str.maketrans(_FIGURES, "".join(chr(0xE0F0 + figure) for figure in range(10)))
@@ -26,7 +27,8 @@ def superscripts(text: str, lines: Sequence[Span], is_raised: Callable[[int, int
     """
     found: defaultdict[int, list[Span]] = defaultdict(list)
     firsts = [first for first, _ in lines]
-    for match in _SUPERSCRIPT.finditer(text):
+    end_of_all = max((last for _, last in lines), default=0)
+    for match in _SUPERSCRIPT.finditer(text, min(firsts, default=0), end_of_all + _AHEAD):
         start, end = match.span()
         index = bisect_right(firsts, start) - 1
         if index < 0 or end > lines[index][1] + 1:

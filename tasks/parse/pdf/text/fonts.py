@@ -86,19 +86,19 @@ def fitting_size(size: float, height: float) -> float:
     return max(tenths(size if fits else _OF_HEIGHT * height), _LEAST_SIZE)
 
 
-def second_letter(text: str) -> int:
+def _second_letter(text: str) -> int:
     """Return the place of the second letter of a text, behind a first word such as "A"."""
     return 2 if text[1:2] == " " else 1
 
 
-def line_size(text: str, size: float, box: Box, first_sizes: Callable[[], list[float]]) -> float:
+def line_size(text: str, size: float, box: Box, begins: int, sizes: Callable[[list[int]], list[float]]) -> float:
     """Return the size of a line from that of the letter in its middle; in small capitals, the size of its first letter.
 
-    `first_sizes` gives those of its first two letters.
+    `begins` is the place of its first letter; `sizes` gives the sizes of the letters at some places.
     """
     height = box[3] - box[1]
-    if height > _HIGH * size and text[:1].isupper() and text[second_letter(text) :][:1].isalpha():
-        first, second = first_sizes()
+    if height > _HIGH * size and text[:1].isupper() and text[_second_letter(text) :][:1].isalpha():
+        first, second = sizes([begins, begins + _second_letter(text)])
         if _CAPITALS[0] * size < first < _CAPITALS[1] * size and second < _CAPITALS[0] * size:
             size = first
     return fitting_size(size, height)

@@ -35,7 +35,7 @@ class Vocabulary:
 
     @cached_property
     def _alone(self) -> set[str]:
-        return {word.rstrip(_MARKS) for word in self._small.split()}
+        return {word.rstrip(_MARKS) for word in {*self._small.split()}}
 
     @cached_property
     def compound(self) -> set[str]:

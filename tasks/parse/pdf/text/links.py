@@ -27,6 +27,8 @@ class Link:
 def page_links(page: int, document: int, layer: TextLayer, place: Place) -> list[Link]:
     """Return a page's external links; links within the document are left out."""
     ask = calls()
+    if not ask["FPDFPage_GetAnnotCount"](page):  # as on most pages
+        return []
     position, link, sides = ctypes.c_int(0), ctypes.c_void_p(), _SIDES()
     here, there, corner = map(ctypes.addressof, (position, link, sides))
     found: list[Link] = []

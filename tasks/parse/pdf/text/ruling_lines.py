@@ -39,13 +39,13 @@ _MAX_RULES = 1_500  # of one direction: a page has room for some hundred that ca
 class PageRules:
     """The rules of a page: horizontal ones as (y, from x, to x), vertical ones as (x, from y, to y).
 
-    `dots` are the boxes of small shapes about as wide as high, `feet` the lower edges of filled boxes.
+    `dots` are the boxes of small shapes about as wide as high, `edges` the upper and lower ones of filled boxes.
     """
 
     level: list[Rule] = field(default_factory=list)
     upright: list[Rule] = field(default_factory=list)
     dots: list[Box] = field(default_factory=list)
-    feet: list[Rule] = field(default_factory=list)
+    edges: list[Rule] = field(default_factory=list)
 
     def add(self, box: Box) -> None:
         """Add the rule in a thin box, if it is one."""
@@ -57,20 +57,22 @@ class PageRules:
 
 
 class LevelRules:
-    """Horizontal rules sorted from the top, for fast look-up by position; `feet` are the lower edges of fills."""
+    """Horizontal rules sorted from the top, for fast look-up by position, and the upper and lower `edges` of fills."""
 
-    def __init__(self, rules: Iterable[Rule] = (), feet: Iterable[Rule] = ()) -> None:
+    def __init__(self, rules: Iterable[Rule] = (), edges: Iterable[Rule] = ()) -> None:
         self._rules = sorted(rules)
         self._places = [rule[0] for rule in self._rules]
-        self._feet = [*feet]
+        self._edges = [*edges]
 
     def __bool__(self) -> bool:
         """Return whether there are any."""
-        return bool(self._rules or self._feet)
+        return bool(self._rules or self._edges)
 
-    def fill_ends(self, upper: float, lower: float, left: float, right: float) -> bool:
-        """Return whether a fill that spans from `left` to `right` ends between two heights."""
-        return _spans((rule for rule in self._feet if upper <= rule[0] < lower), left, right)
+    def parts(self, upper: float, lower: float, left: float, right: float) -> bool:
+        """Return whether a rule or the edge of a fill between two heights spans from `left` to `right`."""
+        if self.between(upper, lower, left, right):
+            return True
+        return _spans((edge for edge in self._edges if upper <= edge[0] < lower), left, right)
 
     def between(self, upper: float, lower: float, left: float, right: float) -> bool:
         """Return whether a rule between two heights spans from `left` to `right`."""
@@ -82,16 +84,19 @@ def _spans(rules: Iterable[Rule], left: float, right: float) -> bool:
     return any(start < left + _STRAY and end > right - _STRAY for _, start, end in rules)
 
 
-def page_rules(page: int, place: Place) -> PageRules:
-    """Return a page's rules, adjacent ones joined; none if there are too many for tables."""
-    walk = _ObjectWalk()
+def page_rules(page: int, place: Place, only_dots: bool = False) -> PageRules:
+    """Return a page's rules, adjacent ones joined; none if there are too many for tables.
+
+    `only_dots` leaves the rules out, which are slower to read.
+    """
+    walk = _ObjectWalk(only_dots)
     ask = walk.ask
     count = min(ask["FPDFPage_CountObjects"](page), _MAX_OBJECTS)
     walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))), place, 0)
     level, upright = _joined(walk.rules.level), _joined(walk.rules.upright)
     if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
         return PageRules()
-    return PageRules(level, upright, walk.rules.dots, _joined(walk.rules.feet[:_MAX_RULES]))
+    return PageRules(level, upright, walk.rules.dots, _joined(walk.rules.edges[:_MAX_RULES]))
 
 
 class _ObjectWalk:
@@ -100,9 +105,10 @@ class _ObjectWalk:
     Counts the objects, and stops at the limits: nested objects multiply.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, only_dots: bool) -> None:
         self.ask = calls()
         self.rules = PageRules()
+        self._only_dots = only_dots
         self._left = _MAX_OBJECTS
         self._points = _MAX_POINTS
         self._pair = (ctypes.c_float * 2)()  # where pdfium writes a point
@@ -138,17 +144,19 @@ class _ObjectWalk:
             wide, high = box[2] - box[0], box[3] - box[1]
             if _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high:
                 self.rules.dots.append(box)
+            elif self._only_dots:
+                continue
             elif wide <= _THIN or high <= _THIN:
                 self.rules.add(box)
             elif wide >= _SMALL and high >= _SHORT:
                 self._add_sides(path, box, place)
 
     def _add_sides(self, path: Handle, box: Box, place: Place) -> None:
-        """Add the segments of a stroked path, if all are horizontal or vertical, or the foot of a filled box."""
+        """Add the segments of a stroked path, if all are horizontal or vertical, or the edges of a filled box."""
         known = self.ask["FPDFPath_GetDrawMode"](path, *self._mode_at)
         stroked = known and self._modes[1]
         if known and self._modes[0] and not stroked:
-            self.rules.feet.append((box[3], box[0], box[2]))
+            self.rules.edges += [(box[1], box[0], box[2]), (box[3], box[0], box[2])]
         sides = self._sides(path) if stroked else []
         if sides:
             within = _within(place, self._matrix(path))

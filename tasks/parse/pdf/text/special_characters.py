@@ -32,7 +32,9 @@ _ACCENTS = {
 _ACCENT = "[\u00b4\u00a8\u02c6\u02dc\u00b8\u02c7\u02d8\u02da\u02d9\u02dd]"
 _DRAWN_ACCENT = re.compile(rf"({_ACCENT})(?:(?<=[^\W\d_].) )?([A-Za-z\u0131])")
 _JOINING = re.compile("(?<=\\w) ?([\u0300-\u036f]+)")
-_LIGATURE = re.compile("[ﬀ-ﬆ]")
+_LIGATURES = "ﬀ-ﬆ"
+_LIGATURE = re.compile(f"[{_LIGATURES}]")
+_SELDOM = re.compile(f"[{_ACCENT[1:-1]}\u0300-\u036f{_LIGATURES}]")  # what `clean` replaces, besides what no one sees
 RIGHT_TO_LEFT_WORD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}")  # Hebrew, Arabic, Syriac, Thaana, ...
 NO_LETTER = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\ue000-\uf8ff\0]")
 SOFT = f"\u00ad\ufffe{HYPHEN}"
@@ -41,13 +43,17 @@ SOFT = f"\u00ad\ufffe{HYPHEN}"
 def clean(text: str) -> str:
     """Return single-spaced text, each sign as people write it."""
     # Nearly every line is printable ASCII in single spaces: what follows is ordered so that it costs next to nothing.
-    if not text.isascii():
+    seldom = not text.isascii() and _SELDOM.search(text) is not None
+    if seldom:
         text = _with_accents(text)
-    if not text.isprintable() or (not text.isascii() and _LIGATURE.search(text)):
-        soft = HYPHEN if text[-1:] in SOFT else ""
-        text = text.translate(SIGNS).rstrip(HYPHEN) + soft
-        return " ".join(text.split())
-    return " ".join(text.split()) if "  " in text or text[:1] == " " or text[-1:] == " " else text
+    if not text.isprintable() or (seldom and _LIGATURE.search(text)):
+        return _with_usual_signs(text)
+    return " ".join(text.split()) if "  " in text or text != text.strip(" ") else text
+
+
+def _with_usual_signs(text: str) -> str:
+    soft = HYPHEN if text[-1:] in SOFT else ""
+    return " ".join((text.translate(SIGNS).rstrip(HYPHEN) + soft).split())
 
 
 def _with_accents(text: str) -> str:

@@ -8,7 +8,6 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 
@@ -22,7 +21,7 @@ from docmill.tasks.parse.pdf.letters.right_to_left import (
     word_in_reading_order,
 )
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped
-from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font, second_letter
+from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
@@ -51,10 +50,7 @@ _SMALLER = 0.9  # of its neighbour's size: superscripts are set in about two thi
 
 
 class TextLayer:
-    """The text of one page, while pdfium holds it.
-
-    Fonts and their scale on the page are cached.
-    """
+    """The text of one page, while pdfium holds it; fonts and their scale on the page are cached."""
 
     def __init__(self, text_page: int, place: Place, number: int) -> None:
         self._calls = calls()
@@ -64,6 +60,7 @@ class TextLayer:
         self._number = number
         self._fonts: dict[int | None, Font] = {}
         self._scaled: dict[tuple[int | None, float, int], float] = {}
+        self._origin = ctypes.c_double(), ctypes.c_double()  # where pdfium writes a place
         self.text = self._read()
 
     def _read(self) -> str:
@@ -125,7 +122,7 @@ class TextLayer:
                 font, size = self._styled(font, size, span)
                 if font.mono and "  " in text:
                     plain = in_columns(text)
-            size = line_size(text, size, box, partial(self._real_sizes, [span[0], span[0] + second_letter(text)]))
+            size = line_size(text, size, box, span[0], self._real_sizes)
             lines.append(TextLine(plain, size, font, box, self._number, *span))
         return lines
 
@@ -284,9 +281,11 @@ class TextLayer:
 
     def _apart(self, line: TextLine) -> Iterator[tuple[Span, Box]]:
         """Yield the words of a line, each with its box; letters that stand apart within a word, one by one."""
-        for span, box in self._words([line])[0]:
-            letters = self._boxes([(index, index) for index in range(span[0], span[1] + 1)])
-            yield from runs_of_letters(span, letters, line.size) if len(letters) > 1 else ((span, box),)
+        words = self._words([line])[0]
+        letters = iter(self._boxes([(at, at) for (first, last), _ in words for at in range(first, last + 1)]))
+        for span, box in words:
+            each = [*islice(letters, span[1] + 1 - span[0])]
+            yield from runs_of_letters(span, each, line.size) if len(each) > 1 else ((span, box),)
 
     def runs_up(self, line: TextLine) -> bool:
         """Return whether a line runs upwards: its end is above its beginning."""
@@ -334,8 +333,8 @@ class TextLayer:
         return size < _SMALLER * beside
 
     def _baseline(self, index: int) -> float:
-        x, y = ctypes.c_double(), ctypes.c_double()
-        self._calls["FPDFText_GetCharOrigin"](self._raw, index, ctypes.addressof(x), ctypes.addressof(y))
+        x, y = self._origin
+        self._calls["FPDFText_GetCharOrigin"](self._raw, index, *map(ctypes.addressof, self._origin))
         return self._place[1] * x.value + self._place[3] * y.value
 
 
