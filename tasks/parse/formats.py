@@ -55,6 +55,8 @@ _MORE = (
     ("boxnote", "notes.box_note.parse_box_note", ".boxnote", "Box Notes, and other documents of ProseMirror",
      "a walk over its JSON: headings, lists, tables, code"),
     ("emlx", "mail.messages.parse_apple_mail", ".emlx", "Apple Mail", "as other mail"),
+    ("pst", "mail.messages.parse_outlook_store", ".pst .ost", "Outlook's data files",
+     "readpst, where it is installed: folders, in them mails; calendars and contacts as files of their own"),
     ("ics", "agenda.events.parse_calendar", ".ics .ical .ifb", "calendars",
      "events, tasks and journals, each a section with its time, place and people"),
     ("vcf", "agenda.cards.parse_cards", ".vcf .vcard", "address books", "each card a section"),

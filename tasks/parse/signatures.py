@@ -91,8 +91,6 @@ INSTEAD = (
         "tnef": "winmail.dat, mail wrapped by Outlook (TNEF), is not read; the mail saved as .eml or .msg is",
         "visio": "Visio drawings of before 2013 are not read; saved as vsdx or PDF they are",
         "hwp": "Hangul documents are not read; saved as docx or PDF they are",
-        "pst": "Outlook's data files (.pst, .ost) are not read; the mails in them are, saved as .msg, .eml or .mbox by"
-        " Outlook or by readpst",
         "access": "Access databases are not read; their tables exported as CSV, Parquet or SQLite are",
         "hdf5": "HDF5 files are not read; their tables exported as Parquet or CSV are",
         "numpy": "NumPy arrays are not read; tables exported as Parquet or CSV are",

@@ -40,7 +40,6 @@ FOREIGN = {
     "a.mobi": (b"x" * 60 + b"BOOKMOBI", "EPUB"),
     "a.chm": (b"ITSF", "HTML"),
     "a.one": (b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d", "OneNote"),
-    "a.pst": (b"!BDN", "Outlook"),
     "a.accdb": (b"\0\1\0\0Standard ACE DB\0", "Access"),
     "a.h5": (b"\x89HDF\r\n\x1a\n", "HDF5"),
     "a.sav": (b"$FL2@(#) SPSS", "SPSS"),
