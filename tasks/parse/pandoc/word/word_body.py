@@ -2,7 +2,7 @@
 
 Pandoc replaces a paragraph by the text box anchored to it. It drops cells of rows shorter than their table, tabs in
 tables of contents, simple fields such as numbers of captions, and words with ruby readings above. It keeps hidden text
-and deleted rows, and ignores pages and list levels set by style.
+and deleted rows, and ignores pages, list levels set by style, and text that is raised by points.
 """
 
 import re
@@ -104,6 +104,19 @@ def _keep_tab(tab: Any) -> None:
         _make_text(tab, " ")
 
 
+def _name_place(position: Any) -> None:
+    """Call a run raised or lowered that stands above or below its line in smaller letters, as LibreOffice writes it."""
+    properties = position.getparent()
+    size, place = properties.find(_W + "sz"), position.get(_W + "val") or ""
+    run = properties.getparent()
+    if size is None or not place.strip("-0") or run.tag != _W + "r" or properties.find(_W + "vertAlign") is not None:
+        return
+    beside = (one.find(f"{_W}rPr/{_W}sz") for one in (run.getprevious(), run.getnext()) if one is not None)
+    if any(one is None or _value(size, 0) < _value(one, 0) for one in beside):
+        name = "subscript" if place.startswith("-") else "superscript"
+        etree.SubElement(properties, _W + "vertAlign").set(_W + "val", name)
+
+
 def _make_text(node: Any, text: str) -> None:
     node.tag, node.text = _W + "t", text
     for name in node.attrib:
@@ -171,4 +184,5 @@ _CHANGES: tuple[tuple[list[str], Callable[[Any], None]], ...] = (
     ([_W + "tbl"], _fill_rows),
     ([_W + "pStyle"], _mark_depth),
     ([_W + "tab"], _keep_tab),
+    ([_W + "position"], _name_place),
 )
