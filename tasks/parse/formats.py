@@ -116,7 +116,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=7,
+            version=8,
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
@@ -124,7 +124,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="odt",
-            version=6,
+            version=7,
             parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott", ".fodt"}),
             files="OpenDocument text",
@@ -132,7 +132,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=7,
+            version=8,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -172,7 +172,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="doc",
-            version=6,
+            version=7,
             parse=_titled("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",

@@ -49,7 +49,8 @@ def _content(chance: random.Random, words: list[str]) -> tuple[list[str], list[l
 
 def _page(paragraphs: list[str], rows: list[list[str]]) -> str:
     table = "".join(f"<tr><td>{'<td>'.join(row)}</tr>" for row in rows)
-    return f"<!doctype html><html dir=rtl>{_STYLE}<body><p>{'<p>'.join(paragraphs)}<table border=1>{table}</table></html>"
+    body = f"<p>{'<p>'.join(paragraphs)}<table border=1>{table}</table>"
+    return f"<!doctype html><html dir=rtl>{_STYLE}<body>{body}</html>"
 
 
 def _judged(name: str, wrote: dict[str, tuple[list[str], list[list[str]]]], files: dict[str, bytes]) -> Iterator[Claim]:
