@@ -43,7 +43,6 @@ _MORE = (
      "pandoc; templates are left out"),
     ("textile", "pandoc.formats.light_markup.parse_textile", ".textile", "Textile", "pandoc"),
     ("typst", "pandoc.formats.light_markup.parse_typst", ".typ", "Typst", "pandoc; rules of layout are left out"),
-    ("fb2", "pandoc.formats.light_markup.parse_fiction_book", ".fb2", "FictionBook", "pandoc"),
     ("odp", "office.slides.open_slides.parse_odp", ".odp .otp .fodp", "OpenDocument presentations",
      "a walk over its XML: titles, nested lists, tables, notes, by their places"),
     ("odg", "office.slides.open_slides.parse_odp", ".odg .otg .fodg", "OpenDocument drawings",
@@ -305,6 +304,14 @@ FORMATS: dict[str, Format] = {
             suffixes=frozenset({".csv", ".tsv", ".tab"}),
             files="CSV and TSV",
             by="rows of a pipe table",
+        ),
+        Format(
+            name="fb2",
+            version=2,
+            parse=_by("pandoc.formats.light_markup.parse_fiction_book"),
+            suffixes=frozenset({".fb2"}),
+            files="FictionBook",
+            by="pandoc; its tables as those of HTML",
         ),
         *starmap(_form, _MORE),
         Format(

@@ -46,8 +46,7 @@ def prepare_body(content: bytes, styles: Any = None, comments: bool = False) -> 
         _make_span(mark, PAGE_MARK)
     for frame in list(root.iter(_DRAW + "frame")):
         _say_picture(frame)
-    for formula in root.iter(_DRAW + "object"):
-        formula.set(_HREF, (formula.get(_HREF) or "").rstrip("/"))
+    _name_formulas(root)
     for box in reversed(list(root.iter(*_BOXES))):
         _move_below(box)
     for reading in root.iter(_TEXT + "ruby-text"):
@@ -102,6 +101,12 @@ def _say_picture(frame: Any) -> None:
     said = "" if about is None else " ".join("".join(about.itertext()).split())
     if " " in said and frame.find(_DRAW + "image") is not None:
         _make_span(frame, f" {said} ")
+
+
+def _name_formulas(root: Any) -> None:
+    """Name the folders of formulas as pandoc looks for them."""
+    for formula in root.iter(_DRAW + "object"):
+        formula.set(_HREF, (formula.get(_HREF) or "").rstrip("/"))
 
 
 def _move_below(box: Any) -> None:

@@ -79,7 +79,8 @@ def _cells(parsed: Parsed) -> Grid:
 
 
 def _compare(claim: Claim, grid: Grid, cells: Grid, name: str) -> None:
-    for wrote, read in zip_longest(grid[1:], cells[1:], fillvalue=[]):
+    nothing: list[str] = []
+    for wrote, read in zip_longest(grid[1:], cells[1:], fillvalue=nothing):
         for at, (mark, found) in enumerate(zip_longest(wrote[1:], read[1:], fillvalue=""), 1):
             if mark:
                 claim.judge(found == mark, f"{name}: {wrote[0]}, column {at}: {found!r}")
