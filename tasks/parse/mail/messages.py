@@ -142,7 +142,9 @@ def attachments(data: bytes, file_format: str, most: int = _MAX_STORE) -> list[t
             letters = [read_mime(mail) for folder in store.folders for mail in messages_of(folder.mails)]
             return unique_names([*_attached(letters), *store.others])
         return unique_names(_attached(_letters(data, file_format)))
-    except Rejected:
+    except Rejected as why:
+        if why.reason == "not_installed":  # once it is, there may be some
+            raise
         return []
 
 

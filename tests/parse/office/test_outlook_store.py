@@ -17,6 +17,7 @@ from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.mail.messages import attachments
+from docmill.tasks.sources.listings import Listings
 from docmill.tasks.workers.pool import Limits, Pool
 
 STORE = b"!BDN" + bytes(5_000)
@@ -138,7 +139,28 @@ def test_without_readpst_the_message_says_what_to_install(tmp_path: Path, monkey
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Rejected, match=r"not_installed: Outlook's data files \(\.pst, \.ost\) need readpst: install"):
         _read()
-    assert attachments(STORE, "pst") == []
+    with pytest.raises(Rejected, match="not_installed"):
+        attachments(STORE, "pst")
+
+
+def test_attachments_are_looked_for_again_once_readpst_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "archive.pst"
+    path.write_bytes(STORE)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lacking = list_contents(path, path.name, ArchiveOptions())
+    assert [one.reason for one in lacking.entries] == ["not_installed"]
+    _install(tmp_path, monkeypatch, BOXES)
+    whole = list_contents(path, path.name, ArchiveOptions())
+    listings = Listings(tmp_path, ArchiveOptions())
+    listings.put("lacking", str(path), lacking)
+    assert listings.get("lacking") == lacking
+    listings.save()
+    listings.put("whole", str(path), whole)
+    listings.save()
+    kept = Listings(tmp_path, ArchiveOptions())
+    assert (kept.get("lacking"), kept.get("whole")) == (None, whole)
 
 
 @pytest.mark.parametrize(
