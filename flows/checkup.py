@@ -87,7 +87,7 @@ def checkup(flags: Mapping[KeyPath, Any], config: Path | None, deep: bool = Fals
         yield Checked("settings", "broken", str(error), "correct it; `docmill init FOLDER` writes a commented file")
     yield _model(settings)
     yield from _extras(settings)
-    yield from (_tesseract(settings), _libreoffice())
+    yield from (_tesseract(settings), _libreoffice(), _readpst())
     yield _store(settings, deep)
     yield from (_prefect(settings), _disk(settings))
 
@@ -209,9 +209,17 @@ def _tesseract(settings: Settings) -> Checked:
 def _libreoffice() -> Checked:
     program = shutil.which("soffice") or shutil.which("libreoffice")
     if program is None:
-        found = "not installed: Word documents of up to 2003 are not read"
+        found = "not installed: Word documents of up to 2003 are read by their pieces of text alone"
         return Checked("libreoffice", "note", found, _install("libreoffice-writer", "--cask libreoffice"))
     return Checked("libreoffice", "ok", program)
+
+
+def _readpst() -> Checked:
+    program = shutil.which("readpst")
+    if program is None:
+        found = "not installed: Outlook's data files (.pst) are not read"
+        return Checked("readpst", "note", found, _install("pst-utils", "libpst"))
+    return Checked("readpst", "ok", program)
 
 
 def _install(on_debian: str, on_macos: str) -> str:

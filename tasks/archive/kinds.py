@@ -6,7 +6,8 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 
 HEAD_BYTES = 4096  # enough for a tar header and for the first lines of a mail's; read of every file that is hashed
-MAIL_FORMATS = ("eml", "msg", "mbox")
+MAIL_FORMATS = ("eml", "msg", "mbox", "emlx", "pst")
+_OUTLOOK_STORE = b"!BDN"
 _BLOCK = 512  # bytes of a tar header, zeros at its end
 _CHECKSUM = slice(148, 156)  # octal digits; for the sum itself they count as spaces
 _OCTAL = frozenset(b"01234567")
@@ -23,7 +24,7 @@ _MAIL_HEADER = re.compile(
     rb"|\AFrom \S+ +\w{3} \w{3} ",
     re.MULTILINE | re.IGNORECASE,
 )
-_MAIL_NAMES = (".eml", ".msg", ".mbox")
+_MAIL_NAMES = (".eml", ".msg", ".mbox", ".emlx")
 
 
 def may_hold(name: str, head: bytes) -> str:
@@ -35,7 +36,7 @@ def may_hold(name: str, head: bytes) -> str:
     if head.startswith(_ZIP) or packing(head) or is_tar(head):
         return "archive"
     named = name.lower().endswith(_MAIL_NAMES)
-    return "mail" if named or head.startswith(_OLE) or len(_MAIL_HEADER.findall(head)) > 1 else ""
+    return "mail" if named or head.startswith((_OLE, _OUTLOOK_STORE)) or len(_MAIL_HEADER.findall(head)) > 1 else ""
 
 
 def packing(head: bytes) -> str:
@@ -58,7 +59,7 @@ def is_tar(head: bytes) -> bool:
 
 
 def mail_format(name: str, data: bytes) -> str:
-    """Return "eml", "msg" or "mbox" for a mail, "" for another file."""
+    """Return one of `MAIL_FORMATS` for a mail or a box of mails, "" for another file."""
     try:
         found = detect_file_type(name, data).format
     except Rejected:

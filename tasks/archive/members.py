@@ -138,7 +138,7 @@ def one_member(name: str, stream: BinaryIO, share: Share) -> Iterator[Member]:
 
 def mail_members(data: bytes, mail_format: str, share: Share) -> Iterator[Member]:
     """Yield the attachments of a mail."""
-    for name, content in attachments(data, mail_format):
+    for name, content in attachments(data, mail_format, share.options.total_bytes):
         # Counted although they are in memory already: attachments of attachments add up.
         share.take(len(content))
         yield Member(name, partial(iter, (content,)))

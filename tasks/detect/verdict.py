@@ -19,6 +19,7 @@ BY_FORMAT = {
     "eml": ("email", "the file is a mail"),
     "msg": ("email", "the file is a mail"),
     "mbox": ("email", "the file is a box of mails"),
+    "pst": ("email", "the file is a box of mails"),
     "chat": ("chat", "the file is a dialogue"),
     "log": ("log", "the file is a log"),
     "subtitles": ("transcript", "the file holds subtitles"),

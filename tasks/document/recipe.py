@@ -49,7 +49,7 @@ _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
 """Options of parsing that decide whether a document is read, and not how."""
 _REMEMBERED = 1 << 14
 """Keys of each kind that a process keeps for its next run, in 7 MB: those of so many documents take 0.1 s to make."""
-_PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract")
+_PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract", "readpst")
 _PACKAGES = ("unstructured",)
 """Programs that parsers start, and packages of extras; a rejected file that needs one is tried again with it."""
 WITH = " with "

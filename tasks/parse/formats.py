@@ -43,7 +43,6 @@ _MORE = (
      "pandoc; templates are left out"),
     ("textile", "pandoc.formats.light_markup.parse_textile", ".textile", "Textile", "pandoc"),
     ("typst", "pandoc.formats.light_markup.parse_typst", ".typ", "Typst", "pandoc; rules of layout are left out"),
-    ("fb2", "pandoc.formats.light_markup.parse_fiction_book", ".fb2", "FictionBook", "pandoc"),
     ("odp", "office.slides.open_slides.parse_odp", ".odp .otp .fodp", "OpenDocument presentations",
      "a walk over its XML: titles, nested lists, tables, notes, by their places"),
     ("odg", "office.slides.open_slides.parse_odp", ".odg .otg .fodg", "OpenDocument drawings",
@@ -55,6 +54,8 @@ _MORE = (
     ("boxnote", "notes.box_note.parse_box_note", ".boxnote", "Box Notes, and other documents of ProseMirror",
      "a walk over its JSON: headings, lists, tables, code"),
     ("emlx", "mail.messages.parse_apple_mail", ".emlx", "Apple Mail", "as other mail"),
+    ("pst", "mail.messages.parse_outlook_store", ".pst .ost", "Outlook's data files",
+     "readpst, where it is installed: folders, in them mails; calendars and contacts as files of their own"),
     ("ics", "agenda.events.parse_calendar", ".ics .ical .ifb", "calendars",
      "events, tasks and journals, each a section with its time, place and people"),
     ("vcf", "agenda.cards.parse_cards", ".vcf .vcard", "address books", "each card a section"),
@@ -114,7 +115,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=7,
+            version=8,
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
@@ -122,7 +123,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="odt",
-            version=6,
+            version=7,
             parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott", ".fodt"}),
             files="OpenDocument text",
@@ -130,7 +131,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=7,
+            version=8,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -170,7 +171,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="doc",
-            version=6,
+            version=7,
             parse=_titled("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
@@ -303,6 +304,14 @@ FORMATS: dict[str, Format] = {
             suffixes=frozenset({".csv", ".tsv", ".tab"}),
             files="CSV and TSV",
             by="rows of a pipe table",
+        ),
+        Format(
+            name="fb2",
+            version=2,
+            parse=_by("pandoc.formats.light_markup.parse_fiction_book"),
+            suffixes=frozenset({".fb2"}),
+            files="FictionBook",
+            by="pandoc; its tables as those of HTML",
         ),
         *starmap(_form, _MORE),
         Format(

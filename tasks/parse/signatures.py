@@ -1,6 +1,7 @@
 """Signatures: the kind of a binary file, by its first bytes or by the names inside its container."""
 
 import io
+import re
 import struct
 import zipfile
 
@@ -54,6 +55,8 @@ SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"AT&TFORM", "djvu"),
     (60, b"BOOKMOBI", "mobi"),
     (0, b"ITSF", "chm"),
+    (0, b"HWP Document File", "hwp"),
+    (0, b"WARC/", "warc"),
     (0, b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d", "onenote"),
     (0, b"\xffWPC", "wordperfect"),
     (0, b"8BPS", "photoshop"),
@@ -68,6 +71,7 @@ SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\0\0\0\x0cjP  ", "jpeg 2000"),
     (0, b"\0\0\1\0", "icon"),
     (0, b"\xd7\xcd\xc6\x9a", "metafile"),
+    (0, b"\1\0\x09\0\0\3", "metafile"),
     (40, b" EMF", "metafile"),
     (128, b"DICM", "dicom"),
     (0, b"\x06\x06\xed\xf5\xd8\x1d\x46\xe5", "indesign"),
@@ -91,8 +95,6 @@ INSTEAD = (
         "tnef": "winmail.dat, mail wrapped by Outlook (TNEF), is not read; the mail saved as .eml or .msg is",
         "visio": "Visio drawings of before 2013 are not read; saved as vsdx or PDF they are",
         "hwp": "Hangul documents are not read; saved as docx or PDF they are",
-        "pst": "Outlook's data files (.pst, .ost) are not read; the mails in them are, saved as .msg, .eml or .mbox by"
-        " Outlook or by readpst",
         "access": "Access databases are not read; their tables exported as CSV, Parquet or SQLite are",
         "hdf5": "HDF5 files are not read; their tables exported as Parquet or CSV are",
         "numpy": "NumPy arrays are not read; tables exported as Parquet or CSV are",
@@ -122,6 +124,7 @@ INSTEAD = (
         "stata": "Stata data are not read; exported as CSV or Parquet they are",
         "sas": "SAS data are not read; exported as CSV or Parquet they are",
         "pickle": "pickles of Python are not read, as they may run code; data saved as JSON, CSV or Parquet are",
+        "warc": "web archives are not read; the pages in them are, as HTML files",
         "network capture": "network captures are not read; printed by tshark as text or JSON they are",
         "disk image": "disk images are not read; the files in them are",
         "property list": "binary property lists are not read; converted to XML or JSON they are",
@@ -173,6 +176,8 @@ _PDF_LEEWAY = 1024
 """Bytes within which a PDF's header may begin, as Acrobat allows (PDF 1.7, implementation note 13)."""
 _PDF_BINARY = 100_000
 """Bytes of such a file that must have a zero, as streams have: a text about PDF may have the header, too."""
+_IWORK_FOLDER = re.compile(r"[^/]+\.(?:pages|key|numbers)/(?:Index\.zip|index\.(?:xml|apxl)(?:\.gz)?|preview\.jpg)\Z")
+"""A member of a document that is a folder to its own program, and that another one has packed."""
 _MAX_MIMETYPE = 100  # bytes: all names of media types are shorter
 # A bitmap's header is its mark and its file's size, then four bytes that are unused and four of an offset.
 _BITMAP_HEADER = 14
@@ -232,7 +237,7 @@ def _ole_kind(data: bytes) -> str:
     except (OSError, ValueError, LookupError, TypeError, struct.error, RecursionError):
         names = {name for name, _ in OLE_STREAMS if name.encode("utf-16-le") in data}
     # The names of streams have no case (MS-CFB 2.6.4), and some programs write them in capitals.
-    small = {name.lower() for name in names}
+    small = {name.lower().lstrip("\5") for name in names}  # a sign before the names of properties
     return next((kind for name, kind in OLE_STREAMS if any(one.startswith(name.lower()) for one in small)), "ole")
 
 
@@ -259,6 +264,8 @@ def _kind_of_names(names: list[str], declared: str) -> str:
         return "epub"
     if "opendocument." in declared:
         return OPEN_DOCUMENT.get(declared.partition("opendocument.")[2].partition("-template")[0], "opendocument")
+    if any(map(_IWORK_FOLDER.match, names)):
+        return "iwork"
     for prefix, kind in ZIP_FOLDERS:
         if any(name.startswith(prefix) for name in names):
             return kind

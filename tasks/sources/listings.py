@@ -28,6 +28,7 @@ class Listings:
         self._salt = key_of("listing", VERSION, asdict(options))
         self._seen = _read(self._path)
         self._fresh: dict[str, tuple[str, str]] = {}
+        self._passing: set[str] = set()
 
     def key(self, content_hash: str, suffix: str) -> str:
         """Return the key for some content."""
@@ -39,15 +40,17 @@ class Listings:
         return None if known is None else decode_contents(known[1])
 
     def put(self, key: str, path: str, contents: Contents) -> None:
-        """Cache the contents of the file at `path`."""
+        """Cache the contents of the file at `path`, for this run only if a program is missing that would list them."""
         self._fresh[key] = (path, encode_contents(contents))
+        if any(entry.reason == "not_installed" for entry in contents.entries):
+            self._passing.add(key)
 
     def save(self) -> None:
         """Write new entries; forget those of missing files."""
-        if not self._fresh:
+        if self._fresh.keys() <= self._passing:
             return
         kept = {key: known for key, known in self._seen.items() if is_origin(known[0]) or may_exist(known[0])}
-        rows = [(key, *known) for key, known in sorted((kept | self._fresh).items())]
+        rows = [(key, *known) for key, known in sorted((kept | self._fresh).items()) if key not in self._passing]
         columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
         sink = pa.BufferOutputStream()
         pq.write_table(pa.table(columns, schema=_SCHEMA), sink, compression="zstd")

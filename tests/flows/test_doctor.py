@@ -46,7 +46,7 @@ def found(*arguments: str, status: int = 0) -> dict[str, dict[str, str]]:
 def test_a_whole_store_is_well_and_what_is_optional_is_a_note(bench: Workbench) -> None:
     checks = found("--store", str(bench.root))
     assert {name for name, one in checks.items() if one["state"] != "ok"} <= {
-        "tesseract", "libreoffice", "disk", "extra s3", "extra openai", "extra anthropic", "extra postgres",
+        "tesseract", "libreoffice", "readpst", "disk", "extra s3", "extra openai", "extra anthropic", "extra postgres",
         "extra qdrant", "extra ray",
     }  # fmt: skip
     assert all(one["remedy"] for one in checks.values() if one["state"] != "ok")

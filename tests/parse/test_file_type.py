@@ -71,6 +71,8 @@ YAML = "name: build\non:\n  push:\n    branches: [main]\njobs:\n  test:\n    run
             "From a Mon Jun 01 10:00:00 2026\nFrom: a@b.example\nTo: b@b.example\nSubject: c\n",
             FileType("mbox"),
         ),
+        ("a.mbox", "From a Mon Jun 01 10:00:00 2026\n\nHello.\n", FileType("mbox")),
+        ("a.fb2", "<?xml version='1.0'?>\n<!-- by hand -->\n<FictionBook><body/></FictionBook>", FileType("fb2")),
     ],
 )
 def test_text_is_known_by_content_and_name(name: str, text: str, expected: FileType) -> None:

@@ -22,7 +22,7 @@ def test_samples_are_read_without_a_network() -> None:
     assert readings == [make_golden.golden(sample).read_bytes().decode() for sample in samples]
 
 
-CONVERTED = {"doc"}  # by a program that a machine may lack: see test_libreoffice
+CONVERTED = {"doc", "pst"}  # by programs that a machine may lack: see test_libreoffice and test_outlook_store
 
 
 def test_every_format_has_a_sample_that_is_read_as_it() -> None:

@@ -26,7 +26,7 @@ from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import BY_SUFFIX, language_of_suffix
 from docmill.tasks.parse.signatures import INSTEAD, binary_kind
 
-VERSION = 7  # raise it when any file gets another type than before
+VERSION = 8  # raise it when any file gets another type than before
 _HEAD = 65_536
 """Bytes of text to look at: more than a sample of its lines takes, unless they are very long."""
 _OVERRULES = 0.8

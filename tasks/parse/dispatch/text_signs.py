@@ -72,7 +72,8 @@ _MAIL_NAMES = re.compile(
 _BEGINNINGS = (
     (re.compile(r"\s*BEGIN:VCALENDAR\s", re.I), "ics"),
     (re.compile(r"\s*BEGIN:VCARD\s", re.I), "vcf"),
-    (re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<FictionBook\b"), "fb2"),
+    (re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s*)*<FictionBook\b"), "fb2"),
+    (re.compile(r"From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:19|20)\d\d\r?\n"), "mbox"),
     (re.compile(rf"\s*\d{{1,10}}\s*\n(?=(?:.*\n){{0,40}}?(?:From|Message-Id):){_MAIL.pattern}", re.I), "emlx"),
 )
 _FLAT = re.compile(

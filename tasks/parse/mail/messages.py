@@ -1,9 +1,10 @@
-"""Mail messages: of the internet and of Outlook, with their attachments."""
+"""Mail messages: of the internet and of Outlook, alone and in boxes, with their attachments."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from itertools import count
 from typing import Any
 
 from docmill.storage.errors import Rejected
@@ -14,12 +15,14 @@ from docmill.tasks.parse.mail.body import draw_body
 from docmill.tasks.parse.mail.letter import Letter, unique_names
 from docmill.tasks.parse.mail.mime import read_mime
 from docmill.tasks.parse.mail.outlook import read_outlook
+from docmill.tasks.parse.mail.outlook_store import read_store
 
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n)\r?\n)From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")
 _LENGTH = re.compile(rb"\s*(\d{1,10})\s*?\n")
 _SHOWN = {"from": "From", "to": "To", "cc": "Cc", "date": "Date"}
 _MAX_SHOWN = 1_000
 """Characters of a line of the head: a mail to a hundred people would otherwise be a page of addresses."""
+_MAX_STORE = ParseOptions().max_unpacked_bytes  # where nobody states another
 _MAX_DATE = 100
 """Characters of a date: every form of one is shorter, with a comment behind it, too."""
 
@@ -33,9 +36,8 @@ def parse_mail(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def parse_apple_mail(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a message of Apple Mail: its length, the message, and a property list, which is left out."""
-    stated = _LENGTH.match(data)
-    return _parsed(read_mime(data[stated.end() : stated.end() + int(stated[1])] if stated else data))
+    """Return a message of Apple Mail, drawn like any other."""
+    return _parsed(read_mime(_apple_message(data)))
 
 
 def parse_outlook(data: bytes, _: ParseOptions) -> Parsed:
@@ -55,6 +57,26 @@ def parse_mbox(data: bytes, _: ParseOptions) -> Parsed:
         canvas.heading(letter.head.get("subject") or f"Message {number}", 1)
         _draw(canvas, letter)
     return canvas.parsed(metadata={"messages": len(letters)})
+
+
+def parse_outlook_store(data: bytes, options: ParseOptions) -> Parsed:
+    """Return the mails of a data file of Outlook: a section for each folder, and in it one for each mail.
+
+    Its calendars and contacts are no part of it, but files beside its attachments.
+    """
+    store = read_store(data, options.max_unpacked_bytes)
+    canvas = Canvas()
+    numbers = count(1)
+    for folder in store.folders:
+        canvas.heading(" / ".join(folder.names[1:] or folder.names), 1)
+        for message in messages_of(folder.mails):
+            letter, canvas.page = read_mime(message), next(numbers)
+            canvas.heading(letter.head.get("subject") or f"Message {canvas.page}", 2)
+            _draw(canvas, letter)
+    metadata: dict[str, Any] = {"messages": next(numbers) - 1}
+    if store.skipped:
+        metadata["read_as"] = f"a mailbox without {store.skipped} items that readpst could not read"
+    return canvas.parsed(store.folders[0].names[0] if store.folders else "", metadata)
 
 
 def _parsed(letter: Letter) -> Parsed:
@@ -107,24 +129,42 @@ def _iso_date(date: str) -> str:
     return ""
 
 
-def attachments(data: bytes, file_format: str) -> list[tuple[str, bytes]]:
-    """Return the attachments of a mail of format "eml", "msg" or "mbox", in order.
+def attachments(data: bytes, file_format: str, most: int = _MAX_STORE) -> list[tuple[str, bytes]]:
+    """Return the attachments of a mail of one of the formats of mail, in order.
 
-    Names are safe and distinct, without folders; an enclosed message is an `.eml` file. A mail that
-    cannot be read, or an encrypted one, has none.
+    Names are safe and distinct, without folders; an enclosed message is an `.eml` file. Calendars and contacts of
+    Outlook's data files come last. A mail that cannot be read, or an encrypted one, has none. `most` limits the bytes
+    that a data file holds.
     """
     try:
-        found = [attached for letter in _letters(data, file_format) for attached in letter.attached]
-    except Rejected:
+        if file_format == "pst":
+            store = read_store(data, most)
+            letters = [read_mime(mail) for folder in store.folders for mail in messages_of(folder.mails)]
+            return unique_names([*_attached(letters), *store.others])
+        return unique_names(_attached(_letters(data, file_format)))
+    except Rejected as why:
+        if why.reason == "not_installed":  # once it is, there may be some
+            raise
         return []
-    return unique_names(found)
+
+
+def _attached(letters: Iterable[Letter]) -> Iterator[tuple[str, bytes]]:
+    return (attached for letter in letters for attached in letter.attached)
 
 
 def _letters(data: bytes, file_format: str) -> Iterator[Letter]:
     if file_format == "mbox":
         yield from map(read_mime, messages_of(data))
+    elif file_format == "emlx":
+        yield read_mime(_apple_message(data))
     else:
         yield (read_outlook if file_format == "msg" else read_mime)(data)
+
+
+def _apple_message(data: bytes) -> bytes:
+    """Return the message in a file of Apple Mail, which begins with its length; what follows is a property list."""
+    stated = _LENGTH.match(data)
+    return data[stated.end() : stated.end() + int(stated[1])] if stated else data
 
 
 def messages_of(data: bytes) -> list[bytes]:

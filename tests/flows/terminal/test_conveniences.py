@@ -14,7 +14,7 @@ from docmill.flows.cli.terminal import progress
 from tests.kit.house import ROOT
 
 LOADED = ("numpy", "pyarrow", "duckdb", "tokenizers", "lancedb", "torch", "prefect", "magika")
-CHECKS = {"python", "docmill", "settings", "model", "tesseract", "libreoffice", "store", "prefect", "disk"}
+CHECKS = {"python", "docmill", "settings", "model", "tesseract", "libreoffice", "readpst", "store", "prefect", "disk"}
 WRITERS = ("reembed", "vacuum", "compact", "undelete x", "publish x", "repair")
 
 

@@ -1,6 +1,9 @@
 """Raised and lowered text and formulas: 10⁶ is not 106 in any format, and the mark of a note is no part of a word."""
 
+import zipfile
+from importlib import import_module
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,6 +82,35 @@ def test_raised_and_lowered_text_of_a_word_document_is_marked() -> None:
     buffer = BytesIO()
     document.save(buffer)
     assert read("docx", buffer.getvalue()).text == "10^6^ H~2~O, the 1st"
+
+
+def test_text_that_a_word_document_moves_by_points_and_makes_smaller_is_raised() -> None:
+    from docx import Document
+    from docx.oxml import parse_xml
+
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    document = Document()
+    paragraph = document.add_paragraph("10")
+    for text, place, size in (("6", "8", 19), (" H", "", 0), ("2", "-2", 19), ("O ", "", 0), ("high", "8", 0)):
+        run = paragraph.add_run(text)
+        properties = run._r.get_or_add_rPr()
+        for name, value in (("position", place), ("sz", size)):
+            if value:
+                properties.append(parse_xml(f'<w:{name} {space} w:val="{value}"/>'))
+    buffer = BytesIO()
+    document.save(buffer)
+    assert read("docx", buffer.getvalue()).text == "10^6^ H~2~O high"
+
+
+def test_lowered_text_of_rich_text_is_marked() -> None:
+    assert read("rtf", r"{\rtf1 10{\up8 6} H{\dn2 2}O x{\dn i} a{\dn0 b}}").text == "10^6^ H~2~O x~i~ ab"
+
+
+def test_a_formula_of_an_open_document_is_kept_however_its_place_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "it.odt"
+    import_module("pypandoc").convert_text("so $7^9$ follows", "odt", "markdown", outputfile=str(path))
+    assert b'"Formula-0/"' in zipfile.ZipFile(path).read("content.xml")
+    assert read("odt", path.read_bytes()).text == "so $$7^{9}$$ follows"
 
 
 def test_raised_and_lowered_text_of_an_open_document_is_marked() -> None:

@@ -10,6 +10,7 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
+from tests.kit.writers.compound import compound_file
 
 PREVIEW = Path(__file__).parents[2] / "golden" / "pdf" / "columns.pdf"
 REST = bytes(range(256))
@@ -40,7 +41,6 @@ FOREIGN = {
     "a.mobi": (b"x" * 60 + b"BOOKMOBI", "EPUB"),
     "a.chm": (b"ITSF", "HTML"),
     "a.one": (b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d", "OneNote"),
-    "a.pst": (b"!BDN", "Outlook"),
     "a.accdb": (b"\0\1\0\0Standard ACE DB\0", "Access"),
     "a.h5": (b"\x89HDF\r\n\x1a\n", "HDF5"),
     "a.sav": (b"$FL2@(#) SPSS", "SPSS"),
@@ -52,6 +52,9 @@ FOREIGN = {
     "a.iso": (b"\0" * 32769 + b"CD001", "disk images"),
     "a.exe": (b"MZ\x90\0", "source code"),
     "a.ttf": (b"\0\1\0\0\0", "fonts"),
+    "a.hwp": (b"HWP Document File V3.00 \x1a", "Hangul"),
+    "a.warc": (b"WARC/1.0\r\n", "web archives"),
+    "a.wmf": (b"\1\0\x09\0\0\3", "pictures"),
     "a.plist": (b"bplist00", "property lists"),
 }
 
@@ -65,12 +68,18 @@ def test_a_foreign_file_is_rejected_with_what_would_be_read(name: str) -> None:
     assert "not read" in why.value.message
 
 
+def test_a_hangul_document_is_known_by_a_stream_whose_name_begins_with_a_sign() -> None:
+    with pytest.raises(Rejected, match="Hangul"):
+        detect_file_type("a", compound_file({"\x05HwpSummaryInformation": REST, "FileHeader": REST}))
+
+
 PARTS = {  # of Numbers and Keynote, of today, of 2013 and of before
     "a.numbers": ("Index/Document.iwa", "Index/Tables/DataList.iwa", "preview.jpg"),
     "b.key": ("Index/Document.iwa", "Index/Slide-1.iwa"),
     "c.key": ("Index.zip", "Metadata/BuildVersionHistory.plist"),
     "d.numbers": ("index.xml", "buildVersionHistory.plist"),
     "e.key": ("index.apxl", "thumbs/st0.tiff"),
+    "f.key": ("Talk.key/Index.zip", "Talk.key/Metadata/Properties.plist"),  # a folder that the Finder packed
 }
 
 

@@ -95,7 +95,7 @@ def test_a_view_without_end_is_stopped_and_named() -> None:
 
 @pytest.mark.parametrize(
     ("data", "kind"),
-    [(b"!BDN" + bytes(60), "pst"), (b"ITSF" + bytes(60), "chm"), (b"\xffWPC" + bytes(60), "wordperfect")],
+    [(b"ITSF" + bytes(60), "chm"), (b"\xffWPC" + bytes(60), "wordperfect")],
 )
 def test_other_kinds_are_rejected_with_what_would_be_read(data: bytes, kind: str) -> None:
     with pytest.raises(Rejected) as why:

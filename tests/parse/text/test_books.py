@@ -48,3 +48,14 @@ def test_authors_stand_in_the_order_of_the_book() -> None:
 def test_a_book_without_reading_order_says_so() -> None:
     with pytest.raises(Rejected, match="corrupt: the book has no reading order"):
         book("")
+
+
+def test_tables_of_a_fiction_book_stand_where_they_were() -> None:
+    table = "<table><tr><th>Part</th><th>Weight</th></tr><tr><td>Mast</td><td>17<sup>2</sup></td></tr></table>"
+    book = '<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"><description/><body><section>'
+    book += f"<title><p>One</p></title><p>Before.</p>{table}<p>Between.</p>{table}</section></body></FictionBook>"
+    parsed = parse(book.encode(), FileType("fb2"), ParseOptions())
+    cells = [["Part", "Weight"], ["Mast", "17^2^"]]
+    assert [one.attributes["cells"] for one in parsed.elements if one.kind == "table"] == [cells, cells]
+    drawn = "| Part | Weight |\n| --- | --- |\n| Mast | 17^2^ |"
+    assert parsed.text == f"## One\n\nBefore.\n\n{drawn}\n\nBetween.\n\n{drawn}"

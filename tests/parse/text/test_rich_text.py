@@ -60,6 +60,17 @@ def test_a_title_is_read_in_the_code_page_of_the_document() -> None:
     assert (parsed.title, parsed.metadata["author"]) == ("Мир {1}", "Аня")
 
 
+def test_a_title_is_not_in_the_code_page_of_the_font_of_the_text() -> None:
+    fonts = rb"\deff1{\fonttbl{\f1\fcharset0 Arial;}}"
+    info = rb"{\info{\title \'83\'65\'83\'58\'83\'67}}"
+    assert read(fonts + info + rb"\pard Text.\par", rb"\ansicpg932").title == "テスト"
+
+
+def test_the_bytes_of_a_picture_are_no_text() -> None:
+    picture = b"{\\pict\\wmetafile8 \\bin10 \xff\xff}\xff\\'e9\xff\xff}"
+    assert read(rb"\pard before " + picture + rb"after \'e9.\par").text == "before after é."
+
+
 @pytest.mark.parametrize(
     "style",
     [

@@ -1,18 +1,24 @@
 """Light markup that pandoc reads: AsciiDoc, MediaWiki, Textile, Typst, and FictionBook."""
 
 import re
+from typing import Any
+
+from lxml import etree
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.pandoc.document import read_document
+from docmill.tasks.parse.pandoc.document import drawn_document, read_document
 from docmill.tasks.parse.pandoc.formats.read_or_keep import read_or_keep
+from docmill.tasks.parse.pandoc.program import read_tree
 
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
 _INCLUDE = re.compile(r"^include::([^\[\n]+)\[[^\]\n]*\]$", re.MULTILINE)
 _CONDITION = re.compile(r"^(?:ifn?def|endif|ifeval)::[^\[\n]*\[[^\]\n]*\]$", re.MULTILINE)
 _SWITCH = re.compile(r"^__[A-Z]+__$", re.MULTILINE)  # __TOC__, __NOTOC__: switches of MediaWiki
+_FICTION_BOOK = "http://www.gribuser.ru/xml/fictionbook/2.0"
+_TABLE_MARK = "\ufdd0table"  # begins with a code point that no text has
 _TYPST_SETTING = re.compile(r"^#(?:set|show|import)\b.*$", re.MULTILINE)
 
 
@@ -50,5 +56,38 @@ def parse_typst(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def parse_fiction_book(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a FictionBook, with its title and authors."""
-    return read_document(data, "fb2")
+    """Return a FictionBook, with its title and authors; its tables, which pandoc drops, are read as those of a page."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError:  # of which pandoc may still read what is before
+        return read_document(data, "fb2")
+    tables = [_taken_out(table, number) for number, table in enumerate(list(root.iter("{*}table")))]
+    if not tables:
+        return read_document(data, "fb2")
+    drawn = [block for block in read_tree("".join(tables).encode(), "html")["blocks"] if block["t"] == "Table"]
+    tree = read_tree(etree.tostring(root, encoding="utf-8", xml_declaration=True), "fb2")
+    return drawn_document(_put_back(tree, drawn) if len(drawn) == len(tables) else tree)
+
+
+def _taken_out(table: Any, number: int) -> str:
+    """Replace a table by a paragraph with a mark; return it as HTML."""
+    tail, table.tail = table.tail, None
+    for node in table.iter("*"):
+        node.tag = etree.QName(node).localname
+    page = str(etree.tostring(table, encoding="unicode", method="html"))
+    table.getparent().replace(table, mark := etree.Element(f"{{{_FICTION_BOOK}}}p"))
+    mark.text, mark.tail = f"{_TABLE_MARK}{number}", tail
+    return page
+
+
+def _put_back(node: Any, tables: list[Any]) -> Any:
+    """Return a syntax tree with tables in place of the paragraphs that mark them."""
+    if isinstance(node, list):
+        return [_put_back(one, tables) for one in node]
+    if not isinstance(node, dict):
+        return node
+    words: Any = node.get("c")
+    if node.get("t") == "Para" and len(words) == 1 and str(words[0].get("c")).startswith(_TABLE_MARK):
+        return tables[int(words[0]["c"][len(_TABLE_MARK) :])]
+    return {name: _put_back(one, tables) for name, one in node.items()}

@@ -35,6 +35,7 @@ _RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr
 _RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips groups marked as ignorable
 _RTF_SIGN = re.compile(rb"\\([{}\\])")
 _RTF_DELETED = re.compile(rb"\\deleted(?![a-z])")  # tracked deletions; pandoc leaves out hidden text
+_RTF_LOWERED = re.compile(rb"(?<!\\)\\dn(?:[1-9]\d{0,3})?(?![0-9a-z-])")  # pandoc reads `\up`, and not this one
 _RTF_STYLE = re.compile(rb"\{\\s(\d{1,4})(?=[\\ ])([^{}]{0,600}?)[ ]([^{}\\;]{1,80});\}")
 _RTF_HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|rubrik|kop|заголовок) ?(\d)", re.IGNORECASE)
 _RTF_OUTLINE = re.compile(rb"\\outlinelevel([0-8])")
@@ -78,6 +79,7 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
     """
     data = with_letters(data)
     metadata = _rtf_metadata(data[:_RTF_HEAD])
+    data = _RTF_LOWERED.sub(rb"\\sub", data)
     data = _RTF_DELETED.sub(rb"\\v", _RTF_NOTE.sub(rb"{\\footnote", data))
     return with_contents(read_document(_with_leaders(_with_levels(data)), "rtf", metadata))
 

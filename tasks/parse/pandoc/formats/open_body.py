@@ -1,7 +1,7 @@
 """OpenDocument body: prepare it for pandoc, which would lose some of its text.
 
-Pandoc drops text boxes, descriptions of pictures, fields such as dates, bibliographies, and words with ruby readings.
-It ignores pages and the paragraph style of titles.
+Pandoc drops text boxes, descriptions of pictures, fields such as dates, bibliographies, words with ruby readings, and
+formulas whose folder is written with a slash at its end. It ignores pages and the paragraph style of titles.
 """
 
 from collections.abc import Iterator
@@ -25,6 +25,7 @@ _CONTENTS = [_TEXT + word for word in ("table-of-content", "illustration-index",
 _BLOCKS = [*_CONTENTS, *(_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index"))]
 _BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
 _COMMENT, _AUTHOR = _OF % "office" + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
+_HREF = "{http://www.w3.org/1999/xlink}href"
 _MAX_PARENTS = 10
 """Maximum chain of parent styles: a file may name a style as its own ancestor."""
 
@@ -45,6 +46,7 @@ def prepare_body(content: bytes, styles: Any = None, comments: bool = False) -> 
         _make_span(mark, PAGE_MARK)
     for frame in list(root.iter(_DRAW + "frame")):
         _say_picture(frame)
+    _name_formulas(root)
     for box in reversed(list(root.iter(*_BOXES))):
         _move_below(box)
     for reading in root.iter(_TEXT + "ruby-text"):
@@ -99,6 +101,12 @@ def _say_picture(frame: Any) -> None:
     said = "" if about is None else " ".join("".join(about.itertext()).split())
     if " " in said and frame.find(_DRAW + "image") is not None:
         _make_span(frame, f" {said} ")
+
+
+def _name_formulas(root: Any) -> None:
+    """Name the folders of formulas as pandoc looks for them."""
+    for formula in root.iter(_DRAW + "object"):
+        formula.set(_HREF, (formula.get(_HREF) or "").rstrip("/"))
 
 
 def _move_below(box: Any) -> None:

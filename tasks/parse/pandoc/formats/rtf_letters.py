@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 _TOKEN = re.compile(
     rb"\\'(?P<byte>[0-9a-fA-F]{2})|(?P<raw>[\x80-\xff]+)|(?P<open>\{)|(?P<close>\})"
-    rb"|\\(?P<word>fonttbl|plain|mac|ansicpg|fcharset|deff|bin|uc|u|f)(?P<number>-?\d{1,9})?(?![A-Za-z0-9]) ?"
+    rb"|\\(?P<word>fonttbl|plain|mac|ansicpg|fcharset|deff|info|bin|uc|u|f)(?P<number>-?\d{1,9})?(?![A-Za-z0-9]) ?"
     rb"|\\[^'A-Za-z]"
 )
 _INSTEAD = re.compile(rb"\\'[0-9a-fA-F]{2}|\\[A-Za-z]+-?\d* ?|\\[^A-Za-z']|[^{}\\\r\n]")
@@ -82,16 +82,24 @@ class _Letters:
                 self._around.append(self._group)
             elif token["close"]:
                 self._group = self._around.pop() if self._around else _Group()
+            elif token["word"] == b"bin":
+                at = self._leave_out(token.start(), at + max(0, int(token["number"] or 0)))
             elif token["word"]:
-                at += self._obey(token["word"].decode(), int(token["number"] or 0))
+                self._obey(token["word"].decode(), int(token["number"] or 0))
         return b"".join(self._parts) + self._data[self._copied :]
 
-    def _obey(self, word: str, number: int) -> int:
-        """Apply a control word; return the number of binary bytes after it."""
-        if word == "bin":
-            return max(0, number)
+    def _leave_out(self, start: int, end: int) -> int:
+        """Copy what is before the bytes of a picture, which are no text in any code page; return their end."""
+        self._parts.append(self._data[self._copied : start])
+        self._copied = min(end, len(self._data))
+        return self._copied
+
+    def _obey(self, word: str, number: int) -> None:
+        """Apply a control word."""
         if word == "deff":
             self._default = number
+        if word == "info":  # titles and authors are in the code page of the document, whatever its font
+            self._group = replace(self._group, font=-1)
         if word == "fcharset":
             self._name_charset(number)
         elif word in ("ansicpg", "mac"):
@@ -100,7 +108,6 @@ class _Letters:
             self._group = replace(self._group, instead=max(0, min(number, _MAX_INSTEAD)))
         elif word in _FONT_WORDS:
             self._group = replace(self._group, font=number if word == "f" else self._default)
-        return 0
 
     def _name_charset(self, number: int) -> None:
         """Record the code page of the font being declared."""

@@ -2,7 +2,7 @@
 
 Pandoc replaces a paragraph by the text box anchored to it. It drops cells of rows shorter than their table, tabs in
 tables of contents, simple fields such as numbers of captions, and words with ruby readings above. It keeps hidden text
-and deleted rows, and ignores pages and list levels set by style.
+and deleted rows, and ignores pages, list levels set by style, and text that is raised by points.
 """
 
 import re
@@ -28,6 +28,7 @@ _MAX_COLUMNS = 200
 """Columns up to which rows are filled: Word's own limit is 63, and a file may claim any number."""
 _MAX_DIGITS = 5  # of a number of columns: one with more is damaged
 _WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir")]
+_SIZE = f"{_W}rPr/{_W}sz"
 _OFF = ("0", "false", "off")
 
 
@@ -104,6 +105,22 @@ def _keep_tab(tab: Any) -> None:
         _make_text(tab, " ")
 
 
+def _name_place(position: Any) -> None:
+    """Call a run raised or lowered that stands above or below its line in smaller letters, as LibreOffice writes it."""
+    properties, place = position.getparent(), position.get(_W + "val") or ""
+    run = properties.getparent()
+    if place.strip("-0") and run.tag == _W + "r" and properties.find(_W + "vertAlign") is None and _is_smaller(run):
+        name = "subscript" if place.startswith("-") else "superscript"
+        etree.SubElement(properties, _W + "vertAlign").set(_W + "val", name)
+
+
+def _is_smaller(run: Any) -> bool:
+    """Return whether a run states a size of letters below that of a run beside it."""
+    size = run.find(_SIZE)
+    beside = [one.find(_SIZE) for one in (run.getprevious(), run.getnext()) if one is not None]
+    return size is not None and any(one is None or _value(size, 0) < _value(one, 0) for one in beside)
+
+
 def _make_text(node: Any, text: str) -> None:
     node.tag, node.text = _W + "t", text
     for name in node.attrib:
@@ -171,4 +188,5 @@ _CHANGES: tuple[tuple[list[str], Callable[[Any], None]], ...] = (
     ([_W + "tbl"], _fill_rows),
     ([_W + "pStyle"], _mark_depth),
     ([_W + "tab"], _keep_tab),
+    ([_W + "position"], _name_place),
 )

@@ -28,7 +28,11 @@ READERS = """\
 ARCHIVES = """\
 zip and tar archives, and files packed with gzip, bzip2, xz or zstd, are opened; each file inside is a document with a
 uri of its own, such as `mail.zip/2024/offer.pdf`. The same holds for files attached to mail. `[archives]` has
-[limits](settings.md#archives) for what is opened."""
+[limits](settings.md#archives) for what is opened.
+
+A data file of Outlook is one document. Its attachments, calendars and contacts are documents beside it, such as
+`old.pst/offer.pdf`. `readpst` takes it apart, which Debian has in `pst-utils` and Homebrew in `libpst`. Such files are
+often larger than `max_file_bytes` in [`[discover]`](settings.md#discover): raise it, and `memory_mb` in `[parse]`."""
 
 
 def made() -> str:
