@@ -27,7 +27,8 @@ export function aheadOf(hit, other) {
     .filter(([, value]) => Math.abs(value) >= LEAST)
     .sort(([, one], [, another]) => Math.abs(another) - Math.abs(one));
   const by = hit.score - other.score;
-  const stands = by >= 0 ? "Ahead of" : "Behind";
+  if (Math.abs(by) < LEAST) return `As good as #${other.rank}: both have the same score.`;
+  const stands = by > 0 ? "Ahead of" : "Behind";
   const why = differences.slice(0, NAMED).map(([name, value]) => `${Math.abs(value).toFixed(3)} ${value > 0 ? "more" : "less"} from ${name}`);
   return `${stands} #${other.rank} by ${Math.abs(by).toFixed(3)}${why.length ? `: ${why.join(", ")}` : ""}.`;
 }

@@ -25,10 +25,10 @@ export function Drawn({ text, terms = [], type, context = "", cut = false }) {
   const parts = AS_IT_IS.includes(type) ? [{ lines: [text] }] : partsOf(cut ? wholeRows(text) : text, context);
   const plain = parts.every((part) => part.lines);
   const own = exact || plain ? [{ lines: [text] }] : parts;
-  return html`
+  return html`<div>
     ${own.map((part, place) => html`<${Part} key=${place} of=${part} terms=${terms} more=${cut && place === own.length - 1} />`)}
     ${!plain && html`<button type="button" class="exact" aria-pressed=${exact} onClick=${() => show(!exact)}>Exact text</button>`}
-  `;
+  </div>`;
 }
 
 /** Return whether a text has a table that can be drawn. */
@@ -47,8 +47,7 @@ const Grid = ({ of: { head, rows, sides }, terms }) => html`
   <div class="scrolled" tabindex="0" role="region" aria-label="A table"><table class="drawn">
     ${head && html`<thead><tr>${head.map((cell, place) => html`<th scope="col" class=${sides[place]} dir="auto"><${Lit} text=${cell} terms=${terms} /></th>`)}</tr></thead>`}
     <tbody>${rows.slice(0, MOST_ROWS).map((row) => html`<tr>${row.map((cell, place) => html`<td class=${`${cell.length > SHORT ? "wide" : ""} ${sides[place] ?? ""}`} dir="auto"><${Lit} text=${cell} terms=${terms} /></td>`)}</tr>`)}</tbody>
-  </table></div>
-  ${rows.length > MOST_ROWS && html`<p class="told">${number(rows.length - MOST_ROWS)} more rows: the exact text has them.</p>`}`;
+  </table>${rows.length > MOST_ROWS && html`<p class="told">${number(rows.length - MOST_ROWS)} more rows: the exact text has them.</p>`}</div>`;
 
 /** Return a text without the beginning of a row at its end. */
 function wholeRows(text) {
@@ -91,13 +90,13 @@ function tableEnd(lines, at) {
   return width > 1 ? end : at;
 }
 
-/** Return a table. Rows without a rule are those of one that began before; its header is the `context`, if that fits. */
+/** Return a table. Rows without a rule are those of one that began before; its header is the line of the `context` that fits. */
 function tableOf(lines, context) {
   const rows = lines.filter((line) => !RULE.test(line)).map(cellsOf);
   const rule = lines.find((line) => RULE.test(line));
   const sides = cellsOf(rule ?? "").map((cell) => (/^-+:$/.test(cell) ? "right" : ""));
-  const before = context.split("\n").at(-1).split(" | ");
-  const head = rule !== undefined && lines.indexOf(rule) === 1 ? rows.shift() : before.length === rows[0]?.length ? before : null;
+  const before = context.split("\n").map((line) => line.split(" | ")).find((cells) => cells.length === rows[0]?.length);
+  const head = rule !== undefined && lines.indexOf(rule) === 1 ? rows.shift() : before;
   return { head, rows, sides };
 }
 
