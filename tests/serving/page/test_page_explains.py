@@ -120,7 +120,7 @@ def test_documents_that_repeat_each_other_are_one_row(page: Any, url: str) -> No
     page.goto(f"{url}#/health?see=duplicates")
     row = page.locator("#duplicates tbody tr", has_text="twins/one.md")
     row.first.wait_for()
-    assert row.locator("td").all_inner_texts() == ["twins/two.md", "twins/one.md", "all 1", "same text"]
+    assert row.locator("td").all_inner_texts() == ["twins/two.md", "twins/one.md", "1 of 1", "same text"]
     row.locator("td.right a").click()
     page.locator(".hit").nth(1).wait_for()
     assert page.locator(".hit h3 a").all_inner_texts() == ["twins/one.md #0", "twins/two.md #0"]

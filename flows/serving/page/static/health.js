@@ -122,7 +122,7 @@ const Duplicates = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no t
   <${List} caption="Duplicates" rows=${rows} columns=${[
     { name: "This document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "Repeats this one", wide: true, of: (row) => html`<${ToDocument} uri=${row.other_uri} />` },
-    { name: "Chunks", right: true, of: (row) => html`<a href=${toTwins(row)}>${row.repeated === row.chunks ? `all ${number(row.chunks)}` : `${number(row.repeated)} of ${number(row.chunks)}`}</a>` },
+    { name: "Chunks", right: true, of: (row) => html`<a href=${toTwins(row)}>${number(row.repeated)} of ${number(row.chunks)}</a>` },
     { name: "Likeness", right: true, of: likeness },
   ]} />`;
 const toTwins = (row) => link("chunks", { is: written([["chunk_id", "in", [...row.ids, ...row.other_ids]]]), title: `Alike in ${row.uri} and ${row.other_uri}` });
@@ -149,12 +149,13 @@ function Kinds({ rows }) {
 const kind = (row) => written([["content_type", "=", row.content_type], ["format", "=", row.format], ["lang", "=", row.lang]]);
 
 const Costs = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no language model was called.<//>` : html`
-  <p>The last column leads to the documents of the run that cost most.</p>
+  <p>A snapshot leads to what the run that cost most has changed.</p>
   <${List} caption="Costs" rows=${rows} columns=${[
-    { name: "Model", of: (row) => row.model }, { name: "Purpose", of: (row) => row.purpose }, { name: "Calls", right: true, of: (row) => row.calls },
-    { name: "Failed", right: true, of: (row) => row.failed }, { name: "Tokens in", right: true, of: (row) => row.input },
-    { name: "Tokens out", right: true, of: (row) => row.output }, { name: "Money", right: true, of: (row) => row.money.toFixed(2) },
+    { name: "Purpose", of: (row) => row.purpose },
     { name: "Most went into", of: (row) => html`<a href=${toChange(row.dearest)}>snapshot ${row.dearest}</a>${row.money > 0 && `: ${row.most.toFixed(2)}`}` },
+    { name: "Money", right: true, of: (row) => row.money.toFixed(2) }, { name: "Calls", right: true, of: (row) => row.calls },
+    { name: "Failed", right: true, of: (row) => row.failed }, { name: "Tokens in", right: true, of: (row) => row.input },
+    { name: "Tokens out", right: true, of: (row) => row.output }, { name: "Model", of: (row) => row.model },
   ]} />`;
 
 // The questions, in the order in which somebody asks them who does not know the store.

@@ -26,6 +26,7 @@ const AGES = ["date", "since"]; // colours in the order of time, of which the ne
 const MOST_AGES = 10; // more shades of one colour cannot be told apart
 const PALETTE = ["code", "table", "slides", "data", "faq", "chat", "email", "log", "legal", "reference"]; // for what is no type
 const PAUSE_MS = 120; // over a point before its text is asked for
+const SHORT = 400; // characters of a text; the chunks nearest to it stand below
 const LISTED = 100; // chunks behind an encircled set; the view of chunks shows as many
 
 export function ChunkMap({ place }) {
@@ -199,7 +200,7 @@ function Pointed({ map, point }) {
     <h2><${ToDocument} uri=${map.uri.names[map.uri.of[point]]} chunk=${map.chunk_id[point]} /></h2>
     <p><${Type} of=${map.type.names[map.type.of[point]]} /> by <code>${map.strategy.names[map.strategy.of[point]]}</code></p>
     ${gap && html`<p class="warning"><b>${gap.kind}</b> ${gap.why}</p>`}
-    ${found.value?.chunk.chunk_id === map.chunk_id[point] && html`<${Excerpt} of=${found.value.chunk} /><${Near} of=${found.value.chunk} />`}
+    ${found.value?.chunk.chunk_id === map.chunk_id[point] && html`<${Excerpt} of=${found.value.chunk} long=${SHORT} /><${Near} of=${found.value.chunk} />`}
   `;
 }
 
