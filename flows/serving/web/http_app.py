@@ -26,8 +26,8 @@ from docmill.storage.errors import DocmillError, QueryError, Transient
 LOOK_S = 0.5
 """Seconds between two looks for a newer snapshot. A look lists a folder; at object storage it looks less often."""
 _SETTLE_S = 1.0
-"""Seconds until the indexes are loaded that nobody has asked for yet. It takes a second of CPU, for which the first view
-of a page would wait that is opened at once: at 100,000 chunks it took a sixth longer."""
+"""Seconds until the indexes are loaded that nobody has asked for yet. That takes a second of CPU. The first view of a
+page that is opened at once took a fifth longer at 100,000 chunks when both began together."""
 _END_S = 3.0
 """Seconds for what is loaded or answered ahead while the server ends: a process that exits meanwhile may crash."""
 _DESCRIPTION = """\
