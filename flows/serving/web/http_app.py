@@ -25,7 +25,7 @@ from docmill.storage.errors import DocmillError, QueryError, Transient
 
 LOOK_S = 0.5
 """Seconds between two looks for a newer snapshot. A look lists a folder; at object storage it looks less often."""
-_SETTLE_S = 1.0
+_SETTLE_S = 2.0  # as in answers_ahead.py
 """Seconds until the indexes are loaded that nobody has asked for yet. That takes a second of CPU. The first view of a
 page that is opened at once took a fifth longer at 100,000 chunks when both began together."""
 _END_S = 3.0

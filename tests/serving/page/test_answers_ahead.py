@@ -68,6 +68,18 @@ def test_the_page_is_answered_ahead_while_it_is_open_and_over_a_restart(tmp_path
         rows(fresh, again, "snapshots")
 
 
+def test_a_server_that_starts_answers_what_the_first_view_asks(tmp_path: Path, fake_model: str) -> None:
+    assert fake_model
+    bench = Workbench(tmp_path)
+    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
+    bench.ingest()
+    stores = OpenStores({"handbook": bench.root})
+    ahead = AnswersAhead(stores)
+    ahead.look()
+    [kept] = (bench.root / "cache" / "page" / "1").iterdir()
+    assert json.loads(kept.read_bytes())["rows"] == rows(ahead, stores, "facets")
+
+
 def test_two_that_ask_the_same_at_once_wait_for_one_answer() -> None:
     kept, begun, go, made = KeptAnswers(), threading.Event(), threading.Event(), []
 
