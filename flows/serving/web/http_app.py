@@ -25,9 +25,6 @@ from docmill.storage.errors import DocmillError, QueryError, Transient
 
 LOOK_S = 0.5
 """Seconds between two looks for a newer snapshot. A look lists a folder; at object storage it looks less often."""
-_SETTLE_S = 2.0  # as in answers_ahead.py
-"""Seconds until the indexes are loaded that nobody has asked for yet. That takes a second of CPU. The first view of a
-page that is opened at once took a fifth longer at 100,000 chunks when both began together."""
 _END_S = 3.0
 """Seconds for what is loaded or answered ahead while the server ends: a process that exits meanwhile may crash."""
 _DESCRIPTION = """\
@@ -69,14 +66,13 @@ async def _looking(stores: OpenStores, ahead: AnswersAhead) -> AsyncIterator[Non
     """Take up newer snapshots, and answer ahead about them, while the server runs; no request waits for either."""
     done = threading.Event()
 
-    def repeat(look: Callable[[], None], settle_s: float) -> None:
-        done.wait(settle_s)
+    def repeat(look: Callable[[], None]) -> None:
         while not done.is_set():
             look()
             done.wait(LOOK_S)
 
-    looks = ((stores.take_up, _SETTLE_S), (ahead.look, 0.0))
-    threads = [threading.Thread(target=repeat, args=look, name="docmill-look", daemon=True) for look in looks]
+    looks = (stores.take_up, ahead.look)
+    threads = [threading.Thread(target=repeat, args=(look,), name="docmill-look", daemon=True) for look in looks]
     for thread in threads:
         thread.start()
     try:

@@ -137,6 +137,7 @@ def test_what_a_run_refused_stands_with_what_it_changed(page: Any, url: str) -> 
 def test_costs_lead_to_the_run_that_cost_most(page: Any, url: str) -> None:
     page.goto(f"{url}#/health?see=costs")
     page.locator("#costs td a", has_text="snapshot 1").click()
+    page.wait_for_url(re.compile("#/documents"))
     page.locator("td a", has_text="prices.md").wait_for()
 
 
