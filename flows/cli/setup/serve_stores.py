@@ -92,6 +92,9 @@ def serve(
     if cron:
         raise typer.BadParameter("`docmill serve` is `docmill schedule` now; it takes --cron")
     settings = checked_settings_of(context)
+    from docmill.storage.sql.statement_pool import prepare
+
+    prepare()  # the page's first question is SQL, whose process starts while this one loads its libraries
     from docmill.flows.serving.access import Access, token
     from docmill.flows.serving.listening import listen
     from docmill.flows.serving.web.http_app import http_app

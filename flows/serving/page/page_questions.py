@@ -9,8 +9,10 @@ MOST = 200_000
 """Characters of an answer whose length nobody states."""
 _MOST_OF_ALL = 5_000_000
 _LONGEST = 20_000  # characters of a statement, as at `/sql`
+_MOST_SHOWN = 2000  # characters of the text of each chunk in a list
 
 Uri = Annotated[str, Query(max_length=4000)]
+Question = Annotated[str, Query(max_length=20_000)]
 
 
 class PageQuestion(BaseModel):
@@ -35,9 +37,14 @@ class TrialQuestion(PageQuestion):
 
 
 class RowsQuestion(PageQuestion):
-    """One SELECT, with the limits of `/sql`."""
+    """One SELECT, with the limits of `/sql`.
+
+    With `texts`, the rows are ids of chunks, and the answer has these chunks with as many characters of their texts. A
+    statement that itself asks for texts reads those of all chunks, although it returns few of them.
+    """
 
     query: str = Field(max_length=_LONGEST)
     max_rows: int = Field(default=1000, ge=1, le=100_000)
     seconds: float = Field(default=20, gt=0, le=60)
     max_characters: int = Field(default=MOST, ge=1000, le=_MOST_OF_ALL)
+    texts: int = Field(default=0, ge=0, le=_MOST_SHOWN)

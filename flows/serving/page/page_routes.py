@@ -15,10 +15,11 @@ from docmill.flows.serving.page.answer_files import keep_answer, read_answer
 from docmill.flows.serving.page.answers_ahead import AnswersAhead, identity
 from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.originals import Originals, as_answer, places, refusal
-from docmill.flows.serving.page.page_questions import MOST, RowsQuestion, TrialQuestion, Uri
+from docmill.flows.serving.page.page_questions import MOST, Question, RowsQuestion, TrialQuestion, Uri
 from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
 from docmill.storage.errors import ConfigError, QueryError, Rejected
 from docmill.storage.history import snapshots
+from docmill.storage.keywords.analysis.analyser import load_analyser, separate
 from docmill.storage.reader.stored_documents import chunks_in, row_of
 from docmill.storage.schema import Draft
 
@@ -51,6 +52,7 @@ class PageRoutes:
         router.add_api_route("/outline", self.outline, methods=["GET"])
         router.add_api_route("/rows", self.rows, methods=["POST"])
         router.add_api_route("/near/{chunk_id}", self.near, methods=["GET"])
+        router.add_api_route("/ignored", self.ignored, methods=["GET"])
         router.add_api_route("/cuts", self.cuts, methods=["GET"])
         router.add_api_route("/places", self.places, methods=["GET"])
         router.add_api_route("/original", self.original, methods=["GET"])
@@ -74,6 +76,13 @@ class PageRoutes:
     def near(self, chunk_id: str, store: str | None = None, at: str | None = None) -> Response:
         """Return the chunks nearest to one, by the index of the vectors."""
         return as_json(answers.similar(self._stores.get(store, at), chunk_id, _NEAR, None, MOST))
+
+    def ignored(self, q: Question, store: str | None = None, at: str | None = None) -> Response:
+        """Return the words of a question that the keyword index ignores, each once."""
+        served = self._stores.get(store, at)
+        terms = load_analyser(served.store.snapshot.keywords.language)
+        words = dict.fromkeys(word for word in separate(q).split() if any(map(str.isalnum, word)) and not terms[word])
+        return as_json({**served.head, "ignored": [*words]})
 
     def cuts(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
         """Return the chunks of a document without their texts, and its regions: SQL would look at all documents."""

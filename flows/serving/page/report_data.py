@@ -89,7 +89,7 @@ def values_of(served: ServedStore, held: Held) -> Iterator[tuple[str, Any]]:
     before = _before(store)
     yield "about", _about(served, held, before)
     yield "documents", _listed(held)
-    statements = {**questions(), **_OF_EVALUATIONS}
+    statements = {**questions(), **_OF_EVALUATIONS, **_between(store, before)}
     yield "health", {name: _rows(store, name, statement, before) for name, statement in statements.items()}
     yield "map", _map(served)
     if before is not None:
@@ -108,6 +108,14 @@ def _before(store: Store) -> Store | None:
         return open_store(store.root, earlier[-1]) if earlier else None
     except StoreError:  # a vacuum took it, or it is damaged
         return None
+
+
+def _between(store: Store, before: Store | None) -> dict[str, str]:
+    """Return the questions about the snapshot and the one before, which `questions.js` spells OLD and NEW."""
+    if before is None:
+        return {}
+    old, new = str(before.snapshot.number), str(store.snapshot.number)
+    return {name: asked.replace("OLD", old).replace("NEW", new) for name, asked in questions("BETWEEN").items()}
 
 
 def _about(served: ServedStore, held: Held, before: Store | None) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.reader.store import open_store
+from docmill.storage.sql.statement_pool import prepare
 from tests.bench.storing.keywords import make_chunks, make_queries
 from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop
 from tests.bench.storing.vectors import Vectors, make_vectors
@@ -114,6 +115,7 @@ def fill(root: Path, chunks: int) -> None:
 
 def serve(root: Path) -> None:
     """Serve a store until a signal; the URL is printed."""
+    prepare()  # as the command does
     stores, access = OpenStores({"store": root}), Access(port=0)
     vars(stores.get().store._sources)["encoder"] = load_encoder(_MODEL)
     listen(http_app(stores, Searching({}), access), access, lambda url: print(url, flush=True))

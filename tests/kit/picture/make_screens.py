@@ -112,7 +112,7 @@ def _open(page: Any, url: str, name: str) -> None:
     page.wait_for_selector(shown)
     if name in ("document", "original"):
         page.locator(".bound").nth(1).click()
-        page.wait_for_selector("aside li, rect.chosen")
+        page.wait_for_selector("aside .nearest td, rect.chosen")
     if name == "questions":
         page.locator("#evaluations > .trends .trend a").last.click()
         page.wait_for_selector("li.hit")

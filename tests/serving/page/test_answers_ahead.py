@@ -3,6 +3,7 @@
 import json
 import shutil
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from docmill.flows.serving.page.page_bundle import questions
 from docmill.flows.serving.page.page_questions import RowsQuestion
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
+from docmill.storage.sql import statement_pool
+from docmill.storage.sql.statement_pool import StatementPool
 from tests.kit.workbench import Workbench
 
 AHEAD = {**questions("LISTS"), **questions()}
@@ -50,6 +53,8 @@ def test_the_page_is_answered_ahead_while_it_is_open_and_over_a_restart(tmp_path
     assert [path.name for path in kept.iterdir()] == ["2"]  # and those about the other snapshot are gone
     before = {name: rows(ahead, stores, name) for name in AHEAD}
     assert [row["uri"] for row in before["documents"]] == ["git.md", "mill.md"]
+    facets = {(row["facet"], row["value"], row["chunks"]) for row in before["facets"]}
+    assert facets == {("content_type", "narrative", 2), ("format", "markdown", 2), ("year", time.strftime("%Y"), 2)}
     again = OpenStores({"handbook": bench.root})
     again.get()
     shutil.rmtree(bench.root / "tables")  # so that nothing can be counted any more
@@ -61,6 +66,18 @@ def test_the_page_is_answered_ahead_while_it_is_open_and_over_a_restart(tmp_path
     snapshots.path_of(bench.root, 1).unlink()  # as a vacuum does
     with pytest.raises(StoreError):
         rows(fresh, again, "snapshots")
+
+
+def test_a_server_that_starts_answers_what_the_first_view_asks(tmp_path: Path, fake_model: str) -> None:
+    assert fake_model
+    bench = Workbench(tmp_path)
+    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
+    bench.ingest()
+    stores = OpenStores({"handbook": bench.root})
+    ahead = AnswersAhead(stores)
+    ahead.look()
+    [kept] = (bench.root / "cache" / "page" / "1").iterdir()
+    assert json.loads(kept.read_bytes())["rows"] == rows(ahead, stores, "facets")
 
 
 def test_two_that_ask_the_same_at_once_wait_for_one_answer() -> None:
@@ -93,3 +110,44 @@ def test_a_failed_answer_is_told_and_not_kept() -> None:
     with pytest.raises(StoreError, match="gone"):
         kept.get("question", fail)
     assert kept.get("question", lambda: Response(b"there")).body == b"there"
+
+
+def test_a_list_of_chunks_has_the_beginnings_of_their_texts(tmp_path: Path, fake_model: str) -> None:
+    assert fake_model
+    bench = Workbench(tmp_path)
+    bench.write(
+        {"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n", "mill.md": "# Mill\n\nThe mill grinds.\n"}
+    )
+    bench.ingest()
+    stores = OpenStores({"handbook": bench.root})
+    ahead = AnswersAhead(stores)
+    listed = RowsQuestion(query="SELECT chunk_id FROM chunks ORDER BY uri DESC", texts=20)
+    found = json.loads(bytes(ahead.rows(stores.get(), listed).body))["rows"]
+    assert [(row["uri"], row["text"], row["cut"]) for row in found] == [
+        ("mill.md", "# Mill\n\nThe mill gri", True),
+        ("git.md", "# Undo\n\nTo undo a co", True),
+    ]
+    nothing = RowsQuestion(query="SELECT uri FROM chunks", texts=20)
+    assert json.loads(bytes(ahead.rows(stores.get(), nothing).body))["rows"] == []
+
+
+def test_a_process_for_statements_is_ready_while_a_page_is_open(
+    tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fake_model
+    bench = Workbench(tmp_path)
+    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
+    bench.ingest()
+    own = StatementPool()
+    monkeypatch.setattr(statement_pool, "_pool", own)
+    ahead = AnswersAhead(OpenStores({"handbook": bench.root}), settle_s=0)
+    ahead.look()
+    own.close()  # as after a minute without a statement
+    ahead.look()
+    assert not own._idle  # nobody has a page open
+    ahead.note_page()
+    ahead.look()
+    assert len(own._idle) == 1
+    own.close()
+    ahead.look()
+    assert not own._idle  # it was used a moment ago

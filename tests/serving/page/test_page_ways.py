@@ -19,9 +19,6 @@ from docmill.flows.serving.page.report_files import write_folder
 from docmill.flows.serving.web.http_app import http_app
 from tests.kit.workbench import Workbench
 from tests.serving.http_server import running
-from tests.serving.page.test_page import browser, page
-
-__all__ = ["browser", "page"]  # fixtures
 
 GIT = "# Undo\n\nTo undo a commit, reset the branch. It is easy.\n\n## Later\n\n" + "Push it again. " * 90 + "\n"
 DOCUMENTS: dict[str, str | bytes] = {

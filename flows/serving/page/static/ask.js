@@ -33,12 +33,12 @@ export function path(where, values = {}) {
   return `${where}${query ? `?${query}` : ""}`;
 }
 
-/** Return the rows of one SELECT on the snapshot of the address. */
-async function sql(statement, signal) {
+/** Return the rows of one SELECT on the snapshot of the address; with `texts`, the chunks that the rows name. */
+async function sql(statement, signal, texts) {
   if (isReport) throw notHeld("A report runs no SQL.", "docmill sql");
   const { store, at } = lasting();
   const body = { query: statement, max_rows: MOST_ROWS, max_characters: MOST_CHARACTERS, seconds: 60 };
-  return (await ask("rows", { ...body, ...(store && { store }), ...(at && { at }) }, signal)).rows;
+  return (await ask("rows", { ...body, ...(texts && { texts }), ...(store && { store }), ...(at && { at }) }, signal)).rows;
 }
 
 /** Return the path of a document: slashes stay, all else that means something in an address is escaped. */
@@ -87,11 +87,11 @@ function keep(key, value) {
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
 }
 
-/** Use the rows of a SELECT; `inReport` gives those of a report. */
-export function useRows(statement, inReport) {
+/** Use the rows of a SELECT; `inReport` gives those of a report. With `texts`, the rows are chunks, each with as many characters. */
+export function useRows(statement, inReport, texts = 0) {
   const { store, at } = lasting();
-  const rows = isReport && inReport ? inReport : (signal) => sql(statement, signal);
-  return useAnswer(statement && `rows ${store} ${at} ${statement}`, rows);
+  const rows = isReport && inReport ? inReport : (signal) => sql(statement, signal, texts);
+  return useAnswer(statement && `rows ${store} ${at} ${texts} ${statement}`, rows);
 }
 
 /** Use the rows of a question of questions.js; no name asks nothing. */

@@ -5,8 +5,8 @@ import { link } from "./state.js";
 import { number, plural, time } from "./words.js";
 
 const toQuestions = (row, before) => link("questions", { evaluation: row.evaluation_id, before: before?.evaluation_id });
-// Before the first snapshot there was nothing: all documents are what it changed.
-const toChange = (snapshot) => snapshot > 1 ? link("compare", { what: "snapshots", old: snapshot - 1, new: snapshot }) : link("documents", { order: "changed" });
+/** Return the address of what a run changed. Before the first snapshot there was nothing: all documents are new. */
+export const toChange = (snapshot) => snapshot > 1 ? link("compare", { what: "snapshots", old: snapshot - 1, new: snapshot }) : link("documents", { order: "changed" });
 
 /** What the runs did: chunks that came in stand above the line, those that left below it. */
 export function Runs({ rows }) {

@@ -2,6 +2,7 @@
 import { html } from "./vendor/preact-htm.js";
 import { useRows } from "./ask.js";
 import { asSql, holds, read } from "./conditions.js";
+import { Drawn } from "./markdown.js";
 import { Answer, Empty, Sql, ToDocument, Type } from "./parts.js";
 import { chunks, documents } from "./report.js";
 import { plural } from "./words.js";
@@ -14,9 +15,9 @@ export function Chunks({ place }) {
   const conditions = read(place.is);
   const ofDocuments = asSql(read(place.of));
   const where = [asSql(conditions), ofDocuments && `uri IN (SELECT uri FROM documents WHERE ${ofDocuments})`, place.where && `(${place.where})`].filter(Boolean).join(" AND ") || "true";
-  const statement = `SELECT chunk_id, uri, ordinal, content_type, strategy, tokens, page, left(text, ${SHOWN}) AS text,
-    len(text) > ${SHOWN} AS cut FROM chunks WHERE ${where} ORDER BY ${place.order || "uri, ordinal"} LIMIT ${MOST + 1}`;
-  const rows = useRows(statement, place.where ? undefined : () => held(conditions, read(place.of), place.order));
+  // Without their texts, which the server adds to those that are shown: SQL would read the texts of all.
+  const statement = `SELECT chunk_id FROM chunks WHERE ${where} ORDER BY ${place.order || "uri, ordinal"} LIMIT ${MOST + 1}`;
+  const rows = useRows(statement, place.where ? undefined : () => held(conditions, read(place.of), place.order), SHOWN);
   return html`
     <h1>${place.title || "Chunks"}</h1>
     <${Sql}>${statement}<//>
@@ -39,6 +40,6 @@ const One = ({ row }) => html`
   <li class="hit">
     <h3><${ToDocument} uri=${row.uri} chunk=${row.chunk_id}>${row.uri} #${row.ordinal}<//> <${Type} of=${row.content_type} />
       <small>${row.strategy}, ${plural(row.tokens, "token")}${row.page != null ? `, page ${row.page}` : ""}</small></h3>
-    <p class="text" dir="auto">${row.text}${row.cut ? " …" : ""}</p>
+    <${Drawn} text=${row.text} type=${row.content_type} context=${row.context} cut=${row.cut} />
   </li>
 `;

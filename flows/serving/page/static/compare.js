@@ -1,9 +1,10 @@
 // Compare: one question answered in two ways, one document split in two ways, or two snapshots.
 import { html, useState } from "./vendor/preact-htm.js";
-import { ask, path, useAnswer, useQuestion } from "./ask.js";
+import { ask, path, useAnswer, useQuestion, useRows } from "./ask.js";
 import { written } from "./conditions.js";
-import { isReport } from "./report.js";
-import { Answer, Choice, Empty, Excerpt, Failure, Table, ToDocument, Type } from "./parts.js";
+import { statementBetween } from "./questions.js";
+import { isReport, rowsOf } from "./report.js";
+import { Answer, Choice, Empty, Excerpt, Failure, List, Sql, Table, ToDocument, Type } from "./parts.js";
 import { Splits } from "./splits.js";
 import { go, lasting, link } from "./state.js";
 import { number, plural, time, wordsOf } from "./words.js";
@@ -81,7 +82,7 @@ const Side = ({ own, other, asked, of }) => html`<${Answer} of=${own} what="Sear
   return html`<ol class="hits">${answer.hits.map((hit) => html`<li class="hit" key=${hit.chunk_id}>
     <h3>${hit.rank}. <${ToDocument} uri=${hit.uri} chunk=${hit.chunk_id} of=${of} /> <${Type} of=${hit.content_type} />
       <span class="moved">${other.value && moved(hit.rank, ranks.get(hit.chunk_id))}</span></h3>
-    <${Excerpt} text=${hit.text} terms=${wordsOf(hit, asked)} long=${SHORT} /></li>`)}</ol>`;
+    <${Excerpt} of=${hit} terms=${wordsOf(hit, asked)} long=${SHORT} /></li>`)}</ol>`;
 }}<//>`;
 
 const moved = (rank, there) => there === undefined ? "only here" : there === rank ? "same place" : there > rank ? `▲ ${there - rank}` : `▼ ${rank - there}`;
@@ -102,6 +103,19 @@ function Snapshots({ place }) {
     <${Answer} of=${found} what="Comparing">${(answer) => html`<${Difference} of=${answer} old=${old} fresh=${fresh} />`}<//>`;
 }
 
+/** The files that runs have refused between two snapshots. */
+function Refusals({ old, fresh }) {
+  const statement = statementBetween("refused", old, fresh);
+  const found = useRows(statement, () => rowsOf("refused"));
+  return html`<section><h2>Which files were refused meanwhile?</h2>
+    <${Answer} of=${found} what="Looking for refused files">${(rows) => rows.length === 0 ? html`<p class="good">None.</p>` : html`
+      <${List} caption="Refused files" rows=${rows} columns=${[
+        { name: "File", wide: true, of: (row) => html`<bdi>${row.uri}</bdi>` }, { name: "Why", wide: true, of: (row) => row.message }, { name: "Reason", of: (row) => row.reason },
+      ]} />`}<//>
+    <p><a href=${link("health", { see: "rejects" })}>All refused files</a></p>
+    <${Sql}>${statement}<//></section>`;
+}
+
 const SPAN = /^(.*)\[(\d+):(\d+)\]$/s; // of a chunk in a difference: its document, start and end
 
 /** Return the address of a chunk that differs; one that is gone is shown in the earlier snapshot. */
@@ -112,8 +126,8 @@ function toChunk(row, old) {
 }
 
 const Difference = ({ of, old, fresh }) => of.difference.documents.length === 0 && of.difference.chunks.length === 0
-  ? html`<${Empty} title="No difference">Both snapshots hold the same documents and chunks.<//>`
-  : html`
+  ? html`<div><${Empty} title="No difference">Both snapshots hold the same documents and chunks.<//><${Refusals} old=${old} fresh=${fresh} /></div>`
+  : html`<div>
     <p class="told">${plural(of.counts.documents, "document")} and ${plural(of.counts.chunks, "chunk")} differ.
       ${of.left_out && ` ${number(of.left_out.changes)} are not shown.`}</p>
     <${Table} caption="Documents that differ" rows=${of.difference.documents} columns=${[
@@ -122,7 +136,9 @@ const Difference = ({ of, old, fresh }) => of.difference.documents.length === 0 
       ...(of.difference.documents.some((row) => row.kind === "moved") ? [{ name: "Before", wide: true, of: (row) => (row.kind === "moved" ? row.before : "") }] : []),
       { name: "Look at", of: (row) => row.kind === "changed" && html`<a href=${link("document", { uri: row.after, since: old })}>changed lines</a>${!isReport && html` · <a href=${link("compare", { what: "settings", uri: row.after, a_how: `at:${old}`, b_how: `at:${fresh}` })}>chunks side by side</a>`}` },
     ]} />
+    <${Refusals} old=${old} fresh=${fresh} />
+    ${of.difference.chunks.length > 0 && html`<h2>Which chunks differ?</h2>`}
     <ol class="hits">${of.difference.chunks.map((row) => html`<li class="hit">
       <h3>${row.kind} <a href=${toChunk(row, old)}><bdi>${row.after ?? row.before}</bdi></a></h3>
       ${row.text.length > 0 && html`<article class="changes">${row.text.filter((line) => !/^(---|\+\+\+|@@)/.test(line)).map((line) => html`<div
-        class=${line.startsWith("+") ? "new" : line.startsWith("-") ? "gone" : "same"}>${line.slice(1) || " "}</div>`)}</article>`}</li>`)}</ol>`;
+        class=${line.startsWith("+") ? "new" : line.startsWith("-") ? "gone" : "same"}>${line.slice(1) || " "}</div>`)}</article>`}</li>`)}</ol></div>`;

@@ -3,8 +3,9 @@ import { html, useEffect, useMemo } from "./vendor/preact-htm.js";
 import { ask, documentPath, path, useAnswer } from "./ask.js";
 import { blocksOf, Text } from "./bounds.js";
 import { changed } from "./changed.js";
+import { hasTable, Tables } from "./markdown.js";
 import { hasPages, Original, usePlaces } from "./original.js";
-import { Answer, Empty, Failure, ToDocument, Type } from "./parts.js";
+import { Answer, Empty, Failure, Nearest, ToDocument, Type } from "./parts.js";
 import { isReport } from "./report.js";
 import { go, link, parse, useMedia } from "./state.js";
 import { number, plural, slicer, time } from "./words.js";
@@ -75,7 +76,7 @@ function Cut({ place, answer, rows, regions, outline, near }) {
         ${chosen && html`<button type="button" class="close" onClick=${() => set({ chunk: "", page })} aria-label="Close">×</button>`}
         ${paged && html`<${Original} uri=${answer.document.uri} page=${page} places=${places.value?.places ?? []} leaves=${leaves}
           chosen=${chosen} cut=${cut} turn=${(to) => set({ page: to })} choose=${choose} />`}
-        ${chosen ? html`<${About} row=${chosen} regions=${regions} rows=${rows} near=${near} />` : html`<${Regions} regions=${regions} />`}
+        ${chosen ? html`<${About} row=${chosen} text=${cut(chosen.start_char, chosen.end_char)} regions=${regions} rows=${rows} near=${near} />` : html`<${Regions} regions=${regions} />`}
       </aside>
     </div>
   `;
@@ -117,7 +118,7 @@ const Region = ({ of }) => html`
   ${of.evidence && html`<br /><small>${Array.isArray(of.evidence) ? of.evidence.join("; ") : of.evidence}</small>`}
 `;
 
-function About({ row, regions, rows, near }) {
+function About({ row, text, regions, rows, near }) {
   const region = regions.find((one) => one.start_char <= row.start_char && row.start_char < one.end_char);
   const parent = rows.find((one) => one.chunk_id === row.parent_id);
   return html`
@@ -132,12 +133,12 @@ function About({ row, regions, rows, near }) {
       ${parent && html`<dt>Parent</dt><dd>chunk ${parent.ordinal}${parent.role && ` (${parent.role})`}</dd>`}
       <dt>Id</dt><dd><code>${row.chunk_id}</code></dd>
     </dl>
+    ${hasTable(text, row.context) && html`<h3>Its table, drawn</h3><${Tables} text=${text} context=${row.context} />`}
     <h3>Context</h3>
     <p class="context" dir="auto">${row.context || "None: the text is embedded alone."}</p>
     ${region && html`<h3>Its region</h3><p><${Region} of=${region} /></p>`}
     <h3>Nearest chunks</h3>
-    ${isReport ? html`<p class="told">A report has no vectors; <code>docmill serve</code> shows them.</p>` : html`<${Answer} of=${near} what="Comparing vectors">${(found) => html`<ul class="plain">${found.hits.map((one) => html`<li>
-      <span class="figure">${one.score.toFixed(2)}</span> <${ToDocument} uri=${one.uri} chunk=${one.chunk_id} /></li>`)}</ul>`}<//>`}
+    ${isReport ? html`<p class="told">A report has no vectors; <code>docmill serve</code> shows them.</p>` : html`<${Answer} of=${near} what="Comparing vectors">${(found) => html`<${Nearest} hits=${found.hits} />`}<//>`}
   `;
 }
 

@@ -1,7 +1,7 @@
 // Health: questions about a store, each with a picture, its SQL, and a way to the chunks or documents behind it.
 import { html, useState } from "./vendor/preact-htm.js";
 import { useQuestion } from "./ask.js";
-import { Evaluations, Runs } from "./charts.js";
+import { Evaluations, Runs, toChange } from "./charts.js";
 import { LONGEST } from "./chunks.js";
 import { PROSE, written } from "./conditions.js";
 import { Answer, Bar, List, Sql, ToDocument, Type } from "./parts.js";
@@ -118,12 +118,15 @@ const Warnings = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: all te
   ]} />`;
 
 const Duplicates = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no two documents have a chunk of the same text, or nearly so.<//>` : html`
-  <p>Chunks of different documents with the same text, or with vectors of a similarity above 0.95.</p>
+  <p>Two documents with chunks of the same text, or with vectors of a similarity above 0.95. A number leads to these chunks of both.</p>
   <${List} caption="Duplicates" rows=${rows} columns=${[
-    { name: "This chunk", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} chunk=${row.chunk_id} />` },
-    { name: "Repeats this one", wide: true, of: (row) => html`<${ToDocument} uri=${row.other_uri} chunk=${row.other_id} />` },
-    { name: "Similarity", right: true, of: (row) => (row.kind === "same" ? "same text" : row.similarity.toFixed(3)) },
+    { name: "This document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
+    { name: "Repeats this one", wide: true, of: (row) => html`<${ToDocument} uri=${row.other_uri} />` },
+    { name: "Chunks", right: true, of: (row) => html`<a href=${toTwins(row)}>${number(row.repeated)} of ${number(row.chunks)}</a>` },
+    { name: "Likeness", right: true, of: likeness },
   ]} />`;
+const toTwins = (row) => link("chunks", { is: written([["chunk_id", "in", [...row.ids, ...row.other_ids]]]), title: `Alike in ${row.uri} and ${row.other_uri}` });
+const likeness = (row) => (row.same === row.repeated ? "same text" : row.same > 0 ? `${number(row.same)} the same, others from ${row.least.toFixed(3)}` : `from ${row.least.toFixed(3)}`);
 
 const Old = ({ rows }) => html`
   <p>A document is stale if its file cannot be used any more: the store keeps its last good version.</p>
@@ -146,10 +149,13 @@ function Kinds({ rows }) {
 const kind = (row) => written([["content_type", "=", row.content_type], ["format", "=", row.format], ["lang", "=", row.lang]]);
 
 const Costs = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no language model was called.<//>` : html`
+  <p>A snapshot leads to what the run that cost most has changed.</p>
   <${List} caption="Costs" rows=${rows} columns=${[
-    { name: "Model", of: (row) => row.model }, { name: "Purpose", of: (row) => row.purpose }, { name: "Calls", right: true, of: (row) => row.calls },
+    { name: "Purpose", of: (row) => row.purpose },
+    { name: "Most went into", of: (row) => html`<a href=${toChange(row.dearest)}>snapshot ${row.dearest}</a>${row.money > 0 && `: ${row.most.toFixed(2)}`}` },
+    { name: "Money", right: true, of: (row) => row.money.toFixed(2) }, { name: "Calls", right: true, of: (row) => row.calls },
     { name: "Failed", right: true, of: (row) => row.failed }, { name: "Tokens in", right: true, of: (row) => row.input },
-    { name: "Tokens out", right: true, of: (row) => row.output }, { name: "Money", right: true, of: (row) => row.money.toFixed(2) },
+    { name: "Tokens out", right: true, of: (row) => row.output }, { name: "Model", of: (row) => row.model },
   ]} />`;
 
 // The questions, in the order in which somebody asks them who does not know the store.

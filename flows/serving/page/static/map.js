@@ -2,7 +2,8 @@
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { sqlOf, written } from "./conditions.js";
-import { Answer, Choice, Empty, Excerpt, Failure, Sql, ToDocument, Type } from "./parts.js";
+import { Answer, Choice, Empty, Excerpt, Failure, Nearest, Sql, ToDocument, Type } from "./parts.js";
+import { isReport } from "./report.js";
 import { Scatter } from "./scatter.js";
 import { go, lasting, link, useMedia } from "./state.js";
 import { colour } from "./types.js";
@@ -25,6 +26,7 @@ const AGES = ["date", "since"]; // colours in the order of time, of which the ne
 const MOST_AGES = 10; // more shades of one colour cannot be told apart
 const PALETTE = ["code", "table", "slides", "data", "faq", "chat", "email", "log", "legal", "reference"]; // for what is no type
 const PAUSE_MS = 120; // over a point before its text is asked for
+const SHORT = 400; // characters of a text; the chunks nearest to it stand below
 const LISTED = 100; // chunks behind an encircled set; the view of chunks shows as many
 
 export function ChunkMap({ place }) {
@@ -198,8 +200,14 @@ function Pointed({ map, point }) {
     <h2><${ToDocument} uri=${map.uri.names[map.uri.of[point]]} chunk=${map.chunk_id[point]} /></h2>
     <p><${Type} of=${map.type.names[map.type.of[point]]} /> by <code>${map.strategy.names[map.strategy.of[point]]}</code></p>
     ${gap && html`<p class="warning"><b>${gap.kind}</b> ${gap.why}</p>`}
-    ${found.value?.chunk.chunk_id === map.chunk_id[point] && html`<${Excerpt} text=${found.value.chunk.text} />`}
+    ${found.value?.chunk.chunk_id === map.chunk_id[point] && html`<${Excerpt} of=${found.value.chunk} long=${SHORT} /><${Near} of=${found.value.chunk} />`}
   `;
+}
+
+/** The chunks nearest to one by their vectors, with the similarity of each. */
+function Near({ of }) {
+  const found = useAnswer(isReport ? null : `near ${lasting().store} ${lasting().at} ${of.chunk_id}`, (signal) => ask(path(`near/${of.chunk_id}`), undefined, signal));
+  return found.value?.chunk_id === of.chunk_id && html`<h3>Nearest chunks</h3><${Nearest} hits=${found.value.hits} />`;
 }
 
 /** The way to the texts of points. */

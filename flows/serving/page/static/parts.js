@@ -1,25 +1,22 @@
 // Parts: small pieces that every view is made of.
 import { html, useState } from "./vendor/preact-htm.js";
+import { Drawn } from "./markdown.js";
 import { link } from "./state.js";
 import { colour } from "./types.js";
-import { lit, number } from "./words.js";
+import { number } from "./words.js";
 
 /** The name of a content type, with its colour. */
 export const Type = ({ of }) => html`<span class="type" style=${{ "--colour": colour(of) }}>${of}</span>`;
 
-/** A text in which the words that a search matched are lit. */
-export const Lit = ({ text, terms }) =>
-  html`${lit(text, terms).map((piece) => (piece.lit ? html`<mark>${piece.text}</mark>` : piece.text))}`;
-
 const BLANK = /\n\s*\n\s*\n/g; // more than one blank line says nothing in an excerpt
 const LONG = 900; // characters; a hit that shows more of itself pushes the next one off the screen
 
-/** A text of a document, with the words of a search lit. A long one is cut until somebody asks for the rest. */
-export function Excerpt({ text, terms = [], long = LONG }) {
-  text = text.replace(BLANK, "\n\n");
+/** The text of a chunk, drawn, with the words of a search lit. A long one is cut until somebody asks for the rest. */
+export function Excerpt({ of, terms = [], long = LONG }) {
+  const text = of.text.replace(BLANK, "\n\n");
   const [whole, show] = useState(text.length <= long);
   return html`
-    <p class="text" dir="auto"><${Lit} text=${whole ? text : text.slice(0, long)} terms=${terms} />${!whole && " …"}</p>
+    <${Drawn} text=${whole ? text : text.slice(0, long)} terms=${terms} type=${of.content_type} context=${of.context} cut=${!whole} />
     ${!whole && html`<button type="button" class="more" onClick=${() => show(true)}>Show the rest</button>`}
   `;
 }
@@ -53,6 +50,11 @@ export const Bar = ({ share, label, of = "var(--accent)" }) => html`
 /** A link to a document, or to a chunk in it; `of` names another store or snapshot than that of the address. */
 export const ToDocument = ({ uri, chunk, of = {}, children }) =>
   html`<a class="uri" href=${link("document", { ...of, uri, chunk })}><bdi>${children ?? uri}</bdi></a>`;
+
+/** The chunks nearest to one, each with the cosine of the angle between its vector and that one's. */
+export const Nearest = ({ hits }) => html`
+  <table class="nearest"><caption class="unseen">Nearest chunks</caption><thead><tr><th scope="col" class="right">Similarity</th><th scope="col">Chunk</th></tr></thead>
+    <tbody>${hits.map((one) => html`<tr><td class="right">${one.score.toFixed(2)}</td><td class="wide"><${ToDocument} uri=${one.uri} chunk=${one.chunk_id} /></td></tr>`)}</tbody></table>`;
 
 /** The statement of a picture. Whoever wants more goes on from it with `docmill sql`. */
 export const Sql = ({ children }) => html`<details class="sql"><summary>SQL</summary><pre>${children}</pre></details>`;

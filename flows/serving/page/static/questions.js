@@ -36,8 +36,11 @@ export const QUESTIONS = {
     "SELECT kind, uri, message, lost FROM warnings ORDER BY lost DESC, kind, uri LIMIT 1000"
   ],
   "duplicates": [
-    "SELECT chunk_id, uri, other_id, other_uri, kind, similarity",
-    "FROM duplicates ORDER BY similarity DESC, uri LIMIT 200"
+    "SELECT d.uri, d.other_uri, count(DISTINCT d.chunk_id) AS repeated, any_value(o.chunks) AS chunks,",
+    "    count(DISTINCT d.chunk_id) FILTER (d.kind = 'same') AS same, min(d.similarity) AS least,",
+    "    list_distinct(list(d.chunk_id))[:50] AS ids, list_distinct(list(d.other_id))[:50] AS other_ids",
+    "FROM duplicates AS d JOIN documents AS o ON o.uri = d.uri",
+    "GROUP BY ALL ORDER BY repeated DESC, least DESC, d.uri, d.other_uri LIMIT 200"
   ],
   "old": [
     "SELECT uri, status, changed::DATE::VARCHAR AS changed, age_days, contexts_due",
@@ -54,7 +57,8 @@ export const QUESTIONS = {
   ],
   "costs": [
     "SELECT model, purpose, sum(calls)::BIGINT AS calls, sum(failed)::BIGINT AS failed, sum(input)::BIGINT AS input,",
-    "    sum(output)::BIGINT AS output, sum(money) AS money",
+    "    sum(output)::BIGINT AS output, sum(money) AS money, arg_max(snapshot, (money, calls, snapshot)) AS dearest,",
+    "    max(money) AS most",
     "FROM costs GROUP BY ALL ORDER BY money DESC, calls DESC"
   ],
   "evaluations": [
@@ -68,12 +72,14 @@ export const LISTS = {
   "facets": [
     "SELECT * FROM (",
     "    SELECT 'content_type' AS facet, content_type AS value, count(*) AS chunks FROM chunks GROUP BY ALL",
-    "    UNION ALL SELECT 'format', format, sum(chunks)::BIGINT FROM documents GROUP BY ALL",
-    "    UNION ALL SELECT 'lang', lang, sum(chunks)::BIGINT FROM documents GROUP BY ALL",
-    "    UNION ALL SELECT 'folder', CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END AS value,",
-    "        sum(chunks)::BIGINT FROM documents GROUP BY ALL",
-    "    UNION ALL SELECT 'year', left(coalesce(nullif(modified, ''), nullif(created, ''),",
-    "        strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d')), 4) AS value, sum(chunks)::BIGINT FROM documents GROUP BY ALL",
+    "    UNION ALL",
+    "    SELECT CASE 0 WHEN grouping(format) THEN 'format' WHEN grouping(lang) THEN 'lang' WHEN grouping(folder) THEN 'folder'",
+    "        ELSE 'year' END, coalesce(format, lang, folder, year), sum(chunks)::BIGINT",
+    "    FROM (",
+    "        SELECT format, lang, CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END AS folder,",
+    "            left(coalesce(nullif(modified, ''), nullif(created, ''),",
+    "                strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d')), 4) AS year, chunks FROM documents",
+    "    ) GROUP BY GROUPING SETS (format, lang, folder, year)",
     ") WHERE value <> '' AND chunks > 0 ORDER BY chunks DESC, value"
   ],
   "documents": [
@@ -83,8 +89,19 @@ export const LISTS = {
   ]
 };
 
+// What the page asks of two snapshots, in the same form: OLD and NEW stand for their numbers.
+export const BETWEEN = {
+  "refused": [
+    "SELECT reason, uri, message FROM (FROM rejects_at(NEW) EXCEPT FROM rejects_at(OLD))",
+    "ORDER BY reason, uri LIMIT 1000"
+  ]
+};
+
 /** Return the SQL of a question. */
 export const statementOf = (name) => (QUESTIONS[name] ?? LISTS[name]).join("\n");
+
+/** Return the SQL of a question about two snapshots. */
+export const statementBetween = (name, old, fresh) => BETWEEN[name].join("\n").replace("OLD", Number(old)).replace("NEW", Number(fresh));
 
 /** Return a text as a literal of SQL. */
 export const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;

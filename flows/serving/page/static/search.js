@@ -1,11 +1,12 @@
 // Search: hits as one types, why each came, and facets that narrow them.
 import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
-import { ask, useAnswer, useRows } from "./ask.js";
+import { aheadOf } from "./ahead.js";
+import { ask, path, useAnswer, useRows } from "./ask.js";
 import { asSql } from "./conditions.js";
 import { Bar, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
 import { statementOf } from "./questions.js";
 import { facets, isReport } from "./report.js";
-import { go, lasting, link, useMedia } from "./state.js";
+import { go, lasting, link, parse, useMedia } from "./state.js";
 import { number, percent, plural, wordsOf } from "./words.js";
 
 const MODES = [["hybrid", "Hybrid"], ["keyword", "Keyword"], ["vector", "Vector"], ["beside", "Side by side"]];
@@ -87,8 +88,9 @@ function Results({ typed, asked, mode, where }) {
   const ready = asked === typed && full.value && full.key?.includes(JSON.stringify(asked.trim()));
   const held = useHeld(ready ? full : null, over);
   const shown = ready && !held.waits ? full : first;
-  if (shown.error || (ready && full.error)) return html`<${Failure} error=${shown.error ?? full.error} />`;
-  if (full.error && asked === typed) return html`<${Failure} error=${full.error} />`;
+  const ignored = useIgnored(asked.trim());
+  const error = (asked === typed && full.error) || shown.error;
+  if (error) return STOPPED.test(error.message) ? html`<${Stopped} mode=${mode} asked=${asked === typed} />` : html`<${Failure} error=${error} />`;
   if (!shown.value) return html`<p class="busy" role="status">Searching…</p>`;
   const hits = shown.value.hits;
   return html`
@@ -97,7 +99,7 @@ function Results({ typed, asked, mode, where }) {
       ${held.waits && html` <button type="button" onClick=${held.take}>Show the better order</button>`}
     </p>
     <ol class="hits" onPointerEnter=${() => setOver(true)} onPointerLeave=${() => setOver(false)}>
-      ${hits.map((hit) => html`<${Found} key=${hit.chunk_id} hit=${hit} most=${strongest(hits)} asked=${typed} />`)}
+      ${hits.map((hit, place) => html`<${Found} key=${hit.chunk_id} hit=${hit} other=${hits[place + 1] ?? hits[place - 1]} most=${strongest(hits)} asked=${typed} ignored=${ignored} />`)}
     </ol>
     ${!hits.length && html`<${Empty} title="Nothing matches">
       Try fewer words, or other ones${where.length ? ", or take back a facet" : ""}.${!isReport && " The vector ranking finds texts that share no word with the question."}
@@ -134,32 +136,49 @@ function useHits(text, mode, where) {
 /** Return the highest BM25 score of a list: bars of keywords are shares of it. */
 const strongest = (hits) => Math.max(...hits.map((hit) => hit.keyword_score ?? 0), 1e-9);
 
-function Found({ hit, most, asked }) {
+function Found({ hit, other, most, asked, ignored }) {
   const terms = wordsOf(hit, asked);
   return html`
     <li class="hit">
       <h3><${ToDocument} uri=${hit.uri} chunk=${hit.chunk_id} />
         ${hit.page != null && html`<span class="page">page ${hit.page}</span>`}<${Type} of=${hit.content_type} /></h3>
       ${hit.headings.length > 0 && html`<p class="headings" dir="auto">${hit.headings.join(" › ")}</p>`}
-      <${Excerpt} text=${hit.text} terms=${terms} />
+      <${Excerpt} of=${hit} terms=${terms} />
       <div class="scores">
         ${!isReport && html`<span>vector <${Bar} share=${hit.vector_score ?? 0} label=${hit.vector_score == null ? "–" : hit.vector_score.toFixed(2)} /></span>`}
         <span>keyword <${Bar} share=${(hit.keyword_score ?? 0) / most} label=${hit.keyword_score == null ? "–" : hit.keyword_score.toFixed(1)} of="var(--accent-2)" /></span>
       </div>
-      <${Why} hit=${hit} />
+      <${Why} hit=${hit} other=${other} ignored=${ignored} />
     </li>
   `;
 }
 
-/** Why a hit came: its context, its words and the fields they stand in, and what each step did. */
-const Why = ({ hit }) => html`
+const STOPPED = /is a stop word/; // what the server says of a question of which the keywords ignore every word
+
+/** What stands in place of hits while every word of a question is one that the keywords ignore. */
+const Stopped = ({ mode, asked }) => html`<${Empty} title="Only small words so far">
+  Words such as “how” and “the” stand almost everywhere, so the keywords ignore them. ${mode === "keyword" && asked
+    ? html`Add a word that tells more, or let <a href=${link("search", { ...parse(location.hash), view: "", mode: "hybrid" })}>the vectors answer</a>.`
+    : "Type on: one word that tells more is enough."}<//>`;
+
+/** Use the words of a question that the keywords ignore. */
+function useIgnored(question) {
+  const { store, at } = lasting();
+  const found = useAnswer(isReport || !question ? null : `ignored ${store} ${at} ${question}`, (signal) => ask(path("ignored", { q: question }), undefined, signal));
+  return found.value?.ignored ?? [];
+}
+
+/** Why a hit came: what put it before the next one, its context, its words and their fields, and what each step did. */
+const Why = ({ hit, other, ignored }) => html`
   <details>
     <summary>Why this hit</summary>
+    ${other && html`<p>${aheadOf(hit, other)}</p>`}
     ${hit.context && html`<h4>Context, embedded and indexed before the text</h4><p class="context" dir="auto">${hit.context}</p>`}
     ${Object.keys(hit.terms).length > 0 && html`<h4>Words, as the index cuts them</h4><ul class="plain">
       ${Object.entries(hit.terms).map(([term, share]) => html`<li>
         <code>${term}</code> ${share.toFixed(1)} of the keyword score, in ${(hit.fields[term] ?? []).join(", ")}</li>`)}
     </ul>`}
+    ${ignored.length > 0 && html`<p>The keywords ignore ${ignored.map((word, place) => html`${place > 0 && ", "}<q>${word}</q>`)}: such words stand almost everywhere.</p>`}
     ${hit.steps.length > 0 && html`<h4>Steps, each with the score after it</h4>
     <ol class="plain">${hit.steps.map((step) => html`<li><b>${step.step}</b> ${step.said} → ${step.score.toFixed(3)}</li>`)}</ol>`}
     <p>${hit.relevance != null && `Its score is ${percent(hit.relevance)} of the highest possible. `}Split by <code>${hit.strategy}</code>. Characters

@@ -96,7 +96,7 @@ function Nearest({ place, side, title, preset, text }) {
   return html`<section aria-label=${`${title}: nearest to the question`}><h2>${title}: nearest to the question</h2>
     <${Answer} of=${useNearest(place, side, preset)} what="Comparing vectors">${(found) => html`<ol class="hits">${found.map((row) => html`<li class="hit">
       <h3>${row.score.toFixed(2)} <span class="told">characters ${number(row.start_char)} to ${number(row.end_char)}</span></h3>
-      <${Excerpt} text=${cut(row.start_char, row.end_char)} terms=${wordsOf({ terms: {} }, place.q)} long=${SHORT} /></li>`)}</ol>`}<//></section>`;
+      <${Excerpt} of=${{ ...row, text: cut(row.start_char, row.end_char) }} terms=${wordsOf({ terms: {} }, place.q)} long=${SHORT} /></li>`)}</ol>`}<//></section>`;
 }
 
 function useNearest(place, side, preset) {

@@ -1,0 +1,104 @@
+// Markdown: the tables and headings of a text, drawn. Everything becomes text in elements, never markup of a document.
+import { html, useState } from "./vendor/preact-htm.js";
+import { lit, number } from "./words.js";
+
+const SHORT = 24; // characters of a cell that stands on one line, such as a date with its time
+const MOST_ROWS = 100; // of a table; a chunk of more rows is for its exact text
+const ROW = /^\s*\|.*\|\s*$/;
+const RULE = /^\s*\|(\s*:?-+:?\s*\|)+\s*$/;
+const HEADING = /^(#{1,6})\s+(\S.*)$/;
+const FENCE = /^\s*(```|~~~)/;
+const BAR = /(?<!\\)\|/; // one that no backslash makes a letter
+const AS_IT_IS = ["code", "log", "data"]; // types whose "#" and "|" mean something else
+
+/** A text in which the words that a search matched are lit. */
+export const Lit = ({ text, terms }) =>
+  html`${lit(text, terms).map((piece) => (piece.lit ? html`<mark>${piece.text}</mark>` : piece.text))}`;
+
+/**
+ * A text of a document with its tables and headings drawn, and a way to the text as it is. `type` is its content type;
+ * `context` is what stands before it when it is embedded, such as the header of a table that goes on; `cut` tells that
+ * its last line is not whole.
+ */
+export function Drawn({ text, terms = [], type, context = "", cut = false }) {
+  const [exact, show] = useState(false);
+  const parts = AS_IT_IS.includes(type) ? [{ lines: [text] }] : partsOf(cut ? wholeRows(text) : text, context);
+  const plain = parts.every((part) => part.lines);
+  const own = exact || plain ? [{ lines: [text] }] : parts;
+  return html`<div>
+    ${own.map((part, place) => html`<${Part} key=${place} of=${part} terms=${terms} more=${cut && place === own.length - 1} />`)}
+    ${!plain && html`<button type="button" class="exact" aria-pressed=${exact} onClick=${() => show(!exact)}>Exact text</button>`}
+  </div>`;
+}
+
+/** Return whether a text has a table that can be drawn. */
+export const hasTable = (text, context) => partsOf(text, context).some((part) => part.rows);
+
+/** The tables of a text alone. */
+export const Tables = ({ text, context }) => html`${partsOf(text, context).filter((part) => part.rows).map((part) => html`<${Part} of=${part} terms=${[]} />`)}`;
+
+function Part({ of, terms, more }) {
+  if (of.rows) return html`<${Grid} of=${of} terms=${terms} />`;
+  if (of.heading) return html`<p class="heading" dir="auto"><${Lit} text=${of.heading} terms=${terms} /></p>`;
+  return html`<p class="text" dir="auto"><${Lit} text=${of.lines.join("\n")} terms=${terms} />${more && " …"}</p>`;
+}
+
+const Grid = ({ of: { head, rows, sides }, terms }) => html`
+  <div class="scrolled" tabindex="0" role="region" aria-label="A table"><table class="drawn">
+    ${head && html`<thead><tr>${head.map((cell, place) => html`<th scope="col" class=${sides[place]} dir="auto"><${Lit} text=${cell} terms=${terms} /></th>`)}</tr></thead>`}
+    <tbody>${rows.slice(0, MOST_ROWS).map((row) => html`<tr>${row.map((cell, place) => html`<td class=${`${cell.length > SHORT ? "wide" : ""} ${sides[place] ?? ""}`} dir="auto"><${Lit} text=${cell} terms=${terms} /></td>`)}</tr>`)}</tbody>
+  </table>${rows.length > MOST_ROWS && html`<p class="told">${number(rows.length - MOST_ROWS)} more rows: the exact text has them.</p>`}</div>`;
+
+/** Return a text without the beginning of a row at its end. */
+function wholeRows(text) {
+  const last = text.lastIndexOf("\n");
+  return last > 0 && /^\s*\|/.test(text.slice(last + 1)) ? text.slice(0, last) : text;
+}
+
+/** Return the parts of a text: { lines }, { heading } or { head, rows, sides }, in order. */
+function partsOf(text, context = "") {
+  const lines = text.split("\n");
+  const parts = [];
+  let fenced = false;
+  for (let at = 0; at < lines.length; at += 1) {
+    fenced = FENCE.test(lines[at]) ? !fenced : fenced;
+    const end = fenced ? at : tableEnd(lines, at);
+    const heading = fenced ? null : HEADING.exec(lines[at]);
+    if (end > at) {
+      parts.push(tableOf(lines.slice(at, end), at === 0 ? context : ""));
+      at = end - 1;
+    } else if (heading) parts.push({ heading: heading[2] });
+    else if (parts.at(-1)?.lines) parts.at(-1).lines.push(lines[at]);
+    else parts.push({ lines: [lines[at]] });
+  }
+  return parts.map(trimmed).filter((part) => !part.lines || part.lines.length);
+}
+
+/** Return a part of lines without the blank ones at its ends: what is drawn before and after it stands apart anyway. */
+function trimmed(part) {
+  if (!part.lines) return part;
+  const filled = part.lines.map((line) => line.trim() !== "");
+  return { lines: part.lines.slice(Math.max(0, filled.indexOf(true)), filled.lastIndexOf(true) + 1) };
+}
+
+/** Return where the table ends that begins at a line, or that line if none does: its rows have as many cells. */
+function tableEnd(lines, at) {
+  if (!ROW.test(lines[at])) return at;
+  const width = cellsOf(lines[at]).length;
+  let end = at;
+  while (end < lines.length && ROW.test(lines[end]) && cellsOf(lines[end]).length === width) end += 1;
+  return width > 1 ? end : at;
+}
+
+/** Return a table. Rows without a rule are those of one that began before; its header is the line of the `context` that fits. */
+function tableOf(lines, context) {
+  const rows = lines.filter((line) => !RULE.test(line)).map(cellsOf);
+  const rule = lines.find((line) => RULE.test(line));
+  const sides = cellsOf(rule ?? "").map((cell) => (/^-+:$/.test(cell) ? "right" : ""));
+  const before = context.split("\n").map((line) => line.split(" | ")).find((cells) => cells.length === rows[0]?.length);
+  const head = rule !== undefined && lines.indexOf(rule) === 1 ? rows.shift() : before;
+  return { head, rows, sides };
+}
+
+/** Return the cells of a row: bars within a cell have a backslash before them. */
+const cellsOf = (line) => line.trim().replace(/^\|/, "").replace(/\|$/, "").split(BAR).map((cell) => cell.trim().replaceAll("\\|", "|"));

@@ -1,0 +1,40 @@
+"""A browser for the tests of the page."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+EXPECTED = re.compile(r"status of 4|^\[\.WebGL")
+"""Messages of a browser that are no faults: an answer that says no, and how fast a machine without a GPU draws."""
+
+
+@pytest.fixture(scope="module")  # Playwright's event loop runs meanwhile, and other tests have their own
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine; CHROMIUM may name one")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        own = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield own
+        own.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A tab, which must log no error and run nothing of a document."""
+    context = browser.new_context()
+    own = context.new_page()
+    problems: list[str] = []
+    own.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    own.on("pageerror", lambda error: problems.append(str(error)))
+    own.set_default_timeout(15_000)
+    yield own
+    assert own.evaluate("globalThis.hacked") is None
+    assert not [one for one in problems if not EXPECTED.search(one)], "the console of the browser"
+    context.close()
