@@ -243,9 +243,9 @@ def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema:
     ]
     if not found:
         return {}
-    table = pa.concat_tables(found)
-    bucket = np.concatenate([part[mask] for part, mask in zip(numbers, own, strict=True)])
-    return {one: table.filter(pa.array(bucket == one)) for one in np.unique(bucket).tolist()}
+    return _split(
+        pa.concat_tables(found), np.concatenate([part[mask] for part, mask in zip(numbers, own, strict=True)])
+    )
 
 
 def rebucket(root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int) -> tuple[StoredFile, ...]:
@@ -277,8 +277,16 @@ def rewrite(
 
 def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:
     """Split rows by the buckets of their documents."""
-    numbers = _buckets_of(table, buckets)
-    return {bucket: table.filter(pa.array(numbers == bucket)) for bucket in np.unique(numbers).tolist()}
+    return _split(table, _buckets_of(table, buckets))
+
+
+def _split(table: pa.Table, numbers: Ints) -> dict[int, pa.Table]:
+    """Return the rows by their numbers, in their order: as slices of one sorted copy, because filters take longer."""
+    ordered = table.take(pa.array(np.argsort(numbers, kind="stable")))
+    found, counts = np.unique(numbers, return_counts=True)
+    ends = np.cumsum(counts)
+    spans = zip(found.tolist(), (ends - counts).tolist(), counts.tolist(), strict=True)
+    return {number: ordered.slice(first, count) for number, first, count in spans}
 
 
 def _buckets_of(table: pa.Table, buckets: int) -> Ints:
