@@ -17,7 +17,8 @@ from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.process.ending import uncut
 from docmill.storage.schema import RunRow
-from docmill.storage.writer.commit import Changes, ChunkMoves
+from docmill.storage.writer.chunk_moves import ChunkMoves
+from docmill.storage.writer.commit import Changes
 from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.publishing.fill import FillOrder, embed_pending, fill

@@ -45,7 +45,8 @@ from docmill.storage.process.malloc_tuning import spare_memory
 from docmill.storage.schema import REFUSED, STALE, RejectRow
 from docmill.storage.sql.document_warnings import warnings_of
 from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.commit import Changes, check_space, compare_chunks
+from docmill.storage.writer.chunk_moves import compare_chunks, read_left
+from docmill.storage.writer.commit import Changes, check_space
 from docmill.storage.writer.current_folder import catch_up
 from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import passwords_at_hand
@@ -171,7 +172,8 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
     if changes is None:
         run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0
     elif how.dry_run:
-        count_chunks(run.report, compare_chunks(run.base, changes))
+        left = read_left(run.base, changes.gone)
+        count_chunks(run.report, compare_chunks(run.base, left, changes.documents, changes.chunks))
     else:
         with run.step("commit"):
             order = save_changes(run, changes)

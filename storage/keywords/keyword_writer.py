@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from docmill.storage.keywords.document_frequencies import DocumentFrequencies, read_spectrum, write_spectrum
 from docmill.storage.keywords.segments.build import build
-from docmill.storage.keywords.segments.chunk_fields import FIELDS, ChunkFields
+from docmill.storage.keywords.segments.chunk_fields import ChunkFields
 from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, choose, merge
 from docmill.storage.keywords.segments.postings import Postings, check_distinct, read_postings, write_postings
-from docmill.storage.keywords.segments.side_postings import Int64
+from docmill.storage.keywords.segments.side_postings import Int32, Int64
 from docmill.storage.keywords.segments.state import KeywordState, Segment, check_analyser
 from docmill.storage.keywords.segments.tombstones import NONE, Tombstones, read_tombstones, write_tombstones
 
@@ -67,8 +67,8 @@ def update(
         return state
     spectrum = read_spectrum(root, state.spectrum).change(*_frequencies(old, kept, fresh))
     # A segment whose chunks are all dead leaves the state; its file stays for the snapshots that name it.
-    parts = _compact([part for part in kept + fresh if part.alive])
-    return _write_state(root, state, parts, spectrum)
+    tokens = _tokens(state, _touched(old, kept), fresh)
+    return _write_state(root, state, _compact([part for part in kept + fresh if part.alive]), spectrum, tokens)
 
 
 def _touched(old: Sequence[OpenSegment], kept: Sequence[OpenSegment]) -> list[tuple[OpenSegment, OpenSegment]]:
@@ -77,18 +77,38 @@ def _touched(old: Sequence[OpenSegment], kept: Sequence[OpenSegment]) -> list[tu
 
 
 def _write_state(
-    root: Path, state: KeywordState, parts: Sequence[OpenSegment], spectrum: DocumentFrequencies
+    root: Path, state: KeywordState, parts: Sequence[OpenSegment], spectrum: DocumentFrequencies, tokens: Sequence[int]
 ) -> KeywordState:
-    """Write the files of the next state and return it."""
-    tokens, *side_tokens = (sum(_alive_tokens(part, field) for part in parts) for field in range(len(FIELDS)))
+    """Write the files of the next state, with the `tokens` of each field, and return it."""
     return replace(
         state,
         segments=tuple(_write(root, part) for part in parts),
         spectrum=write_spectrum(root, spectrum),
         rows=sum(part.alive for part in parts),
-        tokens=tokens,
-        side_tokens=tuple(side_tokens),
+        tokens=tokens[0],
+        side_tokens=tuple(tokens[1:]),
     )
+
+
+def _tokens(
+    state: KeywordState, touched: Sequence[tuple[OpenSegment, OpenSegment]], fresh: Sequence[OpenSegment]
+) -> list[int]:
+    """Return the number of terms of each field after a change, without reading the lengths of all chunks."""
+    before = (state.tokens, *state.side_tokens)
+    return [
+        count
+        + sum(_sum(part.postings.lengths_of(field)) for part in fresh)
+        - sum(_sum(after.postings.lengths_of(field)[_newly_dead(was, after)]) for was, after in touched)
+        for field, count in enumerate(before)
+    ]
+
+
+def _newly_dead(was: OpenSegment, after: OpenSegment) -> Int32:
+    return np.setdiff1d(after.tombstones.rows, was.tombstones.rows)
+
+
+def _sum(lengths: Int32) -> int:
+    return int(lengths.sum(dtype=np.int64))
 
 
 def rebuild(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language: str = "english") -> KeywordState:
@@ -174,8 +194,3 @@ def _write(root: Path, part: OpenSegment) -> Segment:
     if segment.dead == len(tombstones.rows):
         return segment
     return replace(segment, tombstones=write_tombstones(root, tombstones), dead=len(tombstones.rows))
-
-
-def _alive_tokens(part: OpenSegment, field: int) -> int:
-    lengths = part.postings.lengths_of(field)
-    return int(lengths.sum(dtype=np.int64) - lengths[part.tombstones.rows].sum(dtype=np.int64))

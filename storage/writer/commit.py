@@ -4,9 +4,9 @@ Readers see nothing before the snapshot file is written. No snapshot names what 
 next writer finds again by content, and a LanceDB version, which it reverts.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import RUNS, to_table
-from docmill.storage.artifacts.multi_vector_rows import KEYS
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import StoreError
@@ -29,25 +28,23 @@ from docmill.storage.process.malloc_tuning import sparing
 from docmill.storage.schema import CostRow, RunRow
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
-from docmill.storage.tables.spill import Rows, parts
+from docmill.storage.tables.spill import Rows
 from docmill.storage.tables.tables import (
+    Exchanged,
     Leaving,
     bucket_count,
     exchange_documents,
-    read_buckets,
     rebucket,
     rewrite,
     write_single,
 )
 from docmill.storage.writer import current_folder
+from docmill.storage.writer.chunk_moves import COMPARED, ChunkMoves, LeftRows, compare_chunks
 from docmill.storage.writer.pending_vectors import counted, waiting, waiting_in, waiting_rows, without
 from docmill.storage.writer.posting_rows import TITLES, posting_rows, stored_rows, titles_of
 from docmill.storage.writer.run_tables import costs_of, other_runs
 from docmill.storage.writer.vector_rows import moved_vectors, vector_rows
 
-_COMPARED = ["chunk_id", "document_id", "headings", *KEYS]
-_Own = tuple[tuple[str, ...], list[str]]
-_Compared = tuple[str, _Own, str]
 _MOST_MOVED = 20_000  # chunks whose vectors are held in memory because they move: 30 MB with 384 dimensions
 _ROWS_AT_ONCE = (
     20_000  # up to this, tables, vectors and postings are written in parallel; above, in turn to save memory
@@ -78,24 +75,6 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkMoves:
-    """Ids of the chunks that leave both indexes (`removed`) and enter them (`added`), and how many stay.
-
-    Chunks that stay with another title or other headings are `renamed`: only their postings are written again.
-    `sources` are chunks that were there with vectors of added ones, and the keys of their vectors.
-    """
-
-    removed: frozenset[str]
-    added: pa.StringArray
-    kept: int
-    renamed: pa.StringArray = field(default_factory=lambda: pa.array([], pa.string()))
-    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-
-NO_MOVES = ChunkMoves(frozenset(), pa.array([], pa.string()), 0)
-
-
-@dataclass(frozen=True, slots=True)
 class VectorMoves:
     """Chunks that leave the vector index and enter it: `added` of the new rows, and `filled`, which have waited."""
 
@@ -118,72 +97,6 @@ def check_space(base: StoredSnapshot | None, space: EmbeddingSpace) -> None:
 def _name(space: EmbeddingSpace) -> str:
     late = "late, " if space.late else ""
     return f"{space.model} ({late}{space.dimension} dimensions, revision {space.revision[:12]})"
-
-
-def compare_chunks(base: StoredSnapshot | None, changes: Changes) -> ChunkMoves:
-    """Return which chunks `changes` remove, add and keep; a chunk with a new vector is both removed and added."""
-    old = {key: own for key, own, _ in _chunk_ids(base, changes.gone)}
-    before, retitled = (base.snapshot.rows("chunks") if base else 0) - len(old), _retitled(base, changes)
-    entering, renamed, staying = [pa.array([], pa.string())], [pa.array([], pa.string())], set[str]()
-    holders, sources = _holders(old), dict[str, Sequence[str]]()
-    for part in parts(changes.chunks, _COMPARED):
-        new, same = _divided(_compared(part), old)
-        names = [key for key, own, document in same if own != old[key] or document in retitled]
-        staying |= {key for key, *_ in same}
-        sources |= _sources(new, old, holders)
-        entering.append(pa.array([key for key, *_ in new], pa.string()))
-        renamed.append(pa.array(names, pa.string()))
-    leaving, added = frozenset(old.keys() - staying), pa.concat_arrays(entering)
-    return ChunkMoves(leaving, added, before + len(staying), pa.concat_arrays(renamed), sources)
-
-
-def _holders(old: Mapping[str, _Own]) -> dict[str, str]:
-    """Return a chunk that has a vector, by the key of the vector."""
-    return {one: key for key, (own, _) in old.items() for one in own}
-
-
-def _sources(new: Sequence[_Compared], old: Mapping[str, _Own], holders: Mapping[str, str]) -> dict[str, Sequence[str]]:
-    """Return the chunks of `old` that have vectors of new ones, with the keys of their vectors."""
-    wanted = (one for _, (own, _), _ in new for one in own)
-    found = {holders[one] for one in wanted if one in holders}
-    return {key: old[key][0] for key in found}
-
-
-def _divided(rows: Iterable[_Compared], old: Mapping[str, _Own]) -> tuple[list[_Compared], list[_Compared]]:
-    """Return the chunks that are new, and the chunks that have the vectors that they had.
-
-    A chunk whose text is as before may have other parts or another window, and so other vectors.
-    """
-    new, same = list[_Compared](), list[_Compared]()
-    for row in rows:
-        key, (vectors_of_chunk, _), _ = row
-        known = key in old and old[key][0] == vectors_of_chunk
-        (same if known else new).append(row)
-    return new, same
-
-
-def _retitled(base: StoredSnapshot | None, changes: Changes) -> set[str]:
-    """Return the ids of documents with another title than before."""
-    titles = titles_of(changes.documents)
-    held = dict[str, str]()
-    for table in read_buckets(base, "documents", titles, list(TITLES)) if base else []:
-        held |= titles_of(table)
-    return {key for key, title in titles.items() if held.get(key, title) != title}
-
-
-def _chunk_ids(base: StoredSnapshot | None, documents: frozenset[str]) -> Iterator[_Compared]:
-    """Yield the id of each chunk of some documents, with what is compared of it, and its document."""
-    if base is None or not documents:
-        return
-    for table in read_buckets(base, "chunks", documents, _COMPARED):
-        yield from _compared(table)
-
-
-def _compared(chunks: pa.Table) -> Iterator[_Compared]:
-    """Yield id, keys of the vectors with the headings, and document of chunks."""
-    columns = (chunks.column(name).to_pylist() for name in _COMPARED)
-    for chunk_id, document, headings, first, others in zip(*columns, strict=True):
-        yield chunk_id, ((first, *others), headings), document
 
 
 def compare_vectors(
@@ -229,9 +142,12 @@ def prepare(
     `run` gets the snapshot's number and the counts of chunks here. A later commit of the same run adds to its counts.
     """
     check_space(base, changes.space)
-    before = base.snapshot if base else None
-    moves = compare_chunks(base, changes)
-    number = (before.number if before else 0) + 1
+    root, before = folder.root, base.snapshot if base else None
+    number, buckets = (before.number if before else 0) + 1, _bucket_count(before, changes)
+    large = changes.chunks.num_rows > _ROWS_AT_ONCE
+    documents, chunks = sparing(large, _exchange, root, base, changes, buckets)
+    # The rows that leave come from the files that are rewritten anyway, so that no file is read twice.
+    moves = compare_chunks(base, LeftRows(documents.left, chunks.left), changes.documents, changes.chunks)
     run = replace(
         run,
         snapshot=number,
@@ -240,39 +156,33 @@ def prepare(
         chunks_removed=run.chunks_removed + len(moves.removed),
     )
     artifacts = join_artifacts(before.artifacts if before else {}, changes.artifacts)
-    packs = [folder.root / piece.file.path for piece in artifacts["embeddings"]]
-    entering, vectored = moves.added, compare_vectors(base, changes, moves, packs)
-    buckets = bucket_count(moves.kept + len(moves.added), before.buckets if before else 0)
+    packs = [root / piece.file.path for piece in artifacts["embeddings"]]
+    vectored = compare_vectors(base, changes, moves, packs)
     # One after the other: each of them alone takes as much memory as a large run may have.
-    large = len(entering) > _ROWS_AT_ONCE
-    with ThreadPoolExecutor(1 if large else 3) as pool:
-        tables = pool.submit(sparing, large, _tables, folder.root, base, changes, buckets, run)
-        postings = pool.submit(
-            sparing,
-            large,
-            _postings,
-            folder.root,
-            base,
-            changes,
-            moves,
-        )
+    large = len(moves.added) > _ROWS_AT_ONCE
+    with ThreadPoolExecutor(1 if large else 2) as pool:
+        postings = pool.submit(sparing, large, _postings, root, base, changes, moves)
         vectors_ = pool.submit(
             sparing,
             large,
             vectors.update,
-            folder.root,
+            root,
             before.vectors if before else None,
             changes.space,
             vectored.removed,
             _vector_rows(base, packs, changes.chunks, moves, vectored),
             tag=vector_tag(number),
         )
+        left = {"documents": documents.whole, "chunks": chunks.whole}
+        tables = {"documents": documents.pieces, "chunks": chunks.pieces} | _single_tables(
+            root, base, changes, left, run
+        )
     snapshot = Snapshot(
         number=number,
         created=datetime.now(UTC).isoformat("T", "milliseconds"),
         run_id=run.run_id,
         buckets=buckets,
-        tables=tables.result(),
+        tables=tables,
         columns=schema_key(),
         artifacts=artifacts,
         space=changes.space,
@@ -281,6 +191,19 @@ def prepare(
         pending=vectored.pending,
     )
     return StoredSnapshot(folder, snapshot), moves
+
+
+def _bucket_count(before: Snapshot | None, changes: Changes) -> int:
+    """Return how many buckets the store needs; documents that leave are taken to have as many chunks as others.
+
+    How many they have is known once their files are read, which are also rewritten then.
+    """
+    entering = changes.chunks.num_rows
+    if before is None:
+        return bucket_count(entering, 0)
+    documents = before.rows("documents")
+    staying = max(0, documents - len(changes.gone)) / documents if documents else 0.0
+    return bucket_count(round(staying * before.rows("chunks")) + entering, before.buckets)
 
 
 def _vector_rows(
@@ -304,34 +227,35 @@ def join_artifacts(
     return {kind: merged(kind) for kind in ("texts", "embeddings")}
 
 
-def _tables(
-    root: Path, base: StoredSnapshot | None, changes: Changes, buckets: int, run: RunRow
-) -> dict[str, tuple[StoredFile, ...]]:
+def _exchange(root: Path, base: StoredSnapshot | None, changes: Changes, buckets: int) -> tuple[Exchanged, Exchanged]:
+    """Write the buckets of documents and of chunks that change."""
     bases = dict(base.snapshot.tables) if base else {}
     if base and base.snapshot.buckets != buckets:
         bases |= {name: rebucket(root, bases.get(name, ()), name, buckets) for name in ("documents", "chunks")}
     elif base and base.snapshot.columns != schema_key():  # so that a plain glob over `current/` finds one schema
         bases |= {name: rewrite(root, bases.get(name, ()), name) for name in ("documents", "chunks")}
+    # The rows of deleted documents stay for a while, so that they can come back.
+    back = changes.documents.column("document_id").to_pylist()
+    whole = changes.gone.difference(back) if changes.undelete_days > 0 else ()
+
+    def exchanged(name: str, columns: Sequence[str], rows: Rows) -> Exchanged:
+        leaving = Leaving(changes.gone, columns, whole)
+        return exchange_documents(root, bases.get(name, ()), name, buckets, leaving, rows)
+
+    return exchanged("documents", TITLES, changes.documents), exchanged("chunks", COMPARED, changes.chunks)
+
+
+def _single_tables(
+    root: Path, base: StoredSnapshot | None, changes: Changes, deleted: Mapping[str, pa.Table], run: RunRow
+) -> dict[str, tuple[StoredFile, ...]]:
+    """Write the tables that are one file each; `deleted` are the rows of documents that were deleted now."""
     runs = pa.concat_tables([other_runs(base, run), to_table([run], RUNS)])
-    added, leaving = {"documents": changes.documents, "chunks": changes.chunks}, _leaving(changes)
-    made = {
-        name: exchange_documents(root, bases.get(name, ()), name, buckets, leaving, rows)
-        for name, rows in added.items()
-    }
-    left = {name: rows for name, (_, rows) in made.items()}
     return {
-        **{name: pieces for name, (pieces, _) in made.items()},
-        **deleted_tables(base, left, changes.documents, changes.undelete_days),
+        **deleted_tables(base, deleted, changes.documents, changes.undelete_days),
         "rejects": write_single(root, "rejects", changes.rejects),
         "runs": write_single(root, "runs", runs),
         "costs": write_single(root, "costs", costs_of(base, changes.costs, run)),
     }
-
-
-def _leaving(changes: Changes) -> Leaving:
-    """Return the documents whose rows leave; those of deleted documents are wanted, so that they can come back."""
-    back = changes.documents.column("document_id").to_pylist()
-    return Leaving(changes.gone, changes.gone.difference(back) if changes.undelete_days > 0 else ())
 
 
 def _postings(root: Path, base: StoredSnapshot | None, changes: Changes, moves: ChunkMoves) -> KeywordState:

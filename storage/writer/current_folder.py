@@ -8,6 +8,7 @@ which is swapped in two steps: between them it is missing for a moment.
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -116,27 +117,48 @@ def _link_table(shown: StoredSnapshot, name: str, folder: Path) -> None:
     """Make a folder hold the files of a table and no others; names that are right already stay."""
     folder.mkdir(parents=True, exist_ok=True)
     pieces = shown.pieces(name)
-    wanted = {f"part-{piece.bucket:05d}.parquet": f"{shown.root}/{piece.file.path}" for piece in pieces}
+    wanted = {f"part-{piece.bucket:05d}.parquet": piece.file.path for piece in pieces}
     with boundary(f"link {name}"):
-        right = _clear(folder, wanted)
-        for part in wanted.keys() - right:
-            link(wanted[part], folder / part)
+        for part in wanted.keys() - _clear(folder, wanted, shown.root / "tables" / name):
+            link(shown.root / wanted[part], folder / part)
     if not pieces:
         pq.write_table(SCHEMAS[name].empty_table(), folder / "part-00000.parquet")
 
 
-def _clear(folder: Path, wanted: Mapping[str, str]) -> set[str]:
-    """Remove every name of a folder that is not one of the `wanted` file of that name; return the others."""
+def _clear(folder: Path, wanted: Mapping[str, str], files: Path) -> set[str]:
+    """Remove every name of a folder that is not one of the `wanted` file of that name; return the others.
+
+    The files lie in the folder `files`.
+    """
+    numbers = _numbers(files) if _tells_numbers(files, folder) else {}
     right = set[str]()
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            source = wanted.get(entry.name)
-            # Not by `Path.stat`: thousands of names are looked at in each commit, and it takes three times as long.
-            if source and os.path.samestat(entry.stat(follow_symlinks=False), os.stat(source)):  # noqa: PTH116
-                right.add(entry.name)
-            else:
-                remove(Path(entry.path))
+    for part, number in _numbers(folder).items():
+        if part in wanted and numbers.get(wanted[part].rpartition("/")[2]) == number:
+            right.add(part)
+        else:
+            remove(folder / part)
     return right
+
+
+def _numbers(folder: Path) -> dict[str, int]:
+    """Return the inode number of each name in a folder.
+
+    They come with its listing: to ask for the status of thousands of names in each commit takes many times as long.
+    """
+    with os.scandir(folder) as entries:
+        return {entry.name: entry.inode() for entry in entries}
+
+
+def _tells_numbers(files: Path, folder: Path) -> bool:
+    """Return whether listings of `files` have true inode numbers, which say what the names in `folder` are.
+
+    Those of some FUSE and overlay file systems have not.
+    """
+    with suppress(FileNotFoundError), os.scandir(files) as entries:
+        for entry in entries:
+            known = entry.stat(follow_symlinks=False)
+            return (entry.inode(), folder.stat().st_dev) == (known.st_ino, known.st_dev)
+    return False
 
 
 def _swap(root: Path, folder: Path) -> None:

@@ -18,7 +18,8 @@ from docmill.storage.schema import RunRow
 from docmill.storage.tables.spill import spill
 from docmill.storage.upkeep.compact import compact_held, due
 from docmill.storage.versions import candidates
-from docmill.storage.writer.commit import NO_MOVES, Changes, ChunkMoves, prepare, put
+from docmill.storage.writer.chunk_moves import NO_MOVES, ChunkMoves
+from docmill.storage.writer.commit import Changes, prepare, put
 from docmill.tasks.batch.orders import load_order
 from docmill.tasks.model import ledger
 from docmill.tasks.model.query_wordings import Rewriter

@@ -28,6 +28,9 @@ from docmill.storage.process.computed_once import computed_once
 
 SUFFIX = ".postings.arrow"
 _SLICE = 1 << 18  # postings processed at a time, which bounds the memory of their copies
+_CLOSE = 16
+"""Rows within this part of a segment are found by their bounds, others by a table of all rows. Of 7.8 million postings,
+the bounds take 3 ms for rows side by side and 31 ms for scattered ones, the table 9 ms for either."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +75,16 @@ class Postings:
         wanted = np.zeros(len(self.lengths), bool)
         wanted[rows] = True
         lowest, span = rows.min(), np.uint32(rows.max() - rows.min())
+        close = int(span) * _CLOSE <= len(wanted)
         found = []
         for start in range(0, len(self.rows), _SLICE):
             piece = self.rows[start : start + _SLICE]
-            near = np.flatnonzero((piece - lowest).view(np.uint32) <= span)
-            found.append(near[wanted[piece[near]]] + start)
+            if close:
+                near = np.flatnonzero((piece - lowest).view(np.uint32) <= span)
+                here = near[wanted[piece[near]]]
+            else:
+                here = np.flatnonzero(wanted.take(piece, mode="clip"))
+            found.append(here + start)
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 

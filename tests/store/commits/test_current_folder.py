@@ -1,6 +1,10 @@
 """`current/` shows the newest snapshot, and a commit touches only the names of files that it has changed."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -9,6 +13,7 @@ from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.history.snapshots import newest
 from docmill.storage.tables import tables
 from docmill.storage.upkeep.verify import verify
+from docmill.storage.writer import current_folder
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
@@ -88,3 +93,27 @@ def test_a_folder_that_a_dead_writer_left_is_made_anew(bench: Workbench) -> None
     (left / "part-00099.parquet").write_bytes(b"half of a file")
     change(bench, "Another text.\n")
     assert_shown(bench)
+
+
+class _Blank:
+    """An entry of a listing that does not tell the number of its file, as FUSE lists them."""
+
+    def __init__(self, entry: "os.DirEntry[str]") -> None:
+        self.name, self.stat = entry.name, entry.stat
+
+    def inode(self) -> int:
+        return 0xFFFFFFFF
+
+
+def test_names_are_right_where_listings_have_no_numbers(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.scandir
+
+    @contextmanager
+    def listed(path: Path) -> Iterator[Iterator[_Blank]]:
+        with real(path) as entries:
+            yield map(_Blank, entries)
+
+    monkeypatch.setattr(current_folder, "os", SimpleNamespace(scandir=listed))
+    for text in ("Another text.\n", "A third.\n"):
+        change(bench, text)
+        assert_shown(bench)
