@@ -29,7 +29,8 @@ def rows(uris: list[str], text: str = "") -> pa.Table:
 
 
 def sorted_rows(table: pa.Table) -> list[dict[str, object]]:
-    return table.sort_by([("document_id", "ascending"), ("ordinal", "ascending")]).to_pylist()
+    rows: list[dict[str, object]] = table.sort_by([("document_id", "ascending"), ("ordinal", "ascending")]).to_pylist()
+    return rows
 
 
 @pytest.mark.parametrize("gone", [[], URIS[3:4], URIS[::2], URIS])
