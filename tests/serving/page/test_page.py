@@ -160,7 +160,9 @@ def test_a_long_document_opens_at_a_chunk_and_is_whole(page: Any, served: str, b
     shown, aside = page.locator(".piece.chosen").first.bounding_box(), page.locator("aside.open").bounding_box()
     assert 0 <= shown["y"] < aside["y"]  # on a phone the chosen chunk stands above what is told of it
     assert page.evaluate("getSelection().isCollapsed && find('Paragraph 3. ')")  # wherever the browser has drawn so far
-    page.wait_for_function(f"document.querySelectorAll('.bound').length === {len(rows)}")
+    bounds = page.locator(".bound")
+    bounds.nth(len(rows) - 1).wait_for(state="attached")  # by no script, which the page's CSP would not let wait
+    assert bounds.count() == len(rows)
     whole = page.evaluate(
         "(() => { const own = document.querySelector('.canonical').cloneNode(true);"
         " own.querySelectorAll('button').forEach((one) => one.remove()); return own.textContent; })()"
