@@ -125,6 +125,10 @@ def test_a_wrong_request_is_explained(
     client: httpx.Client, method: str, path: str, body: Any, status: int, said: str
 ) -> None:
     assert said in told(client.request(method, path, json=body), status)
+    # The page of docmill reads from the body that it was refused: a browser logs a failing status as an error.
+    quiet = client.request(method, path, json=body, headers={"Docmill-Page": "1"})
+    assert quiet.status_code == 200
+    assert (quiet.json()["error"]["status"], said in quiet.json()["error"]["message"]) == (status, True)
 
 
 def test_answers_and_requests_are_bounded(client: httpx.Client) -> None:

@@ -67,21 +67,8 @@ export const QUESTIONS = {
   ]
 };
 
-// What the search and the list of documents ask first, in the same form. The server answers both ahead.
+// What the list of documents asks first, in the same form. The server answers it ahead.
 export const LISTS = {
-  "facets": [
-    "SELECT * FROM (",
-    "    SELECT 'content_type' AS facet, content_type AS value, count(*) AS chunks FROM chunks GROUP BY ALL",
-    "    UNION ALL",
-    "    SELECT CASE 0 WHEN grouping(format) THEN 'format' WHEN grouping(lang) THEN 'lang' WHEN grouping(folder) THEN 'folder'",
-    "        ELSE 'year' END, coalesce(format, lang, folder, year), sum(chunks)::BIGINT",
-    "    FROM (",
-    "        SELECT format, lang, CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END AS folder,",
-    "            left(coalesce(nullif(modified, ''), nullif(created, ''),",
-    "                strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d')), 4) AS year, chunks FROM documents",
-    "    ) GROUP BY GROUPING SETS (format, lang, folder, year)",
-    ") WHERE value <> '' AND chunks > 0 ORDER BY chunks DESC, value"
-  ],
   "documents": [
     "SELECT uri, title, format, content_type, chunks, characters, status, len(warnings) AS warnings,",
     "    make_timestamp(mtime_ns // 1000)::VARCHAR AS changed",
