@@ -47,7 +47,7 @@ class AnswersAhead:
         self._kept = KeptAnswers()
         self._seen = self._ready = -math.inf
         self._done: dict[str, tuple[object, ...]] = {}
-        self._begun = self._closed = False
+        self._closed = False
 
     def note_page(self) -> None:
         """Note that a page is open."""
@@ -66,12 +66,13 @@ class AnswersAhead:
         """Return how many chunks of a snapshot each value of a facet has."""
         return self._kept.get((*identity(served), _FACETS), lambda: _facets(served), **kept)
 
+    def begin(self) -> None:
+        """Answer what the first view asks."""
+        with suppress(DocmillError, OSError):  # whoever asks is told
+            self._keep_facets(self._stores.get())
+
     def look(self) -> None:
         """Answer ahead about the first snapshot of each store, and about later ones while a page is open."""
-        if not self._begun:
-            self._begun = True
-            with suppress(DocmillError, OSError):
-                self._keep_facets(self._stores.get())
         for name in self._stores.names:
             with suppress(DocmillError, OSError):  # whoever asks is told
                 served = self._stores.get(name)

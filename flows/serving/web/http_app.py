@@ -75,8 +75,13 @@ async def _looking(stores: OpenStores, ahead: AnswersAhead) -> AsyncIterator[Non
             look()
             done.wait(LOOK_S)
 
-    looks = (stores.take_up, ahead.look)
-    threads = [threading.Thread(target=repeat, args=(look,), name="docmill-look", daemon=True) for look in looks]
+    def take_up() -> None:
+        # The first view comes first: the first look loads the indexes, which takes a processor for seconds.
+        ahead.begin()
+        repeat(stores.take_up)
+
+    looks = (take_up, lambda: repeat(ahead.look))
+    threads = [threading.Thread(target=look, name="docmill-look", daemon=True) for look in looks]
     for thread in threads:
         thread.start()
     try:

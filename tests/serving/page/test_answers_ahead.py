@@ -85,7 +85,7 @@ def test_a_server_that_starts_answers_what_the_first_view_asks(tmp_path: Path, f
     bench.ingest()
     stores = OpenStores({"handbook": bench.root})
     ahead = AnswersAhead(stores)
-    ahead.look()
+    ahead.begin()
     [kept] = (bench.root / "cache" / "page" / "1").iterdir()
     assert json.loads(kept.read_bytes())["rows"] == facets(ahead, stores) != []
 
