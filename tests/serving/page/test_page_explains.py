@@ -15,7 +15,7 @@ from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.reader.store import open_store
 from tests.kit.model_server import model_server
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 from tests.serving.page.test_page import faults
 
@@ -31,16 +31,11 @@ DOCUMENTS: dict[str, str | bytes] = {
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Iterator[Workbench]:
+def bench(make_bench: MakeBench) -> Iterator[Workbench]:
     with model_server() as model:
         asked = {"provider": "openai", "model": "loopback", "base_url": f"{model.url}/v1"}
-        settings = {"embedding": {"model": fake_model}, "model": asked, "chunk": {"contextualizer": "llm"}}
-        own = Workbench(tmp_path_factory.mktemp("explained"), settings)
-        own.write(DOCUMENTS)
-        own.ingest()
-        own.write({"<b>bad</b>.pdf": "%PDF-1.4 nothing"})
-        own.ingest()
-        yield own
+        refused = {"<b>bad</b>.pdf": "%PDF-1.4 nothing"}
+        yield make_bench(DOCUMENTS, refused, model=asked, chunk={"contextualizer": "llm"})
 
 
 @pytest.fixture(scope="module")
