@@ -21,7 +21,9 @@ from tests.serving.page.test_page import faults
 
 TWIN = "# Ferry\n\nThe ferry leaves at nine and comes back at noon.\n"
 ROWS = "| Thing | Price |\n| --- | --: |\n| <img src=x onerror=hacked=1> | 1 \\| 2 |\n| wheel | 30 |\n"
+CALL = "# `Turnstile` <a href=x onclick=hacked=1><Icon/></a>\n\nCall `turn()` on the **turnstile**.\n\n"
 DOCUMENTS: dict[str, str | bytes] = {
+    "call.md": f"{CALL}```python\n# Not a heading\nturn(turnstile)\n```\n",
     "prices.md": f"# Prices\n{ROWS}\nThe wheel turns.\n",
     "rows.csv": "name,price\n" + "".join(f"thing {number},{number}\n" for number in range(300)),
     "script.py": "# A wheel\ndef wheel(turns: int) -> int:\n    return turns | 2\n\nprint(wheel(3))\n",
@@ -98,6 +100,18 @@ def test_a_hit_says_what_put_it_before_the_next_and_which_words_were_ignored(pag
     assert ignored.count() == (0 if url.startswith("file:") else 1)  # a report ranks by all words
     if ignored.count():
         assert [one.strip() for one in ignored.locator("q").all_inner_texts()] == ["when", "does", "the", "and"]
+
+
+def test_code_and_what_is_strong_are_drawn_and_tags_in_headings_are_left_out(page: Any, url: str) -> None:
+    page.goto(f"{url}#/search?q=turnstile&mode=keyword")
+    hit = page.locator(".hit", has_text="Not a heading")
+    hit.locator(".fenced").wait_for()
+    assert hit.locator(".fenced").inner_text() == "# Not a heading\nturn(turnstile)"
+    assert hit.locator(".heading").all_inner_texts() == ["Turnstile"]
+    assert hit.locator(".text code").all_inner_texts() == ["turn()"]
+    assert hit.locator(".text strong mark").all_inner_texts() == ["turnstile"]
+    hit.get_by_role("button", name="Exact text").click()
+    assert "<a href=x onclick=hacked=1><Icon/></a>" in hit.locator(".text").inner_text()
 
 
 def test_words_that_keywords_ignore_are_no_failure(page: Any, served: str) -> None:
