@@ -1,4 +1,4 @@
-"""The questions of Health: a table that is torn, and a chunk that ends within a sentence, are told from those that are whole."""
+"""The questions of Health: torn tables, and chunks that end within a sentence, are told from those that are whole."""
 
 import pytest
 

@@ -19,7 +19,7 @@ from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 from tests.serving.page.test_page import faults
 
-TWIN = "# Ferry\n\nThe ferry leaves at nine and comes back at noon.\n"
+TWIN = f"# Ferry\n\nThe ferry leaves at nine and comes back at noon.\n\n## Later\n\n{'A boat sails at ten. ' * 25}\n"
 ROWS = "| Thing | Price |\n| --- | --: |\n| <img src=x onerror=hacked=1> | 1 \\| 2 |\n| wheel | 30 |\n"
 CALL = "# `Turnstile` <a href=x onclick=hacked=1><Icon/></a>\n\nCall `turn()` on the **turnstile**.\n\n"
 DOCUMENTS: dict[str, str | bytes] = {
@@ -129,10 +129,12 @@ def test_documents_that_repeat_each_other_are_one_row(page: Any, url: str) -> No
     page.goto(f"{url}#/health?see=duplicates")
     row = page.locator("#duplicates tbody tr", has_text="twins/one.md")
     row.first.wait_for()
-    assert row.locator("td").all_inner_texts() == ["twins/two.md", "twins/one.md", "1 of 1", "same text"]
+    assert row.locator("td").all_inner_texts() == ["twins/two.md", "twins/one.md", "2 of 2", "same text"]
     row.locator("td.right a").click()
     page.locator(".hit").nth(1).wait_for()
-    assert page.locator(".hit h3 a").all_inner_texts() == ["twins/one.md #0", "twins/two.md #0"]
+    assert page.locator(".hit h3 a").all_inner_texts() == [
+        f"twins/{name}.md #{ordinal}" for ordinal in (0, 1) for name in ("one", "two")
+    ]
 
 
 def test_what_a_run_refused_stands_with_what_it_changed(page: Any, url: str) -> None:

@@ -2,7 +2,7 @@
 import { html, useState } from "./vendor/preact-htm.js";
 import { useQuestion } from "./ask.js";
 import { Evaluations, Runs, toChange } from "./charts.js";
-import { LONGEST } from "./chunks.js";
+import { LONGEST, TEXT } from "./chunks.js";
 import { written } from "./conditions.js";
 import { Answer, Bar, List, Sql, ToDocument, Type } from "./parts.js";
 import { statementOf } from "./questions.js";
@@ -125,7 +125,7 @@ const Duplicates = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no t
     { name: "Chunks", right: true, of: (row) => html`<a href=${toTwins(row)}>${number(row.repeated)} of ${number(row.chunks)}</a>` },
     { name: "Likeness", right: true, of: likeness },
   ]} />`;
-const toTwins = (row) => link("chunks", { is: written([["chunk_id", "in", [...row.ids, ...row.other_ids]]]), title: `Alike in ${row.uri} and ${row.other_uri}` });
+const toTwins = (row) => link("chunks", { is: written([["chunk_id", "in", [...row.ids, ...row.other_ids]]]), by: TEXT, title: `Alike in ${row.uri} and ${row.other_uri}` });
 const likeness = (row) => (row.same === row.repeated ? "same text" : row.same > 0 ? `${number(row.same)} the same, others from ${row.least.toFixed(3)}` : `similar from ${row.least.toFixed(3)}`);
 
 const Old = ({ rows }) => html`

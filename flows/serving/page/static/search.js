@@ -28,6 +28,7 @@ export function Search({ place, status }) {
   const set = (values) => go("search", { ...place, view: "", ...values });
   const where = conditions(place);
   return html`
+    <h1 class="unseen">Search</h1>
     <form class="ask" role="search" onSubmit=${(event) => (event.preventDefault(), set({ q: typed }))}>
       <label for="q" class="unseen">Question</label>
       <input id="q" ref=${box} type="search" value=${typed} placeholder="Ask in words, or name an identifier"
