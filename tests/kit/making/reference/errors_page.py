@@ -23,8 +23,8 @@ FIELDS = (
 REJECTED = """\
 A document that cannot be used does not end a run. It becomes a row of the table [`rejects`](tables.md#rejects), with
 the code of a reason and a message; `docmill rejects` lists them. If the store has an earlier version of the document,
-it keeps that version, marked `stale`. docmill tries a rejected document again when its content or its parser changes, or
-when the setting or program behind the reason changes. `docmill ingest --retry` tries all of them now."""
+it keeps that version, marked `stale`. docmill tries a rejected document again when its content or its parser changes,
+or when the setting or program behind the reason changes. `docmill ingest --retry` tries all of them now."""
 
 
 def made() -> str:
