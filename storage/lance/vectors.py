@@ -20,7 +20,7 @@ import pyarrow as pa
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.failpoints import boundary
-from docmill.storage.lance.deferred_client import defer_client
+from docmill.storage.lance.deferred_client import importing_lancedb
 from docmill.storage.lance.fence import IDS_AT_ONCE, Writer, among, schema
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.process.computed_once import computed_once
@@ -306,8 +306,8 @@ def _tables(root: Path) -> list[str]:
 def _connect(root: Path) -> Any:
     # Before the import: its remarks would stand among the lines of a command.
     os.environ.setdefault("LANCEDB_LOG", "error")
-    defer_client()
-    import lancedb
+    with importing_lancedb():
+        import lancedb
 
     return lancedb.connect(root / FOLDER)
 
