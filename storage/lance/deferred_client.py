@@ -7,13 +7,15 @@ the package `overrides` reads the bytecode of LanceDB's modules to check their d
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
+from threading import Lock
 from typing import Any, TypeVar
 
 _CLIENT = "lance_namespace_urllib3_client"
 _CHECKS = "overrides.overrides"
+_importing = Lock()
 T = TypeVar("T")
 
 
@@ -40,9 +42,13 @@ def defer_client() -> None:
 @contextmanager
 def importing_lancedb() -> Iterator[None]:
     """Within the block, `import lancedb` defers its client, builds no model before its first use, and checks less."""
-    if "lancedb" in sys.modules:
+    # Only one thread: another would take the configuration of this block for the usual one.
+    with _importing, nullcontext() if "lancedb" in sys.modules else _spared():
         yield
-        return
+
+
+@contextmanager
+def _spared() -> Iterator[None]:
     from pydantic import BaseModel
 
     defer_client()
