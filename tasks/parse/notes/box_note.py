@@ -12,7 +12,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.html.html_table import header_rows
+from docmill.tasks.parse.markup.html.table_header import header_rows
 
 _Node = Mapping[str, Any]
 _BLOCK_WORDS = """

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.markup.html.html_table import header_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
+from docmill.tasks.parse.markup.html.table_header import header_rows
 from docmill.tasks.parse.pandoc.inlines import (
     CONTENTS_MARK,
     DEEPER_MARK,

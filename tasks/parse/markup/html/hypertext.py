@@ -17,6 +17,7 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.foreign_content import end_foreign
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_script
 from docmill.tasks.parse.markup.html.html_head import head_metadata
+from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
 from docmill.tasks.parse.markup.html.run_in_headings import set_run_in_headings_apart
 
@@ -54,6 +55,7 @@ def page_tree(page: str) -> Any:
     root = _tree(page.replace(LINE_BREAK, "").encode("utf-8", "replace"))
     if root is not None:
         end_foreign(root)
+        name_tables(root)
     return root
 
 

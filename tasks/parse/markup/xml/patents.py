@@ -9,7 +9,16 @@ _CLASSES = frozenset(
     f"classification-{system}" for system in ("ipc", "ipcr", "cpc", "national", "locarno", "ecla", "ipc-primary")
 ).union(("b511", "b512", "b521", "b522"))
 GROUPS = _CLASSES | frozenset(
-    ("classifications-ipcr", "classifications-cpc", "classifications-national", "b510", "b520")
+    (
+        "classifications-ipcr",
+        "classifications-cpc",
+        "classifications-national",
+        "b510",
+        "b520",
+        "b510ep",
+        "b520ep",
+        "b000",
+    )
 )
 """Elements that hold nothing but codes."""
 _PARTS = {"abstract": "Abstract", "description": "Description", "claims": "Claims", "sdocl": "Claims"}
@@ -26,10 +35,23 @@ def classifications(root: Any) -> list[str]:
 
 def _code(node: Any) -> str:
     parts = {name_of(part).lower(): words_of(part) for part in node.iterdescendants("{*}*")}
+    if "text" in parts:  # the version and the office follow the symbol
+        return " ".join(parts["text"].split()[:2])
     if "section" in parts:
         symbol = "".join(parts.get(name, "") for name in ("section", "class", "subclass"))
         return f"{symbol} {parts.get('main-group', '')}/{parts.get('subgroup', '')}".strip(" /")
     return parts.get("main-classification") or parts.get("pdat") or ("" if len(node) else words_of(node))
+
+
+def choose_title(root: Any) -> None:
+    """Leave one title of a patent that has titles in several languages: that in its own, else the first."""
+    own = (root.get("lang") or "").lower()
+    for titles in root.iter("{*}B540"):
+        said = [(one, one.getprevious()) for one in titles.iterchildren("{*}B542")]
+        chosen = next((one for one, before in said if before is not None and words_of(before).lower() == own), None)
+        chosen = said[0][0] if chosen is None and said else chosen
+        for child in [one for one in titles if chosen is not None and one is not chosen]:
+            titles.remove(child)
 
 
 def part_of(node: Any) -> str:
