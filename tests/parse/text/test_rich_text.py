@@ -115,3 +115,26 @@ def test_a_list_of_contents_by_tabs_or_leaders_is_one_of_its_own_kind(entries: b
 
 def test_tabs_before_figures_elsewhere_stay_as_they_are() -> None:
     assert read(STYLES + rb"\pard\tx900 Oak\tab 3\par Elm\tab 5\par Ash\tab 7\par").text == "Oak 3\n\nElm 5\n\nAsh 7"
+
+
+ITEM = rb"{\listtext\pard\plain \u8226\'95\tab}\ilvl0\ls1 "
+
+
+def test_a_list_above_a_table_stays_there() -> None:
+    table = (
+        rb"\trowd\cellx100\cellx200\pard\intbl a\cell b\cell\row\trowd\cellx100\cellx200\pard\intbl c\cell d\cell\row"
+    )
+    parsed = read(
+        rb"\pard First.\par\pard " + ITEM + rb"oak\par\pard " + ITEM + rb"elm\par" + table + rb"\pard Last.\par"
+    )
+    assert parsed.text.split()[:3] == ["First.", "-", "oak"]
+    assert [one.kind for one in parsed.elements] == ["paragraph", "list_item", "list_item", "table", "paragraph"]
+
+
+def test_items_in_a_cell_stay_there_and_apart() -> None:
+    cell = rb"\pard\intbl" + ITEM + rb"{oak}\par\pard\intbl" + ITEM + rb"{elm}\cell"
+    row = rb"\trowd\cellx100\cellx200\pard\intbl "
+    parsed = read(
+        rb"\pard First.\par" + row + rb"a\cell b\cell\row" + row + rb"c\cell" + cell + rb"\row\pard Last.\par"
+    )
+    assert parsed.elements[1].attributes["cells"] == [["a", "b"], ["c", "\u2022 oak \u2022 elm"]]

@@ -8,6 +8,7 @@ from lxml import etree
 from docmill.tasks.parse.canvas import even
 from docmill.tasks.parse.formulas.scripts import with_fractions
 from docmill.tasks.parse.markup.html.table_header import (
+    REPEATED,
     header_rows,
     is_title,
     marked_rows,
@@ -31,7 +32,6 @@ _BY_ROLE = {
 }
 _PARTS = ("p", "div", "li", "ul", "ol", "dl", "dt", "dd", "pre", "blockquote", "h4", "h5", "h6", "hr")
 _PARTED = {"li": "; ", "tr": "; "}  # what parts an item, or an inner row, from the next; cells have a comma
-_REPEATED = 80  # characters of a cell up to which it is repeated in each row that it spans: names, and no passages
 _EVEN_ROWS = 3  # rows of as many cells that a table without a header has, if there are lists or tables in it
 _SHORT_CELL = 300  # characters of each of its cells: a page of columns has longer ones
 _LONG_CELL = 1_500
@@ -99,17 +99,22 @@ def _set_apart(table: Any) -> None:
     for block in table.iter(*_PARTS):
         block.text, block.tail = " " + (block.text or ""), " " + (block.tail or "")
     _part_entries(table)
+    _part_paragraphs(table)
     for picture in table.iter("img"):
         picture.tail = _shown(picture) + (picture.tail or "")
 
 
 def _part_entries(table: Any) -> None:
-    """Put signs between what is counted up in a cell: items, paragraphs, and the cells of a table in it."""
+    """Put signs between what is counted up in a cell: items, and the cells of a table in it."""
     for one in [*table.iter("li"), *_inner(table)]:
         if one.getnext() is not None:
             one.tail = _PARTED.get(one.tag, ", ") + (one.tail or "").lstrip()
     for first in (inner[0] for inner in table.iter("ul", "ol") if len(inner) and inner.getparent().tag == "li"):
         first.text = f"; {(first.text or '').lstrip()}"
+
+
+def _part_paragraphs(table: Any) -> None:
+    """Put a sign between paragraphs of a cell that have none at their ends."""
     for paragraph in table.iter("p"):
         if (after := paragraph.getnext()) is not None and after.tag == "p" and _is_open(paragraph):
             paragraph.tail = f"; {(paragraph.tail or '').lstrip()}"
@@ -147,7 +152,7 @@ def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str,
         for column in range(span(cell, "colspan")):
             shown = "" if column and not header else text
             if below:
-                pending[len(row)] = (below, shown if len(shown) <= _REPEATED else "")
+                pending[len(row)] = (below, shown if len(shown) <= REPEATED else "")
             row.append(shown)
     _carry(row, pending)
     return row

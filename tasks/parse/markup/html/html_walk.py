@@ -208,9 +208,8 @@ class PageWalk:
         if tag == "nav" or node.get("role") in _FURNITURE_ROLES or (tag in _BOXES and is_chrome(node)):
             return True
         # An article's own header and footer describe the article.
-        if self._around["article"] or self._around["main"]:
-            return False
-        return tag == "footer" or (tag == "div" and is_named_footer(node)) or (tag == "header" and is_site_header(node))
+        own = _SITE.get(tag)
+        return own is not None and not self._around["article"] and not self._around["main"] and own(node)
 
     def _next_marker(self, stated: int) -> str:
         number, style = self._lists[-1] if self._lists else (0, "")
@@ -305,6 +304,14 @@ _ENDS: dict[str, Callable[[PageWalk, Any], None]] = {
     **dict.fromkeys(_CODES, PageWalk._end_code),
     "a": PageWalk._end_link,
 }
+
+
+_SITE: dict[str, Callable[[Any], bool]] = {
+    "footer": lambda _: True,
+    "div": is_named_footer,
+    "header": is_site_header,
+}
+"""Boxes that are furniture outside of an article, and by what."""
 
 
 def _is_address(url: str) -> bool:

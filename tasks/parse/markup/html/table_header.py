@@ -5,6 +5,7 @@ from typing import Any
 
 Drawn = list[tuple[Any, list[Any]]]
 """The rows of a table, each with its cells."""
+REPEATED = 80  # characters of a cell up to which it is repeated in each row that it spans: names, and no passages
 _MOST_HEADER_ROWS = 4  # more are rows of data whose cells are all of the kind of a header
 _LEAST_ROWS = 2  # a header needs a row below it
 _BOLD = frozenset(("b", "strong"))
@@ -24,19 +25,26 @@ def marked_rows(drawn: Drawn) -> int:
     marked = sum(1 for _ in takewhile(lambda one: _is_header(*one, headed), drawn))
     if 0 < marked < len(drawn) and marked <= _MOST_HEADER_ROWS:
         return marked
-    if marked or len(drawn) < _LEAST_ROWS:
-        return min(marked, 1)
-    return _spanned_rows(drawn) or int(_is_bold(drawn[0][1]) and not _is_bold(drawn[1][1]))
+    return min(marked, 1) if marked or len(drawn) < _LEAST_ROWS else _unmarked_rows(drawn)
 
 
-def _spanned_rows(drawn: Drawn) -> int:
-    """Return how deep a first row is whose cells span columns, or else as many rows as all others; 0 for others."""
-    sizes = [(span(cell, "rowspan"), span(cell, "colspan")) for cell in drawn[0][1]]
-    deep = max(rows for rows, _ in sizes)
-    groups = [columns for rows, columns in sizes if rows == 1]
-    if not groups or min(groups) == 1 or not 1 < deep < min(len(drawn), _MOST_HEADER_ROWS):
+def _unmarked_rows(drawn: Drawn) -> int:
+    """Return how many rows a header has that no element marks."""
+    first, second = drawn[0][1], drawn[1][1]
+    sizes = [(span(cell, "rowspan"), span(cell, "colspan")) for cell in first]
+    return spanned_rows(sizes, len(drawn)) or int(_is_bold(first) and not _is_bold(second))
+
+
+def spanned_rows(sizes: list[tuple[int, int]], rows: int) -> int:
+    """Return how deep a header is, by how many rows and columns each cell of the first row spans; 0 if it is none.
+
+    Each cell of it spans columns, or else as many rows as all others.
+    """
+    deep = max((over_rows for over_rows, _ in sizes), default=0)
+    groups = [over_columns for over_rows, over_columns in sizes if over_rows == 1]
+    if not groups or min(groups) == 1 or not 1 < deep < min(rows, _MOST_HEADER_ROWS):
         return 0
-    return deep if all(rows in (1, deep) for rows, _ in sizes) else 0
+    return deep if all(over_rows in (1, deep) for over_rows, _ in sizes) else 0
 
 
 def _is_header(row: Any, cells: list[Any], headed: bool) -> bool:

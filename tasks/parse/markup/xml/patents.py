@@ -47,11 +47,17 @@ def choose_title(root: Any) -> None:
     """Leave one title of a patent that has titles in several languages: that in its own, else the first."""
     own = (root.get("lang") or "").lower()
     for titles in root.iter("{*}B540"):
-        said = [(one, one.getprevious()) for one in titles.iterchildren("{*}B542")]
-        chosen = next((one for one, before in said if before is not None and words_of(before).lower() == own), None)
-        chosen = said[0][0] if chosen is None and said else chosen
-        for child in [one for one in titles if chosen is not None and one is not chosen]:
-            titles.remove(child)
+        chosen = _chosen(list(titles.iterchildren("{*}B542")), own)
+        for child in list(titles) if chosen is not None else ():
+            if child is not chosen:
+                titles.remove(child)
+
+
+def _chosen(titles: list[Any], language: str) -> Any:
+    """Return the title below its own language, the first if none is, or None of none."""
+    said = (one.getprevious() for one in titles)
+    languages = [words_of(before).lower() if before is not None else "" for before in said]
+    return titles[languages.index(language) if language in languages else 0] if titles else None
 
 
 def part_of(node: Any) -> str:

@@ -49,6 +49,13 @@ _RTF_TAB = re.compile(rb"\\tab(?![a-z])")
 _RTF_STYLED = re.compile(rb"\\s(\d{1,4})(?![0-9])")
 _RTF_PAGE = re.compile(rb"(?:\d{1,4}|[ivxlc]{1,6})\s*")
 _RTF_UNSHOWN = re.compile(rb"\{\\\*\\fldinst[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\\[a-z]+-?\d* ?|[{}]")
+_RTF_CELL = re.compile(rb"(\\cell(?![a-z]))")
+_RTF_LISTED = re.compile(rb"\\(?:ls|ilvl)\d{1,4}(?![0-9]) ?")
+_RTF_ITEM = re.compile(rb"\{\\listtext(?![a-z])([^{}]*)\}")  # what readers that know no lists show before an item
+_RTF_FORM = re.compile(rb"\\(?!u-?\d)[a-z]+-?\d* ?")
+_RTF_TABLE = re.compile(rb"(?<!\\row)(?<!\\row\\pard)\\trowd(?![a-z])")
+_RTF_APART = rb"\\pard\\plain {\\v -}\\par \g<0>"
+"""An unseen paragraph above a table: pandoc moves a list that ends right there to the top of the document."""
 _RTF_LEADERS = b" .... "
 _RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
 _RTF_HEAD = 200_000
@@ -81,7 +88,19 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
     metadata = _rtf_metadata(data[:_RTF_HEAD])
     data = _RTF_LOWERED.sub(rb"\\sub", data)
     data = _RTF_DELETED.sub(rb"\\v", _RTF_NOTE.sub(rb"{\\footnote", data))
-    return with_contents(read_document(_with_leaders(_with_levels(data)), "rtf", metadata))
+    return with_contents(read_document(_with_leaders(_with_levels(_with_plain_cells(data))), "rtf", metadata))
+
+
+def _with_plain_cells(data: bytes) -> bytes:
+    """Return rich text whose cells have no lists, which pandoc would move to the top, but the signs of their items."""
+    if b"\\intbl" not in data or not _RTF_LISTED.search(data):
+        return data
+    parts = _RTF_CELL.split(data)
+    for at in range(0, len(parts) - 1, 2):
+        before, row, inside = parts[at].rpartition(b"\\trowd")
+        plain = _RTF_ITEM.sub(lambda match: b" " + _RTF_FORM.sub(b"", match[1]).strip() + b" ", inside)
+        parts[at] = before + row + (_RTF_LISTED.sub(b"", plain) if b"\\intbl" in inside else inside)
+    return _RTF_TABLE.sub(_RTF_APART, b"".join(parts))
 
 
 def _with_leaders(data: bytes) -> bytes:
