@@ -21,22 +21,23 @@ _APART = "note"  # a paragraph by its name; as none of the notes' siblings is ca
 def mark_scripts(root: Any) -> None:
     """Write marks around the superscripts and subscripts within the text of a tree."""
     for node in root.iter("{*}superscript", "{*}subscript", "{*}hi"):
-        rendered = node.get("rend") or node.get("rendition") or ""
-        name = _SCRIPTS.get(name_of(node), "")
-        name = name or ("sup" if _RAISED.search(rendered) else "sub" if _LOWERED.search(rendered) else "")
-        node.tag = name or node.tag
+        node.tag = _script(node) or node.tag
     for script in root.iter("{*}sup", "{*}sub", "sup", "sub"):
         if is_within_text(script):
             mark_script(script)
 
 
+def _script(node: Any) -> str:
+    """Return "sup" or "sub" for a node of another dialect that raises or lowers its words, "" for others."""
+    rendered = node.get("rend") or node.get("rendition") or ""
+    if name_of(node) in _SCRIPTS:
+        return _SCRIPTS[name_of(node)]
+    return "sup" if _RAISED.search(rendered) else "sub" if _LOWERED.search(rendered) else ""
+
+
 def set_notes_apart(root: Any) -> None:
     """Put notes that stand within a sentence below its paragraph, and marks such as `[^1]` in their places."""
-    for reference in root.iter("{*}xref"):  # of JATS, whose notes stand at the end
-        if reference.get("ref-type") == "fn" and not len(reference) and (mark := note_mark(reference.text or "")):
-            reference.text = mark
-    for label in root.iterfind(".//{*}fn/{*}label"):
-        label.text = f"{mark}:" if (mark := note_mark("".join(label.itertext()))) else label.text
+    _mark_notes_at_the_end(root)
     last: dict[Any, Any] = {}
     notes = [(node, _paragraph(node)) for node in root.iter(*_NOTES)]
     for number, (node, around) in enumerate(((a, b) for a, b in notes if b is not None), 1):
@@ -47,6 +48,15 @@ def set_notes_apart(root: Any) -> None:
         for child in list(node):
             node.remove(child)
         node.tag, node.text = _MARK, f"[^{number}]"
+
+
+def _mark_notes_at_the_end(root: Any) -> None:
+    """Write the marks of the notes of JATS, which stand at the end of an article, and those of references to them."""
+    for reference in root.iter("{*}xref"):
+        if reference.get("ref-type") == "fn" and not len(reference) and (mark := note_mark(reference.text or "")):
+            reference.text = mark
+    for label in root.iterfind(".//{*}fn/{*}label"):
+        label.text = f"{mark}:" if (mark := note_mark("".join(label.itertext()))) else label.text
 
 
 def _paragraph(node: Any) -> Any:

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import inf
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 _TITLES = ("title", "ctrTitle")
+_EDGE = ("dt", "ftr", "sldNum")  # date, footer and number, which stand below all columns
 _BAND = 0.05
 """Shapes whose tops differ by less, as a share of the slide's height, are in one row.
 
@@ -33,11 +36,12 @@ class Shape:
     number: str = ""
     top: float = 0
     left: float = 0
+    right: float = inf
     inside: tuple["Shape", ...] = ()
 
 
-Places = dict[str, tuple[float, float]]
-"""Left and top of placeholders, by "number N" and "role R"."""
+Places = dict[str, tuple[float, float, float]]
+"""Left, top and right of placeholders, by "number N" and "role R"."""
 
 
 class Placed(Protocol):
@@ -53,11 +57,40 @@ _Placed = TypeVar("_Placed", bound=Placed)
 
 
 def shapes_of(slide: Any, places: Places, height: float) -> list[Shape]:
-    """Return a slide's shapes in reading order: its title first, then rows from top to bottom, left to right."""
+    """Return a slide's shapes in reading order: its title first, then columns or rows, and what is at its edge."""
     tree = next(slide.iter("{*}spTree"), None)
     found = [] if tree is None else list(_walk(tree, places, Placement(), height))
-    titles = [shape for shape in found if shape.role in _TITLES]
-    return titles[:1] + by_rows([shape for shape in found if shape not in titles[:1]], _BAND * height)
+    first = [shape for shape in found if shape.role in _TITLES][:1]
+    rest = [shape for shape in found if shape not in first]
+    return first + _by_columns([one for one in rest if one.role not in _EDGE], _BAND * height) + _edge(rest)
+
+
+def _edge(shapes: list[Shape]) -> list[Shape]:
+    return [one for one in shapes if one.role in _EDGE]
+
+
+def _by_columns(shapes: list[Shape], band: float) -> list[Shape]:
+    """Return shapes by columns, each by rows, where each column was drawn before the next; else all by rows.
+
+    Boxes in a grid may be meant by columns or by rows; the order in which they stand in the file tells which.
+    """
+    before, behind = _reaches(shapes), _reaches(shapes[::-1])[::-1]
+    cuts = [at for at in range(1, len(shapes)) if _are_beside(before[at - 1], behind[at], band)]
+    pieces = (shapes[first:last] for first, last in pairwise([0, *cuts, len(shapes)]))
+    return [one for piece in pieces for one in by_rows(piece, band)]
+
+
+def _reaches(shapes: list[Shape]) -> list[tuple[float, float, float, float]]:
+    """Return the left, right, highest and lowest place of shapes up to each."""
+    tops = [one.top for one in shapes]
+    sides = accumulate((one.left for one in shapes), min), accumulate((one.right for one in shapes), max)
+    return list(zip(*sides, accumulate(tops, min), accumulate(tops, max), strict=True))
+
+
+def _are_beside(one: tuple[float, float, float, float], other: tuple[float, float, float, float], band: float) -> bool:
+    """Return whether the first of two groups of shapes is left of the other, and neither is above it."""
+    apart = one[1] <= other[0] + band
+    return apart and other[2] <= one[3] + band and one[2] <= other[3] + band
 
 
 def by_rows(shapes: list[_Placed], band: float) -> list[_Placed]:
@@ -84,9 +117,9 @@ def places_of(layout: Any) -> Places:
         role, number = placeholder(node)
         place = _place(node)
         if role and place:
-            found.setdefault(f"role {role}", place[:2])
+            found.setdefault(f"role {role}", (place[0], place[1], place[0] + place[2]))
             if number:
-                found.setdefault(f"number {number}", place[:2])
+                found.setdefault(f"number {number}", (place[0], place[1], place[0] + place[2]))
     return found
 
 
@@ -108,16 +141,18 @@ def _group(node: Any, inner: list[Shape]) -> Iterator[Shape]:
     """Yield a group's shapes as if at the group's top left corner."""
     if inner:
         top, left = min(one.top for one in inner), min(one.left for one in inner)
-        yield Shape("group", node, top=top, left=left, inside=tuple(inner))
+        right = max(one.right for one in inner)
+        yield Shape("group", node, top=top, left=left, right=right, inside=tuple(inner))
 
 
 def _shape(node: Any, kind: str, places: Places, placement: Placement) -> Shape:
     """Return a shape at its own position, else at the one inherited by its placeholder."""
     role, number = placeholder(node)
     own = _place(node)
-    left, top = own[:2] if own else places.get(f"number {number}") or places.get(f"role {role}") or (0, 0)
+    stated = (own[0], own[1], own[0] + own[2]) if own else None
+    left, top, right = stated or places.get(f"number {number}") or places.get(f"role {role}") or (0, 0, inf)
     top, left = top * placement.scale_y + placement.move_y, left * placement.scale_x + placement.move_x
-    return Shape(kind, node, role, number, top, left)
+    return Shape(kind, node, role, number, top, left, right * placement.scale_x + placement.move_x)
 
 
 def _place(node: Any) -> tuple[float, float, float, float] | None:
