@@ -1,6 +1,7 @@
 """HTML page chrome: banners about cookies, menus, links to edit a page, and lists of contents, by names and words."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from lxml import etree
@@ -36,6 +37,7 @@ _CONTENTS = re.compile(
     r"(?:^|[\s_-])(?:toc|(?:doc|page|local)[_-]?toc|table[_-]?of[_-]?contents|on[_-]?this[_-]?page)(?:$|[\s_-])",
     re.IGNORECASE,
 )
+_KEPT_NAMES = 4_096  # classes and ids of boxes, in 1 MB
 _STATED = ("class", "id", "role", "epub:type", "{http://www.idpf.org/2007/ops}type")
 _LINKED = 0.3
 """Share of the text of a list of contents in links: its name and numbers are the rest. A page may name its body so."""
@@ -45,9 +47,25 @@ _HEADINGS = etree.XPath("boolean(.//h1 | .//h2 | .//h3)")
 _FOOTERS = frozenset(("footer", "page-footer", "site-footer"))
 
 
+# The boxes of a page share a few names, and those of a site's pages are the same.
+@lru_cache(_KEPT_NAMES)
+def _is_named(said: str) -> bool:
+    return _NAMED.search(said) is not None
+
+
+@lru_cache(_KEPT_NAMES)
+def _is_listing(said: str) -> bool:
+    return _LISTING.search(said) is not None
+
+
+@lru_cache(_KEPT_NAMES)
+def _is_list(said: str) -> bool:
+    return _CONTENTS.search(said) is not None
+
+
 def is_contents(node: Any) -> bool:
     """Return whether a box names itself as a list of contents and is mostly links."""
-    if not node.attrib or not any(_CONTENTS.search(node.get(name) or "") for name in _STATED):
+    if not node.attrib or not any(_is_list(said) for said in map(node.get, _STATED) if said):
         return False
     return _is_linked(node, _LINKED)
 
@@ -63,9 +81,9 @@ def is_chrome(node: Any) -> bool:
     if not node.attrib:
         return False
     names = [said for said in (node.get("class"), node.get("id")) if said is not None]
-    if any(map(_NAMED.search, names)):
+    if any(map(_is_named, names)):
         return True
-    return any(map(_LISTING.search, names)) and _is_linked(node, _MOSTLY_LINKED) and not _TITLES(node)
+    return any(map(_is_listing, names)) and _is_linked(node, _MOSTLY_LINKED) and not _TITLES(node)
 
 
 def is_site_header(node: Any) -> bool:
