@@ -37,11 +37,14 @@ class Shape:
     top: float = 0
     left: float = 0
     right: float = inf
+    bottom: float = 0
     inside: tuple["Shape", ...] = ()
 
 
-Places = dict[str, tuple[float, float, float]]
-"""Left, top and right of placeholders, by "number N" and "role R"."""
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
+Places = dict[str, Box]
+"""The boxes of placeholders, by "number N" and "role R"."""
 
 
 class Placed(Protocol):
@@ -80,17 +83,17 @@ def _by_columns(shapes: list[Shape], band: float) -> list[Shape]:
     return [one for piece in pieces for one in by_rows(piece, band)]
 
 
-def _reaches(shapes: list[Shape]) -> list[tuple[float, float, float, float]]:
-    """Return the left, right, highest and lowest place of shapes up to each."""
-    tops = [one.top for one in shapes]
-    sides = accumulate((one.left for one in shapes), min), accumulate((one.right for one in shapes), max)
-    return list(zip(*sides, accumulate(tops, min), accumulate(tops, max), strict=True))
+def _reaches(shapes: list[Shape]) -> list[Box]:
+    """Return the box around shapes up to each."""
+    first = accumulate((one.left for one in shapes), min), accumulate((one.top for one in shapes), min)
+    last = accumulate((one.right for one in shapes), max), accumulate((one.bottom for one in shapes), max)
+    return list(zip(*first, *last, strict=True))
 
 
-def _are_beside(one: tuple[float, float, float, float], other: tuple[float, float, float, float], band: float) -> bool:
+def _are_beside(one: Box, other: Box, band: float) -> bool:
     """Return whether the first of two groups of shapes is left of the other, and neither is above it."""
-    apart = one[1] <= other[0] + band
-    return apart and other[2] <= one[3] + band and one[2] <= other[3] + band
+    (_, top, right, bottom), (left, other_top, _, other_bottom) = one, other
+    return right <= left + band and other_top < bottom and top < other_bottom
 
 
 def by_rows(shapes: list[_Placed], band: float) -> list[_Placed]:
@@ -117,9 +120,9 @@ def places_of(layout: Any) -> Places:
         role, number = placeholder(node)
         place = _place(node)
         if role and place:
-            found.setdefault(f"role {role}", (place[0], place[1], place[0] + place[2]))
+            found.setdefault(f"role {role}", place)
             if number:
-                found.setdefault(f"number {number}", (place[0], place[1], place[0] + place[2]))
+                found.setdefault(f"number {number}", place)
     return found
 
 
@@ -141,24 +144,27 @@ def _group(node: Any, inner: list[Shape]) -> Iterator[Shape]:
     """Yield a group's shapes as if at the group's top left corner."""
     if inner:
         top, left = min(one.top for one in inner), min(one.left for one in inner)
-        right = max(one.right for one in inner)
-        yield Shape("group", node, top=top, left=left, right=right, inside=tuple(inner))
+        right, bottom = max(one.right for one in inner), max(one.bottom for one in inner)
+        yield Shape("group", node, top=top, left=left, right=right, bottom=bottom, inside=tuple(inner))
 
 
 def _shape(node: Any, kind: str, places: Places, placement: Placement) -> Shape:
     """Return a shape at its own position, else at the one inherited by its placeholder."""
     role, number = placeholder(node)
-    own = _place(node)
-    stated = (own[0], own[1], own[0] + own[2]) if own else None
-    left, top, right = stated or places.get(f"number {number}") or places.get(f"role {role}") or (0, 0, inf)
-    top, left = top * placement.scale_y + placement.move_y, left * placement.scale_x + placement.move_x
-    return Shape(kind, node, role, number, top, left, right * placement.scale_x + placement.move_x)
+    box = _place(node) or places.get(f"number {number}") or places.get(f"role {role}") or (0, 0, inf, 0)
+    left, right = (side * placement.scale_x + placement.move_x for side in box[::2])
+    top, bottom = (side * placement.scale_y + placement.move_y for side in box[1::2])
+    return Shape(kind, node, role, number, top, left, right, bottom)
 
 
-def _place(node: Any) -> tuple[float, float, float, float] | None:
-    """Return left, top, width and height of a shape that states them."""
+def _place(node: Any) -> Box | None:
+    """Return the box of a shape that states it."""
     box = next((one for one in node.iter("{*}xfrm") if one.find("{*}off") is not None), None)
-    return None if box is None else (*_pair(box.find("{*}off"), "x", "y"), *_pair(box.find("{*}ext"), "cx", "cy"))
+    if box is None:
+        return None
+    left, top = _pair(box.find("{*}off"), "x", "y")
+    width, height = _pair(box.find("{*}ext"), "cx", "cy")
+    return left, top, left + width, top + height
 
 
 def _pair(node: Any, one: str, other: str) -> tuple[float, float]:
