@@ -127,6 +127,17 @@ class _FlowMeasure:
         return usual if 0 < usual < _WIDEST else 0.0
 
     @cached_property
+    def step(self) -> float:
+        """Return the usual distance in font sizes from the foot of a line to that of the next; 0 if unknown."""
+        left, right = self.sides
+        steps = [
+            (lower.box[3] - upper.box[3]) / upper.size
+            for upper, lower in pairwise(self.lines)
+            if upper.box[2] - left > _FULL * (right - left) and _may_go_on(upper, lower)
+        ]
+        return median(steps) if len(steps) >= _ENOUGH else 0.0
+
+    @cached_property
     def pitch(self) -> float:
         """Return the usual distance in points from one line of code to the next; 0 if unknown."""
         steps = Counter(
@@ -317,6 +328,14 @@ def _begins(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> boo
     return block[-1].text.endswith(_ENDS) and _begins_paragraph(block, line, measure)
 
 
+def _is_stepped(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
+    """Return whether a line's foot is further below the last one than usual; the boxes of some fonts hide the gap."""
+    last = block[-1]
+    steps = [lower.box[3] - upper.box[3] for upper, lower in pairwise(block[-_RECENT_GAPS:])]
+    usual = min(steps) if steps else measure.step * last.size
+    return 0 < usual < line.box[3] - last.box[3] - _MORE_GAP * last.size
+
+
 def _begins_item(block: list[TextLine], line: TextLine) -> bool:
     mark = marker_of(line.text)
     if mark is None:
@@ -327,6 +346,8 @@ def _begins_item(block: list[TextLine], line: TextLine) -> bool:
 def _begins_paragraph(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
     """Return whether a line is indented or follows a short one; one line alone must be short and not in line."""
     last = block[-1]
+    if _is_stepped(block, line, measure):
+        return True
     if len(block) < 2:
         return measure.is_short(last) and _is_indented(last, line, measure)
     recent = block[-_RECENT:]
