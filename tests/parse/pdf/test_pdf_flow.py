@@ -2,8 +2,8 @@
 
 import pytest
 
+from docmill.tasks.parse.pdf.letters.special_characters import clean
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
-from docmill.tasks.parse.pdf.text.special_characters import clean
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
 
 CONTENTS = [

@@ -13,12 +13,12 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.headings import MAX_HEADING
 from docmill.tasks.parse.pdf.blocks.marks import BULLET, NUMBER
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
+from docmill.tasks.parse.pdf.letters.scripts import LEVEL, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
-from docmill.tasks.parse.pdf.text.special_characters import LOWERED, RAISED
 
 _FIRST = re.compile(r"\(?[1aiA][.)]")
-_NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LOWERED}|(\d{{1,3}})(?=\s))\s*(?=\S)")
+_NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LEVEL}|(\d{{1,3}})(?=\s))\s*(?=\S)")
 _ADDRESS = re.compile(r"(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+")
 _SENTENCE_SIGNS = "-–—→⇒›»"
 _ENDS = (".", "!", "?", ":", "”", '"')
@@ -86,7 +86,7 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
     indents: list[float] = []  # of the items that the next may be within
     found = []
     for group in _groups(flow, _FlowMeasure(flow), code):
-        block = _table(group) if isinstance(group, PageTable) else _block(group, code)
+        block = PageBlock("table", [group], group.page) if isinstance(group, PageTable) else _block(group, code)
         if block.kind == "title":
             indents = []
         elif block.kind == "list_item":
@@ -115,27 +115,23 @@ class _FlowMeasure:
         return min(line.box[0] for line in self.lines), max(line.box[2] for line in self.lines)
 
     @cached_property
+    def _within(self) -> list[tuple[TextLine, TextLine]]:
+        """Return lines and those below them that go on their sentences; nothing if they are too few to tell."""
+        left, right = self.sides
+        full = (pair for pair in pairwise(self.lines) if pair[0].box[2] - left > _FULL * (right - left))
+        found = [pair for pair in full if _may_go_on(*pair)]
+        return found if len(found) >= _ENOUGH else []
+
+    @cached_property
     def gap(self) -> float:
         """Return the usual gap between lines of one sentence, in font sizes; 0 if unknown."""
-        left, right = self.sides
-        gaps = [
-            (lower.box[1] - upper.box[3]) / upper.size
-            for upper, lower in pairwise(self.lines)
-            if upper.box[2] - left > _FULL * (right - left) and _may_go_on(upper, lower)
-        ]
-        usual = median(gaps) if len(gaps) >= _ENOUGH else 0.0
+        usual = median([(lower.box[1] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
         return usual if 0 < usual < _WIDEST else 0.0
 
     @cached_property
     def step(self) -> float:
-        """Return the usual distance in font sizes from the foot of a line to that of the next; 0 if unknown."""
-        left, right = self.sides
-        steps = [
-            (lower.box[3] - upper.box[3]) / upper.size
-            for upper, lower in pairwise(self.lines)
-            if upper.box[2] - left > _FULL * (right - left) and _may_go_on(upper, lower)
-        ]
-        return median(steps) if len(steps) >= _ENOUGH else 0.0
+        """Return the usual distance from the foot of such a line to that of the next, in font sizes; 0 if unknown."""
+        return median([(lower.box[3] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
 
     @cached_property
     def pitch(self) -> float:
@@ -175,10 +171,6 @@ def _groups(flow: list[Item], measure: _FlowMeasure, code: bool) -> Iterator[lis
             group = [item]
     if group:
         yield group
-
-
-def _table(table: PageTable) -> PageBlock:
-    return PageBlock("table", [table], table.page)
 
 
 def _block(group: list[TextLine], code: bool) -> PageBlock:
@@ -330,10 +322,9 @@ def _begins(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> boo
 
 def _is_stepped(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
     """Return whether a line's foot is further below the last one than usual; the boxes of some fonts hide the gap."""
-    last = block[-1]
-    steps = [lower.box[3] - upper.box[3] for upper, lower in pairwise(block[-_RECENT_GAPS:])]
-    usual = min(steps) if steps else measure.step * last.size
-    return 0 < usual < line.box[3] - last.box[3] - _MORE_GAP * last.size
+    steps = [lower.box[3] - upper.box[3] for upper, lower in pairwise([*block[-_RECENT_GAPS:], line])]
+    usual = min(steps[:-1], default=measure.step * line.size)
+    return 0 < usual < steps[-1] - _MORE_GAP * line.size
 
 
 def _begins_item(block: list[TextLine], line: TextLine) -> bool:

@@ -32,6 +32,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "FPDFText_CountChars": (_INT, _POINTER),
     "FPDFText_GetText": (_INT, _POINTER, _INT, _INT, _POINTER),
     "FPDFText_GetCharOrigin": (_INT, _POINTER, _INT, _POINTER, _POINTER),
+    "FPDFText_GetCharIndexAtPos": (_INT, _POINTER, *[_DOUBLE] * 4),
     "FPDFText_CountRects": (_INT, _POINTER, _INT, _INT),
     "FPDFText_GetBoundedText": (_INT, _POINTER, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE, _POINTER, _INT),
     "FPDFFont_GetBaseFontName": (ctypes.c_size_t, _POINTER, _POINTER, ctypes.c_size_t),
