@@ -19,6 +19,7 @@ SIGNS |= str.maketrans(
         "ﬆ": "st",
         "\0": None,
         "\u00ad": None,
+        "\u2060": None,
         "\ufffe": HYPHEN,
     }
 )

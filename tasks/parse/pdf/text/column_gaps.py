@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from statistics import median
+from statistics import median, median_low
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
@@ -44,17 +44,19 @@ _NEAR = tuple(
 """For each level near that of a gap: how far it is, and how wide and high the gap must be, in the line's size."""
 
 
-def gapped(lines: list[TextLine], pieces: Sequence[float], place: Place) -> list[int]:
-    """Return the indexes of lines of a page that may hold a wide gap.
+def gapped(lines: list[TextLine], tall: set[int], pieces: Sequence[float], place: Place) -> list[int]:
+    """Return the indexes of lines of a page that may hold a wide gap, those of `tall` lines with them.
 
     `pieces` are the sides of pdfium's pieces of the page's text, in its own coordinates; none if no line has several.
     """
-    return sorted({*_loose(lines), *_tall(lines), *_between_texts(lines, pieces, place)})
+    return sorted({*_loose(lines), *tall, *_between_texts(lines, pieces, place)})
 
 
-def _tall(lines: list[TextLine]) -> list[int]:
-    """Return the lines that are so high that they hold two, which pdfium reads as one if text is very small."""
-    return [index for index, line in enumerate(lines) if line.box[3] - line.box[1] > _TALL * line.size]
+def tall_lines(lines: list[TextLine]) -> set[int]:
+    """Return the lines that are so high that they may hold two, which pdfium reads as one if text is very small."""
+    most = _TALL * median_low([line.size for line in lines]) if lines else 0.0
+    # The size of what is very high was taken from its height.
+    return {index for index, line in enumerate(lines) if line.height > min(_TALL * line.size, most)}
 
 
 def _loose(lines: list[TextLine]) -> list[int]:

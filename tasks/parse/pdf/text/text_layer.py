@@ -5,7 +5,6 @@ A line with a wide gap comes in pieces: columns of a table or of a page that sha
 
 import ctypes
 import re
-import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice, repeat, starmap
@@ -28,20 +27,19 @@ from docmill.tasks.parse.pdf.letters.special_characters import (
     clean_marked,
     in_columns,
 )
-from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped
+from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, tall_lines
 from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
+from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
 from docmill.tasks.parse.pdf.text.pieces import scripts_in, sides_of_pieces
 from docmill.tasks.parse.pdf.text.place import Place, around_all, around_pairs, placed
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
-_SURROGATES = range(0xD800, 0xE000)
-_REPLACEMENT = 0xFFFD  # what stands for a code that is no character
 _MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link laid over a page does not repeat all of it
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
+_SLOPE = 0.1  # of its length, by which a level line may go up: scans are askew by less
 _STEPS = 20
 """Steps a point for heights that count as the same: with more, more sizes are asked for; with fewer, two are one."""
 _RISE = 0.5  # points that a superscript stands higher; baselines of one line differ by less
@@ -60,28 +58,12 @@ class TextLayer:
         self._fonts: dict[int | None, Font] = {}
         self._scaled: dict[tuple[int | None, float, int], float] = {}
         self._origin = ctypes.c_double(), ctypes.c_double()  # where pdfium writes a place
-        self.text = self._read()
+        self.text = page_text(text_page)
         self._pieces = sides_of_pieces(self.text, self._reference)
         self._scripts = scripts_in(self._pieces, self.text, self._reference, place, self._setting)
 
-    def _read(self) -> str:
-        count = self._calls["FPDFText_CountChars"](self._raw)
-        if count <= 0:
-            return ""
-        buffer = bytearray(2 * (count + 1))  # UTF-16, with a zero behind it
-        written = self._calls["FPDFText_GetText"](self._raw, 0, count, _start(buffer))
-        text = buffer[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
-        # Places are pdfium's numbers of characters: where its text has more or fewer of them, each is asked for.
-        return text if len(text) == count else self._by_character(count)
-
     def _setting(self, index: int) -> Setting:
         return self._real_sizes([index])[0], self._baseline(index)
-
-    def _by_character(self, count: int) -> str:
-        codes = [*map(self._calls["FPDFText_GetUnicode"], repeat(self._reference), range(count))]
-        if max(codes) >= _SURROGATES[0]:
-            codes = [_REPLACEMENT if code > sys.maxunicode or code in _SURROGATES else code for code in codes]
-        return "".join(map(chr, codes))
 
     def lines(self) -> list[TextLine]:
         """Return the page's lines in content order, those with wide gaps in pieces."""
@@ -214,16 +196,23 @@ class TextLayer:
 
     def _in_pieces(self, lines: list[TextLine]) -> list[TextLine]:
         """Return lines, with those that have gaps wider than a letter in pieces."""
-        wide = gapped(lines, self._pieces, self._place)
+        tall = {index for index in tall_lines(lines) if self._is_level(lines[index])}
+        wide = gapped(lines, tall, self._pieces, self._place)
         if not wide:
             return lines
         some = [lines[index] for index in wide]
-        words = zip(some, self._words(some), strict=True)
-        cut = self._cut(
-            some, [groups_of_words(each, GAP * line.size, is_right_to_left(line.text)) for line, each in words]
-        )
+        groups = []
+        for index, line, words in zip(wide, some, self._words(some), strict=True):
+            letters = [*self._apart(line)] if index in tall else words
+            groups.append(groups_of_words(letters, GAP * line.size, is_right_to_left(line.text)))
+        cut = self._cut(some, groups)
         parts = {index: _from_the_left(each) for index, each in zip(wide, cut, strict=True)}
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
+
+    def _is_level(self, line: TextLine) -> bool:
+        """Return whether the letters of a line stand upright, and not on a slope or along the side of the page."""
+        along, up, *_ = numbers_from("FPDFText_GetMatrix", [line.first], self._reference)
+        return abs(self._place[1] * along + self._place[3] * up) < _SLOPE * hypot(along, up)
 
     def _cut(self, lines: list[TextLine], groups: list[list[Span]]) -> list[list[TextLine]]:
         """Return lines, each in the pieces made by its groups of words; a line of one group is unchanged."""
