@@ -31,6 +31,7 @@ _SAME_SIZE = 0.15  # of the font size, by which lines of one block may differ: s
 # Gaps. One that is too small cuts a paragraph at a line with a high sign; one too large joins two paragraphs.
 _TIGHT_GAP = 0.6  # within which lines always belong together
 _MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs lies about half a line more
+_NEXT_STEP = 1.3  # from foot to foot of two lines: no lines are set closer with more than that to the next paragraph
 _HEADING_GAP = 0.8  # between the lines of one heading; two headings stand further apart
 _BLANK_LINES = 3.4  # as high as two blank lines, which code may hold; more is another listing
 _OFF_GRID = 0.12
@@ -322,9 +323,11 @@ def _begins(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> boo
 
 def _is_stepped(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
     """Return whether a line's foot is further below the last one than usual; the boxes of some fonts hide the gap."""
-    steps = [lower.box[3] - upper.box[3] for upper, lower in pairwise([*block[-_RECENT_GAPS:], line])]
-    usual = min(steps[:-1], default=measure.step * line.size)
-    return 0 < usual < steps[-1] - _MORE_GAP * line.size
+    step = line.box[3] - block[-1].box[3]
+    if step < _NEXT_STEP * line.size:
+        return False
+    steps = (lower.box[3] - upper.box[3] for upper, lower in pairwise(block[-_RECENT_GAPS:]))
+    return 0 < min(steps, default=measure.step * line.size) < step - _MORE_GAP * line.size
 
 
 def _begins_item(block: list[TextLine], line: TextLine) -> bool:

@@ -37,7 +37,7 @@ _LOWER, _LEVEL_FOOT = (
     0.2,
     0.03,
 )  # lowered ones begin this much lower; on one baseline smaller letters end higher than that
-_LONGEST_SCRIPT = 12  # letters
+_LONGEST_SCRIPT, _LONGEST_LETTERS = 12, 3  # signs; letters alone, when raised: a longer word stands for itself
 _RAISED_GAP = 0.3  # which what is raised or lowered may be away from its line: it touches, but for a thin space
 
 # Pieces of a line, in the height of the lower piece.
@@ -84,6 +84,23 @@ def _is_column(items: list[Item]) -> bool:
 def join_cut(items: list[Item]) -> list[Item]:
     """Join successive pieces of one line that pdfium cut, at a superscript for example."""
     return _joined(items, _CUT)
+
+
+def join_scripts(lines: list[TextLine]) -> list[TextLine]:
+    """Join scripts that pdfium cut off with the lines that they touch, so that they stand in the same cell."""
+    found = lines[:1]
+    for line in lines[1:]:
+        before = found[-1]
+        if line.size < _SMALLER * before.size and _touches(before, line) and _mark(line, before):
+            _append(before, line)
+        else:
+            found.append(line)
+    return found
+
+
+def _touches(one: TextLine, other: TextLine) -> bool:
+    apart = other.box[0] - one.box[2]
+    return -_TOUCHING * one.size < apart < _NO_SPACE * other.size and _beside(one, other, _CUT)
 
 
 def join_rows(items: list[Item]) -> list[Item]:
@@ -157,7 +174,7 @@ def _mark(piece: TextLine, line: TextLine) -> str:
     if len(piece.text) > _LONGEST_SCRIPT or " " in piece.text or piece.size > _SMALLER * line.size:
         return ""
     if _stands_higher(piece, line):
-        return RAISED
+        return "" if piece.text.isalpha() and len(piece.text) > _LONGEST_LETTERS else RAISED
     begins, ends = piece.box[1] - line.box[1], piece.box[3] - line.box[3]
     return LOWERED if begins > _LOWER * line.size and ends > -_LEVEL_FOOT * line.size else ""
 

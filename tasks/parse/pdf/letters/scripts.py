@@ -21,11 +21,13 @@ _MOST = 400  # places of a page that are looked at, which bounds the work for on
 _WIDE = 3.0  # as wide is no script: so many heights are five figures or more
 _TOUCHING, _SPACE = 0.4, 1.0
 """How far apart. A script touches, but letters are narrower than what they take up; behind a note's mark is a space."""
-_RISE, _TOP = 0.35, 0.15
+_RISE, _TOP = 0.35, 0.3
 """How much higher a superscript ends, more than a letter with a descender makes it, and how much lower it may begin."""
 _FLAT, _BELOW, _FOOT = 0.92, 0.25, 0.05
 """How high a subscript is at most, how much lower it begins, and how much lower it ends."""
-_DOTTED = 1.3  # how high one below a low letter is at most, as in x~i~; letters with descenders are higher
+_DOTTED, _DOT = 1.3, 0.15
+"""How high one beside a low letter is at most, as in x~i~, how much higher it may begin and how much lower it ends;
+letters with descenders are higher."""
 _WORD = 1.5  # as wide is a word, which may have descenders that a subscript does not reach
 
 _FIGURES = "0123456789"
@@ -77,7 +79,7 @@ def _may_be_script(most: float, high: float, next_high: float, rise: float, fall
         return fall < _TOP * most
     if next_high < _FLAT * high and fall > _BELOW * high and rise < (_BELOW if word else -_FOOT) * high:
         return True
-    return next_high < _DOTTED * high and fall > -_TOP * high and rise < -_TOP * high
+    return next_high < _DOTTED * high and fall > -_DOT * high and rise < -_DOT * high
 
 
 def scripts_of(text: str, places: Iterable[int], setting: Callable[[int], Setting]) -> list[Script]:
@@ -96,17 +98,18 @@ def _script(text: str, place: int, setting: Callable[[int], Setting], before: Sc
     """Return the script that a character is part of; if it touches the one `before`, both stand beside the same."""
     own = setting(place)
     first = _end_of_run(text, range(place - 1, max(place - _LONGEST, 0) - 1, -1), setting, own) + 1
-    end = _end_of_run(text, range(place + 1, min(place + _LONGEST, len(text))), setting, own)
-    if before is not None and before.end == first:
-        beside = before.beside
-    elif first and not text[first - 1].isspace():
-        beside = first - 1
-    else:  # it begins its line
-        beside = end + text[end : end + 1].isspace()
-    if beside >= len(text) or text[beside].isspace() or not _is_said(text, first, end):
+    begins = not first or text[first - 1].isspace()  # its line
+    touches = before is not None and before.end == first
+    beside = before.beside if before is not None and touches else first - 1
+    if not begins and not _mark(own, setting(beside)):  # as most that are looked at
         return None
+    end = _end_of_run(text, range(place + 1, min(place + _LONGEST, len(text))), setting, own)
+    if begins and not touches:
+        beside = end + text[end : end + 1].isspace()
+        if beside >= len(text) or text[beside].isspace():
+            return None
     mark = _mark(own, setting(beside))
-    return Script(first, end, mark, beside) if mark else None
+    return Script(first, end, mark, beside) if mark and _is_said(text, first, end) else None
 
 
 def _end_of_run(text: str, places: range, setting: Callable[[int], Setting], own: Setting) -> int:

@@ -6,6 +6,8 @@ from statistics import median, median_low
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
+from docmill.tasks.parse.pdf.text.fonts import is_by_height
+from docmill.tasks.parse.pdf.text.letter_gaps import Span
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import Place, is_upright, placed, placed_sides
 
@@ -28,6 +30,7 @@ _FEW = 4  # letters in which there are no two texts
 _TALL = 1.6
 """Font sizes: a line this high is two, one of which may be half a line lower, as a cell in the middle of its row is.
 Lines with raised signs are lower; to look at a line in vain costs only time."""
+_TWO = 2.0  # font sizes: a letter of one line is lower in nearly all fonts
 
 # Boxes of text on one baseline, in the height of the lower.
 _SHARED = 0.4  # which boxes on one baseline share
@@ -54,9 +57,20 @@ def gapped(lines: list[TextLine], tall: set[int], pieces: Sequence[float], place
 
 def tall_lines(lines: list[TextLine]) -> set[int]:
     """Return the lines that are so high that they may hold two, which pdfium reads as one if text is very small."""
-    most = _TALL * median_low([line.size for line in lines]) if lines else 0.0
-    # The size of what is very high was taken from its height.
-    return {index for index, line in enumerate(lines) if line.height > min(_TALL * line.size, most)}
+    heights = [line.box[3] - line.box[1] for line in lines]
+    usual = _TALL * median_low(heights) if heights else 0.0
+    return {
+        index
+        for index, (line, height) in enumerate(zip(lines, heights, strict=True))
+        if height > _TALL * line.size or (height > usual and is_by_height(line.size, height))
+    }
+
+
+def holds_two(line: TextLine, words: Sequence[tuple[Span, Box]]) -> bool:
+    """Return whether letters of a high line may stand on two levels: its words differ in height, or each is as high."""
+    heights = [box[3] - box[1] for _, box in words]
+    least = min(heights)
+    return max(heights) > _TALL * least or least > _TWO * line.size or is_by_height(line.size, line.height)
 
 
 def _loose(lines: list[TextLine]) -> list[int]:

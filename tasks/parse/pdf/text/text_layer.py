@@ -27,7 +27,7 @@ from docmill.tasks.parse.pdf.letters.special_characters import (
     clean_marked,
     in_columns,
 )
-from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, tall_lines
+from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, holds_two, tall_lines
 from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
@@ -57,13 +57,24 @@ class TextLayer:
         self._number = number
         self._fonts: dict[int | None, Font] = {}
         self._scaled: dict[tuple[int | None, float, int], float] = {}
+        self._settings: dict[int | None, Setting] = {}
         self._origin = ctypes.c_double(), ctypes.c_double()  # where pdfium writes a place
+        self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
         self.text = page_text(text_page)
         self._pieces = sides_of_pieces(self.text, self._reference)
         self._scripts = scripts_in(self._pieces, self.text, self._reference, place, self._setting)
+        self._firsts = [script.first for script in self._scripts]
 
     def _setting(self, index: int) -> Setting:
-        return self._real_sizes([index])[0], self._baseline(index)
+        """Return how a character is set: as all of its text object is."""
+        drawn = self._calls["FPDFText_GetTextObject"](self._reference, index).value
+        known = self._settings.get(drawn)
+        if known is None:
+            self._calls["FPDFText_GetMatrix"](self._reference, index, ctypes.byref(self._matrix))
+            scale = hypot(*self._matrix[2:4])
+            size = scale * self._calls["FPDFText_GetFontSize"](self._reference, index)
+            known = self._settings[drawn] = (size, self._baseline(index))
+        return known
 
     def lines(self) -> list[TextLine]:
         """Return the page's lines in content order, those with wide gaps in pieces."""
@@ -123,12 +134,10 @@ class TextLayer:
 
     def _said(self, text: str, first: int) -> str:
         """Return a part of the page's text as people write it, with marks around its scripts."""
-        scripts = self._scripts
-        if scripts:
-            start = bisect_left(scripts, (first,))
-            end = bisect_left(scripts, (first + len(text),))
-            if start < end:
-                return clean_marked(with_marks(text, scripts[start:end], first))
+        at = bisect_left(self._firsts, first)
+        end = bisect_left(self._firsts, first + len(text), at)
+        if at < end:
+            return clean_marked(with_marks(text, self._scripts[at:end], first))
         return clean(text)
 
     def _logical(self, text: str, first: int) -> str:
@@ -196,14 +205,15 @@ class TextLayer:
 
     def _in_pieces(self, lines: list[TextLine]) -> list[TextLine]:
         """Return lines, with those that have gaps wider than a letter in pieces."""
-        tall = {index for index in tall_lines(lines) if self._is_level(lines[index])}
+        tall = tall_lines(lines)
         wide = gapped(lines, tall, self._pieces, self._place)
         if not wide:
             return lines
         some = [lines[index] for index in wide]
         groups = []
         for index, line, words in zip(wide, some, self._words(some), strict=True):
-            letters = [*self._apart(line)] if index in tall else words
+            two = index in tall and holds_two(line, words) and self._is_level(line)
+            letters = [*self._apart(line)] if two else words
             groups.append(groups_of_words(letters, GAP * line.size, is_right_to_left(line.text)))
         cut = self._cut(some, groups)
         parts = {index: _from_the_left(each) for index, each in zip(wide, cut, strict=True)}
