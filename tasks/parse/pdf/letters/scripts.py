@@ -14,7 +14,9 @@ _SMALLER, _TINY = 0.92, 0.3
 _HIGHER, _LOWER, _FAR = 0.1, 0.06, 0.75
 """Of that size, how far off its baseline. LibreOffice lowers by 0.08; small capitals beside others are level with them;
 the first line beside an initial of three lines is a whole line higher."""
+_LONGEST_LETTERS = 3  # of a script that begins its line
 _LONGEST = 12  # letters: "n+1" and "1,2,13" are scripts, longer text in small letters is a text of its own
+_BREAK = 3  # characters that pdfium may put behind a script that begins its line: a space, or the end of a line
 _MOST = 400  # places of a page that are looked at, which bounds the work for one that is made to have many
 
 # Boxes of what is drawn, in the height of the higher of two side by side.
@@ -98,18 +100,21 @@ def _script(text: str, place: int, setting: Callable[[int], Setting], before: Sc
     """Return the script that a character is part of; if it touches the one `before`, both stand beside the same."""
     own = setting(place)
     first = _end_of_run(text, range(place - 1, max(place - _LONGEST, 0) - 1, -1), setting, own) + 1
-    begins = not first or text[first - 1].isspace()  # its line
-    touches = before is not None and before.end == first
-    beside = before.beside if before is not None and touches else first - 1
-    if not begins and not _mark(own, setting(beside)):  # as most that are looked at
+    if before is not None and before.end == first:
+        beside = before.beside
+    elif first and not text[first - 1].isspace():
+        beside = first - 1
+    else:
+        beside = -1  # it begins its line
+    if beside >= 0 and not _mark(own, setting(beside)):  # as most that are looked at
         return None
     end = _end_of_run(text, range(place + 1, min(place + _LONGEST, len(text))), setting, own)
-    if begins and not touches:
-        beside = end + text[end : end + 1].isspace()
-        if beside >= len(text) or text[beside].isspace():
-            return None
-    mark = _mark(own, setting(beside))
-    return Script(first, end, mark, beside) if mark and _is_said(text, first, end) else None
+    if beside < 0:
+        after = text[end : end + _BREAK]
+        beside = end + len(after) - len(after.lstrip())
+    if text[beside : beside + 1].strip() and (mark := _mark(own, setting(beside))) and _is_said(text, first, end):
+        return Script(first, end, mark, beside)
+    return None
 
 
 def _end_of_run(text: str, places: range, setting: Callable[[int], Setting], own: Setting) -> int:
@@ -134,9 +139,14 @@ def _mark(own: Setting, beside: Setting) -> str:
 
 
 def _is_said(text: str, first: int, end: int) -> bool:
-    """Return whether what stands high or low means something by it: letters within a word are those of a brand."""
-    within = text[first:end].isalpha() and text[first - 1 : first].isalpha() and text[end : end + 1].isalpha()
-    return not within
+    """Return whether what stands high or low means something by it.
+
+    Letters within a word are those of a brand, and a word that begins a line is a text of its own.
+    """
+    if not text[first:end].isalpha():
+        return True
+    before = text[first - 1 : first].strip()
+    return not text[end : end + 1].isalpha() if before.isalpha() else bool(before) or end - first <= _LONGEST_LETTERS
 
 
 def with_marks(text: str, scripts: Iterable[Script], first: int) -> str:

@@ -142,13 +142,17 @@ def page_text(page: int) -> str:
 
 
 def _by_character(page: int, count: int) -> str:
-    codes = [*map(calls()["FPDFText_GetUnicode"], repeat(reference(page)), range(count))]
+    return text_of([*map(calls()["FPDFText_GetUnicode"], repeat(reference(page)), range(count))])
+
+
+def text_of(codes: list[int]) -> str:
+    """Return the text of pdfium's characters, each in its place; letters of formulas are ordinary ones."""
     if max(codes) < _SURROGATES[0]:
         return "".join(map(chr, codes))
-    for at, (one, other) in enumerate(pairwise(codes)):
+    for at, (one, other) in enumerate(pairwise([*codes])):
         if one in _HIGH and other in _LOW:  # two codes of one character, to which pdfium gives two numbers
-            whole = normalize("NFKC", chr((one - _HIGH[0] << 10) + other - _LOW[0] + 0x10000))
-            codes[at : at + 2] = ord(whole[0]), ord(NOTHING)
+            whole = bytes((one & 0xFF, one >> 8, other & 0xFF, other >> 8)).decode("utf-16-le")
+            codes[at : at + 2] = ord(normalize("NFKC", whole)[0]), ord(NOTHING)
     return "".join(map(chr, (_REPLACEMENT if code > sys.maxunicode or code in _SURROGATES else code for code in codes)))
 
 
