@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from docmill.flows.measure.map_labels import Label, labels_of
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.files import write_whole
+from docmill.storage.keywords.analysis.stopwords import STOP_WORDS
 from docmill.storage.process.extras import extra
 from docmill.storage.reader.store import Store
 from docmill.storage.tables.tables import read_table
@@ -72,7 +73,8 @@ def chunk_map(store: Store) -> ChunkMap:
     placed = _placed(_kept_in(store), keys, lambda some: _vectors(held, some))
     at = pc.index_in(rows.column("embedding_key"), value_set=keys).to_numpy()
     places = np.clip(placed[at] + _jitter(rows.column("chunk_id")), 0, 1).astype(np.float32)
-    labels = labels_of(places, rows.column("text"))
+    language = store.stored.snapshot.keywords.language
+    labels = labels_of(places, rows.column("text"), STOP_WORDS.get(language, frozenset()))
     return ChunkMap(rows.drop_columns("text"), places, labels, all_rows - len(rows))
 
 

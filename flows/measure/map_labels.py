@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,15 +31,18 @@ class Label:
     chunks: int
 
 
-def labels_of(places: npt.NDArray[np.float32], texts: pa.ChunkedArray) -> tuple[Label, ...]:
+def labels_of(
+    places: npt.NDArray[np.float32], texts: pa.ChunkedArray, ignored: Collection[str] = ()
+) -> tuple[Label, ...]:
     """Return labels of the clusters of points, largest first.
 
     The words are those of the highest c-TF-IDF: often in the cluster, seldom in the others (Grootendorst, BERTopic,
-    2022).
+    2022). Words of `ignored`, such as stop words, are in no label.
     """
     count = int(min(_MOST_CLUSTERS, max(1, len(places) // _CHUNKS_OF_A_CLUSTER)))
     groups = _clusters(places, count)
-    counts = [_words_of(texts.take(np.flatnonzero(groups == group)[:_READ]).to_pylist()) for group in range(count)]
+    read = (texts.take(np.flatnonzero(groups == group)[:_READ]).to_pylist() for group in range(count))
+    counts = [_words_of(own, ignored) for own in read]
     weights = _weights(counts)
     found = []
     for group, own in enumerate(counts):
@@ -60,8 +63,8 @@ def _clusters(places: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.int
     return found
 
 
-def _words_of(texts: Sequence[str]) -> Counter[str]:
-    return Counter(word for text in texts for word in _WORD.findall(text.lower()))
+def _words_of(texts: Sequence[str], ignored: Collection[str]) -> Counter[str]:
+    return Counter(word for text in texts for word in _WORD.findall(text.lower()) if word not in ignored)
 
 
 def _weights(counts: Sequence[Counter[str]]) -> dict[str, float]:

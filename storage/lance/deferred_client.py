@@ -6,9 +6,20 @@ modules. This one imports 300 modules for the client of a remote catalog, which 
 
 import sys
 from importlib.util import find_spec, module_from_spec
+from threading import Lock
 from typing import Any
 
 _CLIENT = "lance_namespace_urllib3_client"
+_importing = Lock()
+
+
+def import_lancedb() -> Any:
+    """Return the module `lancedb`; its generated client is executed only when something asks for a name in it."""
+    with _importing:  # two threads that defer the client at once would make it twice
+        defer_client()
+        import lancedb
+
+    return lancedb
 
 
 def defer_client() -> None:

@@ -5,9 +5,8 @@ import sys
 
 _CODE = """
 import sys
-from docmill.storage.lance.deferred_client import defer_client
-defer_client()
-import lancedb
+from docmill.storage.lance.deferred_client import defer_client, import_lancedb
+assert import_lancedb() is sys.modules["lancedb"]
 client = "lance_namespace_urllib3_client"
 assert f"{client}.models" in sys.modules
 assert f"{client}.api" not in sys.modules and f"{client}.api_client" not in sys.modules

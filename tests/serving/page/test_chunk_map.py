@@ -70,3 +70,10 @@ def test_labels_are_words_of_their_own_cluster() -> None:
     labels = labels_of(corners, pa.chunked_array([texts]))
     assert Counter(label.chunks for label in labels) == {40: 5}
     assert {frozenset(label.words[:2]) for label in labels} == {frozenset(subject.split()) for subject in subjects}
+
+
+def test_labels_leave_out_ignored_words() -> None:
+    told = pa.chunked_array([["she said she had wheat"] * 40 + ["a river"] * 40 + ["a train"] * 40])
+    corners = np.repeat(np.array([[0, 0], [1, 0], [0, 1]], np.float32), 40, axis=0)
+    words = {word for label in labels_of(corners, told, {"she", "had"}) for word in label.words}
+    assert words == {"said", "wheat", "river", "train"}
