@@ -30,7 +30,7 @@ from tests.kit.house import (
 ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/", "docmill/adapters/prefect.py"),
     "duckdb": ("storage/sql/sandbox.py",),
-    "lancedb": ("storage/lance/vectors.py", "storage/exports/destinations/lance_table.py"),
+    "lancedb": ("storage/lance/deferred_client.py",),
     "sentence_transformers": ("storage/embedding/encoder.py", "storage/embedding/cross_encoder.py"),
     "typer": ("flows/cli/",),
     "langchain_core": ("docmill/adapters/langchain.py",),

@@ -8,7 +8,7 @@ from itertools import chain
 
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
-from docmill.tasks.parse.pdf.blocks.contents import mark_contents
+from docmill.tasks.parse.pdf.blocks.contents import mark_contents, mark_tables
 from docmill.tasks.parse.pdf.blocks.headings import Outline, mark_headings
 from docmill.tasks.parse.pdf.blocks.list_marks import mark_numbers
 from docmill.tasks.parse.pdf.blocks.paragraph_flow import connect
@@ -49,6 +49,8 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     body = body_size(sheets, code)
     mark_furniture(sheets, body)
     pages = [*_pages(sheets, code)]
+    for page in pages:
+        mark_tables([*chain(*page[1:])])
     lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
     mark_contents(lines)
     title = mark_headings(lines, outline, body, stated)
@@ -141,10 +143,11 @@ class _PageDrawing:
         box = self.sheets[block.page].box(block.box)
         self.canvas.page = block.page
         first = block.items[0]
-        if isinstance(first, PageTable):
+        if block.kind == "toc":
+            rows = [" ".join(row) for row in first.cells] if isinstance(first, PageTable) else ()
+            self.canvas.paragraph("\n".join(rows or [line.text for line in block.lines]), box, "toc")
+        elif isinstance(first, PageTable):
             self._draw_table(first, block, box)
-        elif block.kind == "toc":
-            self.canvas.paragraph("\n".join(line.text for line in block.lines), box, "toc")
         elif block.kind == "code":
             self.canvas.code(_code(block.lines), box=box)
         else:

@@ -25,6 +25,17 @@ def test_a_list_of_contents_is_an_element_of_its_own() -> None:
     assert parts(parsed, "toc") == ["\n".join(["Contents", *CONTENTS])]
 
 
+@pytest.mark.parametrize(("name", "kind"), [("Contents", "toc"), ("What the stations count", "table")])
+def test_a_table_of_rising_pages_below_its_name_is_a_list_of_contents(name: str, kind: str) -> None:
+    pdf = page()
+    pdf.text(60, 760, name, 16, "bold")
+    rows = {4: "The river and the mill", 7: "The road to the pass", 12: "The inn", 16: "The church", 30: "The flood"}
+    for number, (at, title) in enumerate(rows.items()):
+        pdf.text(60, 730 - 14 * number, str(at), font="bold")
+        pdf.text(90, 730 - 14 * number, title)
+    assert [one.kind for one in read(pdf).elements] == ["title", kind]
+
+
 def test_prices_with_leaders_are_no_contents() -> None:
     pdf = page()
     pdf.lines(60, 750, ["Coffee .......... 3", "Tea .......... 2", "Cake .......... 5"])

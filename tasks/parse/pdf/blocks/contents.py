@@ -1,8 +1,9 @@
-"""PDF contents: the lines of a list of contents, which end with leaders and the number of a page."""
+"""PDF contents: lists whose lines end with leaders and the number of a page, and tables of such numbers."""
 
 import re
 from itertools import pairwise
 
+from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 _ENTRY = re.compile(
@@ -15,6 +16,8 @@ _NAME = re.compile(
 )
 _ROMAN = "ivxlc"  # with figures, what an entry ends with: the pattern is slow, and few lines end so
 _LEAST = 3  # entries: two rows with leaders may be the prices of a menu
+_LEAST_ROWS, _MOST_ROWS = 4, 0.8
+"""Rows of a table of contents that have a number: fewer are no list, and of all rows some name a part without one."""
 _WRAPPED = 2  # lines from one entry to the next: a title may run over two lines
 
 
@@ -47,3 +50,22 @@ def _may_be_entry(text: str) -> bool:
 def _counts(page: list[TextLine], row: list[int]) -> bool:
     numbers = (match["page"] for at in row if (match := _ENTRY.search(page[at].text)))
     return all(before <= after for before, after in pairwise(int(number) for number in numbers if number))
+
+
+def mark_tables(items: list[Item]) -> None:
+    """Mark the tables of contents among a page's items: a line of it names them, and their pages rise."""
+    if any(isinstance(item, TextLine) and _NAME.fullmatch(item.text) for item in items):
+        for item in items:
+            if isinstance(item, PageTable):
+                item.contents = _lists_pages([row[0] for row in item.cells]) or _lists_pages(
+                    [row[-1] for row in item.cells]
+                )
+
+
+def _lists_pages(column: list[str]) -> bool:
+    """Return whether a column of a table, its first or last, holds numbers of pages."""
+    numbers = [int(cell) for cell in column if cell.isascii() and cell.isdecimal()]
+    rise = all(before <= after for before, after in pairwise(numbers))
+    # What is counted from one is the rows, and no pages.
+    counted = numbers == [*range(1, len(numbers) + 1)]
+    return rise and not counted and len(numbers) >= max(_LEAST_ROWS, _MOST_ROWS * len(column))

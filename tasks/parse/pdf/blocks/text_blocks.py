@@ -87,7 +87,7 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
     indents: list[float] = []  # of the items that the next may be within
     found = []
     for group in _groups(flow, _FlowMeasure(flow), code):
-        block = PageBlock("table", [group], group.page) if isinstance(group, PageTable) else _block(group, code)
+        block = _block(group, code) if isinstance(group, list) else PageBlock(group.kind, [group], group.page)
         if block.kind == "title":
             indents = []
         elif block.kind == "list_item":

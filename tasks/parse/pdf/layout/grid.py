@@ -58,12 +58,18 @@ class PageTable:
     box: Box
     page: int
     furniture: bool = False
+    contents: bool = False  # it is a list of contents
     spans: list[Span] = field(default_factory=list)
     columns: list[tuple[float, float]] = field(default_factory=list)
     end_page: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.end_page = self.page
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of its element."""
+        return "toc" if self.contents else "table"
 
 
 Item = TextLine | PageTable

@@ -1,12 +1,14 @@
 """Raised and lowered text: whether each format says what is raised, in documents that other programs have written."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from tests.bench.parsing.claims.claim import Claim
 from tests.bench.parsing.claims.office import converted
 from tests.bench.parsing.peers.writing import WRITERS
+from tests.bench.parsing.printing import NEW
 
 _MATH = "<math xmlns='http://www.w3.org/1998/Math/MathML'>{}</math>"
 _SAID = {
@@ -28,6 +30,7 @@ _BY_LIBREOFFICE = {"docx": "docx:Office Open XML Text", "odt": "odt:writer8", "r
                    "pdf": "pdf:writer_pdf_Export"}  # fmt: skip
 _BY_PANDOC = ("html", "docx, pandoc", "odt, pandoc", "epub", "pptx", "rtf, pandoc")
 _PRINTED = ("pdf, Chromium", "pdf, WeasyPrint")
+_UNSEEN = {"typst": "typst-sans", "fpdf2": "fpdf2", "MuPDF": "mupdf"}  # programs that no rule was made on, and looks
 _FORMULAS_IN = ("html", "docx, pandoc", "odt, pandoc", "epub", "pptx")
 
 
@@ -39,6 +42,9 @@ def measure() -> Iterator[Claim]:
         data = write(page + ("<p>" + "<p>".join(_FORMULAS) if name in _FORMULAS_IN else ""))
         if data is not None:
             yield _judged(name, form, data, name in _FORMULAS_IN)
+    for name, look in _UNSEEN.items():
+        with suppress(ImportError):
+            yield _judged(f"pdf, {name}", "pdf", NEW[look](page) or b"", False)
     for form, filter_ in _BY_LIBREOFFICE.items():
         for data in converted({"it.html": page.encode()}, filter_, "HTML (StarWriter)").values():
             yield _judged(f"{form}, LibreOffice", form, data, False)
