@@ -68,7 +68,8 @@ def test_of_a_file_only_the_row_groups_with_the_wanted_documents_are_read(tmp_pa
         own = some.filter(pc.equal(some["document_id"], document_key(uri)))
         assert sorted(own["text"].to_pylist()) == sorted(many[uri])
     absent = read_stored_file(tmp_path, piece, None, [document_key("none.md")])
-    assert absent.num_rows <= 128 and absent.schema == whole.schema
+    assert absent.num_rows <= 128
+    assert absent.schema == whole.schema
     every = read_stored_file(tmp_path, piece, None, sorted(map(document_key, many)))
     assert every.equals(whole)
 
