@@ -158,7 +158,7 @@ def ingest(
     Args:
         sources: Folders, globs, files and s3://BUCKET/PREFIX to ingest. The default is `sources` in docmill.toml.
         store: The folder of the store. The default is `store` in docmill.toml.
-        allow_delete: Accept that a source lost many of its documents.
+        allow_delete: Allow a source to lose more documents than `max_delete_fraction`.
         dry_run: Report what would change, and write nothing.
         retry: Try rejected documents again.
         refresh_contexts: Ask the language model again for contexts that are stale or were unusable.

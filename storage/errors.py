@@ -39,20 +39,20 @@ REASONS = {
     "empty": "no bytes, or none that mean anything; an archive without a file",
     "encrypted": "needs a password that is not in [parse.passwords]",
     "memory": "its parser needs more memory than [parse.memory_mb]",
-    "misrouted": "names a strategy for itself that does not exist, or with wrong options",
-    "no_text": "read, but without a word in it, such as a scanned page",
+    "misrouted": "its front matter names a strategy that does not exist, or options that are wrong",
+    "no_text": "could be read, but holds no text, such as a scanned page",
     "not_installed": "needs a program that is not on this machine",
     "plugin_failed": "a plugin raised an exception, or returned what docmill cannot take",
     "timeout": "took longer than [parse.timeout_s]",
     "too_large": "over a limit of [discover], [parse] or [archives]",
-    "undecodable": "called a text, but in no encoding that a text could be in",
+    "undecodable": "named as a text file, but its bytes are text in no known encoding",
     "unreadable": "the file, or the folder, cannot be opened or read",
     "unsafe_path": "a member of an archive whose name leads out of it",
     "unsupported": "of a kind that has no parser",
 }
 """Why a document cannot be used: every code that `rejects.reason` can hold."""
 REMEDIES = {
-    "corrupt": "open it in its own program and save it anew, or take the file from a backup",
+    "corrupt": "open it in its own program and save it again, or restore it from a backup",
     "crashed": "report it, with the file if you may share it; until then save it in another format, such as PDF",
     "empty": "nothing, if it is meant to be empty; [discover] exclude leaves such files out",
     "encrypted": "add its password to [parse] passwords, or save it without one",
@@ -64,8 +64,8 @@ REMEDIES = {
     "timeout": "raise [parse] timeout_s, or split the file",
     "too_large": "raise the limit that the message names, or split the file",
     "undecodable": "save it as UTF-8",
-    "unreadable": "let the user who runs docmill read it, or close the program that locks it",
-    "unsafe_path": "pack the archive anew with relative names",
+    "unreadable": "give the user who runs docmill permission to read it, or close the program that locks it",
+    "unsafe_path": "repack the archive with relative names",
     "unsupported": "save it in a format that is read, or leave it out with [discover] exclude",
 }
 """What a person can do about each reason; the document is tried again when the file or the setting changes."""

@@ -37,7 +37,7 @@ GROUPS = {
     "Versions": ("history", "diff", "tag", "undelete", "publish"),
     "Quality": ("evaluate", "tune"),
     "Cluster": ("worker", "cluster"),
-    "Care": ("status", "doctor", "verify", "rejects", "repair", "vacuum", "compact", "reembed", "plugins"),
+    "Maintenance": ("status", "doctor", "verify", "rejects", "repair", "vacuum", "compact", "reembed", "plugins"),
 }
 """The commands in the order in which `docmill --help` shows them."""
 

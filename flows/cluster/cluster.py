@@ -62,7 +62,9 @@ def check_secure(chosen: ClusterSettings) -> None:
     parts = urlsplit(chosen.address)
     checks = {"tcp": _check_plain, "tls": _check_certificates}
     if parts.scheme not in checks or not parts.hostname or not parts.port:
-        raise ConfigError(f"cluster.address is tcp://HOST:PORT or tls://HOST:PORT, got {chosen.address!r}")
+        raise ConfigError(
+            f"cluster.address must be tcp://HOST:PORT or tls://HOST:PORT, got {chosen.address!r}; set it in [cluster]"
+        )
     checks[parts.scheme](chosen, parts.hostname)
 
 

@@ -301,7 +301,7 @@ def _tune_weight(bench: _Bench, questions: Sequence[Question]) -> None:
     if tuning.made:
         questions = [one for one in questions if one.hidden]
     if tuning.made and len(questions) < bench.options.least:
-        found = f"{counted(len(questions), 'questions')} made of other places than their answers"
+        found = f"{counted(len(questions), 'questions')} taken from a place other than their answer"
         tuning.skipped.append(f"weight: {found}, {bench.options.least} are needed")
         return
     search = tuning.settings.search

@@ -54,7 +54,7 @@ from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import close_shared
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.narrow import narrow
-from docmill.tasks.publishing.plan import Plan, StoreState, check_losses, plan
+from docmill.tasks.publishing.plan import Plan, StoreState, check_losses, plan, unmatched
 from docmill.tasks.publishing.publish import gather
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
 from docmill.tasks.sources.discover import open_source
@@ -219,7 +219,7 @@ def _prepare(run: Run, expanded: list[Listed], how: RunOptions) -> Changes | Non
     with run.step("discover"):
         run.incoming.bring(work.path for work in todo.works if work.place or not run.far_address(work.path))
     run.record(Node(PLAN, f"{len(todo.works):,} to process"), began, _planned(todo))
-    run.report.problems += _skipped(expanded)
+    run.report.problems += [*_skipped(expanded), *unmatched(state, expanded)]
     done = process(run, todo, embed=not how.dry_run)
     with run.step("bind"):
         now = run.started.isoformat("T", "seconds")

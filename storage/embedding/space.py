@@ -140,9 +140,14 @@ def _hub_dir(name: str, revision: str) -> Path:
     try:
         folder = Path(snapshot_download(name, revision=branch, local_files_only=offline))
     except (OSError, ValueError) as error:
-        where = "in the local cache; set HF_HUB_OFFLINE=0 once to download it" if offline else "on the hub"
+        # Offline, the message of the hub's client names an argument that nobody here can pass.
+        missing = (
+            "not in the local cache; set HF_HUB_OFFLINE=0 once to download it"
+            if offline
+            else f"not on the hub ({error})"
+        )
         raise ConfigError(
-            f"model {name!r} ({branch}) is not {where}, or give a folder or the name of an installed plugin ({error})"
+            f"model {name!r} ({branch}): {missing}, or give a folder or the name of an installed plugin"
         ) from error
     if not _is_weights_revision(revision):
         return folder

@@ -75,7 +75,7 @@ FORMATS: dict[str, Format] = {
     for form in (
         Format(
             name="text",
-            version=4,
+            version=5,
             parse=_titled("plain.parse_text"),
             suffixes=_TEXT,
             files="plain text, and markup without a parser of its own",
@@ -83,7 +83,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="markdown",
-            version=7,
+            version=8,
             parse=_titled("markup.md.markdown_file.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
@@ -91,7 +91,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="html",
-            version=7,
+            version=8,
             parse=_titled("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
@@ -99,7 +99,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=11,
+            version=12,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
@@ -115,7 +115,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=8,
+            version=9,
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
@@ -123,7 +123,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="odt",
-            version=7,
+            version=8,
             parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott", ".fodt"}),
             files="OpenDocument text",
@@ -131,7 +131,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=8,
+            version=9,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -139,7 +139,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="epub",
-            version=5,
+            version=6,
             parse=_by("pandoc.formats.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
@@ -147,7 +147,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rst",
-            version=5,
+            version=6,
             parse=_by("pandoc.formats.rst_org_latex.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
@@ -155,7 +155,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="org",
-            version=5,
+            version=6,
             parse=_by("pandoc.formats.rst_org_latex.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
@@ -163,7 +163,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="latex",
-            version=5,
+            version=6,
             parse=_by("pandoc.formats.rst_org_latex.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
@@ -171,7 +171,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="doc",
-            version=7,
+            version=8,
             parse=_titled("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
@@ -187,7 +187,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pptx",
-            version=4,
+            version=5,
             parse=_by("office.slides.powerpoint.parse_pptx"),
             suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
             files="PowerPoint",
@@ -195,7 +195,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xlsx",
-            version=3,
+            version=4,
             parse=_by("office.sheets.spreadsheet.parse_xlsx"),
             suffixes=frozenset({".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb"}),
             files="Excel",
@@ -203,7 +203,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xls",
-            version=1,
+            version=2,
             parse=_by("office.sheets.spreadsheet.parse_xls"),
             suffixes=frozenset({".xls", ".xlt"}),
             files="Excel until 2003",
@@ -211,7 +211,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ods",
-            version=3,
+            version=4,
             parse=_by("office.sheets.spreadsheet.parse_ods"),
             suffixes=frozenset({".ods", ".ots", ".fods"}),
             files="OpenDocument spreadsheets",
@@ -219,7 +219,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="eml",
-            version=6,
+            version=7,
             parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
@@ -227,7 +227,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="msg",
-            version=6,
+            version=7,
             parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",
@@ -235,7 +235,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="mbox",
-            version=6,
+            version=7,
             parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
@@ -243,7 +243,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xml",
-            version=6,
+            version=7,
             parse=_by("markup.xml.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",
@@ -267,7 +267,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=7,
+            version=8,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",
@@ -307,7 +307,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="fb2",
-            version=2,
+            version=3,
             parse=_by("pandoc.formats.light_markup.parse_fiction_book"),
             suffixes=frozenset({".fb2"}),
             files="FictionBook",

@@ -4,7 +4,7 @@ A file whose content is in the store, under any name, is not read again: its row
 restored), or only its chunks are made again (other route or strategy).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
@@ -325,6 +325,17 @@ def check_losses(state: StoreState, lost: Iterable[str], limit: float) -> None:
             raise SourceError(
                 f"source {source!r} would lose {count} of {state.held[source]} documents, more than "
                 f"max_delete_fraction = {limit:g}; check that it is mounted, or {ALLOW_DELETE}"
+            )
+
+
+def unmatched(state: StoreState, sources: Sequence[tuple[Source, Listing]]) -> Iterator[str]:
+    """Yield a message for each empty source that was given the name of another, whose uris lack that name."""
+    for source, listing in sources:
+        count = 0 if listing.found or not source.prefix else state.held.get(source.name, 0)
+        if count and not any(source.covers(uri) for uri in state.documents):
+            yield (
+                f"{source.name}: {count} document(s) of a source without a name left alone; to delete them, ingest "
+                f"an empty folder that is called {source.name!r}"
             )
 
 

@@ -195,6 +195,18 @@ def test_an_emptied_source_is_refused_and_the_snapshot_stays(bench: Workbench) -
     assert bench.store.search("button") == []
 
 
+def test_an_empty_source_under_the_name_of_one_without_a_name_says_what_deletes_its_documents(bench: Workbench) -> None:
+    bench.ingest()
+    empty = bench.docs.parent / "empty" / "docs"
+    empty.mkdir(parents=True)
+    report = bench.ingest(f"docs={empty}", allow_delete=True)
+    (told,) = report.problems
+    assert "3 document(s) of a source without a name left alone" in told
+    assert (report.snapshot, report.exit_status) == (None, 0)
+    assert bench.ingest(str(empty), allow_delete=True).documents.deleted == 3
+    assert bench.ingest(f"docs={empty}", allow_delete=True).problems == []
+
+
 def test_a_store_within_its_source_is_not_ingested(tmp_path: Path) -> None:
     made = Workbench(tmp_path)
     made.write({"guide.md": GUIDE})

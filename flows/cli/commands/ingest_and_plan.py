@@ -20,7 +20,9 @@ Sources = Annotated[
         help="Folders, globs, files, s3://BUCKET/PREFIX or NAME=PATH. The default is the setting `sources`."
     ),
 ]
-AllowDelete = Annotated[bool, typer.Option("--allow-delete", help="Accept that a source has lost many documents.")]
+AllowDelete = Annotated[
+    bool, typer.Option("--allow-delete", help="Allow a source to lose more documents than max_delete_fraction.")
+]
 RefreshContexts = Annotated[
     bool, typer.Option("--refresh-contexts", help="Ask the model again for stale or unusable contexts.")
 ]

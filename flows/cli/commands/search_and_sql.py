@@ -37,7 +37,7 @@ Passages = Annotated[
         "--passages",
         min=0,
         metavar="TOKENS",
-        help="Choose the sentences that answer, up to so many tokens in all hits together.",
+        help="Keep only the sentences that answer, up to this many tokens over all hits.",
         show_default=False,
     ),
 ]
@@ -62,7 +62,9 @@ def search(
     mode: Annotated[Mode, typer.Option(help="Search mode.")] = Mode.hybrid,
     where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks that match this SQL condition.")] = None,
     at: At = None,
-    parents: Annotated[bool, typer.Option("--parents", help="Return the parent of each chunk, once.")] = False,
+    parents: Annotated[
+        bool, typer.Option("--parents", help="Replace chunks by the section or paragraph that holds them.")
+    ] = False,
     passages: Passages = None,
     queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Search for each line of a file.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")] = False,

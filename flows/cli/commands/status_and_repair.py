@@ -127,7 +127,7 @@ def repair(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rebuild lost or damaged files from what is left, and give back what another machine lacks.
+    """Rebuild lost or damaged files, and restore those that only the bucket or a mirror still has.
 
     Exits with status 1 if documents would be lost without --accept-loss, with status 3 if some have to be ingested
     again.

@@ -24,7 +24,7 @@ QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TR
 FROM = typer.Option("--from", help="Make the questions from these only: links, captions ... May be repeated.")
 BUDGET = typer.Option("--budget", min=1, metavar="N", help="Maximum number of new texts to embed.")
 MEASURE = typer.Option("--measure", metavar="NAME", help="Measure to maximise: nDCG@10, R@5, RR, recall@5, IoU@5 ...")
-CHARACTERS = typer.Option("--characters", min=1, metavar="N", help="Read this many characters of each ranking.")
+CHARACTERS = typer.Option("--characters", min=1, metavar="N", help="Judge the first N characters of each ranking.")
 STRATEGY = typer.Option("--strategy", metavar="NAME", help="Try this strategy; may be repeated.")
 SIZE = typer.Option("--size", metavar="N", help="Try this size in tokens; may be repeated.")
 CONTEXT = typer.Option("--context", metavar="NAME", help="Try this contextualizer; may be repeated.")
@@ -88,8 +88,8 @@ def _report(found: "Tuning", as_json: bool) -> None:
     toml = as_toml(found)
     if found.made:
         note(
-            f"the {found.questions} questions were generated from the documents: they are proxies, words that stand in"
-            " the documents; real questions are better: --questions FILE"
+            f"the {found.questions} questions were made from words of the documents, which makes them easier than real"
+            " questions; give your own with --questions FILE"
         )
     for line in found.skipped:
         note(f"not tried, {line}")

@@ -43,10 +43,12 @@ def export(
     at: At = None,
     since: Annotated[
         str | None,
-        typer.Option(metavar="N|TAG", help="Only what changed since this snapshot, with the ids of what left; files."),
+        typer.Option(
+            metavar="N|TAG", help="Only what changed since this snapshot, and ids of removed chunks; files only."
+        ),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Write all anew where the target was exported otherwise.")
+        bool, typer.Option("--replace", help="Overwrite a target that was exported with other options.")
     ] = False,
     atlas: Annotated[
         bool, typer.Option("--atlas", help="Write the map for embedding-atlas: to NAME.parquet or a folder.")

@@ -40,14 +40,16 @@ def _group() -> None:
 def worker(
     context: typer.Context,
     address: Annotated[str, typer.Argument(help="Dask's scheduler. The default is cluster.address.")] = "",
-    host: Annotated[str, typer.Option(help="Address to listen on; the default leads to the scheduler.")] = "",
-    name: Annotated[str, typer.Option(help="Name in receipts; the default is host and process.")] = "",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. The default is the one that reaches the scheduler.")
+    ] = "",
+    name: Annotated[str, typer.Option(help="Name of this worker. The default is host and process.")] = "",
     resources: Annotated[str, typer.Option(help="Dask resources, such as GPU=1.")] = "",
 ) -> None:
     """Parse and embed for runs with `engine = "dask"` until stopped.
 
-    Listens on one address only, with TLS by [cluster], and takes one batch at a time with a process for each CPU. It
-    waits for a scheduler that is not there yet, and joins one that was started again.
+    Listens on one address, with the TLS settings of [cluster], and works on one batch at a time with one process for
+    each CPU. It waits until the scheduler is up, and rejoins one that was restarted.
     """
     from docmill.flows.cluster.dask_processes import WorkerOptions
 
@@ -85,7 +87,7 @@ def start_scheduler(
     context: typer.Context,
     address: Annotated[str, typer.Argument(help="Where it listens. The default is cluster.address.")] = "",
 ) -> None:
-    """Run the scheduler of workers on several machines until stopped.
+    """Run the scheduler for workers on several machines until stopped.
 
     Listens with TLS by [cluster], and refuses plain tcp:// beyond this machine unless cluster.insecure is set.
     """

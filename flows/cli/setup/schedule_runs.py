@@ -25,7 +25,7 @@ def schedule(
         str, typer.Option("--cron", metavar="CRON", help='Schedule, such as "0 3 * * *" for 3 a.m. every day.')
     ],
     sources: Sources = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Run at the start and after each change, too.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Also run at the start and after each change.")] = False,
 ) -> None:
     """Ingest on a schedule with Prefect, in this process."""
     from docmill.flows.hosting.run_on_engine import sources_of

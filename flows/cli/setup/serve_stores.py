@@ -22,11 +22,15 @@ Stores = Annotated[
     list[str] | None,
     typer.Argument(metavar="[NAME=]STORE...", help="Stores to serve. The default is the setting `store`."),
 ]
-Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Listen here. Others than loopback need a token.")]
+Host = Annotated[
+    str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on. All but loopback need DOCMILL_TOKEN.")
+]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, metavar="N", help="Listen on this port; 0 takes any.")]
 AllowHost = Annotated[
     list[str] | None,
-    typer.Option("--allow-host", metavar="NAME", help="A name that clients call this server by; may be repeated."),
+    typer.Option(
+        "--allow-host", metavar="NAME", help="Another name that clients use for this server; may be repeated."
+    ),
 ]
 
 
@@ -49,8 +53,8 @@ def mcp(
 ) -> None:
     """Serve stores to language models over the Model Context Protocol.
 
-    A client starts this command and talks to it on standard input and output. With --http it listens instead, and
-    DOCMILL_TOKEN is the token that clients must send.
+    A client starts this command and talks to it on standard input and output. With --http it listens instead; if the
+    environment variable DOCMILL_TOKEN is set, clients must send it.
     """
     settings = checked_settings_of(context)
     from docmill.storage.process.extras import extra
@@ -80,14 +84,16 @@ def serve(
     allow_host: AllowHost = None,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option("--allow-origin", metavar="URL", help="A site whose pages may ask; may be repeated."),
+        typer.Option(
+            "--allow-origin", metavar="URL", help="A website whose pages may query this server; may be repeated."
+        ),
     ] = None,
     cron: Annotated[str, typer.Option("--cron", hidden=True, help="The option of `schedule`, once `serve`.")] = "",
 ) -> None:
     """Serve stores over HTTP, with searches, documents, SQL and metrics.
 
-    /openapi.json describes the paths. DOCMILL_TOKEN is the token that clients must send; addresses that others can
-    reach need one.
+    /openapi.json describes the paths. If the environment variable DOCMILL_TOKEN is set, clients must send it. It must
+    be set to listen on an address that other machines can reach.
     """
     if cron:
         raise typer.BadParameter("`docmill serve` is `docmill schedule` now; it takes --cron")

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 Debounce = Annotated[
     float,
-    typer.Option("--debounce", metavar="SECONDS", help="Begin a run when nothing has changed for so long."),
+    typer.Option("--debounce", metavar="SECONDS", help="Start a run after this time without a change."),
 ]
 Poll = Annotated[
     float,
-    typer.Option("--poll", metavar="SECONDS", help="Look this often at sources that give no events, such as s3://."),
+    typer.Option("--poll", metavar="SECONDS", help="List sources without change events, such as s3://, this often."),
 ]
 Every = Annotated[
     float,
-    typer.Option("--every", metavar="SECONDS", help="Run at least this often, for events that got lost."),
+    typer.Option("--every", metavar="SECONDS", help="Run at least this often, in case an event was lost."),
 ]
 
 
@@ -46,7 +46,7 @@ def watch(
     allow_delete: AllowDelete = False,
     retry: Annotated[bool, typer.Option("--retry", help="Try rejected documents again, at the start.")] = False,
     refresh_contexts: RefreshContexts = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a commit, each on one line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each commit.")] = False,
 ) -> None:
     """Ingest, then again after each change of the sources, until stopped."""
     settings = checked_settings_of(context)

@@ -24,17 +24,17 @@ def register(app: typer.Typer) -> None:
 def report(
     context: typer.Context,
     html: Annotated[
-        Path, typer.Option("--html", metavar="FOLDER", help="Write the page here. A report that is there is replaced.")
+        Path, typer.Option("--html", metavar="FOLDER", help="Folder to write to. An earlier report in it is replaced.")
     ],
     documents: Annotated[
         int,
-        typer.Option("--documents", min=0, metavar="N", help="Hold the texts of the N documents changed last."),
+        typer.Option("--documents", min=0, metavar="N", help="Include the texts of the N documents changed last."),
     ] = _HELD,
     at: At = None,
 ) -> None:
-    """Write what `docmill serve` shows as files that open without a server.
+    """Write the page of `docmill serve` as files that open without a server.
 
-    Open FOLDER/index.html in a browser. The texts of all documents together may have 20 million characters.
+    Open FOLDER/index.html in a browser. A report holds at most 20 million characters of document texts.
     """
     settings = settings_of(context)
     from docmill.flows.serving.open_stores import ServedStore

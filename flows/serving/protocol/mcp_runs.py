@@ -27,7 +27,10 @@ _MOST_NAMED = 100
 """Documents and problems that an answer names: a run may have thousands, and `sql` tells of all."""
 Retry = Annotated[bool, Field(description="Try files again that were rejected before.")]
 AllowDelete = Annotated[
-    bool, Field(description="Accept that a source has lost many documents. Ask the user before you set it.")
+    bool,
+    Field(
+        description="Allow a source to lose more documents than `max_delete_fraction`. Ask the user before you set it."
+    ),
 ]
 
 

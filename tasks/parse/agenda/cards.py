@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.agenda.content_lines import Property, properties
+from docmill.tasks.parse.agenda.content_lines import Property, cut_off, properties
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
@@ -23,10 +23,11 @@ def parse_cards(data: bytes, _: ParseOptions) -> Parsed:
     found = decode(data)
     canvas = Canvas()
     count = 0
-    for card in _cards(properties(found.text)):
+    lines = list(properties(found.text))
+    for card in _cards(iter(lines)):
         _draw(canvas, card)
         count += 1
-    return canvas.parsed("", found.metadata | {"cards": count})
+    return canvas.parsed("", found.metadata | {"cards": count} | cut_off(lines, "an address book"))
 
 
 def _cards(lines: Iterator[Property]) -> Iterator[list[Property]]:

@@ -2,7 +2,7 @@
 
 import quopri
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _FOLD = re.compile(r"\r?\n[ \t]")
@@ -54,3 +54,9 @@ def properties(text: str) -> Iterator[Property]:
         if _QUOTED in match["parameters"].upper():
             value = quopri.decodestring(value.encode()).decode("utf-8", "replace").replace("\r\n", "\\n")
         yield Property(match["name"].upper(), match["parameters"], value)
+
+
+def cut_off(lines: Sequence[Property], what: str) -> dict[str, str]:
+    """Return what metadata say of a file whose parts do not all end; nothing for a whole one."""
+    begun = sum((line.name == "BEGIN") - (line.name == "END") for line in lines)
+    return {"read_as": f"{what} up to where it is cut off"} if begun > 0 else {}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.agenda.content_lines import Property, properties
+from docmill.tasks.parse.agenda.content_lines import Property, cut_off, properties
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
@@ -29,12 +29,13 @@ def parse_calendar(data: bytes, _: ParseOptions) -> Parsed:
     canvas = Canvas()
     calendar: list[Property] = []
     title, count = "", 0
-    for component, inside in _components(properties(found.text), calendar):
+    lines = list(properties(found.text))
+    for component, inside in _components(iter(lines), calendar):
         _draw(canvas, component, inside)
         count += 1
     for one in calendar:
         title = title or (one.text if one.name in ("X-WR-CALNAME", "NAME") else "")
-    return canvas.parsed(title, found.metadata | {"events": count})
+    return canvas.parsed(title, found.metadata | {"events": count} | cut_off(lines, "a calendar"))
 
 
 def _components(lines: Iterator[Property], calendar: list[Property]) -> Iterator[tuple[str, list[Property]]]:
@@ -51,9 +52,9 @@ def _components(lines: Iterator[Property], calendar: list[Property]) -> Iterator
                 yield value, inside
         elif (own := _owner(open_, inside, calendar)) is not None:
             own.append(one)
-    cut_off = next((name for name in open_ if name in _COMPONENTS), "")
-    if inside and cut_off:
-        yield cut_off, inside
+    last = next((name for name in open_ if name in _COMPONENTS), "")
+    if inside and last:
+        yield last, inside
 
 
 def _ends(open_: list[str], value: str) -> bool:

@@ -10,6 +10,7 @@ _FRACTION = re.compile(r"(\d?)\^(\d{1,4})\^\s?[\u2044/\u2215]\s?(?:~(\d{1,4})~|(
 _READ = re.compile(r"[^\W_]|[+\-\u2212*†‡§∞\u2032]")
 """What is marked: a comma beside the mark of a note is raised with it, and means nothing."""
 _LINES = ("\n", "\ue00a")
+_STYLED = re.compile(r"\{\\(?:display|text)style\s+(.*)\}", re.DOTALL)
 
 
 def raised(text: str, before: str = "") -> str:
@@ -33,6 +34,12 @@ def note_mark(text: str) -> str:
     if not core or len(core) > _LONGEST // 10 + 2 or " " in core:
         return ""
     return core if core.startswith("[") else f"[^{core.strip('()')}]"
+
+
+def shown_formula(text: str) -> str:
+    """Return the TeX source of MediaWiki's pictures of formulas between dollars, any other text as it is."""
+    wrapped = _STYLED.fullmatch(text.strip())
+    return f"${wrapped[1]}$" if wrapped else text
 
 
 def with_fractions(text: str) -> str:

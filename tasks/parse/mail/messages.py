@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from itertools import count
@@ -37,7 +38,11 @@ def parse_mail(data: bytes, _: ParseOptions) -> Parsed:
 
 def parse_apple_mail(data: bytes, _: ParseOptions) -> Parsed:
     """Return a message of Apple Mail, drawn like any other."""
-    return _parsed(read_mime(_apple_message(data)))
+    parsed = _parsed(read_mime(_apple_message(data)))
+    stated = _LENGTH.match(data)
+    if stated is None or stated.end() + int(stated[1]) <= len(data):
+        return parsed
+    return replace(parsed, metadata=parsed.metadata | {"read_as": "a message up to where it is cut off"})
 
 
 def parse_outlook(data: bytes, _: ParseOptions) -> Parsed:

@@ -12,7 +12,8 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.html.html_table import header_rows
+from docmill.tasks.parse.formulas.scripts import lowered, raised
+from docmill.tasks.parse.markup.html.table_header import header_rows
 
 _Node = Mapping[str, Any]
 _BLOCK_WORDS = """
@@ -173,7 +174,15 @@ def _said(leaf: _Node) -> str:
     if _kind(leaf) == "hardbreak":
         return "\n"
     text = leaf.get("text")
-    return text if isinstance(text, str) else str(_attributes(leaf).get("text") or _attributes(leaf).get("label") or "")
+    if isinstance(text, str):
+        return _raised(leaf, text)
+    return str(_attributes(leaf).get("text") or _attributes(leaf).get("label") or "")
+
+
+def _raised(leaf: _Node, text: str) -> str:
+    """Return a text with the marks of raised or lowered letters if it is so."""
+    kinds = [_kind(mark) for mark in leaf.get("marks") or () if isinstance(mark, dict)]
+    return raised(text) if "superscript" in kinds else lowered(text) if "subscript" in kinds else text
 
 
 def _links(node: _Node) -> list[dict[str, str]]:

@@ -20,6 +20,7 @@ NUMBER = re.compile(f"{NUMBER_MARK}([^{NUMBER_END}]*){NUMBER_END}")
 _QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
 _WRAPPED = frozenset(("Emph", "Strong", "Underline", "Strikeout", "SmallCaps"))
 _SCRIPTS = frozenset(("Superscript", "Subscript"))
+_SCRIPT = re.compile(r"(?:\{\})?([\^_])\s*(?:\{\s*(?:\\(?:text|mathrm|rm)\s*\{?)?([\w+\-]{1,6})\}{0,2}|(\w))\s*")
 _TARGET = re.compile(r"\A(.+?)\s*<[^<>]*>\Z", re.DOTALL)
 _PROSE_ROLES = frozenset(("ref", "doc", "term", "abbr", "guilabel", "menuselection", "any", "numref", "title", "dfn"))
 _NUMBERED_ROLES = ("pep", "rfc")
@@ -28,7 +29,7 @@ _UNSEEN = re.compile(
     r"\\(?:label|vspace|hspace|index|input|include|bibliography(?:style)?|includegraphics|usepackage|documentclass"
     r"|documentstyle|pagestyle|thispagestyle|setlength|setcounter|addtocounter|newcommand|renewcommand|newtheorem"
     r"|newenvironment|def|let|setstretch|vskip|hskip|color|fontsize|newcounter|numberwithin|theoremstyle|hypersetup"
-    r"|graphicspath|orcidID|orcidlink|orcid|captionsetup|definecolor|lstset|newif|PassOptionsToPackage|titleformat|geometry)\*?"
+    r"|graphicspath|addcontentsline|addtocontents|orcidID|orcidlink|orcid|captionsetup|definecolor|lstset|newif|PassOptionsToPackage|titleformat|geometry)\*?"
     r"(?:\[[^\]]*\]|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|=?-?[\d.]+(?:pt|em|ex|cm|mm|in)\b)*"
 )
 _REFERENCE = re.compile(r"\\(?:eq|auto|c|C|page|v|name)?ref\*?\{([^{}]*)\}|\\cite[a-z]*\*?(?:\[[^\]]*\])*\{([^{}]*)\}")
@@ -101,6 +102,8 @@ class Inlines:
         return f"`{text}`" if text.strip() and "`" not in text else str(text)
 
     def _math(self, content: Any) -> str:
+        if script := _SCRIPT.fullmatch(content[1].strip()):  # "m$^2$" is no formula
+            return (raised if script[1] == "^" else lowered)(script[2] or script[3])
         sign = "$$" if content[0]["t"] == "DisplayMath" else "$"
         return f"{sign}{' '.join(content[1].split())}{sign}"
 

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.markup.html.html_table import header_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
+from docmill.tasks.parse.markup.html.table_header import REPEATED, header_rows, named_once, one_header
 from docmill.tasks.parse.pandoc.inlines import (
     CONTENTS_MARK,
     DEEPER_MARK,
@@ -210,13 +210,31 @@ class PandocWalker:
 
     def _draw_rows(self, table: PandocTable) -> None:
         inlines = Inlines(self._notes + 1)
-        rows = [[self._cell(inlines, cell) for cell in row] for row in table.rows]
-        cells, pages = _without_page_marks(rows)
-        headers = table.header_rows or (header_rows(rows) if len(rows) > 1 else 0)
+        cells, pages = _without_page_marks(self._rows(inlines, table.rows))
+        rows = named_once(one_header(cells, table.header_rows))
+        headers = min(table.header_rows, 1) or (header_rows(rows) if len(rows) > 1 else 0)
         links: dict[str, Any] = {"links": inlines.links} if inlines.links else {}
-        self.canvas.table(cells, headers, **links)
+        self.canvas.table(rows, headers, **links)
         self._turn(pages)
         self._below(inlines)
+
+    def _rows(self, inlines: Inlines, rows: list[list[list[Node]]]) -> list[list[str]]:
+        """Return the texts of rows; a long one that spans rows or columns stands once."""
+        drawn: list[list[str]] = []
+        above: list[list[Node]] = []
+        for row in rows:
+            texts: list[str] = []
+            for column, blocks in enumerate(row):
+                before = row[column - 1] if column else []
+                if blocks and blocks is before:
+                    texts.append(texts[-1])
+                elif blocks and column < len(above) and blocks is above[column]:
+                    texts.append(drawn[-1][column] if len(drawn[-1][column]) <= REPEATED else "")
+                else:
+                    texts.append(self._cell(inlines, blocks))
+            drawn.append(texts)
+            above = row
+        return drawn
 
     def _cell(self, inlines: Inlines, blocks: list[Node]) -> str:
         text, before = "", False

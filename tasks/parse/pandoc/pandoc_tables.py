@@ -3,8 +3,11 @@
 from itertools import chain
 from typing import Any, NamedTuple
 
+from docmill.tasks.parse.markup.html.table_header import spanned_rows
+
 Node = dict[str, Any]
 
+_SPACES = frozenset(("Space", "SoftBreak", "LineBreak"))
 _MAX_SPAN = 100
 """Columns or rows covered by one cell: no real table is wider, and a span may claim any number."""
 
@@ -19,15 +22,33 @@ class PandocTable(NamedTuple):
 
 
 def read_table(content: list[Any]) -> PandocTable:
-    """Return a table; a cell over several columns is followed by empty ones, one over several rows is repeated."""
+    """Return a table; a cell over several columns is followed by empty ones, one over several rows is repeated.
+
+    A cell of a header is repeated in all columns that it names.
+    """
     _, (_, caption), _, (_, head), bodies, (_, foot) = content
-    header, body = _rows(head), list(chain.from_iterable(map(_body_rows, bodies)))
+    header, body = _rows(head, len(head)), list(chain.from_iterable(map(_body_rows, bodies)))
     if header and header[-1:] == body[:1]:  # repeated on each page of the table
         body = body[1:]
+    deep = 0 if any(map(any, header)) else spanned_rows(_sizes(bodies), len(body))
+    if deep:
+        header, body = _rows(bodies[0][3][:deep], deep), body[deep:]
     rows = list(filter(any, (*header, *body, *_rows(foot))))
     if max(map(len, rows), default=0) == 1:
         return PandocTable(caption, [], 0, [block for (cell,) in rows for block in cell])
-    return PandocTable(caption, rows, sum(map(any, header)), None)
+    headers = sum(map(any, header)) or int(len(rows) > 1 and _is_bold(rows[0]) and not _is_bold(rows[1]))
+    return PandocTable(caption, rows, headers, None)
+
+
+def _is_bold(row: list[list[Node]]) -> bool:
+    """Return whether cells have text, and all of it is bold."""
+    inlines = [one for cell in row for block in cell for one in _inlines(block) if one["t"] not in _SPACES]
+    return bool(inlines) and all(row) and all(one["t"] == "Strong" for one in inlines)
+
+
+def _inlines(block: Node) -> list[Node]:
+    """Return the inlines of a paragraph; any other block is one that is not bold."""
+    return block["c"] if block["t"] in ("Para", "Plain") else [block]
 
 
 def _body_rows(body: Any) -> list[list[list[Node]]]:
@@ -35,15 +56,21 @@ def _body_rows(body: Any) -> list[list[list[Node]]]:
     return _rows(between) + _rows(rows)
 
 
-def _rows(rows: list[Any]) -> list[list[list[Node]]]:
+def _sizes(bodies: list[Any]) -> list[tuple[int, int]]:
+    """Return how many rows and columns each cell of the first row spans."""
+    first = bodies[0][3][0][1] if bodies and bodies[0][3] and not bodies[0][2] else ()
+    return [(over_rows, over_columns) for _, _, over_rows, over_columns, _ in first]
+
+
+def _rows(rows: list[Any], headers: int = 0) -> list[list[list[Node]]]:
     drawn: list[list[list[Node]]] = []
     pending: dict[int, tuple[int, list[Node]]] = {}
-    for _, cells in rows:
-        drawn.append(_row(cells, pending))
+    for number, (_, cells) in enumerate(rows):
+        drawn.append(_row(cells, pending, number < headers))
     return drawn
 
 
-def _row(cells: list[Any], pending: dict[int, tuple[int, list[Node]]]) -> list[list[Node]]:
+def _row(cells: list[Any], pending: dict[int, tuple[int, list[Node]]], header: bool) -> list[list[Node]]:
     row: list[list[Node]] = []
 
     def carry() -> None:
@@ -56,7 +83,7 @@ def _row(cells: list[Any], pending: dict[int, tuple[int, list[Node]]]) -> list[l
     for _, _, over_rows, over_columns, blocks in cells:
         carry()
         for column in range(min(over_columns, _MAX_SPAN)):
-            shown = [] if column else blocks
+            shown = [] if column and not header else blocks
             if over_rows > 1:
                 pending[len(row)] = (min(over_rows, _MAX_SPAN) - 1, shown)
             row.append(shown)

@@ -19,6 +19,7 @@ _NAME = re.compile(
     r"|sommario|innehåll|inhoud(?:sopgave)?|содержание|оглавление|目次|目录)\W*",
     re.IGNORECASE,
 )
+_ROMAN = frozenset("ivxlc")
 LEAST = 3
 """Entries of a list: two links below one another, or two prices with leaders, are none."""
 _BESIDE = 6
@@ -55,7 +56,12 @@ def _is_entry(text: str, element: Element) -> bool:
     if links and all(link["url"].startswith("#") for link in links):
         # Markdown keeps its links as written: brackets and an address around the words.
         return own.lstrip("-*+0123456789.) ").startswith("[") and _ends_with(own.rstrip(), links[-1])
-    return all(_LEADERS.search(line.rstrip()) for line in own.splitlines())
+    return all(_is_led(line.rstrip()) for line in own.splitlines())
+
+
+def _is_led(line: str) -> bool:
+    # Most lines end with neither, and are long to search.
+    return (line[-1:].isdigit() or line[-1:] in _ROMAN) and _LEADERS.search(line) is not None
 
 
 def _ends_with(own: str, link: dict[str, str]) -> bool:

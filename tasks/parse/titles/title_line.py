@@ -47,6 +47,7 @@ _STOPPED_WORDS = 14
 """The most words of a title with a number and a stop; clauses of contracts are such lines, and mostly longer."""
 _CLAUSE_WORDS = 6
 """The same below the first level, where contracts have clauses of eight words and more."""
+_CLAIM = re.compile(r"\bclaims? \d|\bpreceding claims?\b")  # of a patent, which names the claim that it narrows
 _UNLIKE = re.compile(
     r"[|{}<>=@_\t\\]|https?:|www\.|[ ]{3}|\.{3}|\u2026|[ \t]\d+\Z|\A\W*\d"
     r"|\A(?:dear|hi|hello|hey|from|to|cc|bcc|date|subject|re|fwd?|tel|telephone|phone|fax|e-?mail|address|attn|by|source"
@@ -131,7 +132,7 @@ def _numbered(block: str) -> TitleLine | None:
 
 def _names_numbered(rest: str) -> bool:
     """Return whether what follows a number names something, and is no clause or item of a list."""
-    if not rest[0].isupper() or rest.endswith((",", ";", ":")):
+    if not rest[0].isupper() or rest.endswith((",", ";", ":")) or _CLAIM.search(rest):
         return False
     return _has_letters(rest) and not _UNLIKE.search(rest)
 

@@ -130,8 +130,8 @@ def test_without_questions_it_makes_some_and_says_so(bench: Workbench) -> None:
     tried = ["--strategy", "sentence", "--size", "40", "--context", "none", "--weight", "0.5"]
     done = CliRunner().invoke(app, [*arguments, *tried, "--output", str(bench.folder / "tuned.toml"), "--json"])
     assert done.exit_code == 0, done.output
-    assert "proxies" in done.stderr
-    assert "weight: 0 questions made of other places than their answers, 8 are needed" in done.stderr
+    assert "made from words of the documents" in done.stderr
+    assert "weight: 0 questions taken from a place other than their answer, 8 are needed" in done.stderr
     found = json.loads(done.stdout)
     assert found["proxies"] is True
     assert "all" not in {trial["content_type"] or "all" for trial in found["trials"]}, "no weight was tried"

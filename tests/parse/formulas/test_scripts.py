@@ -14,6 +14,7 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formulas.formula_line import formula_line
 from docmill.tasks.parse.formulas.scripts import raised
+from docmill.tasks.parse.formulas.style_sheets import script_of
 from tests.kit.writers.workbook import zipped
 
 
@@ -210,3 +211,25 @@ def test_formulas_of_a_page_are_one_line(parts: str, line: str) -> None:
 
 def test_what_is_raised_keeps_its_spaces_outside_of_the_marks() -> None:
     assert raised(" 6 ", "10") == " ^6^ "
+
+
+def test_letters_that_style_sheets_raise_or_lower_are_marked() -> None:
+    sheet = "<style>.c1{vertical-align:super;font-size:8pt}.c2{vertical-align:sub}.c3{color:red}</style>"
+    text = '10<span class="c1">6</span> H<span class="c2 c3">2</span>O <span class="c3">red</span>'
+    assert read("html", f"{sheet}<p>{text}</p>").text == "10^6^ H~2~O red"
+    assert read("html", '<p>x<span style="vertical-align: super">n</span></p>').text == "x^n^"
+
+
+@pytest.mark.parametrize(
+    ("style", "script"),
+    [
+        ("vertical-align: super", "sup"),
+        ("position: relative; top: -0.33em; font-size: 0.8em", "sup"),
+        ("position: relative; top: 0.08em; font-size: 0.8em", "sub"),
+        ("position: relative; bottom: -.2em; font-size: 75%", "sub"),
+        ("top: -0.5em", ""),
+        ("vertical-align: middle; font-size: 0.8em", ""),
+    ],
+)
+def test_properties_tell_what_is_raised(style: str, script: str) -> None:
+    assert script_of(style) == script

@@ -147,3 +147,42 @@ def test_links_stand_with_their_lines_and_tables() -> None:
     _, line, cells = _read(deck).elements
     assert line.attributes == {"links": [{"text": "the manual", "url": "https://example.org/m"}]}
     assert cells.attributes["links"] == [{"text": "a site", "url": "https://example.org/a"}]
+
+
+def test_columns_are_read_one_after_the_other_where_they_were_drawn_so() -> None:
+    deck = _deck()
+    comparison = deck.slides.add_slide(deck.slide_layouts[4])
+    comparison.shapes.title.text = "Mills"
+    for text, holder in zip(
+        ("Wind", "It blows.", "Water", "It flows."), list(comparison.placeholders)[1:], strict=True
+    ):
+        holder.text = text
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    slide.shapes.title.text = "Grid"
+    for text, left, top in (("oak", 0, 2), ("elm", 4, 2), ("hard", 0, 4), ("soft", 4, 4)):
+        _box(slide.shapes, text, left, top)
+    text = _read(deck).text
+    assert text.split("\n\n") == [
+        "## Mills", "Wind", "- It blows.", "Water", "- It flows.", "## Grid", "oak", "elm", "hard", "soft"
+    ]  # fmt: skip
+
+
+def test_a_header_of_two_rows_names_the_columns() -> None:
+    from pptx.util import Inches
+
+    deck = _deck()
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    table = slide.shapes.add_table(3, 3, Inches(1), Inches(1), Inches(6), Inches(2)).table
+    table.cell(0, 0).merge(table.cell(1, 0))
+    table.cell(0, 1).merge(table.cell(0, 2))
+    for row, column, text in (
+        (0, 0, "Type"),
+        (0, 1, "Output"),
+        (1, 1, "min"),
+        (1, 2, "max"),
+        (2, 0, "oak"),
+        (2, 1, "5"),
+    ):
+        table.cell(row, column).text = text
+    drawn = next(one for one in _read(deck).elements if one.kind == "table")
+    assert drawn.attributes["cells"] == [["Type", "Output min", "Output max"], ["oak", "5", ""]]

@@ -282,3 +282,28 @@ def test_links_of_cells_of_opendocument_stand_with_their_row() -> None:
     table = f'<table:table table:name="T"><table:table-row>{row}</table:table-cell></table:table-row></table:table>'
     (line,) = _read(open_workbook(table)).elements[1:]
     assert line.attributes["links"] == [{"text": "a site", "url": "https://example.org/a"}]
+
+
+@pytest.mark.parametrize("over_both", [True, False])
+def test_a_header_of_two_rows_names_the_columns(over_both: bool) -> None:
+    def fill(book: Any) -> None:
+        sheet = book.active
+        first = ("Type" if over_both else None, "Output", None, "Cost")
+        for row in (first, ("Type", "min", "max", "low", "high"), ("oak", 5, 25, 1, 2), ("elm", 80, 90, 3, 4)):
+            sheet.append(row)
+        for place in ("B1:C1", "D1:E1", "A1:A2")[: 2 + over_both]:
+            sheet.merge_cells(place)
+
+    header, *rows = _tables(_read(_saved(fill)))[0]
+    assert header == ["Type", "Output min", "Output max", "Cost low", "Cost high"]
+    assert rows == [["oak", "5", "25", "1", "2"], ["elm", "80", "90", "3", "4"]]
+
+
+def test_merged_cells_above_numbers_are_no_header_of_two_rows() -> None:
+    def fill(book: Any) -> None:
+        sheet = book.active
+        for row in (("Mill", "Sum"), (None, 5, 25), ("elm", 80, 90)):
+            sheet.append(row)
+        sheet.merge_cells("B1:C1")
+
+    assert _tables(_read(_saved(fill)))[0][1:] == [["", "5", "25"], ["elm", "80", "90"]]

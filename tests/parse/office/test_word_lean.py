@@ -48,7 +48,7 @@ def test_inherited_headings_joined_words_and_wide_cells_are_read() -> None:
     assert titles == [(2, "The race")]
     assert "The upper race runs." in parsed.text
     cells = next(one.attributes["cells"] for one in parsed.elements if one.kind == "table")
-    assert cells == [["wide", "", ""], ["a", "b", "c"]]
+    assert cells == [["wide", "wide", ""], ["a", "b", "c"]]
 
 
 def test_styles_are_those_used_with_what_they_are_based_on() -> None:

@@ -71,3 +71,36 @@ def test_claims_are_items_with_their_numbers_and_codes_are_metadata() -> None:
     claims = said(parsed, "list_item")
     assert claims[0].startswith("1. A method of milling, comprising: opening a gate; and closing it.")
     assert claims[1] == "2. The method of claim 1, wherein the gate is oak."
+
+
+def test_what_other_sites_put_around_a_page_is_furniture() -> None:
+    page = """<div class="qc-cmp2-container">We value your privacy.</div><header><a href="/">Mill News</a></header>
+    <div class="user-menu"><a href="/i">Sign in</a><a href="/s">Subscribe</a></div><h1>Mills</h1><p>A text.</p>
+    <div class="ad-slot">Advertisement</div>
+    <div class="most-read"><h2>Most read</h2><a href="/x">Dog bites man</a></div>
+    <div class="sidebar"><h2>Wheel</h2><p>It turns, as this box explains at length.</p></div>
+    <div class="footer"><p>All rights reserved.</p></div>"""
+    parsed = read(page)
+    assert said(parsed, "furniture") == [
+        "We value your privacy.",
+        "Mill News",
+        "Sign in Subscribe",
+        "Advertisement",
+        "Most read",
+        "Dog bites man",
+        "All rights reserved.",
+    ]
+    assert said(parsed, "title", "paragraph")[1:] == [
+        "A text.",
+        "## Wheel",
+        "It turns, as this box explains at length.",
+    ]
+
+
+def test_formulas_and_notes_of_mediawiki_are_read() -> None:
+    note = (
+        '<ol><li id="n1"><span class="mw-cite-backlink"><b><a href="#r1">a</a></b></span> <span>Smith.</span></li></ol>'
+    )
+    picture = '<img src="x.svg" alt="{\\displaystyle P=\\rho gQ}">'
+    parsed = read(f"<h1>Mills</h1><p>Power is {picture}, as we know.</p>{note}")
+    assert said(parsed, "paragraph", "list_item") == ["Power is $P=\\rho gQ$, as we know.", "1. Smith."]

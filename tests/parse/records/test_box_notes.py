@@ -35,3 +35,10 @@ def test_a_note_is_known_by_its_content_and_old_notes_are_read() -> None:
 def test_a_note_that_is_nested_without_end_keeps_what_can_be_read() -> None:
     parsed = parse(json.dumps(deep(300)).encode(), FileType("boxnote"), ParseOptions())
     assert found(parsed) == [("title", "# Top")]
+
+
+def test_raised_letters_of_a_note_are_marked() -> None:
+    raised = {"type": "text", "text": "6", "marks": [{"type": "superscript"}]}
+    texts = [{"type": "text", "text": "10"}, raised, {"type": "text", "text": " W"}]
+    note = {"doc": {"type": "doc", "content": [{"type": "paragraph", "content": texts}]}}
+    assert parse(json.dumps(note).encode(), FileType("boxnote"), ParseOptions()).text == "10^6^ W"

@@ -17,6 +17,12 @@ from docmill.tasks.parse.format import FileType, ParseOptions
         ("xml", "<d><t>Mill &gear; house</t><p>Five &nbsp;&euro; each.</p></d>", "€", "written: gear"),
         ("xml", "<d><t>Mill house</t><p>Five &nbsp;&euro; each.</p></d>", "€", ""),
         ("json", '{"name": "mill"}', "mill", ""),
+        ("ics", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Open the ga", "Open the ga", "cut off"),
+        ("ics", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Open\nEND:VEVENT\nEND:VCALENDAR", "Open", ""),
+        ("vcf", "BEGIN:VCARD\nFN:Ann Mil", "Ann Mil", "cut off"),
+        ("vcf", "BEGIN:VCARD\nFN:Ann\nEND:VCARD", "Ann", ""),
+        ("emlx", "500\nFrom: a@x.org\nSubject: Mill\n\nThe wheel tu", "wheel tu", "cut off"),
+        ("emlx", "44\nFrom: a@x.org\nSubject: Mill\n\nThe wheel turns", "wheel", ""),
     ],
 )  # fmt: skip
 def test_what_can_be_read_is_with_a_warning(form: str, data: str, kept: str, message: str) -> None:

@@ -25,13 +25,14 @@ CONTENTS = """\
 PAGE = '<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><body>{}</body></html>'
 
 
-def book(spine: str) -> Parsed:
+def book(spine: str, first: str = "<p>It blows.</p>") -> Parsed:
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w") as made:
         made.writestr("mimetype", "application/epub+zip")
         made.writestr("META-INF/container.xml", CONTAINER)
         made.writestr("O/book.opf", PACKAGE.format(spine=spine))
-        for name, body in (("nav", CONTENTS), ("a", "<p>It blows.</p>"), ("b", "<p>They turn.</p>")):
+        made.writestr("O/style.css", ".span2 { font-size: 0.8em; position: relative; top: -0.33em; }")
+        for name, body in (("nav", CONTENTS), ("a", first), ("b", "<p>They turn.</p>")):
             made.writestr(f"O/{name}.xhtml", PAGE.format(body))
     return parse(buffer.getvalue(), FileType("epub"), ParseOptions())
 
@@ -59,3 +60,24 @@ def test_tables_of_a_fiction_book_stand_where_they_were() -> None:
     assert [one.attributes["cells"] for one in parsed.elements if one.kind == "table"] == [cells, cells]
     drawn = "| Part | Weight |\n| --- | --- |\n| Mast | 17^2^ |"
     assert parsed.text == f"## One\n\nBefore.\n\n{drawn}\n\nBetween.\n\n{drawn}"
+
+
+def test_letters_that_the_style_sheet_of_a_book_raises_are_marked() -> None:
+    parsed = book('<itemref idref="a"/>', '<p><span class="span1">10</span><span class="span2">6</span> W</p>')
+    assert "10^6^ W" in parsed.text
+
+
+def test_paragraphs_of_a_fiction_book_that_begin_like_items_are_items() -> None:
+    lines = "In 1850 it ran.|• oak|• • hard|• elm|1. first|2. second|7. Alone stands the mill."
+    body = "".join(f"<p>{line}</p>" for line in lines.split("|"))
+    data = f'<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"><body><section>{body}</section></body></FictionBook>'
+    parsed = parse(data.encode(), FileType("fb2"), ParseOptions())
+    assert [(one.kind, parsed.text[one.start_char : one.end_char]) for one in parsed.elements] == [
+        ("paragraph", "In 1850 it ran."),
+        ("list_item", "- oak"),
+        ("list_item", "- hard"),
+        ("list_item", "- elm"),
+        ("list_item", "1. first"),
+        ("list_item", "2. second"),
+        ("paragraph", "7. Alone stands the mill."),
+    ]

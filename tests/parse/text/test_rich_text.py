@@ -115,3 +115,45 @@ def test_a_list_of_contents_by_tabs_or_leaders_is_one_of_its_own_kind(entries: b
 
 def test_tabs_before_figures_elsewhere_stay_as_they_are() -> None:
     assert read(STYLES + rb"\pard\tx900 Oak\tab 3\par Elm\tab 5\par Ash\tab 7\par").text == "Oak 3\n\nElm 5\n\nAsh 7"
+
+
+ITEM = rb"{\listtext\pard\plain \u8226\'95\tab}\ilvl0\ls1 "
+
+
+def test_a_list_above_a_table_stays_there() -> None:
+    table = (
+        rb"\trowd\cellx100\cellx200\pard\intbl a\cell b\cell\row\trowd\cellx100\cellx200\pard\intbl c\cell d\cell\row"
+    )
+    parsed = read(
+        rb"\pard First.\par\pard " + ITEM + rb"oak\par\pard " + ITEM + rb"elm\par" + table + rb"\pard Last.\par"
+    )
+    assert parsed.text.split()[:3] == ["First.", "-", "oak"]
+    assert [one.kind for one in parsed.elements] == ["paragraph", "list_item", "list_item", "table", "paragraph"]
+
+
+def test_items_in_a_cell_stay_there_and_apart() -> None:
+    cell = rb"\pard\intbl" + ITEM + rb"{oak}\par\pard\intbl" + ITEM + rb"{elm}\cell"
+    row = rb"\trowd\cellx100\cellx200\pard\intbl "
+    parsed = read(
+        rb"\pard First.\par" + row + rb"a\cell b\cell\row" + row + rb"c\cell" + cell + rb"\row\pard Last.\par"
+    )
+    assert parsed.elements[1].attributes["cells"] == [["a", "b"], ["c", "\u2022 oak \u2022 elm"]]
+
+
+def test_items_and_headings_have_the_numbers_that_the_file_shows() -> None:
+    def item(number: str, style: str, level: int, text: str) -> bytes:
+        shown = rf"{{\listtext\pard\plain {number}\tab}}\ilvl{level}\ls1 \li0{{\loch {text}}}\par"
+        return rf"\pard\plain {style}{shown}".encode()
+
+    levels = [("Article I.", r"\s1", 0, "Terms"), ("Section I.1", "", 1, "This means that."), ("(a)", "", 2, "one;")]
+    more = [("Section I.2", "", 1, "Or this."), ("Article II.", r"\s1", 0, "Fees"), ("7.", "", 0, "Seven.")]
+    styles = rb"{\stylesheet{\s1\outlinelevel0 Heading 1;}}"
+    parsed = read(styles + b"".join(item(*one) for one in levels + more))
+    assert [(one.kind, parsed.text[one.start_char : one.end_char]) for one in parsed.elements] == [
+        ("title", "# Article I. Terms"),
+        ("list_item", "Section I.1 This means that."),
+        ("list_item", "(a) one;"),
+        ("list_item", "Section I.2 Or this."),
+        ("title", "# Article II. Fees"),
+        ("list_item", "7. Seven."),
+    ]

@@ -131,3 +131,37 @@ def test_what_pandoc_refuses_is_looked_for_with_a_bound(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("damage", ["\\begin{frame}", "\\end{frame}", "\\begin{CJK*}{", "\\begin{verbatim} \\end{x}"])
 def test_environments_without_an_end_lose_nothing(damage: str) -> None:
     assert "Text." in prepared(f"{damage}\nText.")
+
+
+def test_slides_by_a_command_are_slides() -> None:
+    body = "\\section{One}\n\\frame{\\frametitle{Wheels} They {turn}.}\n\\frame[plain]{\\frametitle{Gates} They shut.}"
+    parsed = read(body, "\\documentclass{beamer}")
+    assert [(page, text) for _, page, text in headings(parsed)] == [(0, "One"), (1, "Wheels"), (2, "Gates")]
+    assert "They turn." in parsed.text
+    unclosed = prepared("\n".join(["\\frame{\\frametitle{x} and so on"] * 3000))
+    assert unclosed.count("frametitle") + unclosed.count("section") >= 3000
+
+
+def test_macros_of_the_preamble_are_known_to_the_parts_of_a_source_that_is_refused() -> None:
+    top = "\\documentclass{article}\n\\newcommand{\\mill}[2][wheel]{the #1 of \\emph{#2}}"
+    parsed = read("\\section{One} It is \\mill{oak}.\n\n\\section{Two} A brace } too many.\n", top)
+    assert parsed.metadata["read_as"].startswith("LaTeX in parts")
+    assert "It is the wheel of oak." in parsed.text
+
+
+def test_a_raised_number_alone_in_dollars_is_no_formula() -> None:
+    parsed = read("H$_2$O, 5 m$^{2}$, CO$_{\\text{max}}$, $x^2$.\n\n\\addcontentsline{toc}{section}{Extra}")
+    assert parsed.text == "H~2~O, 5 m^2^, CO~max~, $x^2$."
+
+
+TWO_ROWS = """\\begin{tabular}{lcc}\\multirow{2}{*}{Type} & \\multicolumn{2}{c}{Output}\\\\ & min & max\\\\\\hline
+oak & 5 & 25\\\\ elm & 80 & 90\\\\\\end{tabular}"""
+BOLD = "\\begin{tabular}{lc}\\textbf{2019} & \\textbf{2020}\\\\ 5 & 6\\\\\\end{tabular}"
+
+
+@pytest.mark.parametrize(
+    ("table", "header"), [(TWO_ROWS, ["Type", "Output min", "Output max"]), (BOLD, ["2019", "2020"])]
+)
+def test_a_header_of_two_rows_or_in_bold_names_the_columns(table: str, header: list[str]) -> None:
+    drawn = next(one for one in read(table).elements if one.kind == "table")
+    assert (drawn.attributes["cells"][0], drawn.attributes["header_rows"]) == (header, 1)

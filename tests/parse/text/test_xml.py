@@ -19,7 +19,7 @@ CALS = """<{0}><title>Sizes</title><tgroup cols="3"><colspec colname="a"/><colsp
 <thead><row><entry>A</entry><entry namest="b" nameend="c">B</entry></row></thead><tbody>
 <row><entry morerows="1">1</entry><entry><para>2</para><para><link href="x.xml">3</link></para></entry><entry>4</entry>
 </row><row><entry>5</entry><entry>6</entry></row></tbody></tgroup></{0}>"""
-CALS_CELLS = [["A", "B", ""], ["1", "2 3", "4"], ["1", "5", "6"]]
+CALS_CELLS = [["A", "B", "B"], ["1", "2 3", "4"], ["1", "5", "6"]]
 TEI = """<table><head>Sizes</head><row role="label"><cell>A</cell><cell>B</cell></row>
 <row><cell>1</cell><cell>2</cell></row></table>"""
 SIMPLE = """<simpletable><title>Sizes</title><sthead><stentry>A</stentry><stentry>B</stentry></sthead>

@@ -6,7 +6,7 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.formulas.formula_line import formula_line
-from docmill.tasks.parse.formulas.scripts import lowered, note_mark, raised
+from docmill.tasks.parse.formulas.scripts import lowered, note_mark, raised, shown_formula
 
 _TEX = etree.XPath(".//*[local-name() = 'annotation'][contains(@encoding, 'tex') or contains(@encoding, 'TeX')]")
 _DOCUMENT = re.compile(r"\\begin\{document\}\s*(.*?)\s*\\end\{document\}", re.DOTALL)
@@ -25,6 +25,9 @@ def make_plain(node: Any) -> None:
         return
     written = _TEX(node)
     tex = " ".join("".join(written[0].itertext() if written else node.get("alttext") or "").split())
+    if (shown := shown_formula(tex)) != tex:
+        _fill(node, shown)
+        return
     if tex:
         sign = "$$" if node.get("display") == "block" else "$"
         _fill(node, f"{sign}{tex}{sign}")

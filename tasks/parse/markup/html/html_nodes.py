@@ -5,6 +5,8 @@ from typing import Any
 
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
+_BRUSH = re.compile(r"brush:\s*([A-Za-z0-9+#_-]+)")
+_BACKLINK = re.compile(r"(?:^|[\s_-])back-?link(?:$|\s)")
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9+#_-]*)")
 _MAX_DIGITS = 8
 """Digits of a list's number. No list is longer; Python refuses to parse numbers of thousands of digits."""
@@ -19,6 +21,12 @@ def is_hidden(node: Any) -> bool:
         or node.get("aria-hidden") == "true"
         or (node.get("style") is not None and _HIDDEN.search(node.get("style")) is not None)
     )
+
+
+def leads_back(node: Any) -> bool:
+    """Return whether a node holds nothing but the links of a note back to its references."""
+    said = node.get("class")
+    return said is not None and _BACKLINK.search(said) is not None
 
 
 def stated_number(node: Any, name: str, default: int) -> int:
@@ -55,4 +63,5 @@ def code_language(node: Any) -> str:
 def _stated_language(node: Any) -> str:
     stated = node.get("data-lang") or node.get("data-language") or ""
     match = _NAME.fullmatch(stated.strip()) or _LANGUAGE.search(node.get("class") or "")
+    match = match or _BRUSH.search(node.get("data-syntaxhighlighter-params") or "")
     return str(match[1]).lower() if match else ""

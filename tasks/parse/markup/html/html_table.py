@@ -1,27 +1,36 @@
 """HTML tables: which of them hold data, and their cells."""
 
 from collections.abc import Iterator
-from itertools import takewhile
 from typing import Any
 
 from lxml import etree
 
 from docmill.tasks.parse.canvas import even
 from docmill.tasks.parse.formulas.scripts import with_fractions
+from docmill.tasks.parse.markup.html.table_header import (
+    REPEATED,
+    header_rows,
+    is_title,
+    marked_rows,
+    named_once,
+    names_rows,
+    one_header,
+    span,
+)
 
 _PAGE = etree.XPath("boolean(.//h1 | .//h2 | .//h3 | .//form)")
 _INNER = etree.XPath("boolean(.//table)")
 _BLOCKS = etree.XPath("boolean(.//ul | .//ol | .//pre | .//blockquote)")
 _DATA = etree.XPath("boolean(.//th | ./thead | ./caption) and not(@role = 'presentation' or @role = 'none')")
+_ROLES = etree.XPath("//*[@role = 'table' or @role = 'grid'][not(self::table)][.//*[@role = 'row']]")
+_NAMELESS = ("div", "span", "section", "ul", "li", "p", "a")
+_BY_ROLE = {
+    **dict.fromkeys(("table", "grid"), "table"),
+    "row": "tr",
+    **dict.fromkeys(("cell", "gridcell"), "td"),
+    **dict.fromkeys(("columnheader", "rowheader"), "th"),
+}
 _PARTS = ("p", "div", "li", "ul", "ol", "dl", "dt", "dd", "pre", "blockquote", "h4", "h5", "h6", "hr")
-_MAX_SPAN = 100
-"""Maximum columns or rows of one cell.
-
-Pages state thousands to mean "all of them", which would be drawn one by one; a cell that really is wider is cut here,
-and those after it are in the wrong columns.
-"""
-_MAX_DIGITS = 5
-"""Digits of a span. More are noise, and Python refuses to parse numbers of thousands of digits."""
 _PARTED = {"li": "; ", "tr": "; "}  # what parts an item, or an inner row, from the next; cells have a comma
 _EVEN_ROWS = 3  # rows of as many cells that a table without a header has, if there are lists or tables in it
 _SHORT_CELL = 300  # characters of each of its cells: a page of columns has longer ones
@@ -31,6 +40,13 @@ _LONG_CELL = 1_500
 With less, tables of long remarks are torn apart; with more, a page of two columns is drawn as one row, its paragraphs
 run together.
 """
+
+
+def name_tables(root: Any) -> None:
+    """Give the elements of tables that are tables by their roles alone the names of tables."""
+    for table in _ROLES(root):
+        for node in table.iter(*_NAMELESS):
+            node.tag = _BY_ROLE.get(node.get("role") or "", node.tag)
 
 
 def is_data_table(table: Any) -> bool:
@@ -60,39 +76,59 @@ def own_rows(table: Any) -> Iterator[Any]:
 
 
 def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
-    """Return a table's rows, how many of them are its header, and its caption.
+    """Return a table's rows, 1 if the first is its header, else 0, and its caption.
 
-    A cell over several columns is followed by empty ones; one over several rows is repeated.
+    Several rows of header become one, whose cells name all that stands above a column. A cell over several columns is
+    followed by empty ones; one over several rows is repeated, unless it is long.
     """
     _set_apart(table)
     drawn = [(row, cells) for row in own_rows(table) if (cells := list(row.iterchildren("td", "th")))]
-    headers = sum(1 for _ in takewhile(lambda one: _is_header(*one), drawn))
-    pending: dict[int, tuple[int, str]] = {}
-    rows = [_row(cells, pending, line_break) for _, cells in drawn]
     caption = table.find("caption")
-    text = "" if caption is None else "".join(caption.itertext()).replace(line_break, " ")
-    return rows, headers or header_rows(even(rows)), text
+    said = [] if caption is None else ["".join(caption.itertext())]
+    while len(drawn) > 1 and is_title(drawn):
+        said.append("".join(drawn.pop(0)[1][0].itertext()))
+    headers = marked_rows(drawn)
+    pending: dict[int, tuple[int, str]] = {}
+    rows = [_row(cells, pending, line_break, number < headers) for number, (_, cells) in enumerate(drawn)]
+    rows, text = named_once(one_header(rows, headers)), "\n".join(said).replace(line_break, " ")
+    return rows, min(headers, 1) or (0 if names_rows(drawn) else header_rows(even(rows))), text
 
 
 def _set_apart(table: Any) -> None:
     """Put spaces around the blocks in a table's cells, whose words would touch, and replace pictures by words."""
     for block in table.iter(*_PARTS):
         block.text, block.tail = " " + (block.text or ""), " " + (block.tail or "")
-    # What is counted up in a cell, or a row of a table in it, stays apart from the next.
+    _part_entries(table)
+    _part_paragraphs(table)
+    for picture in table.iter("img"):
+        picture.tail = _shown(picture) + (picture.tail or "")
+
+
+def _part_entries(table: Any) -> None:
+    """Put signs between what is counted up in a cell: items, and the cells of a table in it."""
     for one in [*table.iter("li"), *_inner(table)]:
         if one.getnext() is not None:
             one.tail = _PARTED.get(one.tag, ", ") + (one.tail or "").lstrip()
-    for picture in table.iter("img"):
-        picture.tail = _shown(picture) + (picture.tail or "")
+    for first in (inner[0] for inner in table.iter("ul", "ol") if len(inner) and inner.getparent().tag == "li"):
+        first.text = f"; {(first.text or '').lstrip()}"
+
+
+def _part_paragraphs(table: Any) -> None:
+    """Put a sign between paragraphs of a cell that have none at their ends."""
+    for paragraph in table.iter("p"):
+        if (after := paragraph.getnext()) is not None and after.tag == "p" and _is_open(paragraph):
+            paragraph.tail = f"; {(paragraph.tail or '').lstrip()}"
+
+
+def _is_open(paragraph: Any) -> bool:
+    """Return whether a paragraph ends like an entry, without a sign that parts it from the next."""
+    text = "".join(paragraph.itertext()).rstrip()
+    return text[-1:].isalnum() or text.endswith(")")
 
 
 def _inner(table: Any) -> list[Any]:
     """Return the rows and cells of the tables inside a table."""
     return [one for one in table.iter("tr", "td", "th") if next(one.iterancestors("table"), table) is not table]
-
-
-def _is_header(row: Any, cells: list[Any]) -> bool:
-    return row.getparent().tag == "thead" or all(cell.tag == "th" for cell in cells)
 
 
 def _shown(picture: Any) -> str:
@@ -103,17 +139,20 @@ def _shown(picture: Any) -> str:
     return f" {said} " if " " in said or is_all else " "
 
 
-def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str) -> list[str]:
-    """Return the texts of a row; `pending` has, by column, how many rows a cell above still spans, and its text."""
+def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str, header: bool) -> list[str]:
+    """Return the texts of a row; `pending` has, by column, how many rows a cell above still spans, and its text.
+
+    A cell of a header names all columns that it spans.
+    """
     row: list[str] = []
     for cell in cells:
         _carry(row, pending)
-        text = with_fractions(" ".join("".join(cell.itertext()).replace(line_break, " ").split()))
-        below = _span(cell, "rowspan") - 1
-        for column in range(_span(cell, "colspan")):
-            shown = "" if column else text
+        text = with_fractions(" ".join("".join(cell.itertext()).replace(line_break, " ").split())).replace(" ; ", "; ")
+        below = span(cell, "rowspan") - 1
+        for column in range(span(cell, "colspan")):
+            shown = "" if column and not header else text
             if below:
-                pending[len(row)] = (below, shown)
+                pending[len(row)] = (below, shown if len(shown) <= REPEATED else "")
             row.append(shown)
     _carry(row, pending)
     return row
@@ -126,19 +165,3 @@ def _carry(row: list[str], pending: dict[int, tuple[int, str]]) -> None:
         if left > 1:
             pending[len(row)] = (left - 1, text)
         row.append(text)
-
-
-def _span(cell: Any, name: str) -> int:
-    stated = cell.get(name)
-    if stated is None:
-        return 1
-    value = stated.strip()
-    if not value.isascii() or not value.isdigit() or len(value) > _MAX_DIGITS:
-        return 1
-    return max(1, min(int(value), _MAX_SPAN))
-
-
-def header_rows(rows: list[list[str]]) -> int:
-    """Return 1 if the first row looks like a header: every cell filled, none with a digit."""
-    first = rows[0] if rows else []
-    return int(bool(first) and all(cell and not any(map(str.isdigit, cell)) for cell in first))

@@ -8,11 +8,17 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.formulas.scripts import with_fractions
-from docmill.tasks.parse.markup.html.html_nodes import code_language, drop, is_hidden, stated_number
+from docmill.tasks.parse.formulas.scripts import shown_formula, with_fractions
+from docmill.tasks.parse.markup.html.html_nodes import code_language, drop, is_hidden, leads_back, stated_number
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
-from docmill.tasks.parse.markup.html.page_chrome import is_chrome, is_contents, says_chrome
+from docmill.tasks.parse.markup.html.page_chrome import (
+    is_chrome,
+    is_contents,
+    is_named_footer,
+    is_site_header,
+    says_chrome,
+)
 from docmill.tasks.parse.plain import is_prose, paragraphs
 from docmill.tasks.parse.titles.untitled import titled
 
@@ -63,7 +69,8 @@ class PageWalk:
         self._lists: list[tuple[int, str]] = []  # the next number of each enclosing list, 0 if unordered, and its style
         self._marker = ""  # of the current item, before its first block
         self._level = 0  # of the current heading
-        self._furniture = self._contents = 0  # boxes around the current block
+        self._furniture: list[Any] = []  # boxes of furniture around the current block
+        self._contents: list[Any] = []  # and lists of contents
         self._inner = 0  # characters of the current block in links within the page
         self._around = dict.fromkeys(_COUNTED, 0)
 
@@ -95,9 +102,12 @@ class PageWalk:
 
     def _begin_span(self, node: Any) -> bool:
         # "[edit]" within a heading is none of its words.
-        return is_hidden(node) or (self._level > 0 and is_chrome(node))
+        return is_hidden(node) or leads_back(node) or (self._level > 0 and is_chrome(node))
 
     def _begin_link(self, node: Any) -> bool:
+        before = node.getprevious()
+        if before is not None and before.tag == "a" and not before.tail:
+            self._text.append(" ")  # style sheets part the links of a row
         self._open_links.append((len(self._text), node.get("href") or ""))
         return False
 
@@ -107,7 +117,9 @@ class PageWalk:
 
     def _begin_picture(self, node: Any) -> bool:
         said = node.get("alt") or ""
-        if " " in said:  # one word is a file name or an icon
+        if (formula := shown_formula(said)) != said:
+            self._text.append(formula)
+        elif " " in said:  # one word is a file name or an icon
             self._text.append(f" {said} ")
         return False
 
@@ -125,8 +137,10 @@ class PageWalk:
         elif tag in self._around:
             self._around[tag] += 1
         self._note = self._notes.get(node, self._note)
-        self._furniture += self._is_furniture(node, tag)
-        self._contents += tag in _BOXES and is_contents(node)
+        if self._is_furniture(node, tag):
+            self._furniture.append(node)
+        if tag in _BOXES and is_contents(node):
+            self._contents.append(node)
         return False
 
     def _begin_pre(self, node: Any) -> bool:
@@ -163,8 +177,9 @@ class PageWalk:
             self._lists.pop()
         elif tag == "li":
             self._marker = ""
-        self._furniture -= self._is_furniture(node, tag)
-        self._contents -= tag in _BOXES and is_contents(node)
+        for boxes in (self._furniture, self._contents):
+            if boxes and boxes[-1] is node:
+                boxes.pop()
         if tag in self._around:
             self._around[tag] -= 1
 
@@ -176,22 +191,25 @@ class PageWalk:
             return
         at, url = self._open_links.pop()
         text = " ".join("".join(self._text[at:]).replace(LINE_BREAK, " ").split())
-        if self._leads_nowhere(text, url):
+        if self._leads_nowhere(text, url, at):
             del self._text[at:]
         elif text and _is_address(url) and len(self._links) < _MAX_LINKS:
             self._links.append({"text": text, "url": url})
         elif url.startswith("#"):
             self._inner += len(text)
 
-    def _leads_nowhere(self, text: str, url: str) -> bool:
+    def _leads_nowhere(self, text: str, url: str, at: int) -> bool:
         """Return whether a link is only a sign beside a heading or a note, not one of its words."""
-        return "#" in url and (text in _BACK or (self._level > 0 and text in _PERMALINKS))
+        if "#" not in url or (text not in _BACK and text not in _PERMALINKS):
+            return False
+        return text in _BACK or self._level > 0 or not "".join(self._text[:at]).strip()
 
     def _is_furniture(self, node: Any, tag: str) -> bool:
         if tag == "nav" or node.get("role") in _FURNITURE_ROLES or (tag in _BOXES and is_chrome(node)):
             return True
-        # An article's own footer describes the article.
-        return tag == "footer" and not self._around["article"] and not self._around["main"]
+        # An article's own header and footer describe the article.
+        own = _SITE.get(tag)
+        return own is not None and not self._around["article"] and not self._around["main"] and own(node)
 
     def _next_marker(self, stated: int) -> str:
         number, style = self._lists[-1] if self._lists else (0, "")
@@ -286,6 +304,14 @@ _ENDS: dict[str, Callable[[PageWalk, Any], None]] = {
     **dict.fromkeys(_CODES, PageWalk._end_code),
     "a": PageWalk._end_link,
 }
+
+
+_SITE: dict[str, Callable[[Any], bool]] = {
+    "footer": lambda _: True,
+    "div": is_named_footer,
+    "header": is_site_header,
+}
+"""Boxes that are furniture outside of an article, and by what."""
 
 
 def _is_address(url: str) -> bool:

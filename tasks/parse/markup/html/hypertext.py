@@ -14,9 +14,11 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formulas.style_sheets import script_classes, script_of
 from docmill.tasks.parse.markup.html.foreign_content import end_foreign
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_script
 from docmill.tasks.parse.markup.html.html_head import head_metadata
+from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
 from docmill.tasks.parse.markup.html.run_in_headings import set_run_in_headings_apart
 
@@ -31,6 +33,7 @@ HTML requires the first 1,024, but scripts and comments often come before; furth
 such a declaration as an example.
 """
 _NOTE_BLOCKS = ("li", "p", "div", "dd", "dt", "aside", "section")
+_STYLED = etree.XPath("//span[contains(@style, 'vertical-align')]")
 _MARKER_WIDTH = 4
 """Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
 
@@ -54,11 +57,13 @@ def page_tree(page: str) -> Any:
     root = _tree(page.replace(LINE_BREAK, "").encode("utf-8", "replace"))
     if root is not None:
         end_foreign(root)
+        name_tables(root)
     return root
 
 
 def draw_tree(root: Any) -> Parsed:
     """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture."""
+    _name_scripts(root)
     set_run_in_headings_apart(root)
     notes = _with_plain_words(root)
     walk = PageWalk({} if not notes else _labelled(root, notes))
@@ -68,6 +73,15 @@ def draw_tree(root: Any) -> Parsed:
     top = _top(drawn.elements)
     heading = drawn.elements[top].attributes.get("text", "") if drawn.elements else ""
     return replace(drawn, title=drawn.title or heading, elements=_with_menus(drawn.elements, top))
+
+
+def _name_scripts(root: Any) -> None:
+    """Give the letters that style sheets raise or lower the names of elements that do."""
+    sheets = ["".join(sheet.itertext()) for sheet in root.iter("style")]
+    classes = script_classes(sheets) if any("vertical-align" in sheet for sheet in sheets) else {}
+    for span in root.iter("span", "font") if classes else _STYLED(root):
+        own = script_of(span.get("style") or "")
+        span.tag = own or next(filter(None, map(classes.get, (span.get("class") or "").split())), span.tag)
 
 
 def _with_plain_words(root: Any) -> dict[str, str]:

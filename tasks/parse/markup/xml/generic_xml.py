@@ -14,10 +14,12 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.html.formulas_and_ruby import is_within_text, make_formula, mark_script
-from docmill.tasks.parse.markup.xml.patents import classifications
+from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formula
+from docmill.tasks.parse.markup.xml.damaged_xml import recovered, with_ampersands
+from docmill.tasks.parse.markup.xml.patents import choose_title, classifications
 from docmill.tasks.parse.markup.xml.xml_head import head_metadata
 from docmill.tasks.parse.markup.xml.xml_nodes import name_of
+from docmill.tasks.parse.markup.xml.xml_notes import mark_scripts, set_notes_apart
 from docmill.tasks.parse.markup.xml.xml_walk import XmlWalk
 
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
@@ -38,37 +40,43 @@ The markup at the top of a file shows it within a few bytes; in a sample of a fe
 
 def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
     """Return a document drawn as Markdown; its title is that of the outermost part that has one."""
-    root, encoding = _root(data)
+    root, encoding, damage = _root(data)
+    choose_title(root)
     for line_break in root.iter("{*}br", "{*}lb"):
         line_break.tail = " " + (line_break.tail or "")
     for formula in [*root.iter("{*}tex-math", "{*}math")]:
         make_formula(formula)
-    for script in root.iter("{*}sup", "{*}sub"):
-        if is_within_text(script):
-            mark_script(script)
+    mark_scripts(root)
+    set_notes_apart(root)
     walk = XmlWalk(root)
     walk.draw()
-    metadata = {"encoding": encoding, "root": name_of(root)} | head_metadata(root) | _undeclared(data)
+    metadata = {"encoding": encoding, "root": name_of(root)} | head_metadata(root) | (damage or _undeclared(data))
     if codes := classifications(root):
         metadata["classifications"] = codes
     return walk.canvas.parsed(walk.title, metadata)
 
 
-def _root(data: bytes) -> tuple[Any, str]:
-    """Return the root and the encoding: the declared one, or a detected one if that is wrong."""
+def _root(data: bytes) -> tuple[Any, str, dict[str, Any]]:
+    """Return the root, the encoding, and what metadata say of damage.
+
+    The encoding is the declared one, or a detected one if that is wrong.
+    """
     try:
         root = _parsed(data)
-        return root, (root.getroottree().docinfo.encoding or "utf-8").lower()
+        return root, (root.getroottree().docinfo.encoding or "utf-8").lower(), {}
     except (etree.XMLSyntaxError, LookupError) as error:
         first = error
     found = decode(data)
-    text = _DECLARATION.sub("", found.text).lstrip()
+    text = with_ampersands(_DECLARATION.sub("", found.text).lstrip())
     if "not defined" in str(first):
         text = _with_entities(text)
     try:
-        return _parsed(text.encode("utf-8", "replace")), found.encoding
-    except etree.XMLSyntaxError:
-        raise Rejected("corrupt", f"not well-formed XML: {first}") from first
+        return _parsed(text.encode("utf-8", "replace")), found.encoding, {}
+    except etree.XMLSyntaxError as error:
+        root = recovered(_with_entities(text))
+        if root is None:
+            raise Rejected("corrupt", f"not well-formed XML: {first}") from first
+        return root, found.encoding, {"read_as": f"XML that is not well-formed, as far as it goes; {error}"}
 
 
 def _undeclared(data: bytes) -> dict[str, Any]:

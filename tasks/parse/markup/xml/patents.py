@@ -9,7 +9,16 @@ _CLASSES = frozenset(
     f"classification-{system}" for system in ("ipc", "ipcr", "cpc", "national", "locarno", "ecla", "ipc-primary")
 ).union(("b511", "b512", "b521", "b522"))
 GROUPS = _CLASSES | frozenset(
-    ("classifications-ipcr", "classifications-cpc", "classifications-national", "b510", "b520")
+    (
+        "classifications-ipcr",
+        "classifications-cpc",
+        "classifications-national",
+        "b510",
+        "b520",
+        "b510ep",
+        "b520ep",
+        "b000",
+    )
 )
 """Elements that hold nothing but codes."""
 _PARTS = {"abstract": "Abstract", "description": "Description", "claims": "Claims", "sdocl": "Claims"}
@@ -26,10 +35,29 @@ def classifications(root: Any) -> list[str]:
 
 def _code(node: Any) -> str:
     parts = {name_of(part).lower(): words_of(part) for part in node.iterdescendants("{*}*")}
+    if "text" in parts:  # the version and the office follow the symbol
+        return " ".join(parts["text"].split()[:2])
     if "section" in parts:
         symbol = "".join(parts.get(name, "") for name in ("section", "class", "subclass"))
         return f"{symbol} {parts.get('main-group', '')}/{parts.get('subgroup', '')}".strip(" /")
     return parts.get("main-classification") or parts.get("pdat") or ("" if len(node) else words_of(node))
+
+
+def choose_title(root: Any) -> None:
+    """Leave one title of a patent that has titles in several languages: that in its own, else the first."""
+    own = (root.get("lang") or "").lower()
+    for titles in root.iter("{*}B540"):
+        chosen = _chosen(list(titles.iterchildren("{*}B542")), own)
+        for child in list(titles) if chosen is not None else ():
+            if child is not chosen:
+                titles.remove(child)
+
+
+def _chosen(titles: list[Any], language: str) -> Any:
+    """Return the title below its own language, the first if none is, or None of none."""
+    said = (one.getprevious() for one in titles)
+    languages = [words_of(before).lower() if before is not None else "" for before in said]
+    return titles[languages.index(language) if language in languages else 0] if titles else None
 
 
 def part_of(node: Any) -> str:

@@ -30,10 +30,14 @@ class NodePath:
         name = name_of(node)
         counts = self._counts[-1]
         counts[name] += 1
-        self._steps.append(f"{name}[{counts[name]}]" if has_twin(node) and node is not self._root else name)
+        self._steps.append(f"{name}[{counts[name]}]" if self._is_numbered(node, counts[name]) else name)
         self._counts.append(Counter())
 
     def step_out(self) -> None:
         """Move back to the parent."""
         self._steps.pop()
         self._counts.pop()
+
+    def _is_numbered(self, node: Any, count: int) -> bool:
+        """Return whether a node has siblings of its name: beside it, or before it."""
+        return node is not self._root and (count > 1 or has_twin(node))

@@ -7,6 +7,7 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.markup.html.table_header import one_header, spanned_rows
 
 Row = tuple[int, dict[int, str]]
 """A row's number, and its filled cells by column number."""
@@ -44,6 +45,7 @@ _SHARED = 0.6
 
 With less, another table below joins it; with more, totals that leave out a column are separated from their table.
 """
+_BLANK_ROWS = 2  # of a header in which a blank stands above a name
 _YEARS = range(1800, 2200)
 """Numbers that may name columns. A wider range takes amounts for years, a narrower one cuts off history or plans."""
 
@@ -209,7 +211,39 @@ def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
         canvas.paragraph(" | ".join(" ".join(text.split()) for text in rows[0][1].values()), **about)
         return
     table = [[cells.get(column, "") for column in columns] for _, cells in rows]
-    canvas.table(table, int(has_header(table)), **about)
+    deep = _header_rows(rows, columns, sheet)
+    if deep:
+        table = one_header([*_filled(rows[:deep], columns, sheet), *table[deep:]], deep)
+    canvas.table(table, int(deep > 0 or has_header(table)), **about)
+
+
+def _header_rows(rows: list[Row], columns: list[int], sheet: Worksheet) -> int:
+    """Return how many rows a header has whose first one has merged cells; 0 if it has none."""
+    deep = spanned_rows(list(_sizes(rows[0], columns, sheet)), len(rows))
+    if not deep or not all(rows[deep - 1][1].get(column) for column in columns):
+        return 0
+    return 0 if any(_is_number(text) for _, cells in rows[: deep - 1] for text in cells.values()) else deep
+
+
+def _sizes(row: Row, columns: list[int], sheet: Worksheet) -> Iterator[tuple[int, int]]:
+    """Yield how many rows and columns each cell of a row spans; nothing if none is merged."""
+    merged = {left: (bottom - top + 1, right - left + 1) for top, left, bottom, right in sheet.merged if top == row[0]}
+    reach = columns[0]
+    for column in columns if merged else ():
+        if column >= reach:
+            # A blank above the name of a column is as good as a cell over both rows.
+            size = merged.get(column, (1, 1) if column in row[1] else (_BLANK_ROWS, 1))
+            yield size
+            reach = column + size[1]
+
+
+def _filled(rows: list[Row], columns: list[int], sheet: Worksheet) -> list[list[str]]:
+    """Return rows of a header in which a merged cell names all of its columns."""
+    filled = {number: dict(cells) for number, cells in rows}
+    for top, left, _, right in sheet.merged:
+        for column in range(left + 1, min(right, columns[-1]) + 1) if top in filled else ():
+            filled[top].setdefault(column, filled[top].get(left, ""))
+    return [[filled[number].get(column, "") for column in columns] for number, _ in rows]
 
 
 def _is_strewn(rows: list[Row], columns: list[int]) -> bool:

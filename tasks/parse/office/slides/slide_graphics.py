@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from docmill.tasks.parse.markup.html.table_header import REPEATED, one_header, spanned_rows
 from docmill.tasks.parse.office.parts import whole
 from docmill.tasks.parse.office.sheets.sheet import has_header
 from docmill.tasks.parse.office.slides.slide_text import text_of
 
+_MAX_DIGITS = 3  # of a number of rows or columns
 _MAX_POINTS = 10_000
 """Maximum points of a series. An index is stated and may be any number, and each is a row of the chart's table.
 
@@ -21,20 +23,44 @@ def table_of(frame: Any) -> tuple[list[list[str]], int] | None:
     table = next(frame.iter("{*}tbl"), None)
     if table is None:
         return None
+    drawn = list(table.iterchildren("{*}tr"))
+    first_row = drawn[0].iterchildren("{*}tc") if drawn else ()
+    deep = spanned_rows([_size(cell) for cell in first_row if not _is_covered(cell)], len(drawn))
     rows: list[list[str]] = []
-    for row in table.iterchildren("{*}tr"):
-        rows.append(_cells(row, rows[-1] if rows else []))
+    for number, row in enumerate(drawn):
+        rows.append(_cells(row, rows[-1] if rows else [], number < deep))
+    rows = one_header(rows, deep)
     properties = table.find("{*}tblPr")
     first = properties is not None and properties.get("firstRow") in ("1", "true")
-    return rows, int(first or (bool(rows) and has_header(rows)))
+    return rows, int(first or deep > 1 or (bool(rows) and has_header(rows)))
 
 
-def _cells(row: Any, above: list[str]) -> list[str]:
-    """Return the texts of a row; a cell that is merged with the one above it repeats its text."""
+def _size(cell: Any) -> tuple[int, int]:
+    """Return how many rows and columns a cell spans."""
+    stated = (cell.get(name) or "1" for name in ("rowSpan", "gridSpan"))
+    rows, columns = (int(value) if value.isdecimal() and len(value) <= _MAX_DIGITS else 1 for value in stated)
+    return rows, columns
+
+
+def _is_covered(cell: Any) -> bool:
+    """Return whether a cell is covered by one to its left."""
+    return cell.get("hMerge") in ("1", "true")
+
+
+def _cells(row: Any, above: list[str], header: bool) -> list[str]:
+    """Return the texts of a row; a cell that is merged with the one above it repeats its text, unless it is long.
+
+    A cell of a header is repeated in the columns that it names.
+    """
     cells: list[str] = []
     for at, cell in enumerate(row.iterchildren("{*}tc")):
         merged = cell.get("vMerge") in ("1", "true") and at < len(above)
-        cells.append(above[at] if merged else "\n".join(text_of(line) for line in cell.iter("{*}p")))
+        if header and cells and _is_covered(cell):
+            cells.append(cells[-1])
+        elif merged:
+            cells.append(above[at] if len(above[at]) <= REPEATED else "")
+        else:
+            cells.append("\n".join(text_of(line) for line in cell.iter("{*}p")))
     return cells
 
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import inf
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 _TITLES = ("title", "ctrTitle")
+_EDGE = ("dt", "ftr", "sldNum")  # date, footer and number, which stand below all columns
 _BAND = 0.05
 """Shapes whose tops differ by less, as a share of the slide's height, are in one row.
 
@@ -33,11 +36,15 @@ class Shape:
     number: str = ""
     top: float = 0
     left: float = 0
+    right: float = inf
+    bottom: float = 0
     inside: tuple["Shape", ...] = ()
 
 
-Places = dict[str, tuple[float, float]]
-"""Left and top of placeholders, by "number N" and "role R"."""
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
+Places = dict[str, Box]
+"""The boxes of placeholders, by "number N" and "role R"."""
 
 
 class Placed(Protocol):
@@ -53,11 +60,40 @@ _Placed = TypeVar("_Placed", bound=Placed)
 
 
 def shapes_of(slide: Any, places: Places, height: float) -> list[Shape]:
-    """Return a slide's shapes in reading order: its title first, then rows from top to bottom, left to right."""
+    """Return a slide's shapes in reading order: its title first, then columns or rows, and what is at its edge."""
     tree = next(slide.iter("{*}spTree"), None)
     found = [] if tree is None else list(_walk(tree, places, Placement(), height))
-    titles = [shape for shape in found if shape.role in _TITLES]
-    return titles[:1] + by_rows([shape for shape in found if shape not in titles[:1]], _BAND * height)
+    first = [shape for shape in found if shape.role in _TITLES][:1]
+    rest = [shape for shape in found if shape not in first]
+    return first + _by_columns([one for one in rest if one.role not in _EDGE], _BAND * height) + _edge(rest)
+
+
+def _edge(shapes: list[Shape]) -> list[Shape]:
+    return [one for one in shapes if one.role in _EDGE]
+
+
+def _by_columns(shapes: list[Shape], band: float) -> list[Shape]:
+    """Return shapes by columns, each by rows, where each column was drawn before the next; else all by rows.
+
+    Boxes in a grid may be meant by columns or by rows; the order in which they stand in the file tells which.
+    """
+    before, behind = _reaches(shapes), _reaches(shapes[::-1])[::-1]
+    cuts = [at for at in range(1, len(shapes)) if _are_beside(before[at - 1], behind[at], band)]
+    pieces = (shapes[first:last] for first, last in pairwise([0, *cuts, len(shapes)]))
+    return [one for piece in pieces for one in by_rows(piece, band)]
+
+
+def _reaches(shapes: list[Shape]) -> list[Box]:
+    """Return the box around shapes up to each."""
+    first = accumulate((one.left for one in shapes), min), accumulate((one.top for one in shapes), min)
+    last = accumulate((one.right for one in shapes), max), accumulate((one.bottom for one in shapes), max)
+    return list(zip(*first, *last, strict=True))
+
+
+def _are_beside(one: Box, other: Box, band: float) -> bool:
+    """Return whether the first of two groups of shapes is left of the other, and neither is above it."""
+    (_, top, right, bottom), (left, other_top, _, other_bottom) = one, other
+    return right <= left + band and other_top < bottom and top < other_bottom
 
 
 def by_rows(shapes: list[_Placed], band: float) -> list[_Placed]:
@@ -84,9 +120,9 @@ def places_of(layout: Any) -> Places:
         role, number = placeholder(node)
         place = _place(node)
         if role and place:
-            found.setdefault(f"role {role}", place[:2])
+            found.setdefault(f"role {role}", place)
             if number:
-                found.setdefault(f"number {number}", place[:2])
+                found.setdefault(f"number {number}", place)
     return found
 
 
@@ -108,22 +144,27 @@ def _group(node: Any, inner: list[Shape]) -> Iterator[Shape]:
     """Yield a group's shapes as if at the group's top left corner."""
     if inner:
         top, left = min(one.top for one in inner), min(one.left for one in inner)
-        yield Shape("group", node, top=top, left=left, inside=tuple(inner))
+        right, bottom = max(one.right for one in inner), max(one.bottom for one in inner)
+        yield Shape("group", node, top=top, left=left, right=right, bottom=bottom, inside=tuple(inner))
 
 
 def _shape(node: Any, kind: str, places: Places, placement: Placement) -> Shape:
     """Return a shape at its own position, else at the one inherited by its placeholder."""
     role, number = placeholder(node)
-    own = _place(node)
-    left, top = own[:2] if own else places.get(f"number {number}") or places.get(f"role {role}") or (0, 0)
-    top, left = top * placement.scale_y + placement.move_y, left * placement.scale_x + placement.move_x
-    return Shape(kind, node, role, number, top, left)
+    box = _place(node) or places.get(f"number {number}") or places.get(f"role {role}") or (0, 0, inf, 0)
+    left, right = (side * placement.scale_x + placement.move_x for side in box[::2])
+    top, bottom = (side * placement.scale_y + placement.move_y for side in box[1::2])
+    return Shape(kind, node, role, number, top, left, right, bottom)
 
 
-def _place(node: Any) -> tuple[float, float, float, float] | None:
-    """Return left, top, width and height of a shape that states them."""
+def _place(node: Any) -> Box | None:
+    """Return the box of a shape that states it."""
     box = next((one for one in node.iter("{*}xfrm") if one.find("{*}off") is not None), None)
-    return None if box is None else (*_pair(box.find("{*}off"), "x", "y"), *_pair(box.find("{*}ext"), "cx", "cy"))
+    if box is None:
+        return None
+    left, top = _pair(box.find("{*}off"), "x", "y")
+    width, height = _pair(box.find("{*}ext"), "cx", "cy")
+    return left, top, left + width, top + height
 
 
 def _pair(node: Any, one: str, other: str) -> tuple[float, float]:

@@ -1,6 +1,8 @@
 """Books: EPUB by pandoc, as chapters in reading order below their titles."""
 
+import io
 import posixpath
+import re
 import zipfile
 from itertools import pairwise
 from typing import Any
@@ -9,6 +11,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formulas.style_sheets import script_classes
 from docmill.tasks.parse.office.open_xml import member, read_member
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.inlines import Node
@@ -19,6 +22,7 @@ _RIGHTS = "META-INF/rights.xml"
 _LOCKS = "META-INF/encryption.xml"
 # Only fonts are encrypted in these two ways, so the text is readable.
 _FONTS = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
+_PAGES = (".xhtml", ".html", ".htm")
 _MAX_DEPTH = 5  # of a chapter's heading: Markdown has six, and one is the book's title
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 
@@ -33,11 +37,38 @@ def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
         if member(container, _RIGHTS) or locks.count(b"<EncryptionMethod") > sum(map(locks.count, _FONTS)):
             raise Rejected("encrypted", "the book is encrypted by its publisher (DRM)")
         titles, authors = _chapter_titles(container), _authors(container)
+        data = _with_scripts(container) or data
     tree = read_tree(data, "epub")
     tree["blocks"] = _with_titles(tree["blocks"], titles)
     canvas = Canvas()
     title, metadata = draw_tree(tree, canvas)
     return canvas.parsed(title, metadata | ({"author": authors} if authors else {}))
+
+
+def _with_scripts(container: zipfile.ZipFile) -> bytes:
+    """Return a book whose style sheets raise letters with elements that do; b"" if its own raise none."""
+    sheets = (
+        member(container, name).decode("utf-8", "replace") for name in container.namelist() if name[-4:] == ".css"
+    )
+    classes = script_classes(sheets)
+    if not classes:
+        return b""
+    styled = re.compile(rf'<span class="({"|".join(map(re.escape, classes))})">([^<>]{{1,40}})</span>')
+
+    def named(match: re.Match[str]) -> str:
+        script = classes[match[1]]
+        return f"<{script}>{match[2]}</{script}>"
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as whole:
+        for name in container.namelist():
+            content = member(container, name)
+            if name.endswith(_PAGES):
+                content = styled.sub(named, content.decode("utf-8", "surrogateescape")).encode(
+                    "utf-8", "surrogateescape"
+                )
+            whole.writestr(name, content)
+    return buffer.getvalue()
 
 
 def _authors(container: zipfile.ZipFile) -> str:

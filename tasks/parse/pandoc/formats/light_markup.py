@@ -11,6 +11,7 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document
 from docmill.tasks.parse.pandoc.formats.read_or_keep import read_or_keep
 from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.typed_items import with_items
 
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
@@ -56,18 +57,24 @@ def parse_typst(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def parse_fiction_book(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a FictionBook, with its title and authors; its tables, which pandoc drops, are read as those of a page."""
+    """Return a FictionBook, with its title and authors; its tables, which pandoc drops, are read as those of a page.
+
+    It has no lists: paragraphs that begin like items are items.
+    """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError:  # of which pandoc may still read what is before
         return read_document(data, "fb2")
     tables = [_taken_out(table, number) for number, table in enumerate(list(root.iter("{*}table")))]
-    if not tables:
-        return read_document(data, "fb2")
-    drawn = [block for block in read_tree("".join(tables).encode(), "html")["blocks"] if block["t"] == "Table"]
+    drawn = (
+        []
+        if not tables
+        else [block for block in read_tree("".join(tables).encode(), "html")["blocks"] if block["t"] == "Table"]
+    )
     tree = read_tree(etree.tostring(root, encoding="utf-8", xml_declaration=True), "fb2")
-    return drawn_document(_put_back(tree, drawn) if len(drawn) == len(tables) else tree)
+    tree["blocks"] = with_items(tree["blocks"])
+    return drawn_document(_put_back(tree, drawn) if drawn and len(drawn) == len(tables) else tree)
 
 
 def _taken_out(table: Any, number: int) -> str:

@@ -13,6 +13,7 @@ from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
 from docmill.tasks.parse.pandoc.document import read_document
 from docmill.tasks.parse.pandoc.formats.open_body import prepare_body
 from docmill.tasks.parse.pandoc.formats.rtf_letters import with_letters
+from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
 from docmill.tasks.parse.titles.contents_list import with_contents
 from docmill.tasks.parse.zip_limits import check_container
 
@@ -49,6 +50,14 @@ _RTF_TAB = re.compile(rb"\\tab(?![a-z])")
 _RTF_STYLED = re.compile(rb"\\s(\d{1,4})(?![0-9])")
 _RTF_PAGE = re.compile(rb"(?:\d{1,4}|[ivxlc]{1,6})\s*")
 _RTF_UNSHOWN = re.compile(rb"\{\\\*\\fldinst[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\\[a-z]+-?\d* ?|[{}]")
+_RTF_CELL = re.compile(rb"(\\cell(?![a-z]))")
+_RTF_LISTED = re.compile(rb"\\(?:ls|ilvl)\d{1,4}(?![0-9]) ?")
+_RTF_ITEM = re.compile(rb"\{\\listtext(?![a-z])([^{}]*)\}")  # what readers that know no lists show before an item
+_RTF_NUMBERED = re.compile(rb"\{\\listtext(?![a-z])(?P<item>[^{}]*)\}(?P<form>(?:\\(?!u-?\d)[a-z]+-?\d* ?|\s){0,60})")
+_RTF_FORM = re.compile(rb"\\(?!u-?\d)[a-z]+-?\d* ?")
+_RTF_TABLE = re.compile(rb"(?<!\\row)(?<!\\row\\pard)\\trowd(?![a-z])")
+_RTF_APART = rb"\\pard\\plain {\\v -}\\par \g<0>"
+"""An unseen paragraph above a table: pandoc moves a list that ends right there to the top of the document."""
 _RTF_LEADERS = b" .... "
 _RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
 _RTF_HEAD = 200_000
@@ -81,7 +90,32 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
     metadata = _rtf_metadata(data[:_RTF_HEAD])
     data = _RTF_LOWERED.sub(rb"\\sub", data)
     data = _RTF_DELETED.sub(rb"\\v", _RTF_NOTE.sub(rb"{\\footnote", data))
-    return with_contents(read_document(_with_leaders(_with_levels(data)), "rtf", metadata))
+    data = _with_leaders(_RTF_NUMBERED.sub(_numbered, _with_levels(_with_plain_cells(data))))
+    return with_contents(read_document(data, "rtf", metadata))
+
+
+def _numbered(match: re.Match[bytes]) -> bytes:
+    """Return what begins an item, with the number that readers which know no lists show; pandoc counts anew."""
+    item, form = match["item"], match["form"]
+    shown = _RTF_FORM.sub(b"", item).strip().decode("utf-8", "replace")
+    if "\\" in shown or not any(map(str.isalnum, shown)):
+        return match[0]
+    number = f" {NUMBER_MARK}{shown}{NUMBER_END}".encode()
+    above = match.string[match.string.rfind(b"\\pard", 0, match.start()) : match.start()]
+    # What pandoc takes for an item is no heading: without its list it is one.
+    return number + _RTF_LISTED.sub(b"", form) if b"\\outlinelevel" in above else match[0] + number
+
+
+def _with_plain_cells(data: bytes) -> bytes:
+    """Return rich text whose cells have no lists, which pandoc would move to the top, but the signs of their items."""
+    if b"\\intbl" not in data or not _RTF_LISTED.search(data):
+        return data
+    parts = _RTF_CELL.split(data)
+    for at in range(0, len(parts) - 1, 2):
+        before, row, inside = parts[at].rpartition(b"\\trowd")
+        plain = _RTF_ITEM.sub(lambda match: b" " + _RTF_FORM.sub(b"", match[1]).strip() + b" ", inside)
+        parts[at] = before + row + (_RTF_LISTED.sub(b"", plain) if b"\\intbl" in inside else inside)
+    return _RTF_TABLE.sub(_RTF_APART, b"".join(parts))
 
 
 def _with_leaders(data: bytes) -> bytes:

@@ -12,6 +12,12 @@ _BODY = re.compile(r"\\begin\s*\{document\}(.*?)(?:\\end\s*\{document\}|\Z)", re
 _DECLARATION = re.compile(r"^[ \t]*\\newtheorem\*?\s*\{\w+\}(?:\[\w+\])?\{[^{}]*\}(?:\[\w+\])?", re.MULTILINE)
 _CLASS = re.compile(r"\\documentclass\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}")
 _ABOUT = re.compile(r"\\(?:title|author|date)\b\s*(?:\[[^\]]*\])?\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
+_NESTED = r"\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*\}"
+_MACRO = re.compile(
+    r"^[ \t]*\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator)\*?\s*\{?\\\w+\}?(?:\[\d\])?(?:\[[^\]]*\])?\s*"
+    + _NESTED,
+    re.MULTILINE,
+)
 _SECTION = re.compile(r"^(?=[ \t]*\\(?:part|chapter|(?:sub){0,2}section)\b)", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n(?=[ \t]*\n)")
 _MAX_CALLS = 60
@@ -27,12 +33,13 @@ _LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
 def read_parts(text: str, reader: str) -> tuple[dict[str, Any], int]:
     """Return the syntax tree of a source, and how many of its parts are raw because pandoc refuses them.
 
-    Definitions of the preamble are left out but for those of theorems. Raise Rejected if pandoc refuses every part, or
-    is too slow.
+    Of the preamble, the definitions of theorems and simple macros are kept; a paragraph that is refused with the macros
+    is read without them. Raise Rejected if pandoc refuses every part, or is too slow.
     """
     found = _BODY.search(text)
     top, body = (text[: found.start()], found[1]) if found else ("", text)
-    reading = _PartReading(reader, "\n".join(_CLASS.findall(top) + _DECLARATION.findall(top) + _ABOUT.findall(top)))
+    head = "\n".join(_CLASS.findall(top) + _DECLARATION.findall(top) + _ABOUT.findall(top))
+    reading = _PartReading(reader, head, "\n".join(_MACRO.findall(top)))
     blocks = reading.blocks(body)
     if not reading.read:
         raise Rejected("corrupt", reading.reason)
@@ -42,9 +49,10 @@ def read_parts(text: str, reader: str) -> tuple[dict[str, Any], int]:
 class _PartReading:
     """Halves what pandoc refuses until it finds the paragraph; `raw` counts these, `read` the other parts."""
 
-    def __init__(self, reader: str, head: str) -> None:
+    def __init__(self, reader: str, head: str, macros: str) -> None:
         self._reader = reader
         self._head = head
+        self._macros = macros
         self._calls = 0
         self.meta: dict[str, Any] = {}
         self.raw = self.read = 0
@@ -55,20 +63,33 @@ class _PartReading:
         if not text.strip():
             return []
         try:
-            return self._tree(text)
+            return self._tree(text, self._macros)
         except Rejected as why:
-            if why.reason != "corrupt":
-                raise
-            self.reason = why.message
+            self._refused(why)
         halves = _halves(text) if self._calls < _MAX_CALLS else ()
         if not halves:
-            self.raw += 1
-            return list(_raw(text))
+            return self._alone(text)
         return [block for half in halves for block in self.blocks(half)]
 
-    def _tree(self, text: str) -> list[Node]:
+    def _alone(self, text: str) -> list[Node]:
+        """Return the blocks of a paragraph that is refused: as it is read without macros, or raw."""
+        if self._macros and self._calls < _MAX_CALLS:
+            try:
+                return self._tree(text, "")
+            except Rejected as why:
+                self._refused(why)
+        self.raw += 1
+        return list(_raw(text))
+
+    def _refused(self, why: Rejected) -> None:
+        if why.reason != "corrupt":
+            raise why
+        self.reason = why.message
+
+    def _tree(self, text: str, macros: str) -> list[Node]:
         self._calls += 1
-        tree = read_tree(f"{self._head}\n\\begin{{document}}\n{text}\n\\end{{document}}\n".encode(), self._reader)
+        head = f"{self._head}\n{macros}"
+        tree = read_tree(f"{head}\n\\begin{{document}}\n{text}\n\\end{{document}}\n".encode(), self._reader)
         self.read += 1
         self.meta = self.meta or tree["meta"]
         blocks: list[Node] = tree["blocks"]

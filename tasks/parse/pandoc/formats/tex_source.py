@@ -4,6 +4,7 @@ Those are bibliographies, and theorems whose kind is declared in another file.
 """
 
 import re
+from itertools import islice
 
 from docmill.tasks.parse.pandoc.formats.tex_environments import unwrapped
 
@@ -32,6 +33,9 @@ _LENGTH = re.compile(
 )
 _BIBLIOGRAPHY = re.compile(r"\\begin\s*\{thebibliography\}\s*(?:\{[^{}]*\})?")
 _ENTRY = re.compile(r"\\bibitem\s*(?:\[(?:[^\[\]{}]|\{[^{}]*\})*\])?\s*\{([^{}]*)\}")
+_FRAME = re.compile(r"^[ \t]*\\frame\s*(?:<[^<>]*>)?(\[[^\]]*\])?\{(?!\s*\\titlepage)", re.MULTILINE)
+_BRACE = re.compile(r"(?<!\\)[{}]")
+_MAX_BRACES = 1_000  # of one slide: one that is not closed must not be looked for in the whole source, slide by slide
 _SPECIAL = re.compile(r"[_&%#$]")
 _THEOREMS = {
     "theorem": "Theorem", "thm": "Theorem", "lemma": "Lemma", "lem": "Lemma", "proposition": "Proposition",
@@ -43,7 +47,7 @@ _THEOREMS = {
 
 def prepared(text: str) -> str:
     """Return a text with labels of items as words, bibliography entries as paragraphs, and theorems declared."""
-    text = unwrapped(text, _THEOREMS)
+    text = unwrapped(_with_frames(text), _THEOREMS)
     if "\\bibitem" in text:
         text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
         text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")
@@ -51,6 +55,28 @@ def prepared(text: str) -> str:
     text = _CELL_LINES.sub(lambda match: (match[1] or match[2] or "").replace("\\\\", " "), text)
     text = re.sub(r"\\A(?:nd|ND)\b", r"\\and", text)  # between authors, in the styles of some conferences
     return _declared(text) + (_with_labels(text) if re.search(r"\\item\s*\[", text) else text)
+
+
+def _with_frames(text: str) -> str:
+    """Return a text whose slides by the command `\\frame{...}` are environments."""
+    parts, at = [], 0
+    while found := _FRAME.search(text, at):
+        end = _closing(text, found.end())
+        if end < 0:
+            break
+        parts += [text[at : found.start()], f"\\begin{{frame}}{found[1] or ''}{text[found.end() : end]}\\end{{frame}}"]
+        at = end + 1
+    return "".join([*parts, text[at:]])
+
+
+def _closing(text: str, at: int) -> int:
+    """Return the place of the brace that closes the one before `at`, -1 if none of the next ones does."""
+    depth = 1
+    for brace in islice(_BRACE.finditer(text, at), _MAX_BRACES):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return brace.start()
+    return -1
 
 
 def _escaped(sign: re.Match[str]) -> str:

@@ -11,8 +11,8 @@ from tests.kit.making.reference.markdown import block, code, page, prose, table
 
 HEAD = """\
 A command with `--json` prints one JSON document on standard output: UTF-8, one object or one array. Notes and progress
-stand on standard error, and so does an [error](errors.md#what-a-command-prints), as one line of JSON. Offsets are
-half-open and count code points. Fields keep their names and types within a minor version; new fields may come.
+go to standard error, and so does an [error](errors.md#what-a-command-prints), as one line of JSON. Offsets are
+half-open and count code points. Fields keep their names and types within a minor version; new fields may be added.
 
 In a path, `[]` is an element of an array and `*` any key. The samples are real: they come from a store of two short
 documents and an empty file, with models made for tests. Their times are set to one value, and long arrays are cut to

@@ -8,8 +8,8 @@ from tests.kit.making.reference.markdown import block, code, page, prose, table
 _SETTING = re.compile(r"\[(\w+)(?:\] |\.)((?:[a-z]+_[a-z_]+|passwords|ocr|exclude)\b)\]?")
 _SECTION = re.compile(r"(?<![`\[])\[(\w+)\](?!\()")
 HEAD = """\
-Every exception that docmill raises on purpose is in `docmill.errors`. Two kinds matter to a program: after `Terminal`
-no retry helps, after `Transient` the same call may work later."""
+Every exception that docmill raises on purpose is in `docmill.errors`. Two kinds matter to a program: after `Terminal`,
+no retry helps; after `Transient`, the same call may work later."""
 PRINTED = """\
 A command prints the message on standard error and ends with status 1; the traceback is shown with `--debug`. With
 `--json` the error is one line of JSON on standard error, and nothing is on standard output:"""
@@ -21,10 +21,10 @@ FIELDS = (
     ("status", "integer", "The [exit status](exit-statuses.md)."),
 )
 REJECTED = """\
-One document that cannot be used ends no run. It becomes a row of the table [`rejects`](tables.md#rejects), with the
-code of a reason and a message; `docmill rejects` lists them. A document whose earlier version is in the store keeps
-that version, marked `stale`. docmill tries a rejected document again when its content changes, when its parser changes,
-or when the setting or the program changes that the reason names. `docmill ingest --retry` tries all of them now."""
+A document that cannot be used does not end a run. It becomes a row of the table [`rejects`](tables.md#rejects), with
+the code of a reason and a message; `docmill rejects` lists them. If the store has an earlier version of the document,
+it keeps that version, marked `stale`. docmill tries a rejected document again when its content or its parser changes,
+or when the setting or program behind the reason changes. `docmill ingest --retry` tries all of them now."""
 
 
 def made() -> str:

@@ -9,16 +9,16 @@ from docmill.tasks.parse.signatures import INSTEAD, OLE_STREAMS, OPEN_DOCUMENT, 
 from tests.kit.making.reference.markdown import code, codes, page, prose, table
 
 HEAD = """\
-A file is read by the parser of its format. The format is told, in this order, by the first bytes; by the names inside
-a container; by the name of the file, if the text confirms it; by unmistakable signs in the text; by a classifier
+A file is read by the parser of its format. These signs decide the format, in this order: the first bytes; the names
+inside a container; the name of the file, if the text confirms it; unmistakable signs in the text; a classifier
 ([magika](https://github.com/google/magika)), if name and text disagree or say nothing. `docmill explain FILE` shows
-what a file is taken for.
+the format of a file.
 
 A file that no parser reads becomes a row of the table [`rejects`](tables.md#rejects) with a
 [reason](errors.md#reject-reasons)."""
 SIGNED = """\
-A binary file is known by bytes at a place in it, whatever its name says. Files of the kinds on the right that are no
-format above are rejected as `unsupported`."""
+A binary file is recognised by certain bytes in it, whatever its name says. Files of kinds that are not in the table of
+formats are rejected as `unsupported`."""
 CONTAINED = """\
 Office documents are zip archives or compound files (OLE). The first name inside that matches tells the kind. An
 OpenDocument file or an e-book states its kind in the member `mimetype`."""

@@ -8,8 +8,8 @@ from docmill.flows.config.settings import Settings
 from tests.kit.making.reference.markdown import block, code, page, prose, table
 
 HEAD = """\
-The tools of [`docmill mcp`](../guides/mcp.md), with the texts that a language model reads. `plan` and `ingest` are
-there with `--allow-ingest` only. Each answer is one object: in `structuredContent`, and as the same JSON in a text. It
+The tools of [`docmill mcp`](../guides/mcp.md), with the texts that a language model reads. `plan` and `ingest` exist
+only with `--allow-ingest`. Each answer is one object: in `structuredContent`, and as the same JSON in a text. It
 has `store` and `snapshot`; fields of hits, chunks, documents and snapshots are those of [`--json`](json.md).
 
 Documents are resources, too: `{resource}`."""

@@ -7,8 +7,8 @@ from tests.kit.making.reference.markdown import code, codes, page, table
 
 HEAD = """\
 A plugin is an object, or a class that is called without arguments, behind an
-[entry point](https://packaging.python.org/en/latest/specifications/entry-points/) of one of these groups. Its name is
-the one that settings choose it by. docmill's own parts stand in the same registries, and their names are taken. The
+[entry point](https://packaging.python.org/en/latest/specifications/entry-points/) of one of these groups. Settings
+choose it by its name. docmill's own parts are in the same registries, so their names are taken. The
 guide [Write a plugin](../guides/extend.md) builds one of each kind.
 
 Names of `docmill.plugins` and `docmill.testing` keep their meaning within a minor version."""

@@ -9,7 +9,7 @@ from docmill.tasks.detect.verdict import BY_FORMAT, DATA_LANGUAGES
 from tests.kit.making.reference.markdown import block, code, codes, page, prose, table
 
 HEAD = """\
-Every region of a document has a content type, which is told from its content and not from its file format alone. The
+Every region of a document has a content type. It depends on the content, not only on the file format. The
 content type selects the route: the [strategy](strategies.md) that splits the region, with its options.
 `docmill explain FILE` shows the regions of a file, their types, the signs, and the rule that routed each."""
 ORDER = """\

@@ -7,7 +7,7 @@ HEAD = """\
 What [`docmill sql`](commands.md#docmill-sql), `Store.sql`, `store/views.sql` and, for the tables, the Parquet files
 below `store/current/` show. `docmill sql --tables` prints the same.
 
-The tables have their past, too: `chunks_at(41)` by the number of a snapshot and, in `docmill sql`,
+Earlier snapshots have tables, too: `chunks_at(41)` by the number of a snapshot and, in `docmill sql`,
 `documents_at('before-move')` by its tag. [Earlier snapshots](../sql.md#earlier-snapshots) says which ones."""
 
 
