@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from tests.kit import fake_encoder
 from tests.kit.far_bench import FarBench, make_bucket, object_store
 from tests.kit.model_server import ModelServer, model_server
 from tests.kit.pages.warm import warm_program
+from tests.kit.workbench import Files, MakeBench, Workbench
 
 let_threads_sleep()  # processes of pytest-xdist encode beside each other
 defer_client()  # before the first test that imports LanceDB: a quarter of the time in which tests are collected
@@ -51,6 +53,21 @@ def fake_model(token_counts_folder: Path) -> Iterator[str]:
         patch.setitem(space.FOLDERS, fake_encoder.NAME, lambda: token_counts_folder)
         patch.setitem(encoder.LOADERS, fake_encoder.NAME, fake_encoder.TokenCounts)
         yield fake_encoder.NAME
+
+
+@pytest.fixture(scope="module")
+def make_bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> MakeBench:
+    """Return a function that makes a store for the tests of a module; each set of files adds a snapshot to it."""
+    assert fake_model
+
+    def make(*snapshots: Files, **settings: Any) -> Workbench:
+        bench = Workbench(tmp_path_factory.mktemp("bench"), settings)
+        for files in snapshots:
+            bench.write(files)
+            bench.ingest(allow_delete=True)
+        return bench
+
+    return make
 
 
 @pytest.fixture(scope="session")

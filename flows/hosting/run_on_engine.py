@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from docmill.flows.runs.engine import (
     CLUSTERS,
     SPARE_THREADS,
-    THREADS,
     EngineName,
     LocalEngine,
     choose_engine,
@@ -45,12 +44,14 @@ def start_run(
         from docmill.flows.hosting.prefect_run import run_prefect
 
         return run_prefect(settings, named, **asdict(options))
-    from docmill.flows.cluster.cluster_engine import MOST_SLOTS, on_cluster
     from docmill.flows.runs.pipeline import ingest
 
-    far = settings.engine in CLUSTERS and not options.dry_run
-    threads = MOST_SLOTS + SPARE_THREADS if far else THREADS
-    with LocalEngine(progress, tell, threads) as engine, on_cluster(engine, settings, options.dry_run) as placed:
+    if settings.engine not in CLUSTERS or options.dry_run:
+        with LocalEngine(progress, tell) as engine:
+            return ingest(settings, named, engine, **asdict(options))
+    from docmill.flows.cluster.cluster_engine import MOST_SLOTS, on_cluster
+
+    with LocalEngine(progress, tell, MOST_SLOTS + SPARE_THREADS) as engine, on_cluster(engine, settings) as placed:
         return ingest(settings, named, placed, **asdict(options))
 
 

@@ -15,6 +15,7 @@ from docmill.flows.runs.report import spent, unsaid
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.files import TEMPORARY
+from docmill.storage.lance.vectors import load_ahead
 from docmill.storage.writer.pending_vectors import waiting_in
 from docmill.tasks.batch.batch import BatchDone, Order, process_batch
 from docmill.tasks.batch.embed import Embedding, count, document_count, unembedded, unvectored
@@ -59,6 +60,8 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
     waiting = list(run.batches)
     works = todo.works
     done, began = 0, time.monotonic()
+    if embed and not todo.empty and len(works) <= BATCH_DOCUMENTS:
+        load_ahead()  # a longer run would only hold its memory for longer
     if works:
         run.engine.progress(Phase(PARSE, 0, len(works), "documents"))
     for batch in _processed(run, works):

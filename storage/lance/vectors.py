@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import pyarrow as pa
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.failpoints import boundary
-from docmill.storage.lance.deferred_client import defer_client
+from docmill.storage.lance.deferred_client import importing_lancedb
 from docmill.storage.lance.fence import IDS_AT_ONCE, Writer, among, schema
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.process.computed_once import computed_once
@@ -303,13 +304,22 @@ def _tables(root: Path) -> list[str]:
     return [path.stem for path in (root / FOLDER).glob("space_*.lance")]
 
 
-def _connect(root: Path) -> Any:
+def load_ahead() -> None:
+    """Import LanceDB in a thread, while other work waits for files or for workers: a commit then need not do it."""
+    Thread(target=_lancedb, name="docmill-lancedb", daemon=True).start()
+
+
+def _lancedb() -> Any:
     # Before the import: its remarks would stand among the lines of a command.
     os.environ.setdefault("LANCEDB_LOG", "error")
-    defer_client()
-    import lancedb
+    with importing_lancedb():
+        import lancedb
 
-    return lancedb.connect(root / FOLDER)
+    return lancedb
+
+
+def _connect(root: Path) -> Any:
+    return _lancedb().connect(root / FOLDER)
 
 
 def _create(root: Path, space: EmbeddingSpace) -> Any:

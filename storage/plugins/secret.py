@@ -34,7 +34,7 @@ class Secret(BaseModel):
         if isinstance(given, Secret):
             return given
         if not isinstance(given, dict) or len(given) != 1 or not given.keys() <= {"env", "file"}:
-            raise ValueError(f"a credential does not stand here: {_WRITE}")
+            raise ValueError(f"do not write a credential here: {_WRITE}")
         return given
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ _NAMED = {"start": "start_char", "end": "end_char"}
 _COMPARED = r"(?:=|<|>|!=|<>|\b(?:I?LIKE|IN|THEN|ELSE)\b)"
 _BARE_TEXT = re.compile(rf"{_COMPARED}\s*\(?\s*(?:[\w./-]+\s+|[\w./-]*)$", re.IGNORECASE)
 """The end of a text in which a comparison is followed by words without quotes, or by nothing."""
-_IN_QUOTES = "a text stands in single quotes: 'like this'; double quotes are for names of columns"
+_IN_QUOTES = "put text in single quotes: 'like this'; double quotes are for names of columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _word_at_fault(before: str, rest: str, reserved: frozenset[str]) -> str:
 
 def _reserved_hint(word: str) -> str:
     column = f"; the column is {_NAMED[word]}" if word in _NAMED else ""
-    return f'{word} is a reserved word of SQL, which as a name stands in double quotes: "{word}"{column}'
+    return f'{word} is a reserved word of SQL; put it in double quotes to use it as a name: "{word}"{column}'
 
 
 def _excerpt(given: str, place: int, length: int) -> list[str]:

@@ -4,6 +4,7 @@ A document's rows are in the bucket of its id, sorted by document and position, 
 """
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ _ROWS_AT_ONCE = 4_096  # new rows in memory while their buckets are written
 _ROWS_PER_GROUP = 128
 """Rows in a row group, which is read whole for the row of one hit: with 512 a search takes a third more CPU time, and
 smaller groups make files larger: those of 128 by 7 %."""
+_BUCKETS_AHEAD = 16  # buckets that are read before the rows of the first are used; more keep more rows in memory
 _FILES_AT_ONCE = min(4, os.cpu_count() or 1)
 # Compressing ids and numbers, or a dictionary of distinct values, takes longer than all else and saves little.
 _COMPRESSED = ("text", "context", "metadata", "message")
@@ -81,8 +83,13 @@ def bucket_count(chunks: int, current: int) -> int:
     return wanted
 
 
-def read_stored_file(root: Path, piece: StoredFile, columns: list[str] | None = None) -> pa.Table:
-    """Read one Parquet file of a table, or some of its columns, in today's schema."""
+def read_stored_file(
+    root: Path, piece: StoredFile, columns: list[str] | None = None, documents: Sequence[str] = ()
+) -> pa.Table:
+    """Read one Parquet file of a table, or some of its columns, in today's schema.
+
+    With the sorted ids of some `documents`, read at least the row groups that have rows of these.
+    """
     path = root / piece.file.path
     schema = SCHEMAS[path.parent.name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
@@ -90,7 +97,20 @@ def read_stored_file(root: Path, piece: StoredFile, columns: list[str] | None = 
         own = file.schema_arrow  # made anew each time that it is asked for
         names = former(columns) if columns and is_first(own) else columns
         held = None if names is None else [name for name in names if name in own.names]
-        return conform(file.read(held, use_threads=False), wanted)
+        if not documents:
+            return conform(file.read(held, use_threads=False), wanted)
+        groups = list(_groups_with(file, documents))
+        return conform(file.read_row_groups(groups, held, use_threads=False), wanted)
+
+
+def _groups_with(file: pq.ParquetFile, wanted: Sequence[str]) -> Iterator[int]:
+    """Yield the row groups that may have rows of the `wanted` documents, which are sorted."""
+    column = file.schema.names.index("document_id")
+    for number in range(file.num_row_groups):
+        found = file.metadata.row_group(number).column(column).statistics
+        place = bisect_left(wanted, found.min) if found and found.has_min_max else -1
+        if place < 0 or (place < len(wanted) and wanted[place] <= found.max):
+            yield number
 
 
 @contextmanager
@@ -109,16 +129,25 @@ def read_table(stored: StoredSnapshot | None, name: str, columns: list[str] | No
     return pa.concat_tables(held or [wanted.empty_table()])
 
 
-def read_buckets(stored: StoredSnapshot, name: str, documents: Collection[str], columns: list[str]) -> list[pa.Table]:
-    """Return columns of the rows of some documents; files of other buckets are not read."""
-    touched = {bucket_of(key, stored.snapshot.buckets) for key in documents}
-    wanted = pa.array(list(documents), pa.string())
+def read_buckets(
+    stored: StoredSnapshot, name: str, documents: Collection[str], columns: list[str] | None = None
+) -> Iterator[pa.Table]:
+    """Yield the rows of some documents, or some columns of these rows, bucket by bucket.
+
+    Files of other buckets are not read. A caller that keeps nothing has the rows of a few buckets in memory.
+    """
+    by_bucket: dict[int, list[str]] = {}
+    for key in sorted(documents):
+        by_bucket.setdefault(bucket_of(key, stored.snapshot.buckets), []).append(key)
 
     def found(piece: StoredFile) -> pa.Table:
-        table = read_stored_file(stored.root, piece, columns)
-        return table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
+        own = by_bucket[piece.bucket]
+        table = read_stored_file(stored.root, piece, columns, own)
+        return table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(own)))
 
-    return at_once(found, [piece for piece in stored.pieces(name) if piece.bucket in touched])
+    touched = [piece for piece in stored.pieces(name) if piece.bucket in by_bucket]
+    for first in range(0, len(touched), _BUCKETS_AHEAD):
+        yield from at_once(found, touched[first : first + _BUCKETS_AHEAD])
 
 
 def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:

@@ -197,7 +197,10 @@ def _with_contents(base: StoredSnapshot, state: StoreState, listings: Sequence[L
     """Return the state with documents that have the content, or the chunks, of files that are left."""
     files = [file for _, listing in listings for file in listing.found if file.content_hash]
     own = state.documents
-    lacking = {file.content_hash for file in files if not _has(own.get(file.uri), file)}
+    committed = KnownContents(replace(state, staged=()), recipe)
+    new = [file for file in files if not _has(own.get(file.uri), file)]
+    # What has moved is among the documents that are left: its name is gone. Then no table is searched for it.
+    lacking = {file.content_hash for file in new if not committed.content(file.uri, file.content_hash, None)}
     same_bytes = {(row.content_hash, suffix_of(row.uri)): row for row in _having(base, "content_hash", lacking)}
     state = replace(state, elsewhere=tuple(same_bytes.values()))
     contents = KnownContents(state, recipe)

@@ -105,7 +105,7 @@ def gather(
     return Changes(
         gone=frozenset(deleted | written & before),
         documents=outcome.documents,
-        chunks=spill(folder / "chunks.arrow", CHUNKS, chunk_tables(base, batches, outcome.documents)),
+        chunks=spill(folder / "chunks.arrow", CHUNKS, chunk_tables(base, batches, state, outcome.documents)),
         rejects=reject_table(state, plan, outcome),
         artifacts={},
         space=space,

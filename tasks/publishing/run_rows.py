@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, REJECTS, from_table, to_table
 from docmill.storage.artifacts.staging import DRAFTS, Batch
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.keys import bucket_of, chunk_keys, document_key
+from docmill.storage.keys import chunk_keys, document_key
 from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
-from docmill.storage.tables.tables import read_stored_file
+from docmill.storage.tables.tables import read_buckets
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.publishing.plan import KnownDocument, Plan, PlannedFile, StoreState
 from docmill.tasks.sources.source import SourceFile
@@ -139,10 +139,8 @@ def _rows(base: StoredSnapshot | None, uris: Collection[str]) -> dict[str, Docum
     """Return a snapshot's rows of documents, by uri."""
     if base is None or not uris:
         return {}
-    # A uri tells the bucket of its row: the files of the other buckets need not be read.
-    touched = {bucket_of(document_key(uri), base.snapshot.buckets) for uri in uris}
-    tables = [read_stored_file(base.root, piece) for piece in base.pieces("documents") if piece.bucket in touched]
-    return {row.uri: row for table in tables for row in from_table(_only(table, "uri", uris), DocumentRow)}
+    tables = read_buckets(base, "documents", [document_key(uri) for uri in uris])
+    return {row.uri: row for table in tables for row in from_table(table, DocumentRow)}
 
 
 def _document(file: SourceFile, known: Result) -> DocumentRow:
@@ -197,15 +195,18 @@ def reject_table(state: StoreState, plan: Plan, outcome: Outcome) -> pa.Table:
     return to_table([*kept, *outcome.rejects], REJECTS)
 
 
-def chunk_tables(base: StoredSnapshot | None, batches: Sequence[Batch], documents: pa.Table) -> Iterator[pa.Table]:
-    """Yield the chunks of documents as rows, from finished batches and from the committed chunks."""
+def chunk_tables(
+    base: StoredSnapshot | None, batches: Sequence[Batch], state: StoreState, documents: pa.Table
+) -> Iterator[pa.Table]:
+    """Yield the chunks of documents as rows, from finished batches and from the chunks of documents in the store."""
     owners: dict[str, list[_Owner]] = {}
     names = ("chunk_key", "chunks", "document_id", "uri")
     for key, count, *owner in zip(*(documents.column(name).to_pylist() for name in names), strict=True):
         # No batch has rows of a document without chunks, so its key would never be found.
         if count:
             owners.setdefault(key, []).append(_Owner(*owner))
-    for drafts in _drafts(base, batches, set(owners)):
+    stored = {row.chunk_key: row.document_id for row in (*state.documents.values(), *state.elsewhere)}
+    for drafts in _drafts(base, batches, set(owners), stored):
         yield _bound(drafts, owners)
 
 
@@ -260,8 +261,13 @@ def _runs(keys: "np.ndarray[tuple[int], np.dtype[np.object_]]") -> tuple[list[st
     return keys[firsts].tolist(), firsts.tolist(), np.diff([*firsts, len(keys)]).tolist()
 
 
-def _drafts(base: StoredSnapshot | None, batches: Sequence[Batch], wanted: set[str]) -> Iterator[pa.Table]:
-    """Yield the chunks of the wanted keys, sorted by key and position; one key is never spread over two tables."""
+def _drafts(
+    base: StoredSnapshot | None, batches: Sequence[Batch], wanted: set[str], stored: Mapping[str, str]
+) -> Iterator[pa.Table]:
+    """Yield the chunks of the wanted keys, sorted by key and position; one key is never spread over two tables.
+
+    `stored` are documents in the store by their keys. Those of equal key have equal chunks, so any one of them will do.
+    """
     left = set(wanted)
     for batch in reversed(batches):
         table = batch.chunks()
@@ -270,7 +276,7 @@ def _drafts(base: StoredSnapshot | None, batches: Sequence[Batch], wanted: set[s
         if here:
             yield _sorted(_only(table, "chunk_key", here))
     if base is not None and left:
-        yield from map(_sorted, _committed(base, left))
+        yield from map(_sorted, _committed(base, {key: stored[key] for key in left}))
 
 
 def _sorted(table: pa.Table) -> pa.Table:
@@ -281,17 +287,9 @@ def _only(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:
     return table.filter(pc.is_in(table.column(column), value_set=pa.array(list(values), pa.string())))
 
 
-def _committed(base: StoredSnapshot, wanted: set[str]) -> Iterable[pa.Table]:
-    """Yield committed chunks with the key of their document; one document is enough for each key."""
-    documents: dict[str, str] = {}
-    for piece in base.pieces("documents"):
-        table = _only(read_stored_file(base.root, piece, ["chunk_key", "document_id"]), "chunk_key", wanted)
-        documents |= dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    # Documents of equal key have equal chunks: those of any one of them will do.
-    keys = {document_id: chunk_key for chunk_key, document_id in documents.items()}
-    touched = {bucket_of(key, base.snapshot.buckets) for key in keys}
-    for piece in base.pieces("chunks"):
-        if piece.bucket in touched:
-            table = _only(read_stored_file(base.root, piece), "document_id", keys)
-            column = pa.array([keys[key] for key in table.column("document_id").to_pylist()], pa.string())
-            yield table.append_column("chunk_key", column).select(DRAFTS.names)
+def _committed(base: StoredSnapshot, wanted: Mapping[str, str]) -> Iterator[pa.Table]:
+    """Yield committed chunks with the key of their document; `wanted` are one document's id for each key."""
+    keys = {document_id: chunk_key for chunk_key, document_id in wanted.items()}
+    for table in read_buckets(base, "chunks", keys):
+        column = pa.array([keys[key] for key in table.column("document_id").to_pylist()], pa.string())
+        yield table.append_column("chunk_key", column).select(DRAFTS.names)

@@ -8,7 +8,7 @@ import pytest
 from docmill.storage import failpoints
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.versions.tagging import set_tag
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 
 FIRST: dict[str, str | bytes] = {
     "guide.md": "# Guide\n\nTurn the red knob.\n\n## Care\n\nOil it.\n",
@@ -16,21 +16,18 @@ FIRST: dict[str, str | bytes] = {
     "gone.txt": "This leaves.\n",
     "code.py": 'def mill() -> str:\n    """Grind."""\n    return "flour"\n',
 }
+SECOND: dict[str, str | None] = {
+    "guide.md": "Before all.\n\n# Guide\n\nTurn the blue knob.\n\n## Care\n\nOil it.\n",
+    "new.txt": "Rain.\n",
+    "gone.txt": None,
+}
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
+def bench(make_bench: MakeBench) -> Workbench:
     """Return a store of two snapshots; the tag `first` is on the older one."""
-    assert fake_model
-    made = Workbench(tmp_path_factory.mktemp("exported"))
-    made.write(FIRST)
-    made.ingest()
-    set_tag(made.root, "first")
-    made.write(
-        {"guide.md": "Before all.\n\n# Guide\n\nTurn the blue knob.\n\n## Care\n\nOil it.\n", "new.txt": "Rain.\n"}
-    )
-    (made.docs / "gone.txt").unlink()
-    made.ingest(allow_delete=True)
+    made = make_bench(FIRST, SECOND)
+    set_tag(made.root, "first", 1)
     return made
 
 

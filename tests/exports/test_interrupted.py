@@ -13,7 +13,7 @@ from docmill.storage.reader.store import open_store
 from tests.exports.exported_rows import FILES, Rows, read_postgres, read_qdrant, same, wanted
 from tests.exports.postgres_server import postgres_server
 from tests.kit.victim import Countdown, start
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 
 AMONG = "export"
 Choice = Callable[[int], Sequence[int]]
@@ -38,15 +38,10 @@ EVERY = pytest.param(every, marks=pytest.mark.soak)
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
-    assert fake_model
-    made = Workbench(tmp_path_factory.mktemp("killed"))
-    made.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "gone.txt": "This leaves.\n", "stays.txt": "Snow.\n"})
-    made.ingest()
-    made.write({"guide.md": "Rain.\n\n# Guide\n\nTurn the red knob.\n", "new.txt": "This comes.\n"})
-    (made.docs / "gone.txt").unlink()
-    made.ingest(allow_delete=True)
-    return made
+def bench(make_bench: MakeBench) -> Workbench:
+    first = {"guide.md": "# Guide\n\nTurn the red knob.\n", "gone.txt": "This leaves.\n", "stays.txt": "Snow.\n"}
+    guide = "Rain.\n\n# Guide\n\nTurn the red knob.\n"
+    return make_bench(first, {"guide.md": guide, "new.txt": "This comes.\n", "gone.txt": None})
 
 
 def export_newest(to: str, bench: Workbench) -> object:

@@ -14,7 +14,6 @@ from typing import Any
 
 import lancedb  # noqa: F401  # imported before the fork, so that no process has to
 import pytest
-import scipy.sparse  # noqa: F401
 
 from docmill.storage import failpoints
 from docmill.storage.embedding import encoder, space

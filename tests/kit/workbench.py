@@ -1,6 +1,7 @@
 """A source and a store in one folder, and the pipeline between them, for tests."""
 
 import shutil
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +21,9 @@ from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep.compact import vacuum
 from docmill.storage.upkeep.verify import verify
 from tests.kit.fake_encoder import NAME
+
+Files = Mapping[str, str | bytes | None]
+"""Contents by the names of files."""
 
 
 @dataclass
@@ -46,10 +50,13 @@ class Workbench:
         shutil.copytree(self.folder, folder, symlinks=True, dirs_exist_ok=True)
         return replace(self, folder=folder, settings=deepcopy(self.settings))
 
-    def write(self, files: dict[str, str | bytes]) -> None:
-        """Write files below the source."""
+    def write(self, files: Files) -> None:
+        """Write files below the source; None in place of a content removes one."""
         for name, content in files.items():
             path = self.docs / name
+            if content is None:
+                path.unlink()
+                continue
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
 
@@ -68,6 +75,10 @@ class Workbench:
         snapshot = newest(self.root)
         assert snapshot is not None
         return [piece.file.hash for piece in snapshot.tables[table]]
+
+
+MakeBench = Callable[..., Workbench]
+"""The fixture `make_bench`: takes the files of each snapshot, and settings by their names."""
 
 
 def all_is_past(bench: Workbench) -> bool:

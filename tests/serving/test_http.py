@@ -23,7 +23,7 @@ from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import ConfigError
 from docmill.storage.history.retention import Retention
 from docmill.storage.upkeep.compact import compact, vacuum
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 
 GIT = "# Undo\n\nTo undo a commit, reset the branch.\n"
@@ -31,14 +31,9 @@ TOKEN = "0123456789abcdef"
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
-    assert fake_model
-    own = Workbench(tmp_path_factory.mktemp("served"))
-    own.write({"git.md": GIT, "deep/größe 1?.md": "# Size\n\nIt is large.\n", "empty.txt": ""})
-    own.ingest()
-    own.write({"deep/mill.md": "# Mill\n\nThe mill grinds wheat.\n"})
-    own.ingest()
-    return own
+def bench(make_bench: MakeBench) -> Workbench:
+    first = {"git.md": GIT, "deep/größe 1?.md": "# Size\n\nIt is large.\n", "empty.txt": ""}
+    return make_bench(first, {"deep/mill.md": "# Mill\n\nThe mill grinds wheat.\n"})
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +120,10 @@ def test_a_wrong_request_is_explained(
     client: httpx.Client, method: str, path: str, body: Any, status: int, said: str
 ) -> None:
     assert said in told(client.request(method, path, json=body), status)
+    # The page of docmill reads from the body that it was refused: a browser logs a failing status as an error.
+    quiet = client.request(method, path, json=body, headers={"Docmill-Page": "1"})
+    assert quiet.status_code == 200
+    assert (quiet.json()["error"]["status"], said in quiet.json()["error"]["message"]) == (status, True)
 
 
 def test_answers_and_requests_are_bounded(client: httpx.Client) -> None:

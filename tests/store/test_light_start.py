@@ -68,7 +68,7 @@ def test_an_edit_is_embedded_without_pytorch_into_equal_vectors(store: Path) -> 
     edited.write_text(edited.read_text() + "\n## Avalanches\n\nSnow slides off a warm roof in one piece.\n")
     printed, imported = run("ingest", str(store.parent / "source"), "--store", str(store))
     assert "1 changed" in printed
-    assert not imported & (HEAVY - {"scipy"})  # LanceDB imports scipy
+    assert not imported & HEAVY
     with open_store(store) as opened:
         hits = opened.search("warm roof", k=100, distinct=False)
         rows = opened.chunks([hit.chunk_id for hit in hits])

@@ -29,7 +29,7 @@ def under(line: str, carets: str) -> str:
         ("SELECT uri FROM chunks WHERE title = rye bread", "bread", "single quotes"),
         ("SELECT uri FROM chunks WHERE uri IN (readme, 'b')", "readme", "single quotes"),
         ("SELECT start_char, end FROM chunks", "end", "the column is end_char"),
-        ("SELECT uri, group FROM chunks", "FROM", 'which as a name stands in double quotes: "group"'),
+        ("SELECT uri, group FROM chunks", "FROM", 'put it in double quotes to use it as a name: "group"'),
         ("SELECT uri FROM chunks WHERE text = 'it's'", "'", "doubled"),
     ],
 )  # fmt: skip

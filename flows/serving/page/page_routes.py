@@ -47,6 +47,7 @@ class PageRoutes:
     def router(self) -> APIRouter:
         """Return the routes."""
         router = APIRouter(include_in_schema=False)
+        router.add_api_route("/facets", self.facets, methods=["GET"])
         router.add_api_route("/map", self.map, methods=["GET"])
         router.add_api_route("/newest", self.newest, methods=["GET"])
         router.add_api_route("/outline", self.outline, methods=["GET"])
@@ -72,6 +73,10 @@ class PageRoutes:
     def rows(self, asked: RowsQuestion) -> Response:
         """Return the rows of a statement as `/sql` does; the pictures of a page ask the same of a snapshot again."""
         return self.ahead.rows(self._stores.get(asked.store, asked.at), asked)
+
+    def facets(self, store: str | None = None, at: str | None = None) -> Response:
+        """Return how many chunks each value of a facet has."""
+        return self.ahead.facets(self._stores.get(store, at))
 
     def near(self, chunk_id: str, store: str | None = None, at: str | None = None) -> Response:
         """Return the chunks nearest to one, by the index of the vectors."""

@@ -27,6 +27,10 @@ LOOK_S = 0.5
 """Seconds between two looks for a newer snapshot. A look lists a folder; at object storage it looks less often."""
 _END_S = 3.0
 """Seconds for what is loaded or answered ahead while the server ends: a process that exits meanwhile may crash."""
+_OF_PAGE = "docmill-page"
+"""The header of what the page asks. A browser logs each status from 400 on as an error of the page, also where a person
+has typed a question that has no answer. So the page gets a refusal as an answer whose body says that it is one."""
+_FAULT = 500  # the statuses from here on are failures of the server, not refusals
 _DESCRIPTION = """\
 Search and read the documents of a store. Every answer names the `store` and the number of the `snapshot` that it comes
 from. Offsets are half-open and count code points. `left_out` says what did not fit into `max_characters`."""
@@ -71,8 +75,13 @@ async def _looking(stores: OpenStores, ahead: AnswersAhead) -> AsyncIterator[Non
             look()
             done.wait(LOOK_S)
 
-    looks = (stores.take_up, ahead.look)
-    threads = [threading.Thread(target=repeat, args=(look,), name="docmill-look", daemon=True) for look in looks]
+    def take_up() -> None:
+        # The first view comes first: the first look loads the indexes, which takes a processor for seconds.
+        ahead.begin()
+        repeat(stores.take_up)
+
+    looks = (take_up, lambda: repeat(ahead.look))
+    threads = [threading.Thread(target=look, name="docmill-look", daemon=True) for look in looks]
     for thread in threads:
         thread.start()
     try:
@@ -88,17 +97,17 @@ def _add_errors(app: FastAPI) -> None:
     """Have errors told in the form of the command line."""
 
     @app.exception_handler(DocmillError)
-    async def expected(_: Request, error: DocmillError) -> Response:
-        return _told(type(error).__name__, str(error), _status_of(error), isinstance(error, Transient))
+    async def expected(request: Request, error: DocmillError) -> Response:
+        return _told(request, type(error).__name__, str(error), _status_of(error), isinstance(error, Transient))
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
         found = [f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors()]
-        return _told("UsageError", "; ".join(found), 422)
+        return _told(request, "UsageError", "; ".join(found), 422)
 
     @app.exception_handler(HTTPException)
-    async def unknown(_: Request, error: HTTPException) -> Response:
-        told = _told("UsageError", str(error.detail), error.status_code)
+    async def unknown(request: Request, error: HTTPException) -> Response:
+        told = _told(request, "UsageError", str(error.detail), error.status_code)
         told.headers.update(error.headers or {})
         return told
 
@@ -109,5 +118,6 @@ def _status_of(error: DocmillError) -> int:
     return 400 if isinstance(error, QueryError) else 500
 
 
-def _told(kind: str, message: str, status: int, retry: bool = False) -> Response:
-    return as_json(error_of(kind, message, status, retry), status)
+def _told(request: Request, kind: str, message: str, status: int, retry: bool = False) -> Response:
+    is_quiet = _OF_PAGE in request.headers and status < _FAULT
+    return as_json(error_of(kind, message, status, retry), 200 if is_quiet else status)

@@ -66,8 +66,6 @@ class _PostingsDraft:
         self.size += int(ends[-1])
 
     def postings(self) -> Postings:
-        from scipy.sparse import csr_array
-
         terms = pa.array(list(self._numbers.terms), pa.string())
         order = pc.array_sort_indices(terms)
         rank = np.empty(len(terms), np.int32)
@@ -75,13 +73,10 @@ class _PostingsDraft:
         columns = np.concatenate([rank[tokens] for tokens in self._tokens])
         self._tokens.clear()
         lengths = np.concatenate(self._lengths)
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        ones = np.ones(len(columns), np.min_scalar_type(lengths.max()))
-        counts = csr_array((ones, columns, ends), (len(lengths), len(terms))).tocsc()
-        counts.sum_duplicates()
-        used = np.diff(counts.indptr) > 0
-        starts = np.append(counts.indptr[:-1][used], counts.indptr[-1])
-        starts, rows, frequencies, side = _by_chunk(starts, counts.indices.astype(np.int32, copy=False), counts.data)
+        starts, places, counts = _counted(columns, lengths)
+        used = np.zeros(len(terms), bool)
+        used[columns] = True
+        starts, rows, frequencies, side = _by_chunk(starts, places, counts)
         return make_postings(
             terms.take(order).filter(pa.array(used)),
             starts,
@@ -91,6 +86,20 @@ class _PostingsDraft:
             np.ascontiguousarray(lengths.astype(np.int32).reshape(-1, len(FIELDS)).T),
             side,
         )
+
+
+def _counted(terms: Int32, lengths: Int64) -> tuple[Int64, Int32, Counts]:
+    """Return starts, places and counts: how often each term occurs at each place, by term and then by place.
+
+    `terms` are the tokens of all places, one place after the other; a place has as many as `lengths` says.
+    """
+    pairs = np.repeat(np.arange(len(lengths)), lengths)
+    pairs += terms.astype(np.int64) * len(lengths)
+    pairs.sort()
+    firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    counts = np.diff(firsts, append=len(pairs)).astype(np.min_scalar_type(int(lengths.max())))
+    found, places = np.divmod(pairs[firsts], len(lengths))
+    return np.append(np.flatnonzero(np.diff(found, prepend=-1)), len(found)), places.astype(np.int32), counts
 
 
 def _by_chunk(starts: Int64, places: Int32, counts: Counts) -> tuple[Int64, Int32, Counts, SideEntries]:

@@ -2,11 +2,12 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
 from docmill.tasks.parse.canvas import Box, Canvas
+from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
 from docmill.tasks.parse.pdf.blocks.contents import mark_contents
 from docmill.tasks.parse.pdf.blocks.headings import Outline, mark_headings
 from docmill.tasks.parse.pdf.blocks.list_marks import mark_numbers
@@ -18,14 +19,14 @@ from docmill.tasks.parse.pdf.layout.continued import release_header
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
+from docmill.tasks.parse.pdf.letters.scripts import LEVEL, MARKED, RAISED, unmarked
+from docmill.tasks.parse.pdf.letters.special_characters import HYPHEN
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link
-from docmill.tasks.parse.pdf.text.special_characters import HYPHEN, LOWERED, RAISED
 
-_RAISED = re.compile(f"{RAISED}(.*?){LOWERED}")
-_NOTE = re.compile(f"(?:{RAISED}\\d+{LOWERED}|\\d+)\\s*")
+_NOTE = re.compile(f"(?:{RAISED}\\d+{LEVEL}|\\d+)\\s*")
 _ALL = 0.97
 """Share of plain text in a font of one width that makes it a typewritten document. Such a document still holds a few
 signs in other fonts; a manual that is mostly listings keeps its code as long as a thirtieth of it is text."""
@@ -109,7 +110,8 @@ def _check_notes(found: list[PageBlock]) -> None:
 
 def _marks(found: list[PageBlock]) -> set[str]:
     """Return the raised numbers in what is no footnote."""
-    return set(_RAISED.findall("".join(line.text for block in found if not block.note for line in block.lines)))
+    said = "".join(line.text for block in found if not block.note for line in block.lines)
+    return {unmarked(text) for mark, text in MARKED.findall(said) if mark == RAISED}
 
 
 def _drawn(sheets: list[PageContent], found: list[PageBlock]) -> Canvas:
@@ -149,7 +151,7 @@ class _PageDrawing:
             self._draw_text(block, self._text(block), box)
 
     def _draw_table(self, table: PageTable, block: PageBlock, box: Box) -> None:
-        cells = [[_RAISED.sub(r"\1", cell) for cell in row] for row in table.cells]
+        cells = [[self._with_scripts(cell, block.page) for cell in row] for row in table.cells]
         spans = table.spans
         said = " ".join(chain.from_iterable(cells))
         if is_right_to_left(said if any(map(str.isalpha, said)) else self.sheets[block.page].said()):
@@ -176,10 +178,21 @@ class _PageDrawing:
         text = joined([line.text for line in block.lines], self.words)
         if block.note:
             text = _NOTE.sub("", text, count=1)
-        if RAISED not in text:
+        return self._with_scripts(text, block.page)
+
+    def _with_scripts(self, text: str, page: int) -> str:
+        """Return a text with the marks that its scripts have in Markdown."""
+        if LEVEL not in text:
             return text
-        notes = self.notes.get(block.page, ())
-        return _RAISED.sub(lambda found: f"[^{found[1]}]" if found[1] in notes else f"^{found[1]}^", text)
+        notes = self.notes.get(page, ())
+        return with_fractions(MARKED.sub(lambda found: _script(found, notes), text))
+
+
+def _script(found: re.Match[str], notes: Container[str]) -> str:
+    mark, text = found[1], unmarked(found[2])
+    if mark != RAISED:
+        return lowered(text)
+    return f"[^{text}]" if text in notes else raised(text, found.string[: found.start()])
 
 
 def _link(sheets: list[PageContent], found: list[PageBlock]) -> None:
@@ -235,4 +248,4 @@ def _code(lines: list[TextLine]) -> str:
         indent = round((line.box[0] - left) / (_COLUMN * line.size))
         text.append(" " * indent + line.text.replace(HYPHEN, "-"))
         before = line
-    return _RAISED.sub(r"\1", "\n".join(text))
+    return unmarked("\n".join(text))

@@ -10,13 +10,14 @@ from docmill.tasks.parse.pdf.blocks.list_marks import with_marks
 from docmill.tasks.parse.pdf.blocks.run_in_headings import mark_leads
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import Item, may_hold_table, ruled_tables
+from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
+from docmill.tasks.parse.pdf.letters.special_characters import NO_LETTER
 from docmill.tasks.parse.pdf.text.fields import fields, with_fields
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link, page_links
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls
 from docmill.tasks.parse.pdf.text.place import Place, tenths
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
-from docmill.tasks.parse.pdf.text.special_characters import NO_LETTER
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
@@ -119,7 +120,8 @@ def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Plac
     if not tables:
         return with_marks([*lines]), LevelRules()
     level = LevelRules(rules.level, rules.edges)
-    return with_marks(ruled_tables(cut_as_neighbours(lines, level, layer), rules, layer)), level
+    pieces = cut_as_neighbours(join_scripts(lines), level, layer)
+    return with_marks(ruled_tables(pieces, rules, layer)), level
 
 
 def _is_garbled(text: str) -> bool:

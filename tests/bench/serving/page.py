@@ -1,13 +1,13 @@
 """Measure the page of `docmill serve` in a browser, on a generated store.
 
-    python -m tests.bench.serving.page [--chunks N] [--turns N] [--keep FOLDER]
+    python -m tests.bench.serving.page [--chunks N] [--turns N] [--starts N] [--keep FOLDER]
 
-The server is a process of its own, with the application that `docmill serve` runs and the packaged model for questions.
+The server is `docmill serve`, and the model of the store, with generated vectors, is the packaged one.
 A view is timed in the browser, from the change of the address until it shows what it was opened for and waits for
 nothing; answers that the page keeps are dropped before each turn, and those that the server keeps are not: the first
 turn stands for itself. The CPU seconds of the server and its processes during the turns depend less than times on what
 else the machine does. A server that has just started is asked at once, without and with the answers that an earlier one
-has kept.
+has kept, several times each.
 Frames are counted while the pointer drags the map: those that were drawn, in a browser without a GPU, which draws WebGL
 on the CPU.
 
@@ -16,6 +16,7 @@ on the CPU.
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,14 +32,10 @@ import numpy as np
 import pyarrow as pa
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from docmill.flows.serving.access import Access
-from docmill.flows.serving.answers import Searching
-from docmill.flows.serving.listening import listen
-from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.web.http_app import http_app
+from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.space import describe_model
 from docmill.storage.reader.store import open_store
-from docmill.storage.sql.statement_pool import prepare
 from tests.bench.storing.keywords import make_chunks, make_queries
 from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop
 from tests.bench.storing.vectors import Vectors, make_vectors
@@ -108,27 +105,20 @@ def _with(table: pa.Table, **columns: list[Any]) -> pa.Table:
 def fill(root: Path, chunks: int) -> None:
     """Write a store of `chunks` chunks, and a second snapshot of it in which one document differs."""
     texts = [text for _, text in make_chunks(chunks, np.random.default_rng(_SEED))]
-    shop = PageShop(root, texts, make_vectors(chunks))
+    load_encoder(_MODEL)  # which finds out how questions are encoded without PyTorch, as an ingest does
+    shop = PageShop(root, texts, make_vectors(chunks), space=confirmed(describe_model(_MODEL)))
     shop.put(range((chunks - _LONG) // CHUNKS_PER_DOCUMENT + 1))
     shop.put([1], "changed")
 
 
-def serve(root: Path) -> None:
-    """Serve a store until a signal; the URL is printed."""
-    prepare()  # as the command does
-    stores, access = OpenStores({"store": root}), Access(port=0)
-    vars(stores.get().store._sources)["encoder"] = load_encoder(_MODEL)
-    listen(http_app(stores, Searching({}), access), access, lambda url: print(url, flush=True))
-
-
 @contextmanager
 def served(root: Path) -> Iterator[tuple[str, int]]:
-    """Run a server for the block; give its URL and the number of its process."""
-    command = [sys.executable, "-m", "tests.bench.serving.page", "--serve", str(root)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
+    """Run `docmill serve` for the block; give its URL and the number of its process."""
+    command = [sys.executable, "-m", "docmill.flows.cli.start", "serve", str(root), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
         try:
-            yield process.stdout.readline().strip(), process.pid
+            yield next(found[0] for line in process.stderr if (found := re.search(r"http://\S+", line))), process.pid
         finally:
             process.terminate()
 
@@ -140,12 +130,20 @@ def cpu_s(pid: int) -> float:
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_s, children))
 
 
-def just_started(root: Path, browser: Browser, what: str) -> Iterator[Figure]:
-    """Open two views of a server that has just started."""
-    with served(root) as (url, _):
-        first = opened_fresh(browser, url, "search", ".facets li")
-        yield Figure(f"{what}: first view", first, "ms", _FIRST_MS)
-        yield Figure(f"{what}: then health, all pictures", opened_fresh(browser, url, "health", "#evaluations p"), "ms")
+def just_started(root: Path, browser: Browser, starts: int, anew: bool) -> Iterator[Figure]:
+    """Open two views of a server that has just started, `anew` without the answers that an earlier one has kept."""
+    what, times = ("first" if anew else "next"), []
+    for _ in range(starts):
+        if anew:
+            shutil.rmtree(root / "cache" / "page", ignore_errors=True)
+        with served(root) as (url, _):
+            first = opened_fresh(browser, url, "search", ".facets li")
+            times.append((first, opened_fresh(browser, url, "health", "#evaluations p")))
+    said = ", ".join(f"{first:.0f} then {health:.0f}" for first, health in times)
+    print(f"server's {what} start: {said} ms", file=sys.stderr, flush=True)
+    first, health = (median(column) for column in zip(*times, strict=True))
+    yield Figure(f"server's {what} start: first view, p50", first, "ms", _FIRST_MS)
+    yield Figure(f"server's {what} start: then health, all pictures, p50", health, "ms")
 
 
 def views_of(root: Path) -> dict[str, tuple[str, str]]:
@@ -240,17 +238,13 @@ def frames(page: Page, scale: int) -> tuple[float, float]:
     return 1000 * len(gaps) / float(gaps.sum()), float(np.percentile(gaps, 95))
 
 
-def measure(root: Path, turns: int, browser: Browser) -> list[Figure]:
+def measure(root: Path, turns: int, starts: int, browser: Browser) -> list[Figure]:
     """Serve a store and look at it."""
     views = views_of(root)
     with open_store(root) as store:
         texts = store.sql("SELECT text FROM chunks LIMIT 200").column("text").to_pylist()
     questions = make_queries(texts, turns, np.random.default_rng(_SEED))
-    shutil.rmtree(root / "cache" / "page", ignore_errors=True)
-    figures = [
-        *just_started(root, browser, "server's first start"),
-        *just_started(root, browser, "server's next start"),
-    ]
+    figures = [*just_started(root, browser, starts, True), *just_started(root, browser, starts, False)]
     with served(root) as (url, pid):
         opened_fresh(browser, url, "search", "#q")  # the server warms up
         opened_fresh(browser, url, "map", ".legend li")  # so that no figure below holds the placing of the points
@@ -288,12 +282,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chunks", type=int, default=100_000, help="chunks in the store")
     parser.add_argument("--turns", type=int, default=5, help="times that each view is opened")
+    parser.add_argument("--starts", type=int, default=3, help="times that a server starts")
     parser.add_argument("--keep", type=Path, help="a folder that keeps the store")
-    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.serve:
-        serve(arguments.serve)
-        return
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         root = (arguments.keep or Path(folder)) / "store"
@@ -301,7 +292,8 @@ def main() -> None:
             fill(root, arguments.chunks)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         load = os.getloadavg()[0]
-        show(f"The page, {arguments.chunks:,} chunks, load {load:.1f} before", measure(root, arguments.turns, browser))
+        figures = measure(root, arguments.turns, arguments.starts, browser)
+        show(f"The page, {arguments.chunks:,} chunks, load {load:.1f} before", figures)
         browser.close()
 
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
 from docmill.storage.artifacts.packs import pack_embeddings, pack_texts, write_pack
+from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.files import write_immutable
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.retention import Retention
@@ -51,6 +52,7 @@ class Shop:
     texts: list[str]
     matrix: Vectors
     base: StoredSnapshot | None = None
+    space: EmbeddingSpace = SPACE
 
     def put(self, documents: Sequence[int], label: str = "") -> float:
         """Commit documents, in the words of `label` after their own; return the seconds that it took."""
@@ -58,7 +60,7 @@ class Shop:
         tables = self._tables(rows)
         began = time.perf_counter()
         gone = frozenset(document_key(_uri(number)) for number in documents) if self.base else frozenset()
-        changes = Changes(gone, *tables, REJECTS.empty_table(), self._packs(rows), SPACE)
+        changes = Changes(gone, *tables, REJECTS.empty_table(), self._packs(rows), self.space)
         self.base, _ = commit(open_folder(self.root), self.base, changes, _run())
         return time.perf_counter() - began
 
@@ -67,7 +69,7 @@ class Shop:
         return _uri(number), [f"{text} {label}".strip() for text in self.texts[span]], self.matrix[span]
 
     def _tables(self, rows: Sequence[tuple[str, list[str], Vectors]]) -> tuple[pa.Table, pa.Table]:
-        documents, chunks = [], []
+        documents, chunks, space = [], [], self.space.id
         for uri, texts, _ in rows:
             own, start = document_key(uri), 0
             documents.append(
@@ -92,14 +94,15 @@ class Shop:
                     | {
                         "start_char": start,
                         "end_char": start + len(text),
-                        "embedding_key": embedding_key(text, SPACE.id),
+                        "embedding_key": embedding_key(text, space),
                     }
                 )
                 start += len(text) + 2
         return conform(pa.Table.from_pylist(documents), DOCUMENTS), conform(pa.Table.from_pylist(chunks), CHUNKS)
 
     def _packs(self, rows: Sequence[tuple[str, list[str], Vectors]]) -> dict[str, tuple[StoredFile, ...]]:
-        keys = [embedding_key(text, SPACE.id) for _, texts, _ in rows for text in texts]
+        space = self.space.id
+        keys = [embedding_key(text, space) for _, texts, _ in rows for text in texts]
         tables = {
             "texts": pack_texts((key_of(texts), Parsed("\n\n".join(texts), ())) for _, texts, _ in rows),
             "embeddings": pack_embeddings(keys, np.concatenate([vectors for *_, vectors in rows])),

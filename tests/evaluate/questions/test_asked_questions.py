@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.history import measurements
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 
 QUESTIONS = """question,uri,phrase
 How do I undo a commit?,git.md,reset the branch
@@ -26,11 +26,8 @@ DOCUMENTS: dict[str, str | bytes] = {
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
-    assert fake_model
-    own = Workbench(tmp_path_factory.mktemp("asked"))
-    own.write(DOCUMENTS)
-    own.ingest()
+def bench(make_bench: MakeBench) -> Workbench:
+    own = make_bench(DOCUMENTS)
     (own.folder / "q.csv").write_text(QUESTIONS)
     return own
 

@@ -26,7 +26,6 @@ PRELOADED = (
     "docmill.storage.lance.vectors",
     "lancedb",
     "pyarrow.parquet",
-    "scipy.sparse",
 )
 
 

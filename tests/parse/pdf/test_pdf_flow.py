@@ -2,8 +2,8 @@
 
 import pytest
 
+from docmill.tasks.parse.pdf.letters.special_characters import clean
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
-from docmill.tasks.parse.pdf.text.special_characters import clean
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
 
 CONTENTS = [
@@ -63,3 +63,20 @@ def test_a_compound_of_two_words_of_the_document_keeps_its_hyphen() -> None:
         joined(["They under-", "stand it and", "the bread-", "winner"], words)
         == "They understand it and the breadwinner"
     )
+
+
+def test_paragraphs_a_little_apart_are_told_by_the_distance_of_their_feet() -> None:
+    pdf = page()
+    first = [
+        "The mill stands where the river leaves the hills, and",
+        "nobody remembers when it was built or who it was,",
+        "since the papers of the village were all lost in the",
+        "flood that took the church away in one long night.",
+    ]
+    second = [
+        "The inn is older and stands further up, at the road",
+        "to the pass, and its papers are there to this day.",
+    ]
+    for number, line in enumerate([*first, *second]):
+        pdf.text(60, 740 - 12 * number - 5 * (number > 3), line)
+    assert parts(read(pdf), "paragraph") == [" ".join(first), " ".join(second)]

@@ -195,3 +195,14 @@ def test_a_list_of_contents_and_a_frame_are_no_tables() -> None:
         pdf.text(60, 740 - 16 * number, title)
         pdf.text(500, 740 - 16 * number, str(number + 2))
     assert not [one for one in read(pdf).elements if one.kind == "table"]
+
+
+def test_marks_that_pdfium_reads_as_one_word_stand_in_their_rows() -> None:
+    pdf = page()
+    roles = ("Guest", "Clerk", "Buyer")
+    pdf.table(60, 740, (100, 16, 16, 16), [["May", "a", "b", "c"], *([role, "", "", ""] for role in roles)])
+    for row, (column, marks) in enumerate(((0, "X"), (0, "XX"), (1, "XX")), 1):
+        x, y = 163 + 16 * column, 740 - 16 * row - 11.5
+        pdf.pages[-1].append(f"BT /F0 10 Tf {16 - text_width('X', 10):.2f} Tc {x} {y} Td ({marks}) Tj ET")
+    table = next(one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"][1:] == [["Guest", "X", "", ""], ["Clerk", "X", "X", ""], ["Buyer", "", "X", "X"]]

@@ -2,8 +2,22 @@
 
 import pytest
 
+from docmill.tasks.parse.pdf.letters.scripts import LEVEL, LOWERED, MARKED, RAISED, scripts_of
+from docmill.tasks.parse.pdf.text.pdfium_calls import NOTHING, text_of
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
 from tests.kit.writers.pdf import Pdf, text_width
+
+UP, DOWN = 4.0, -1.5  # points, in text of 10 points
+PHRASES = {
+    "10^6^ of them": ("10", "^6", " of them"),
+    "in 25 m^2^ of it": ("in 25 m", "^2", " of it"),
+    "H~2~O runs": ("H", "_2", "O runs"),
+    "CO~2~ in 10^-3^ parts": ("CO", "_2", " in 10", "^-", "^3", " parts"),
+    "Na^+^ ions": ("Na", "^+", " ions"),
+    "x~i~^2^ is": ("x", "_i", "^2", " is"),
+    "the 3rd mill": ("the 3", "^rd", " mill"),
+    "and 1/2 of it": ("and ", "^1", "/", "_2", " of it"),
+}
 
 
 def test_a_paragraph_goes_on_over_columns_and_pages() -> None:
@@ -244,3 +258,59 @@ def test_a_list_of_contents_in_bold_is_no_heading_and_figures_are_no_note() -> N
     pdf.text(60 + text_width(LEFT[-1], 10), 740 - 12.5 * 4 + 4, "2", 6)
     assert [one.kind for one in read(pdf).elements] == ["paragraph"] * 3
     assert "[^2]:" not in read(pdf).text
+
+
+def written(pdf: Pdf, x: float, y: float, parts: tuple[str, ...]) -> None:
+    """Write parts of a line one after another: those that begin with ^ higher, with _ lower, and both smaller."""
+    for part in parts:
+        text = part.lstrip("^_")
+        size, rise = (10, 0.0) if text == part else (6, UP if part[0] == "^" else DOWN)
+        pdf.text(x, y + rise, text, size)
+        x += text_width(text, size)
+
+
+@pytest.mark.parametrize("said", PHRASES)
+def test_what_is_raised_or_lowered_is_marked(said: str) -> None:
+    pdf = page()
+    pdf.text(60, 760, "There is a sentence above it.")
+    written(pdf, 60, 740, PHRASES[said])
+    assert said in read(pdf).text
+
+
+def test_what_is_raised_in_a_cell_is_marked() -> None:
+    pdf = page()
+    pdf.table(60, 720, (80, 80), [["what", "area"], ["mill", ""], ["barn", ""]])
+    for number, said in enumerate((("12 km", "^2"), ("10", "^5"))):
+        written(pdf, 143, 720 - 16 * (number + 1) - 11.5, said)
+    table = next(one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [["what", "area"], ["mill", "12 km^2^"], ["barn", "10^5^"]]
+
+
+def test_letters_of_a_brand_and_of_an_initial_are_no_scripts() -> None:
+    pdf = page()
+    x = 60.0
+    for text, size, rise in (("L", 10, 0), ("A", 7, 2), ("TEX is how it is set.", 10, 0)):
+        pdf.text(x, 740 + rise, text, size)
+        x += text_width(text, size)
+    pdf.text(60, 680, "T", 36)
+    pdf.text(60 + text_width("T", 36), 696, "he mill stands at the river.", 10)
+    assert not {"^", "~"} & {*read(pdf).text}
+
+
+def test_scripts_of_scripts_have_one_mark() -> None:
+    found = MARKED.fullmatch(f"{LOWERED}a{LEVEL}{LOWERED}b{LEVEL}")
+    assert found is not None
+    assert found[1] == LOWERED
+    assert MARKED.sub("", f"{RAISED}2{LEVEL}{LOWERED}i{LEVEL}") == ""
+
+
+def test_a_script_beside_another_stands_beside_what_that_does() -> None:
+    settings = {"x": (10.0, 100.0), "i": (6.0, 102.0), "2": (6.0, 96.0)}
+    text = "xi2 is"
+    found = scripts_of(text, [1, 2], lambda place: settings.get(text[place], (10.0, 100.0)))
+    assert [(one.first, one.end, one.mark, one.beside) for one in found] == [(1, 2, LOWERED, 0), (2, 3, RAISED, 0)]
+
+
+def test_a_letter_of_a_formula_outside_the_first_plane_is_an_ordinary_one() -> None:
+    assert text_of([0x61, 0xD835, 0xDC65, 0x62]) == f"ax{NOTHING}b"
+    assert text_of([0xD835, 0x62]) == "\ufffdb"

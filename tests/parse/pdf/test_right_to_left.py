@@ -2,8 +2,8 @@
 
 import pytest
 
-from docmill.tasks.parse.pdf.letters.raised_figures import LOWERED, RAISED, marked, set_apart
 from docmill.tasks.parse.pdf.letters.right_to_left import in_reading_order, is_right_to_left, word_in_reading_order
+from docmill.tasks.parse.pdf.letters.scripts import LEVEL, RAISED, marked, set_apart
 from docmill.tasks.parse.pdf.text.letter_gaps import groups_of_words
 
 Letter = tuple[str, tuple[float, float, float, float]]
@@ -72,7 +72,7 @@ def test_most_letters_tell_the_direction_of_a_line() -> None:
 def test_raised_figures_stay_behind_what_they_follow(seen: str, raised: set[int], read: str) -> None:
     letters = [(sign, box) for sign, (_, box) in zip(set_apart(seen, raised), drawn(seen), strict=True)]
     for order in (slice(None), slice(None, None, -1)):
-        assert marked(in_reading_order(letters[order])).replace(RAISED, "^").replace(LOWERED, "^") == read
+        assert marked(in_reading_order(letters[order])).replace(RAISED, "^").replace(LEVEL, "^") == read
 
 
 def test_a_mark_that_the_page_parts_from_its_word_makes_no_further_word() -> None:
@@ -80,7 +80,7 @@ def test_a_mark_that_the_page_parts_from_its_word_makes_no_further_word() -> Non
     spaced.insert(3, (" ", (0.0, 0.0, 0.0, 0.0)))  # pdfium sees a space before what is raised
     figures = set_apart("".join(sign for sign, _ in spaced), {4})
     letters = [(sign, box) for sign, (_, box) in zip(figures, spaced, strict=True)]
-    assert marked(in_reading_order(letters)) == f"גשר{RAISED}2{LOWERED} גבה"
+    assert marked(in_reading_order(letters)) == f"גשר{RAISED}2{LEVEL} גבה"
 
 
 def test_words_from_the_right_make_one_group_however_they_come() -> None:

@@ -159,7 +159,7 @@ def test_a_credential_in_the_settings_is_refused_with_its_line_and_not_printed(p
     where = (
         f"{project.folder}/docmill.toml:{2 + text[: text.index(chr(10) + 'token')].count(chr(10))}: source.safe.token: "
     )
-    assert f"{where}a credential does not stand here: write {{ env" in done.stderr
+    assert f"{where}do not write a credential here: write {{ env" in done.stderr
     assert project.run("settings").exit_code == 0
     assert project.run("plan", "--json").exit_code == 1
     assert not list(project.leaks())

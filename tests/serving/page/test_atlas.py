@@ -12,19 +12,15 @@ from docmill.flows.cli.app import app
 from docmill.flows.measure.atlas_files import write_atlas
 from docmill.flows.measure.chunk_map import chunk_map
 from docmill.storage.errors import ConfigError, StoreError
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 
 SUBJECTS = ("mill", "river", "train", "wheel", "stone")
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
-    assert fake_model
-    own = Workbench(tmp_path_factory.mktemp("atlas"))
-    own.write({f"{one}.md": f"# {one}\n\nThe {one} is told of here, the {one} at length.\n" for one in SUBJECTS})
-    own.write({"copy.md": "# mill\n\nThe mill is told of here, the mill at length.\n"})
-    own.ingest()
-    return own
+def bench(make_bench: MakeBench) -> Workbench:
+    told = {one: f"# {one}\n\nThe {one} is told of here, the {one} at length.\n" for one in SUBJECTS}
+    return make_bench({**{f"{one}.md": text for one, text in told.items()}, "copy.md": told["mill"]})
 
 
 def test_the_rows_are_the_points_of_the_map_with_their_nearest_rows(bench: Workbench, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from docmill.storage.reader.store import Store
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.document.original_page import PageRequest, original_page
 from docmill.tasks.workers.pool import Limits, shared_pool
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench
 from tests.kit.writers.hostile_pdf import nested, tiled
 
 SHORT_S = 0.5
@@ -23,9 +23,8 @@ PATIENCE_S = 20  # of a busy machine, beyond the limit
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Iterator[Store]:
-    assert fake_model
-    bench = Workbench(tmp_path_factory.mktemp("hostile"))
+def store(make_bench: MakeBench) -> Iterator[Store]:
+    bench = make_bench()
     bench.write({"tiled.pdf": tiled()})
     os.utime(bench.docs / "tiled.pdf", (1, 1))  # a run remembers only files that have rested
     bench.ingest()

@@ -14,7 +14,7 @@ from docmill.flows.serving.page.originals import Originals, places
 from docmill.storage.errors import Rejected
 from docmill.storage.reader.store import Store
 from tests.kit.pdf_pages import page as pdf_page
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 
 ORIGINALS = Originals(Settings())
 SENTENCE = "The mill stands at the river, and its wheel turns by day and by night."
@@ -30,9 +30,8 @@ def mill() -> bytes:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
-    assert fake_model
-    own = Workbench(tmp_path_factory.mktemp("originals"))
+def bench(make_bench: MakeBench) -> Workbench:
+    own = make_bench()
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("inner/mill.pdf", mill())

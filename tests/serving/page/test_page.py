@@ -16,7 +16,7 @@ from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
 from tests.kit.pdf_pages import two_pages
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 from tests.kit.writers.hostile_pdf import giant
 from tests.serving.http_server import running
 
@@ -42,9 +42,8 @@ DOCUMENTS: dict[str, str | bytes] = {
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
-    assert fake_model
-    own = Workbench(tmp_path_factory.mktemp("page"))
+def bench(make_bench: MakeBench) -> Workbench:
+    own = make_bench()
     own.write(DOCUMENTS)
     for name in ("paper.pdf", "plan.pdf"):
         os.utime(own.docs / name, (1, 1))  # a run remembers only files that have rested

@@ -15,13 +15,15 @@ from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.reader.store import open_store
 from tests.kit.model_server import model_server
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 from tests.serving.page.test_page import faults
 
-TWIN = "# Ferry\n\nThe ferry leaves at nine and comes back at noon.\n"
+TWIN = f"# Ferry\n\nThe ferry leaves at nine and comes back at noon.\n\n## Later\n\n{'A boat sails at ten. ' * 25}\n"
 ROWS = "| Thing | Price |\n| --- | --: |\n| <img src=x onerror=hacked=1> | 1 \\| 2 |\n| wheel | 30 |\n"
+CALL = "# `Turnstile` <a href=x onclick=hacked=1><Icon/></a>\n\nCall `turn()` on the **turnstile**.\n\n"
 DOCUMENTS: dict[str, str | bytes] = {
+    "call.md": f"{CALL}```python\n# Not a heading\nturn(turnstile)\n```\n",
     "prices.md": f"# Prices\n{ROWS}\nThe wheel turns.\n",
     "rows.csv": "name,price\n" + "".join(f"thing {number},{number}\n" for number in range(300)),
     "script.py": "# A wheel\ndef wheel(turns: int) -> int:\n    return turns | 2\n\nprint(wheel(3))\n",
@@ -31,16 +33,11 @@ DOCUMENTS: dict[str, str | bytes] = {
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Iterator[Workbench]:
+def bench(make_bench: MakeBench) -> Iterator[Workbench]:
     with model_server() as model:
         asked = {"provider": "openai", "model": "loopback", "base_url": f"{model.url}/v1"}
-        settings = {"embedding": {"model": fake_model}, "model": asked, "chunk": {"contextualizer": "llm"}}
-        own = Workbench(tmp_path_factory.mktemp("explained"), settings)
-        own.write(DOCUMENTS)
-        own.ingest()
-        own.write({"<b>bad</b>.pdf": "%PDF-1.4 nothing"})
-        own.ingest()
-        yield own
+        refused = {"<b>bad</b>.pdf": "%PDF-1.4 nothing"}
+        yield make_bench(DOCUMENTS, refused, model=asked, chunk={"contextualizer": "llm"})
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +102,18 @@ def test_a_hit_says_what_put_it_before_the_next_and_which_words_were_ignored(pag
         assert [one.strip() for one in ignored.locator("q").all_inner_texts()] == ["when", "does", "the", "and"]
 
 
+def test_code_and_what_is_strong_are_drawn_and_tags_in_headings_are_left_out(page: Any, url: str) -> None:
+    page.goto(f"{url}#/search?q=turnstile&mode=keyword")
+    hit = page.locator(".hit", has_text="Not a heading")
+    hit.locator(".fenced").wait_for()
+    assert hit.locator(".fenced").inner_text() == "# Not a heading\nturn(turnstile)"
+    assert hit.locator(".heading").all_inner_texts() == ["Turnstile"]
+    assert hit.locator(".text code").all_inner_texts() == ["turn()"]
+    assert hit.locator(".text strong mark").all_inner_texts() == ["turnstile"]
+    hit.get_by_role("button", name="Exact text").click()
+    assert "<a href=x onclick=hacked=1><Icon/></a>" in hit.locator(".text").inner_text()
+
+
 def test_words_that_keywords_ignore_are_no_failure(page: Any, served: str) -> None:
     page.goto(f"{served}/#/search?mode=keyword")
     page.locator("#q").fill("the")
@@ -120,10 +129,12 @@ def test_documents_that_repeat_each_other_are_one_row(page: Any, url: str) -> No
     page.goto(f"{url}#/health?see=duplicates")
     row = page.locator("#duplicates tbody tr", has_text="twins/one.md")
     row.first.wait_for()
-    assert row.locator("td").all_inner_texts() == ["twins/two.md", "twins/one.md", "1 of 1", "same text"]
+    assert row.locator("td").all_inner_texts() == ["twins/two.md", "twins/one.md", "2 of 2", "same text"]
     row.locator("td.right a").click()
     page.locator(".hit").nth(1).wait_for()
-    assert page.locator(".hit h3 a").all_inner_texts() == ["twins/one.md #0", "twins/two.md #0"]
+    assert page.locator(".hit h3 a").all_inner_texts() == [
+        f"twins/{name}.md #{ordinal}" for ordinal in (0, 1) for name in ("one", "two")
+    ]
 
 
 def test_what_a_run_refused_stands_with_what_it_changed(page: Any, url: str) -> None:

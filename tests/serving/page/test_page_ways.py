@@ -17,7 +17,7 @@ from docmill.flows.serving.page.map_columns import gaps
 from docmill.flows.serving.page.report_data import held_of, values_of
 from docmill.flows.serving.page.report_files import write_folder
 from docmill.flows.serving.web.http_app import http_app
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 
 GIT = "# Undo\n\nTo undo a commit, reset the branch. It is easy.\n\n## Later\n\n" + "Push it again. " * 90 + "\n"
@@ -38,11 +38,8 @@ zeppelin,minutes/may.md,on time
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
-    assert fake_model
-    own = Workbench(tmp_path_factory.mktemp("ways"))
-    own.write(DOCUMENTS)
-    own.ingest()
+def bench(make_bench: MakeBench) -> Workbench:
+    own = make_bench(DOCUMENTS)
     own.copy(own.folder / "first")
     own.write({"git.md": GIT.replace("easy", "hard")})
     own.ingest()

@@ -15,7 +15,7 @@ from docmill.flows.serving.page.report_files import write_folder, write_report
 from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError
 from docmill.storage.exports.destinations import folder_swap
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 
 DOCUMENTS: dict[str, str | bytes] = {
     "git.md": "# Undo\n\nTo undo a commit, reset the branch. It is easy.\n",
@@ -25,14 +25,9 @@ DOCUMENTS: dict[str, str | bytes] = {
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
-    assert fake_model
-    own = Workbench(tmp_path_factory.mktemp("reported"))
-    own.write(DOCUMENTS)
-    own.ingest()
-    own.write({"git.md": str(DOCUMENTS["git.md"]).replace("easy", "hard"), "new.md": "# New\n\nA page.\n"})
-    own.ingest()
-    return own
+def bench(make_bench: MakeBench) -> Workbench:
+    changes = {"git.md": str(DOCUMENTS["git.md"]).replace("easy", "hard"), "new.md": "# New\n\nA page.\n"}
+    return make_bench(DOCUMENTS, changes)
 
 
 def value(folder: Path, name: str) -> Any:

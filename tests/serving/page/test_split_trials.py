@@ -8,7 +8,7 @@ from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.web.http_app import http_app
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench
 
 DOCUMENTS: dict[str, str | bytes] = {
     "mill.md": "# Mill\n\n" + "\n\n".join(f"Wheel {number} turns by day and by night." * 6 for number in range(12)),
@@ -18,11 +18,8 @@ DOCUMENTS: dict[str, str | bytes] = {
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> TestClient:
-    assert fake_model
-    bench = Workbench(tmp_path_factory.mktemp("trials"), {"split": {"structure": {"size": 90}}})
-    bench.write(DOCUMENTS)
-    bench.ingest()
+def client(make_bench: MakeBench) -> TestClient:
+    bench = make_bench(DOCUMENTS, split={"structure": {"size": 90}})
     settings = Settings(split={"structure": {"size": 90}})
     app = http_app(OpenStores({"own": bench.root}), Searching({}), Access(), settings)
     return TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)

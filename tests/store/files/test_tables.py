@@ -58,6 +58,22 @@ def test_a_change_writes_only_the_buckets_that_it_touches(tmp_path: Path) -> Non
     assert contents(tmp_path, first) != expected
 
 
+def test_of_a_file_only_the_row_groups_with_the_wanted_documents_are_read(tmp_path: Path) -> None:
+    many = {f"{i}.md": [f"{i} {number}" for number in range(100)] for i in range(12)}
+    (piece,) = replace_documents(tmp_path, (), "chunks", 1, [], rows(many))
+    whole = read_stored_file(tmp_path, piece)
+    for uri in many:
+        some = read_stored_file(tmp_path, piece, ["document_id", "text"], [document_key(uri)])
+        assert 100 <= some.num_rows < whole.num_rows / 3
+        own = some.filter(pc.equal(some["document_id"], document_key(uri)))
+        assert sorted(own["text"].to_pylist()) == sorted(many[uri])
+    absent = read_stored_file(tmp_path, piece, None, [document_key("none.md")])
+    assert absent.num_rows <= 128
+    assert absent.schema == whole.schema
+    every = read_stored_file(tmp_path, piece, None, sorted(map(document_key, many)))
+    assert every.equals(whole)
+
+
 def test_equal_rows_make_equal_files_whatever_came_before(tmp_path: Path) -> None:
     straight = replace_documents(tmp_path, (), "chunks", 4, [], rows(DOCUMENTS))
     half = replace_documents(tmp_path, (), "chunks", 4, [], rows(dict(list(DOCUMENTS.items())[20:])))

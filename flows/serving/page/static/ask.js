@@ -15,14 +15,15 @@ export const setToken = (token) => sessionStorage.setItem(TOKEN, token);
 export async function ask(path, body, signal) {
   if (isReport) return answered(path, body);
   const token = sessionStorage.getItem(TOKEN);
-  const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...(body && { "Content-Type": "application/json" }) };
+  // The first header has the server refuse in the body alone: a browser logs a failing status as an error of the page.
+  const headers = { "Docmill-Page": "1", ...(token && { Authorization: `Bearer ${token}` }), ...(body && { "Content-Type": "application/json" }) };
   const sent = { method: body ? "POST" : "GET", headers, signal, body: body && JSON.stringify(body) };
   const answer = await fetch(path, sent).catch((error) => {
     if (error.name === "AbortError") throw error;
     throw new Refused({ message: "The server does not answer. Is `docmill serve` still running?" });
   });
   const value = await answer.json().catch(() => ({ error: { message: `The server answered ${answer.status}.` } }));
-  if (value.error) throw new Refused({ ...value.error, status: answer.status });
+  if (value.error) throw new Refused({ status: answer.status, ...value.error });
   return value;
 }
 

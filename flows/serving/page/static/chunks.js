@@ -10,6 +10,7 @@ import { plural } from "./words.js";
 const MOST = 100; // on one page; a condition that matches more is to be narrowed
 const SHOWN = 600; // characters of a text
 export const LONGEST = "tokens DESC";
+export const TEXT = "text"; // an order in which equal chunks stand below each other
 
 export function Chunks({ place }) {
   const conditions = read(place.is);
@@ -24,9 +25,11 @@ export function Chunks({ place }) {
     <${Answer} of=${rows} what="Finding chunks">${(found) => found.length === 0
       ? html`<${Empty} title="No chunk matches">The store may have changed since this link was made.<//>`
       : html`<p class="told" role="status">${found.length > MOST ? `The first ${MOST}` : plural(found.length, "chunk")}</p>
-        <ol class="hits">${found.slice(0, MOST).map((row) => html`<${One} key=${row.chunk_id} row=${row} />`)}</ol>`}<//>
+        <ol class="hits">${inOrder(found.slice(0, MOST), place.by).map((row) => html`<${One} key=${row.chunk_id} row=${row} />`)}</ol>`}<//>
   `;
 }
+
+const inOrder = (rows, by) => (by === TEXT ? [...rows].sort((one, other) => one.text.localeCompare(other.text) || one.uri.localeCompare(other.uri)) : rows);
 
 /** Return the chunks of a report that meet a condition. */
 async function held(conditions, ofDocuments, order) {

@@ -125,6 +125,12 @@ function toChunk(row, old) {
   return link("chunks", { is, title: row.after ? `A chunk of ${uri}` : `A chunk that left ${uri}`, ...(row.after ? {} : { at: old }) });
 }
 
+/** The name of a document that differs; one that is gone leads to the earlier snapshot, which a report does not hold. */
+function Differing({ row, old }) {
+  if (row.after) return html`<${ToDocument} uri=${row.after} />`;
+  return isReport ? html`<bdi>${row.before}</bdi>` : html`<${ToDocument} uri=${row.before} of=${{ at: old }} />`;
+}
+
 const Difference = ({ of, old, fresh }) => of.difference.documents.length === 0 && of.difference.chunks.length === 0
   ? html`<div><${Empty} title="No difference">Both snapshots hold the same documents and chunks.<//><${Refusals} old=${old} fresh=${fresh} /></div>`
   : html`<div>
@@ -132,7 +138,7 @@ const Difference = ({ of, old, fresh }) => of.difference.documents.length === 0 
       ${of.left_out && ` ${number(of.left_out.changes)} are not shown.`}</p>
     <${Table} caption="Documents that differ" rows=${of.difference.documents} columns=${[
       { name: "Change", of: (row) => row.kind },
-      { name: "Document", wide: true, of: (row) => (row.after ? html`<${ToDocument} uri=${row.after} />` : html`<bdi>${row.before}</bdi>`) },
+      { name: "Document", wide: true, of: (row) => html`<${Differing} row=${row} old=${old} />` },
       ...(of.difference.documents.some((row) => row.kind === "moved") ? [{ name: "Before", wide: true, of: (row) => (row.kind === "moved" ? row.before : "") }] : []),
       { name: "Look at", of: (row) => row.kind === "changed" && html`<a href=${link("document", { uri: row.after, since: old })}>changed lines</a>${!isReport && html` · <a href=${link("compare", { what: "settings", uri: row.after, a_how: `at:${old}`, b_how: `at:${fresh}` })}>chunks side by side</a>`}` },
     ]} />

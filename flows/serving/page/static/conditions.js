@@ -2,10 +2,6 @@
 // A condition is a list of [column, operator, value], all of which hold; in an address it is JSON.
 import { quoted } from "./questions.js";
 
-// Prose of which a chunk should end with a sentence. Tables, code and the like end as their rows and lines do.
-export const PROSE = ["narrative", "structured", "technical", "legal", "email"];
-export const ENDS = "[.!?…:;。！？»”\"''’)\\]*_`|>]\\s*$";
-
 const FOLDER = "CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END";
 const DATE = "left(coalesce(nullif(modified, ''), nullif(created, ''), strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d')), 10)";
 
@@ -29,7 +25,6 @@ const OPERATORS = {
   ">=": [(own, value) => `${own} >= ${literal(value)}`, (own, value) => own >= value],
   "<=": [(own, value) => `${own} <= ${literal(value)}`, (own, value) => own <= value],
   in: [(own, values) => `${own} IN (${values.map(literal).join(", ")})`, (own, values) => values.includes(own)],
-  "does not end": [(own) => `NOT regexp_matches(right(${own}, 20), '${ENDS}')`, (own) => !new RegExp(ENDS.replace("''", "'")).test(own.slice(-20))],
 };
 
 /** Return the SQL of the value that a name stands for. */

@@ -2,8 +2,8 @@
 import { html, useState } from "./vendor/preact-htm.js";
 import { useQuestion } from "./ask.js";
 import { Evaluations, Runs, toChange } from "./charts.js";
-import { LONGEST } from "./chunks.js";
-import { PROSE, written } from "./conditions.js";
+import { LONGEST, TEXT } from "./chunks.js";
+import { written } from "./conditions.js";
 import { Answer, Bar, List, Sql, ToDocument, Type } from "./parts.js";
 import { statementOf } from "./questions.js";
 import { isReport } from "./report.js";
@@ -50,10 +50,10 @@ function Lengths({ rows }) {
     <p>The box holds the middle half of the chunks. The line in it is the median; the thin line ends where 95 % of the chunks do.
       The scale ends at ${number(most)} tokens. A box leads to its chunks.</p>
     <div class="scrolled" tabindex="0" role="region" aria-label="Lengths by type and strategy"><table class="boxes">
-      <thead><tr><th scope="col">Type</th><th scope="col">Strategy</th><th scope="col" class="right">Chunks</th>
+      <thead><tr><th scope="col">Type</th><th scope="col" class="roomy">Strategy</th><th scope="col" class="right">Chunks</th>
         <th scope="col" class="plot">Tokens</th><th scope="col" class="right">Median</th><th scope="col" class="right">Longest</th></tr></thead>
       <tbody>${rows.map((row) => html`<tr>
-        <td><${Type} of=${row.content_type} /></td><td>${row.strategy}</td>
+        <td><${Type} of=${row.content_type} /><small class="narrow">${row.strategy}</small></td><td class="roomy">${row.strategy}</td>
         <td class="right"><a href=${link("chunks", { is: of(row), title: `Chunks of ${row.content_type} by ${row.strategy}` })}>${number(row.chunks)}</a></td>
         <td class="plot"><a class="box" style=${{ "--colour": colour(row.content_type) }} aria-hidden="true" tabindex="-1" href=${link("chunks", { is: of(row), title: `Chunks of ${row.content_type} by ${row.strategy}` })}>
           <i class="whisker" style=${{ left: at(row.least), width: at(row.p95 - row.least) }}></i>
@@ -77,22 +77,22 @@ function Truncated({ rows: [{ chunks, cut, longest, token_limit: limit }] }) {
 
 const inside = (row) => written([["uri", "=", row.uri], ["start_char", ">=", row.start_char], ["end_char", "<=", row.end_char], ["children", "=", 0]]);
 const Torn = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every table stands in one chunk.<//>` : html`
-  <p>${plural(rows.length, "table")} in several chunks. Each piece repeats the header of its table in the context, so a long table in many pieces is well. A short one in two or three is not: a larger <code>size</code> keeps it whole.</p>
+  <p>${plural(rows.length, "table")} in several chunks. A short table in two or three pieces stands first: a larger <code>size</code> keeps it whole. A long one in many pieces is well, as each repeats the header of its table in the context.</p>
   <${List} caption="Torn tables" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "Pieces", right: true, of: (row) => html`<a href=${link("chunks", { is: inside(row), title: `A table of ${row.uri}` })}>${number(row.pieces)}</a>` },
+    { name: "Characters", right: true, of: (row) => row.characters },
   ]} />`;
 
-const broken = (row) => written([["uri", "=", row.uri], ["content_type", "in", PROSE], ["children", "=", 0], ["text", "does not end"]]);
-const Cut = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every chunk of prose ends where a sentence ends.<//>` : html`
-  <p>The share of a document's chunks of prose that do not end where a sentence ends. A bar leads to these chunks.</p>
+const Cut = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every chunk of prose ends where a sentence or a paragraph ends.<//>` : html`
+  <p>The share of a document's chunks of prose that end within a sentence. A share of few chunks counts less. A bar leads to these chunks.</p>
   <${List} caption="Documents by broken chunks" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "Share", of: (row) => html`<a class="barred" href=${toBroken(row)}><${Bar} share=${row.broken / row.checked} label=${percent(row.broken / row.checked)} /></a>` },
     { name: "Broken", right: true, of: (row) => html`<a href=${toBroken(row)}>${number(row.broken)}</a>` },
     { name: "Chunks of prose", right: true, of: (row) => row.checked },
   ]} />`;
-const toBroken = (row) => link("chunks", { is: broken(row), title: `Chunks of ${row.uri} that end within a sentence` });
+const toBroken = (row) => link("chunks", { is: written([["chunk_id", "in", row.ids]]), title: `Chunks of ${row.uri} that end within a sentence` });
 
 /** Return rows by the value of a column, most first. */
 function grouped(rows, name) {
@@ -125,8 +125,8 @@ const Duplicates = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no t
     { name: "Chunks", right: true, of: (row) => html`<a href=${toTwins(row)}>${number(row.repeated)} of ${number(row.chunks)}</a>` },
     { name: "Likeness", right: true, of: likeness },
   ]} />`;
-const toTwins = (row) => link("chunks", { is: written([["chunk_id", "in", [...row.ids, ...row.other_ids]]]), title: `Alike in ${row.uri} and ${row.other_uri}` });
-const likeness = (row) => (row.same === row.repeated ? "same text" : row.same > 0 ? `${number(row.same)} the same, others from ${row.least.toFixed(3)}` : `from ${row.least.toFixed(3)}`);
+const toTwins = (row) => link("chunks", { is: written([["chunk_id", "in", [...row.ids, ...row.other_ids]]]), by: TEXT, title: `Alike in ${row.uri} and ${row.other_uri}` });
+const likeness = (row) => (row.same === row.repeated ? "same text" : row.same > 0 ? `${number(row.same)} the same, others from ${row.least.toFixed(3)}` : `similar from ${row.least.toFixed(3)}`);
 
 const Old = ({ rows }) => html`
   <p>A document is stale if its file cannot be used any more: the store keeps its last good version.</p>

@@ -1,4 +1,4 @@
-// Markdown: the tables and headings of a text, drawn. Everything becomes text in elements, never markup of a document.
+// Markdown: tables, headings, code and emphasis of a text, drawn. All becomes text in elements, never markup of a document.
 import { html, useState } from "./vendor/preact-htm.js";
 import { lit, number } from "./words.js";
 
@@ -7,7 +7,9 @@ const MOST_ROWS = 100; // of a table; a chunk of more rows is for its exact text
 const ROW = /^\s*\|.*\|\s*$/;
 const RULE = /^\s*\|(\s*:?-+:?\s*\|)+\s*$/;
 const HEADING = /^(#{1,6})\s+(\S.*)$/;
-const FENCE = /^\s*(```|~~~)/;
+const FENCE = /^\s*(```|~~~)(.*)$/;
+const TAG = /<\/?[A-Za-z][^<>]*>/g; // in a heading, where documentation puts anchors and icons
+const INLINE = /(?:`([^`\n]+)`|\*\*([^*\n]+)\*\*)/; // code, and what is strong
 const BAR = /(?<!\\)\|/; // one that no backslash makes a letter
 const AS_IT_IS = ["code", "log", "data"]; // types whose "#" and "|" mean something else
 
@@ -15,16 +17,23 @@ const AS_IT_IS = ["code", "log", "data"]; // types whose "#" and "|" mean someth
 export const Lit = ({ text, terms }) =>
   html`${lit(text, terms).map((piece) => (piece.lit ? html`<mark>${piece.text}</mark>` : piece.text))}`;
 
+/** A text with its code and what is strong drawn. */
+const Line = ({ text, terms }) => {
+  const pieces = text.split(INLINE); // in turn: text, code or undefined, strong or undefined
+  return html`${pieces.map((piece, place) => piece && html`<${AROUND[place % 3]}><${Lit} text=${piece} terms=${terms} /><//>`)}`;
+};
+const AROUND = [({ children }) => children, "code", "strong"];
+
 /**
- * A text of a document with its tables and headings drawn, and a way to the text as it is. `type` is its content type;
+ * A text of a document with its tables, headings, code and emphasis drawn, and a way to the text as it is. `type` is its content type;
  * `context` is what stands before it when it is embedded, such as the header of a table that goes on; `cut` tells that
  * its last line is not whole.
  */
 export function Drawn({ text, terms = [], type, context = "", cut = false }) {
   const [exact, show] = useState(false);
   const parts = AS_IT_IS.includes(type) ? [{ lines: [text] }] : partsOf(cut ? wholeRows(text) : text, context);
-  const plain = parts.every((part) => part.lines);
-  const own = exact || plain ? [{ lines: [text] }] : parts;
+  const plain = AS_IT_IS.includes(type) || parts.every((part) => part.lines && !INLINE.test(part.lines.join("\n")));
+  const own = exact || plain ? [{ exact: text }] : parts;
   return html`<div>
     ${own.map((part, place) => html`<${Part} key=${place} of=${part} terms=${terms} more=${cut && place === own.length - 1} />`)}
     ${!plain && html`<button type="button" class="exact" aria-pressed=${exact} onClick=${() => show(!exact)}>Exact text</button>`}
@@ -39,8 +48,10 @@ export const Tables = ({ text, context }) => html`${partsOf(text, context).filte
 
 function Part({ of, terms, more }) {
   if (of.rows) return html`<${Grid} of=${of} terms=${terms} />`;
-  if (of.heading) return html`<p class="heading" dir="auto"><${Lit} text=${of.heading} terms=${terms} /></p>`;
-  return html`<p class="text" dir="auto"><${Lit} text=${of.lines.join("\n")} terms=${terms} />${more && " …"}</p>`;
+  if (of.heading) return html`<p class="heading" dir="auto"><${Line} text=${of.heading} terms=${terms} /></p>`;
+  if (of.code) return html`<pre class="fenced"><${Lit} text=${of.code.join("\n")} terms=${terms} />${more && " …"}</pre>`;
+  const shown = of.exact === undefined ? html`<${Line} text=${of.lines.join("\n")} terms=${terms} />` : html`<${Lit} text=${of.exact} terms=${terms} />`;
+  return html`<p class="text" dir="auto">${shown}${more && " …"}</p>`;
 }
 
 const Grid = ({ of: { head, rows, sides }, terms }) => html`
@@ -55,23 +66,35 @@ function wholeRows(text) {
   return last > 0 && /^\s*\|/.test(text.slice(last + 1)) ? text.slice(0, last) : text;
 }
 
-/** Return the parts of a text: { lines }, { heading } or { head, rows, sides }, in order. */
+/** Return the parts of a text: { lines }, { code }, { heading } or { head, rows, sides }, in order. */
 function partsOf(text, context = "") {
   const lines = text.split("\n");
   const parts = [];
-  let fenced = false;
+  let code = beginsInCode(lines) ? [] : null; // the lines since a fence
+  if (code) parts.push({ code });
   for (let at = 0; at < lines.length; at += 1) {
-    fenced = FENCE.test(lines[at]) ? !fenced : fenced;
-    const end = fenced ? at : tableEnd(lines, at);
-    const heading = fenced ? null : HEADING.exec(lines[at]);
-    if (end > at) {
+    if (FENCE.test(lines[at])) {
+      code = code ? null : [];
+      if (code) parts.push({ code });
+      continue;
+    }
+    const end = code ? at : tableEnd(lines, at);
+    const heading = HEADING.exec(lines[at]);
+    if (code) code.push(lines[at]);
+    else if (end > at) {
       parts.push(tableOf(lines.slice(at, end), at === 0 ? context : ""));
       at = end - 1;
-    } else if (heading) parts.push({ heading: heading[2] });
+    } else if (heading) parts.push({ heading: heading[2].replace(TAG, "").trim() || heading[2] });
     else if (parts.at(-1)?.lines) parts.at(-1).lines.push(lines[at]);
     else parts.push({ lines: [lines[at]] });
   }
-  return parts.map(trimmed).filter((part) => !part.lines || part.lines.length);
+  return parts.map(trimmed).filter((part) => part.lines?.length !== 0 && part.code?.length !== 0);
+}
+
+/** Return whether a text, such as a chunk of a longer one, begins within code: then its first fence ends some. */
+function beginsInCode(lines) {
+  const fences = lines.map((line) => FENCE.exec(line)).filter(Boolean);
+  return fences.length % 2 === 1 && fences[0][2].trim() === "";
 }
 
 /** Return a part of lines without the blank ones at its ends: what is drawn before and after it stands apart anyway. */

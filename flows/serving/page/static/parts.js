@@ -27,7 +27,13 @@ export const Empty = ({ title, children }) => html`<div class="empty"><h2>${titl
 /** What went wrong, in the words of the server. */
 export const Failure = ({ error }) => error.kind === "NotHeld"
   ? html`<${Empty} title="This is not in the report">${error.message}<//>`
-  : html`<div class="failure" role="alert"><strong>That did not work.</strong> <span>${error.message}</span></div>`;
+  : html`<div class="failure" role="alert"><strong>That did not work.</strong> <${Said} of=${error.message} /></div>`;
+
+/** A message; the lines after its first point at a place in a statement, by their columns. */
+function Said({ of }) {
+  const [first, ...rest] = of.split("\n");
+  return html`<span>${first}</span>${rest.length > 0 && html`<pre tabindex="0">${rest.join("\n")}</pre>`}`;
+}
 
 /** That something takes time; it shows after a moment only, so that quick answers do not flicker. */
 export const Busy = ({ what = "Loading" }) => html`<p class="busy" role="status">${what}…</p>`;

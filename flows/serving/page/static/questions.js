@@ -16,18 +16,30 @@ export const QUESTIONS = {
     "FROM chunks, (SELECT token_limit FROM snapshots ORDER BY snapshot DESC LIMIT 1)"
   ],
   "torn": [
-    "SELECT r.uri, r.start_char, r.end_char, count(*) AS pieces",
-    "FROM routing AS r JOIN chunks AS c",
-    "    ON c.uri = r.uri AND c.start_char >= r.start_char AND c.end_char <= r.end_char",
-    "WHERE r.content_type = 'table' AND len(c.children) = 0",
-    "GROUP BY ALL HAVING count(*) > 1 ORDER BY pieces DESC, r.uri LIMIT 200"
+    "SELECT uri, min(start_char) AS start_char, max(end_char) AS end_char, sum(characters)::BIGINT AS characters,",
+    "    count(*) AS pieces",
+    "FROM (",
+    "    SELECT *, count(*) FILTER (NOT goes_on) OVER (PARTITION BY uri ORDER BY start_char) AS number",
+    "    FROM (",
+    "        SELECT *, start_char - lag(end_char) OVER each < 2",
+    "            AND (begins AND lag(ends) OVER each OR is_table AND lag(is_table) OVER each) AS goes_on",
+    "        FROM (",
+    "            SELECT uri, start_char, end_char, length(text) AS characters, content_type = 'table' AS is_table,",
+    "                left(ltrim(text), 1) = '|' AS begins, right(rtrim(text), 1) = '|' AS ends",
+    "            FROM chunks WHERE len(children) = 0",
+    "        ) WINDOW each AS (PARTITION BY uri ORDER BY start_char)",
+    "    )",
+    ") GROUP BY uri, number HAVING count(*) > 1 ORDER BY pieces, characters, uri LIMIT 200"
   ],
   "cut": [
-    "SELECT uri, count(*) AS checked,",
-    "    count(*) FILTER (NOT regexp_matches(right(text, 20), '[.!?…:;。！？»”\"''’)\\]*_`|>]\\s*$')) AS broken",
-    "FROM chunks",
-    "WHERE content_type IN ('narrative', 'structured', 'technical', 'legal', 'email') AND len(children) = 0",
-    "GROUP BY uri HAVING broken > 0 ORDER BY broken / checked DESC, broken DESC, uri LIMIT 200"
+    "SELECT uri, count(*) AS checked, count(*) FILTER (within) AS broken, (list(chunk_id) FILTER (within))[:100] AS ids",
+    "FROM (",
+    "    SELECT chunk_id, uri, content_type, following, following - end_char < 2",
+    "        AND NOT regexp_matches(right(text, 20), '[.!?…:;。！？»”\"''’)\\]*_`|>]\\s*$') AS within",
+    "    FROM (SELECT *, lead(start_char) OVER (PARTITION BY uri ORDER BY start_char) AS following",
+    "        FROM chunks WHERE len(children) = 0)",
+    ") WHERE content_type IN ('narrative', 'structured', 'technical', 'legal', 'email') AND following IS NOT NULL",
+    "GROUP BY uri HAVING broken > 0 ORDER BY broken / (checked + 4) DESC, broken DESC, uri LIMIT 200"
   ],
   "rejects": [
     "SELECT reason, uri, message, last_seen FROM rejects ORDER BY reason, uri LIMIT 1000"
@@ -67,21 +79,8 @@ export const QUESTIONS = {
   ]
 };
 
-// What the search and the list of documents ask first, in the same form. The server answers both ahead.
+// What the list of documents asks first, in the same form. The server answers it ahead.
 export const LISTS = {
-  "facets": [
-    "SELECT * FROM (",
-    "    SELECT 'content_type' AS facet, content_type AS value, count(*) AS chunks FROM chunks GROUP BY ALL",
-    "    UNION ALL",
-    "    SELECT CASE 0 WHEN grouping(format) THEN 'format' WHEN grouping(lang) THEN 'lang' WHEN grouping(folder) THEN 'folder'",
-    "        ELSE 'year' END, coalesce(format, lang, folder, year), sum(chunks)::BIGINT",
-    "    FROM (",
-    "        SELECT format, lang, CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END AS folder,",
-    "            left(coalesce(nullif(modified, ''), nullif(created, ''),",
-    "                strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d')), 4) AS year, chunks FROM documents",
-    "    ) GROUP BY GROUPING SETS (format, lang, folder, year)",
-    ") WHERE value <> '' AND chunks > 0 ORDER BY chunks DESC, value"
-  ],
   "documents": [
     "SELECT uri, title, format, content_type, chunks, characters, status, len(warnings) AS warnings,",
     "    make_timestamp(mtime_ns // 1000)::VARCHAR AS changed",

@@ -1,10 +1,9 @@
 // Search: hits as one types, why each came, and facets that narrow them.
 import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { aheadOf } from "./ahead.js";
-import { ask, path, useAnswer, useRows } from "./ask.js";
+import { ask, path, useAnswer } from "./ask.js";
 import { asSql } from "./conditions.js";
 import { Bar, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
-import { statementOf } from "./questions.js";
 import { facets, isReport } from "./report.js";
 import { go, lasting, link, parse, useMedia } from "./state.js";
 import { number, percent, plural, wordsOf } from "./words.js";
@@ -29,6 +28,7 @@ export function Search({ place, status }) {
   const set = (values) => go("search", { ...place, view: "", ...values });
   const where = conditions(place);
   return html`
+    <h1 class="unseen">Search</h1>
     <form class="ask" role="search" onSubmit=${(event) => (event.preventDefault(), set({ q: typed }))}>
       <label for="q" class="unseen">Question</label>
       <input id="q" ref=${box} type="search" value=${typed} placeholder="Ask in words, or name an identifier"
@@ -191,7 +191,7 @@ const Why = ({ hit, other, ignored }) => html`
 
 const narrowed = (where) => (where.length === 0 ? {} : isReport ? { conditions: where } : { where: asSql(where) });
 
-// A facet: its name in the address, what it is called, and the column or value of it, of which questions.js has the SQL.
+// A facet: its name in the address, what it is called, and what the server and conditions.js call it.
 const FACETS = [
   ["type", "Type", "content_type"],
   ["format", "Format", "format"],
@@ -207,7 +207,8 @@ export function conditions(place) {
 }
 
 function Facets({ place, set }) {
-  const rows = useRows(statementOf("facets"), () => facets(FACETS.map(([, , value]) => value)));
+  const { store, at } = lasting();
+  const rows = useAnswer(`facets ${store} ${at}`, async (signal) => (isReport ? facets(FACETS.map(([, , value]) => value)) : (await ask(path("facets"), undefined, signal)).rows));
   const wide = useMedia("(min-width: 60rem)"); // as in page.css
   return html`
     <details class="facets" open=${wide}>

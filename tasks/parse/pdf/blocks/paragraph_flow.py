@@ -6,8 +6,8 @@ from docmill.tasks.parse.pdf.blocks.marks import CAPTION
 from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock
 from docmill.tasks.parse.pdf.layout.continued import append_table
 from docmill.tasks.parse.pdf.layout.grid import PageTable
+from docmill.tasks.parse.pdf.letters.special_characters import HYPHEN
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.special_characters import HYPHEN
 
 _TEXT = ("paragraph", "list_item")
 _GOES_ON = (*_TEXT, "code")

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
+from docmill.tasks.parse.pdf.letters.special_characters import clean
 from docmill.tasks.parse.pdf.text.fonts import Font
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.special_characters import clean
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 from docmill.tasks.parse.titles.run_in import DEEPEST, LedParagraph, heading_of, is_lead, name_paragraphs
 

@@ -13,12 +13,12 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.headings import MAX_HEADING
 from docmill.tasks.parse.pdf.blocks.marks import BULLET, NUMBER
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
+from docmill.tasks.parse.pdf.letters.scripts import LEVEL, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
-from docmill.tasks.parse.pdf.text.special_characters import LOWERED, RAISED
 
 _FIRST = re.compile(r"\(?[1aiA][.)]")
-_NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LOWERED}|(\d{{1,3}})(?=\s))\s*(?=\S)")
+_NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LEVEL}|(\d{{1,3}})(?=\s))\s*(?=\S)")
 _ADDRESS = re.compile(r"(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+")
 _SENTENCE_SIGNS = "-–—→⇒›»"
 _ENDS = (".", "!", "?", ":", "”", '"')
@@ -31,6 +31,7 @@ _SAME_SIZE = 0.15  # of the font size, by which lines of one block may differ: s
 # Gaps. One that is too small cuts a paragraph at a line with a high sign; one too large joins two paragraphs.
 _TIGHT_GAP = 0.6  # within which lines always belong together
 _MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs lies about half a line more
+_NEXT_STEP = 1.3  # from foot to foot of two lines: no lines are set closer with more than that to the next paragraph
 _HEADING_GAP = 0.8  # between the lines of one heading; two headings stand further apart
 _BLANK_LINES = 3.4  # as high as two blank lines, which code may hold; more is another listing
 _OFF_GRID = 0.12
@@ -86,7 +87,7 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
     indents: list[float] = []  # of the items that the next may be within
     found = []
     for group in _groups(flow, _FlowMeasure(flow), code):
-        block = _table(group) if isinstance(group, PageTable) else _block(group, code)
+        block = PageBlock("table", [group], group.page) if isinstance(group, PageTable) else _block(group, code)
         if block.kind == "title":
             indents = []
         elif block.kind == "list_item":
@@ -115,16 +116,23 @@ class _FlowMeasure:
         return min(line.box[0] for line in self.lines), max(line.box[2] for line in self.lines)
 
     @cached_property
+    def _within(self) -> list[tuple[TextLine, TextLine]]:
+        """Return lines and those below them that go on their sentences; nothing if they are too few to tell."""
+        left, right = self.sides
+        full = (pair for pair in pairwise(self.lines) if pair[0].box[2] - left > _FULL * (right - left))
+        found = [pair for pair in full if _may_go_on(*pair)]
+        return found if len(found) >= _ENOUGH else []
+
+    @cached_property
     def gap(self) -> float:
         """Return the usual gap between lines of one sentence, in font sizes; 0 if unknown."""
-        left, right = self.sides
-        gaps = [
-            (lower.box[1] - upper.box[3]) / upper.size
-            for upper, lower in pairwise(self.lines)
-            if upper.box[2] - left > _FULL * (right - left) and _may_go_on(upper, lower)
-        ]
-        usual = median(gaps) if len(gaps) >= _ENOUGH else 0.0
+        usual = median([(lower.box[1] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
         return usual if 0 < usual < _WIDEST else 0.0
+
+    @cached_property
+    def step(self) -> float:
+        """Return the usual distance from the foot of such a line to that of the next, in font sizes; 0 if unknown."""
+        return median([(lower.box[3] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
 
     @cached_property
     def pitch(self) -> float:
@@ -164,10 +172,6 @@ def _groups(flow: list[Item], measure: _FlowMeasure, code: bool) -> Iterator[lis
             group = [item]
     if group:
         yield group
-
-
-def _table(table: PageTable) -> PageBlock:
-    return PageBlock("table", [table], table.page)
 
 
 def _block(group: list[TextLine], code: bool) -> PageBlock:
@@ -317,6 +321,15 @@ def _begins(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> boo
     return block[-1].text.endswith(_ENDS) and _begins_paragraph(block, line, measure)
 
 
+def _is_stepped(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
+    """Return whether a line's foot is further below the last one than usual; the boxes of some fonts hide the gap."""
+    step = line.box[3] - block[-1].box[3]
+    if step < _NEXT_STEP * line.size:
+        return False
+    steps = (lower.box[3] - upper.box[3] for upper, lower in pairwise(block[-_RECENT_GAPS:]))
+    return 0 < min(steps, default=measure.step * line.size) < step - _MORE_GAP * line.size
+
+
 def _begins_item(block: list[TextLine], line: TextLine) -> bool:
     mark = marker_of(line.text)
     if mark is None:
@@ -327,6 +340,8 @@ def _begins_item(block: list[TextLine], line: TextLine) -> bool:
 def _begins_paragraph(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
     """Return whether a line is indented or follows a short one; one line alone must be short and not in line."""
     last = block[-1]
+    if _is_stepped(block, line, measure):
+        return True
     if len(block) < 2:
         return measure.is_short(last) and _is_indented(last, line, measure)
     recent = block[-_RECENT:]

@@ -15,10 +15,11 @@ from docmill.tasks.parse.pdf.layout.aligned import with_tables
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.gutters import OVER, ColumnRun, best_gutter, side_of
 from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
+from docmill.tasks.parse.pdf.letters.scripts import LEVEL, LOWERED, RAISED, unmarked
+from docmill.tasks.parse.pdf.letters.special_characters import HYPHEN
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
-from docmill.tasks.parse.pdf.text.special_characters import HYPHEN, LOWERED, RAISED
 
 _NUMBER = re.compile(r"\d[\d.,]*")
 _MAX_DEPTH = 10
@@ -28,7 +29,15 @@ _MAX_DEPTH = 10
 _CUT, _ROW = 1.0, 1000.0  # how far apart: of a line that pdfium cut, and of any row
 _NO_SPACE = 0.15  # closer pieces are one word; a thin space is a fifth of the size
 _MARK = 3  # characters of a bullet or number before an item, whose letters may be larger than the item's
-_SMALLER, _HIGHER = 0.85, 0.1  # figures this much smaller and higher than what they follow are raised
+_SMALLER, _HIGHER = (
+    0.92,
+    0.1,
+)  # scripts are this much smaller than what they follow, and raised ones end this much higher
+_LOWER, _LEVEL_FOOT = (
+    0.2,
+    0.03,
+)  # lowered ones begin this much lower; on one baseline smaller letters end higher than that
+_LONGEST_SCRIPT, _LONGEST_LETTERS = 12, 3  # signs; letters alone, when raised: a longer word stands for itself
 _RAISED_GAP = 0.3  # which what is raised or lowered may be away from its line: it touches, but for a thin space
 
 # Pieces of a line, in the height of the lower piece.
@@ -77,6 +86,23 @@ def join_cut(items: list[Item]) -> list[Item]:
     return _joined(items, _CUT)
 
 
+def join_scripts(lines: list[TextLine]) -> list[TextLine]:
+    """Join scripts that pdfium cut off with the lines that they touch, so that they stand in the same cell."""
+    found = lines[:1]
+    for line in lines[1:]:
+        before = found[-1]
+        if line.size < _SMALLER * before.size and _touches(before, line) and _mark(line, before):
+            _append(before, line)
+        else:
+            found.append(line)
+    return found
+
+
+def _touches(one: TextLine, other: TextLine) -> bool:
+    apart = other.box[0] - one.box[2]
+    return -_TOUCHING * one.size < apart < _NO_SPACE * other.size and _beside(one, other, _CUT)
+
+
 def join_rows(items: list[Item]) -> list[Item]:
     """Join successive pieces on one baseline of one column, however far apart."""
     return _joined(items, _ROW)
@@ -119,12 +145,12 @@ def _is_half_lower(one: TextLine, other: TextLine) -> bool:
 def _append(one: TextLine, other: TextLine) -> None:
     """Put a piece that stands at the right of a line at its end, or at its beginning if it is read from the right."""
     glue = "" if other.box[0] - one.box[2] < _NO_SPACE * other.size else " "
-    raised = not glue and other.text.isdigit() and _stands_higher(other, one)
+    mark = "" if glue else _mark(other, one)
     is_mark = len(one.text) <= _MARK < len(other.text)
     if is_right_to_left(one.text + other.text):
         one.text = _from_the_right(one, other, glue)
     else:
-        one.text += f"{RAISED}{other.text}{LOWERED}" if raised else glue + other.text
+        one.text += f"{mark}{unmarked(other.text)}{LEVEL}" if mark else glue + other.text
     one.font = one.font.both(other.font)
     one.gap = max(one.gap, other.gap, (other.box[0] - one.box[2]) / max(one.size, other.size))
     one.size = other.size if is_mark else max(one.size, other.size)
@@ -135,12 +161,22 @@ def _append(one: TextLine, other: TextLine) -> None:
 def _from_the_right(one: TextLine, other: TextLine, glue: str) -> str:
     """Return the text of a piece and of the one at its right, which is read first."""
     if not glue and one.text.isdigit() and _stands_higher(one, other):
-        return f"{other.text}{RAISED}{one.text}{LOWERED}"
+        return f"{other.text}{RAISED}{one.text}{LEVEL}"
     if other.text.isdigit() and _stands_higher(other, one):
         number = _NUMBER.match(one.text) if not glue else None  # a number is read from the left: 2023, then its mark
         at = number.end() if number else 0
-        return f"{one.text[:at]}{RAISED}{other.text}{LOWERED}{glue}{one.text[at:]}"
+        return f"{one.text[:at]}{RAISED}{other.text}{LEVEL}{glue}{one.text[at:]}"
     return f"{other.text}{glue}{one.text}"
+
+
+def _mark(piece: TextLine, line: TextLine) -> str:
+    """Return whether a piece that touches a line is raised or lowered; "" if it is neither."""
+    if len(piece.text) > _LONGEST_SCRIPT or " " in piece.text or piece.size > _SMALLER * line.size:
+        return ""
+    if _stands_higher(piece, line):
+        return "" if piece.text.isalpha() and len(piece.text) > _LONGEST_LETTERS else RAISED
+    begins, ends = piece.box[1] - line.box[1], piece.box[3] - line.box[3]
+    return LOWERED if begins > _LOWER * line.size and ends > -_LEVEL_FOOT * line.size else ""
 
 
 def _stands_higher(piece: TextLine, line: TextLine) -> bool:

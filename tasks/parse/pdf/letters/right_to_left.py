@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.letters.raised_figures import PRIVATE
+from docmill.tasks.parse.pdf.letters.scripts import PRIVATE
 
 Letter = tuple[str, Box]
 

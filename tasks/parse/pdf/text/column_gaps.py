@@ -2,15 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain
-from statistics import median
-from typing import Any
+from statistics import median, median_low
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
+from docmill.tasks.parse.pdf.text.fonts import is_by_height
+from docmill.tasks.parse.pdf.text.letter_gaps import Span
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import calls, numbers_from
-from docmill.tasks.parse.pdf.text.place import Place, placed
+from docmill.tasks.parse.pdf.text.place import Place, is_upright, placed, placed_sides
 
 GAP = 1.2
 """Font sizes; wider gaps part a line. Less cuts justified text at its spaces, more joins cells of narrow tables."""
@@ -31,6 +30,7 @@ _FEW = 4  # letters in which there are no two texts
 _TALL = 1.6
 """Font sizes: a line this high is two, one of which may be half a line lower, as a cell in the middle of its row is.
 Lines with raised signs are lower; to look at a line in vain costs only time."""
+_TWO = 2.0  # font sizes: a letter of one line is lower in nearly all fonts
 
 # Boxes of text on one baseline, in the height of the lower.
 _SHARED = 0.4  # which boxes on one baseline share
@@ -47,14 +47,30 @@ _NEAR = tuple(
 """For each level near that of a gap: how far it is, and how wide and high the gap must be, in the line's size."""
 
 
-def gapped(lines: list[TextLine], text_page: Any, place: Place) -> list[int]:
-    """Return the indexes of lines of a page that may hold a wide gap; `text_page` refers to its text in pdfium."""
-    return sorted({*_loose(lines), *_tall(lines), *_between_texts(lines, text_page, place)})
+def gapped(lines: list[TextLine], tall: set[int], pieces: Sequence[float], place: Place) -> list[int]:
+    """Return the indexes of lines of a page that may hold a wide gap, those of `tall` lines with them.
+
+    `pieces` are the sides of pdfium's pieces of the page's text, in its own coordinates; none if no line has several.
+    """
+    return sorted({*_loose(lines), *tall, *_between_texts(lines, pieces, place)})
 
 
-def _tall(lines: list[TextLine]) -> list[int]:
-    """Return the lines that are so high that they hold two, which pdfium reads as one if text is very small."""
-    return [index for index, line in enumerate(lines) if line.box[3] - line.box[1] > _TALL * line.size]
+def tall_lines(lines: list[TextLine]) -> set[int]:
+    """Return the lines that are so high that they may hold two, which pdfium reads as one if text is very small."""
+    heights = [line.box[3] - line.box[1] for line in lines]
+    usual = _TALL * median_low(heights) if heights else 0.0
+    return {
+        index
+        for index, (line, height) in enumerate(zip(lines, heights, strict=True))
+        if height > _TALL * line.size or (height > usual and is_by_height(line.size, height))
+    }
+
+
+def holds_two(line: TextLine, words: Sequence[tuple[Span, Box]]) -> bool:
+    """Return whether letters of a high line may stand on two levels: its words differ in height, or each is as high."""
+    heights = [box[3] - box[1] for _, box in words]
+    least = min(heights)
+    return max(heights) > _TALL * least or least > _TWO * line.size or is_by_height(line.size, line.height)
 
 
 def _loose(lines: list[TextLine]) -> list[int]:
@@ -73,13 +89,12 @@ def _may_be_two(text: str) -> bool:
     return len(text) > _FEW and " " in text
 
 
-def _between_texts(lines: list[TextLine], text_page: Any, place: Place) -> Iterator[int]:
+def _between_texts(lines: list[TextLine], pieces: Sequence[float], place: Place) -> Iterator[int]:
     """Yield the lines with a gap between two of pdfium's pieces of text that is wide for their size."""
-    count = calls()["FPDFText_CountRects"](text_page, 0, -1)
-    if not lines or count <= len(lines):  # no line is in several pieces
+    if not lines or not pieces:
         return
     least = _ROUNDED * _TIGHT_GAP * min(line.size for line in lines)
-    gaps = _gaps(text_page, place, count, least, _may_be_leftward(lines))
+    gaps = _gaps(pieces, place, least, _may_be_leftward(lines))
     levels = _by_level(lines) if gaps else {}
     for left, top, right, bottom in gaps:
         middle = int((top + bottom) / 2)
@@ -103,18 +118,16 @@ def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
     return levels
 
 
-def _gaps(text_page: Any, place: Place, count: int, least: float, leftward: bool) -> list[Box]:
+def _gaps(sides: Sequence[float], place: Place, least: float, leftward: bool) -> list[Box]:
     """Return the boxes of gaps between pieces on one baseline, wide for their height and at least `least` points.
 
     In text that is read from the right, `leftward`, the next piece may stand at the left of the one before.
     """
-    sides = numbers_from("FPDFText_GetRect", range(count), text_page)
-    upright = place[0] > 0 and not place[1] and not place[2]
+    upright = is_upright(place)
     if upright:
         least /= place[0]
     else:
-        each = iter(sides)
-        sides = [*chain.from_iterable(placed([*zip(each, each, each, each, strict=True)], place))]
+        sides = placed_sides(sides, place)
     found: list[Box] = []
     for index, (left, right) in enumerate(zip(sides[_SIDES::_SIDES], sides[2::_SIDES], strict=False)):
         if left - right > least:  # few are: only these are looked at as boxes

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.letters.special_characters import clean
 from docmill.tasks.parse.pdf.text.fonts import PLAIN
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import address, calls, text_from
 from docmill.tasks.parse.pdf.text.place import Place, placed
-from docmill.tasks.parse.pdf.text.special_characters import clean
 
 _WIDGET, _FREE_TEXT = 20, 3  # FPDF_ANNOT_...
 _TICKED, _WRITTEN = (2, 3), (4, 5, 6)  # FPDF_FORMFIELD_...: boxes and buttons; choices and text

@@ -86,6 +86,11 @@ def fitting_size(size: float, height: float) -> float:
     return max(tenths(size if fits else _OF_HEIGHT * height), _LEAST_SIZE)
 
 
+def is_by_height(size: float, height: float) -> bool:
+    """Return whether a line's size may have been taken from its height."""
+    return size == max(tenths(_OF_HEIGHT * height), _LEAST_SIZE)
+
+
 def _second_letter(text: str) -> int:
     """Return the place of the second letter of a text, behind a first word such as "A"."""
     return 2 if text[1:2] == " " else 1

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import pairwise
 
-from docmill.tasks.parse.pdf.text.special_characters import HYPHEN
+from docmill.tasks.parse.pdf.letters.special_characters import HYPHEN
 
 _MARKS = ",.;:)"  # with which words may stand
 _LAST = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*$")

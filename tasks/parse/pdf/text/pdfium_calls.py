@@ -4,12 +4,14 @@ Reading one page takes thousands of calls, so their cost is the cost of the page
 """
 
 import ctypes
+import sys
 from collections import deque
 from collections.abc import Sequence
 from functools import cache
-from itertools import repeat
+from itertools import pairwise, repeat
 from math import hypot
 from typing import Any
+from unicodedata import normalize
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.place import FAR, near
@@ -17,6 +19,9 @@ from docmill.tasks.parse.pdf.text.place import FAR, near
 _ROWS = 1_024  # results that wait in memory at once: a page's lines fit, and references to all places stay few
 _TEXT_BYTES = 512  # long enough for nearly all that a document says of itself; longer texts are asked for twice
 _END = 2  # bytes of the zero behind a text in UTF-16
+_HIGH, _LOW, _SURROGATES = range(0xD800, 0xDC00), range(0xDC00, 0xE000), range(0xD800, 0xE000)
+_REPLACEMENT = 0xFFFD  # what stands for a code that is no character
+NOTHING = "\u2060"  # a sign that no one sees, in the place of the second half of a character
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
 
 # Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h, fpdf_annot.h, ....
@@ -32,6 +37,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "FPDFText_CountChars": (_INT, _POINTER),
     "FPDFText_GetText": (_INT, _POINTER, _INT, _INT, _POINTER),
     "FPDFText_GetCharOrigin": (_INT, _POINTER, _INT, _POINTER, _POINTER),
+    "FPDFText_GetCharIndexAtPos": (_INT, _POINTER, *[_DOUBLE] * 4),
     "FPDFText_CountRects": (_INT, _POINTER, _INT, _INT),
     "FPDFText_GetBoundedText": (_INT, _POINTER, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE, _POINTER, _INT),
     "FPDFFont_GetBaseFontName": (ctypes.c_size_t, _POINTER, _POINTER, ctypes.c_size_t),
@@ -121,6 +127,33 @@ def text_from(name: str, *of: Any) -> str:
         buffer = ctypes.create_string_buffer(written)
         ask(*of, ctypes.addressof(buffer), written)
     return buffer.raw[: max(written - _END, 0)].decode("utf-16-le", "replace")
+
+
+def page_text(page: int) -> str:
+    """Return the text of a page; pdfium's number of a character is its place in it."""
+    count = calls()["FPDFText_CountChars"](page)
+    if count <= 0:
+        return ""
+    buffer = bytearray(2 * count + _END)
+    written = calls()["FPDFText_GetText"](page, 0, count, ctypes.addressof(ctypes.c_char.from_buffer(buffer)))
+    text = buffer[: max(2 * written - _END, 0)].decode("utf-16-le", "replace")
+    # Where the text has more or fewer characters than pdfium counts, each is asked for.
+    return text if len(text) == count else _by_character(page, count)
+
+
+def _by_character(page: int, count: int) -> str:
+    return text_of([*map(calls()["FPDFText_GetUnicode"], repeat(reference(page)), range(count))])
+
+
+def text_of(codes: list[int]) -> str:
+    """Return the text of pdfium's characters, each in its place; letters of formulas are ordinary ones."""
+    if max(codes) < _SURROGATES[0]:
+        return "".join(map(chr, codes))
+    for at, (one, other) in enumerate(pairwise([*codes])):
+        if one in _HIGH and other in _LOW:  # two codes of one character, to which pdfium gives two numbers
+            whole = bytes((one & 0xFF, one >> 8, other & 0xFF, other >> 8)).decode("utf-16-le")
+            codes[at : at + 2] = ord(normalize("NFKC", whole)[0]), ord(NOTHING)
+    return "".join(map(chr, (_REPLACEMENT if code > sys.maxunicode or code in _SURROGATES else code for code in codes)))
 
 
 def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:

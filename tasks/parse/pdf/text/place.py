@@ -1,5 +1,7 @@
 """PDF places: convert boxes in a page's own coordinates to points from its top left."""
 
+from collections.abc import Sequence
+from itertools import chain
 from math import isfinite
 
 from docmill.tasks.parse.canvas import Box
@@ -34,7 +36,7 @@ def around_pairs(sides: list[float], place: Place) -> list[Box]:
     """
     a, _, _, d, e, f = place
     each = iter(sides)
-    if not _is_upright(place):
+    if not is_upright(place):
         boxes = [*zip(each, each, each, each, strict=True)]
         return [*map(around, placed(boxes[::2], place), placed(boxes[1::2], place))]
     pairs = zip(*[each] * (2 * _SIDES), strict=True)
@@ -47,6 +49,12 @@ def around_pairs(sides: list[float], place: Place) -> list[Box]:
         )
         for left, top, right, bottom, other_left, other_top, other_right, other_bottom in pairs
     ]
+
+
+def placed_sides(sides: Sequence[float], place: Place) -> list[float]:
+    """Return the sides of boxes, one box after another, on the page."""
+    each = iter(sides)
+    return [*chain.from_iterable(placed([*zip(each, each, each, each, strict=True)], place))]
 
 
 def around(one: Box, other: Box) -> Box:
@@ -66,7 +74,7 @@ def tenths(points: float) -> float:
     return round(10 * points) / 10  # several times faster than round(points, 1), which goes by decimal digits
 
 
-def _is_upright(place: Place) -> bool:
+def is_upright(place: Place) -> bool:
     """Return whether a page is neither turned nor mirrored: its x goes to the right, its y up."""
     a, b, c, d, *_ = place
     return a >= 0 and d <= 0 and not b and not c and _is_ordinary(place)

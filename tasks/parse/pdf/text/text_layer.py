@@ -5,14 +5,12 @@ A line with a wide gap comes in pieces: columns of a table or of a page that sha
 
 import ctypes
 import re
-import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.letters.raised_figures import marked, set_apart, superscripts
 from docmill.tasks.parse.pdf.letters.right_to_left import (
     RIGHT_TO_LEFT,
     in_reading_order,
@@ -20,29 +18,28 @@ from docmill.tasks.parse.pdf.letters.right_to_left import (
     may_be_right_to_left,
     word_in_reading_order,
 )
-from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped
-from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
-from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
-from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
-from docmill.tasks.parse.pdf.text.place import Place, around_all, around_pairs, placed
-from docmill.tasks.parse.pdf.text.special_characters import (
+from docmill.tasks.parse.pdf.letters.scripts import RAISED, Setting, marked, set_apart, with_marks
+from docmill.tasks.parse.pdf.letters.special_characters import (
     HYPHEN,
-    LOWERED,
-    RAISED,
     RIGHT_TO_LEFT_WORD,
     SOFT,
     clean,
-    clean_raised,
+    clean_marked,
     in_columns,
 )
+from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, holds_two, tall_lines
+from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
+from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
+from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
+from docmill.tasks.parse.pdf.text.pieces import scripts_in, sides_of_pieces
+from docmill.tasks.parse.pdf.text.place import Place, around_all, around_pairs, placed
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
-_SURROGATES = range(0xD800, 0xE000)
-_REPLACEMENT = 0xFFFD  # what stands for a code that is no character
 _MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link laid over a page does not repeat all of it
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
+_SLOPE = 0.1  # of its length, by which a level line may go up: scans are askew by less
 _STEPS = 20
 """Steps a point for heights that count as the same: with more, more sizes are asked for; with fewer, two are one."""
 _RISE = 0.5  # points that a superscript stands higher; baselines of one line differ by less
@@ -60,24 +57,24 @@ class TextLayer:
         self._number = number
         self._fonts: dict[int | None, Font] = {}
         self._scaled: dict[tuple[int | None, float, int], float] = {}
+        self._settings: dict[int | None, Setting] = {}
         self._origin = ctypes.c_double(), ctypes.c_double()  # where pdfium writes a place
-        self.text = self._read()
+        self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
+        self.text = page_text(text_page)
+        self._pieces = sides_of_pieces(self.text, self._reference)
+        self._scripts = scripts_in(self._pieces, self.text, self._reference, place, self._setting)
+        self._firsts = [script.first for script in self._scripts]
 
-    def _read(self) -> str:
-        count = self._calls["FPDFText_CountChars"](self._raw)
-        if count <= 0:
-            return ""
-        buffer = bytearray(2 * (count + 1))  # UTF-16, with a zero behind it
-        written = self._calls["FPDFText_GetText"](self._raw, 0, count, _start(buffer))
-        text = buffer[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
-        # Places are pdfium's numbers of characters: where its text has more or fewer of them, each is asked for.
-        return text if len(text) == count else self._by_character(count)
-
-    def _by_character(self, count: int) -> str:
-        codes = [*map(self._calls["FPDFText_GetUnicode"], repeat(self._reference), range(count))]
-        if max(codes) >= _SURROGATES[0]:
-            codes = [_REPLACEMENT if code > sys.maxunicode or code in _SURROGATES else code for code in codes]
-        return "".join(map(chr, codes))
+    def _setting(self, index: int) -> Setting:
+        """Return how a character is set: as all of its text object is."""
+        drawn = self._calls["FPDFText_GetTextObject"](self._reference, index).value
+        known = self._settings.get(drawn)
+        if known is None:
+            self._calls["FPDFText_GetMatrix"](self._reference, index, ctypes.byref(self._matrix))
+            scale = hypot(*self._matrix[2:4])
+            size = scale * self._calls["FPDFText_GetFontSize"](self._reference, index)
+            known = self._settings[drawn] = (size, self._baseline(index))
+        return known
 
     def lines(self) -> list[TextLine]:
         """Return the page's lines in content order, those with wide gaps in pieces."""
@@ -96,9 +93,7 @@ class TextLayer:
                 texts.append(text)
                 spans.append((first, first + len(text) - 1))
             start += len(row) + 1
-        parts = self._pieces(self._made(texts, spans))
-        self._mark_superscripts(parts)
-        return parts
+        return self._in_pieces(self._made(texts, spans))
 
     def _made(self, texts: list[str], spans: list[Span]) -> list[TextLine]:
         """Return a line for each non-blank text; its characters are those of the span."""
@@ -132,8 +127,18 @@ class TextLayer:
         return [middle + (self.text[middle] == " ") for middle in middles]
 
     def _clean(self, text: str, first: int) -> str:
-        text = self._logical(text, first) if may_be_right_to_left(text) else text
-        return clean_raised(text) if RAISED in text else clean(text)
+        if may_be_right_to_left(text):
+            text = self._logical(text, first)
+            return clean_marked(text) if RAISED in text else clean(text)
+        return self._said(text, first)
+
+    def _said(self, text: str, first: int) -> str:
+        """Return a part of the page's text as people write it, with marks around its scripts."""
+        at = bisect_left(self._firsts, first)
+        end = bisect_left(self._firsts, first + len(text), at)
+        if at < end:
+            return clean_marked(with_marks(text, self._scripts[at:end], first))
+        return clean(text)
 
     def _logical(self, text: str, first: int) -> str:
         """Return text in reading order; pdfium returns some right-to-left words in visual order."""
@@ -198,18 +203,26 @@ class TextLayer:
         sides = numbers_from("FPDFText_GetLooseCharBox", [*chain.from_iterable(spans)], self._reference)
         return around_pairs(sides, self._place)
 
-    def _pieces(self, lines: list[TextLine]) -> list[TextLine]:
+    def _in_pieces(self, lines: list[TextLine]) -> list[TextLine]:
         """Return lines, with those that have gaps wider than a letter in pieces."""
-        wide = gapped(lines, self._reference, self._place)
+        tall = tall_lines(lines)
+        wide = gapped(lines, tall, self._pieces, self._place)
         if not wide:
             return lines
         some = [lines[index] for index in wide]
-        words = zip(some, self._words(some), strict=True)
-        cut = self._cut(
-            some, [groups_of_words(each, GAP * line.size, is_right_to_left(line.text)) for line, each in words]
-        )
+        groups = []
+        for index, line, words in zip(wide, some, self._words(some), strict=True):
+            two = index in tall and holds_two(line, words) and self._is_level(line)
+            letters = [*self._apart(line)] if two else words
+            groups.append(groups_of_words(letters, GAP * line.size, is_right_to_left(line.text)))
+        cut = self._cut(some, groups)
         parts = {index: _from_the_left(each) for index, each in zip(wide, cut, strict=True)}
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
+
+    def _is_level(self, line: TextLine) -> bool:
+        """Return whether the letters of a line stand upright, and not on a slope or along the side of the page."""
+        along, up, *_ = numbers_from("FPDFText_GetMatrix", [line.first], self._reference)
+        return abs(self._place[1] * along + self._place[3] * up) < _SLOPE * hypot(along, up)
 
     def _cut(self, lines: list[TextLine], groups: list[list[Span]]) -> list[list[TextLine]]:
         """Return lines, each in the pieces made by its groups of words; a line of one group is unchanged."""
@@ -253,7 +266,6 @@ class TextLayer:
             return [line]
         spans = [*groups.values()]
         made = self._made(self._texts(line, spans), spans)
-        self._mark_superscripts(made)
         for piece in made[:-1]:
             piece.ruled = True
         return made
@@ -262,7 +274,7 @@ class TextLayer:
         """Return the words of a line, each with its box; one that is no part of the page's content is one."""
         if line.first == NOWHERE:
             return [(line.text, line.box)]
-        return [(clean(self.text[first : last + 1]), box) for (first, last), box in self._words([line])[0]]
+        return [(self._said(self.text[first : last + 1], first), box) for (first, last), box in self._words([line])[0]]
 
     def placed_in(self, line: TextLine, cell: Callable[[Box], int]) -> list[tuple[int, str]]:
         """Return the cells that a line stands in, from the left, each with its part of the text.
@@ -277,7 +289,7 @@ class TextLayer:
             if runs and runs[-1][0] == now:
                 first = runs.pop()[1][0]
             runs.append((now, (first, last)))
-        return [(now, clean(self.text[first : last + 1])) for now, (first, last) in runs]
+        return [(now, self._said(self.text[first : last + 1], first)) for now, (first, last) in runs]
 
     def _apart(self, line: TextLine) -> Iterator[tuple[Span, Box]]:
         """Yield the words of a line, each with its box; letters that stand apart within a word, one by one."""
@@ -302,22 +314,6 @@ class TextLayer:
         )
         text = buffer[: 2 * max(min(written, _MAX_BOUNDED), 0)].decode("utf-16-le", "replace")
         return clean(text.rstrip("\0"))
-
-    def _mark_superscripts(self, lines: list[TextLine]) -> None:
-        """Mark the raised figures of lines."""
-        spans = [(line.first, line.last) for line in lines]
-        for index, places in superscripts(self.text, spans, self._is_raised).items():
-            self._mark(lines[index], places)
-
-    def _mark(self, line: TextLine, places: list[Span]) -> None:
-        if may_be_right_to_left(line.text):  # its text is in another order than pdfium's
-            return
-        raw = self.text[line.first : line.last + 1]
-        for start, end in reversed(places):
-            start, end = start - line.first, end - line.first
-            raw = f"{raw[:start]}{RAISED}{raw[start:end]}{LOWERED}{raw[end:]}"
-        ending = HYPHEN if line.text.endswith(HYPHEN) else ""
-        line.text = clean_raised(raw) + ending
 
     def _raised_in(self, written: str, first: int) -> set[int]:
         """Return the places of raised figures in a text that is read from the right."""

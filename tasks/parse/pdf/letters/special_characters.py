@@ -3,8 +3,7 @@
 import re
 import unicodedata
 
-from docmill.tasks.parse.pdf.letters.raised_figures import LOWERED as LOWERED
-from docmill.tasks.parse.pdf.letters.raised_figures import RAISED as RAISED
+from docmill.tasks.parse.pdf.letters.scripts import between_marks
 
 HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
 # Control characters stand for letters that the font does not name; SIGNS makes them visible as such.
@@ -20,6 +19,7 @@ SIGNS |= str.maketrans(
         "ﬆ": "st",
         "\0": None,
         "\u00ad": None,
+        "\u2060": None,
         "\ufffe": HYPHEN,
     }
 )
@@ -72,13 +72,14 @@ def _accented(match: re.Match[str]) -> str:
     return whole if len(whole) == 1 else match[0]
 
 
-def clean_raised(text: str) -> str:
-    """Return text with each sign as people write it; the marks around what is raised stay."""
-    return LOWERED.join(map(_clean_before, text.split(LOWERED)))
+def clean_marked(text: str) -> str:
+    """Return text with each sign as people write it; the marks around scripts stay."""
+    soft = HYPHEN if text[-1:] in SOFT else ""
+    return " ".join((between_marks(text, _with_signs).rstrip(HYPHEN) + soft).split())
 
 
-def _clean_before(text: str) -> str:
-    return RAISED.join(part.translate(SIGNS) for part in text.split(RAISED))
+def _with_signs(text: str) -> str:
+    return _with_accents(text).translate(SIGNS)
 
 
 def in_columns(text: str) -> str:

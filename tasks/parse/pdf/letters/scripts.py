@@ -1,0 +1,179 @@
+"""PDF scripts: text set smaller and higher or lower than what it stands beside, as exponents and marks of notes are."""
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+RAISED, LOWERED, LEVEL = "\x0e", "\x10", "\x0f"  # before a superscript, before a subscript, behind either
+MARKED = re.compile(f"([{RAISED}{LOWERED}])([^{LEVEL}]*(?:{LEVEL}\\1[^{LEVEL}]*)*){LEVEL}")
+"""A script, with those of its kind that follow it at once: their marks are to be taken out."""
+_MARKS = re.compile(f"([{RAISED}{LOWERED}{LEVEL}])")
+
+_SMALLER, _TINY = 0.92, 0.3
+"""Times its neighbour's size. Scripts are set in a half to nine tenths of it, what is beside an initial in less."""
+_HIGHER, _LOWER, _FAR = 0.1, 0.06, 0.75
+"""Of that size, how far off its baseline. LibreOffice lowers by 0.08; small capitals beside others are level with them;
+the first line beside an initial of three lines is a whole line higher."""
+_LONGEST_LETTERS = 3  # of a script that begins its line
+_LONGEST = 12  # letters: "n+1" and "1,2,13" are scripts, longer text in small letters is a text of its own
+_BREAK = 3  # characters that pdfium may put behind a script that begins its line: a space, or the end of a line
+_MOST = 400  # places of a page that are looked at, which bounds the work for one that is made to have many
+
+# Boxes of what is drawn, in the height of the higher of two side by side.
+_WIDE = 3.0  # as wide is no script: so many heights are five figures or more
+_TOUCHING, _SPACE = 0.4, 1.0
+"""How far apart. A script touches, but letters are narrower than what they take up; behind a note's mark is a space."""
+_RISE, _TOP = 0.35, 0.3
+"""How much higher a superscript ends, more than a letter with a descender makes it, and how much lower it may begin."""
+_FLAT, _BELOW, _FOOT = 0.92, 0.25, 0.05
+"""How high a subscript is at most, how much lower it begins, and how much lower it ends."""
+_DOTTED, _DOT = 1.3, 0.15
+"""How high one beside a low letter is at most, as in x~i~, how much higher it may begin and how much lower it ends;
+letters with descenders are higher."""
+_WORD = 1.5  # as wide is a word, which may have descenders that a subscript does not reach
+
+_FIGURES = "0123456789"
+PRIVATE = "\ue0f0-\ue0f9"  # code points that stand for raised figures while a line is put in order, for patterns
+_TO_PRIVATE = str.maketrans(_FIGURES, "".join(chr(0xE0F0 + figure) for figure in range(10)))
+_FROM_PRIVATE = {there: here for here, there in _TO_PRIVATE.items()}
+_RUN = re.compile(f"[{PRIVATE}]+")
+
+Setting = tuple[float, float]  # of a character: its size and its baseline from the page's top, in points
+
+
+class Script(NamedTuple):
+    """The first character of a script, the one behind its end, its mark, and a character of what it stands beside."""
+
+    first: int
+    end: int
+    mark: str
+    beside: int
+
+
+def small_boxes(sides: Sequence[float]) -> Iterator[int]:
+    """Yield which boxes may hold scripts; their sides are left, top, right and bottom in turn, the top the larger.
+
+    Hot: it looks at each two boxes of a page that follow one another.
+    """
+    for at, (left, top, right, bottom, next_left, next_top, next_right, next_bottom) in enumerate(_pairs(sides)):
+        high, next_high = top - bottom, next_top - next_bottom
+        most = high if high > next_high else next_high
+        apart, touching = next_left - right, _TOUCHING * most
+        if apart > _SPACE * most or next_left < left - touching:
+            continue
+        if next_right - next_left < _WIDE * most and apart < touching:
+            word = right - left > _WORD * high
+            if _may_be_script(most, high, next_high, next_bottom - bottom, top - next_top, word):
+                yield at + 1
+        if right - left < _WIDE * most and bottom - next_bottom > _RISE * most and next_top - top < _TOP * most:
+            yield at  # it begins its line
+
+
+def _pairs(sides: Sequence[float]) -> Iterator[tuple[float, ...]]:
+    """Yield the eight sides of each two boxes that follow one another."""
+    each = [sides[side::4] for side in range(4)]
+    return zip(*each, *(one[1:] for one in each), strict=False)
+
+
+def _may_be_script(most: float, high: float, next_high: float, rise: float, fall: float, word: bool) -> bool:
+    """Return whether a small box, so much higher and begun so much lower than a letter or `word`, may be a script."""
+    if rise > _RISE * most:
+        return fall < _TOP * most
+    if next_high < _FLAT * high and fall > _BELOW * high and rise < (_BELOW if word else -_FOOT) * high:
+        return True
+    return next_high < _DOTTED * high and fall > -_DOT * high and rise < -_DOT * high
+
+
+def scripts_of(text: str, places: Iterable[int], setting: Callable[[int], Setting]) -> list[Script]:
+    """Return the scripts of a page among those that its text may have at some places, in their order."""
+    found: list[Script] = []
+    for place, _ in zip(sorted({*places}), range(_MOST), strict=False):
+        if text[place].isspace() or (found and place < found[-1].end):
+            continue
+        script = _script(text, place, setting, found[-1] if found else None)
+        if script is not None:
+            found.append(script)
+    return found
+
+
+def _script(text: str, place: int, setting: Callable[[int], Setting], before: Script | None) -> Script | None:
+    """Return the script that a character is part of; if it touches the one `before`, both stand beside the same."""
+    own = setting(place)
+    first = _end_of_run(text, range(place - 1, max(place - _LONGEST, 0) - 1, -1), setting, own) + 1
+    if before is not None and before.end == first:
+        beside = before.beside
+    elif first and not text[first - 1].isspace():
+        beside = first - 1
+    else:
+        beside = -1  # it begins its line
+    if beside >= 0 and not _mark(own, setting(beside)):  # as most that are looked at
+        return None
+    end = _end_of_run(text, range(place + 1, min(place + _LONGEST, len(text))), setting, own)
+    if beside < 0:
+        after = text[end : end + _BREAK]
+        beside = end + len(after) - len(after.lstrip())
+    if text[beside : beside + 1].strip() and (mark := _mark(own, setting(beside))) and _is_said(text, first, end):
+        return Script(first, end, mark, beside)
+    return None
+
+
+def _end_of_run(text: str, places: range, setting: Callable[[int], Setting], own: Setting) -> int:
+    """Return the first of some places that is not set as a script is, or the one behind them."""
+    for place in places:
+        if text[place].isspace():
+            return place
+        size, baseline = setting(place)
+        if abs(size - own[0]) > (1 - _SMALLER) * own[0] or abs(baseline - own[1]) > _LOWER * own[0]:
+            return place
+    return places.stop
+
+
+def _mark(own: Setting, beside: Setting) -> str:
+    """Return whether a script is raised or lowered; "" if it is neither."""
+    (size, baseline), (body, level) = own, beside
+    if not _TINY * body < size < _SMALLER * body:
+        return ""
+    if _HIGHER * body < level - baseline < _FAR * body:
+        return RAISED
+    return LOWERED if _LOWER * body < baseline - level < _FAR * body else ""
+
+
+def _is_said(text: str, first: int, end: int) -> bool:
+    """Return whether what stands high or low means something by it.
+
+    Letters within a word are those of a brand, and a word that begins a line is a text of its own.
+    """
+    if not text[first:end].isalpha():
+        return True
+    before = text[first - 1 : first].strip()
+    return not text[end : end + 1].isalpha() if before.isalpha() else bool(before) or end - first <= _LONGEST_LETTERS
+
+
+def with_marks(text: str, scripts: Iterable[Script], first: int) -> str:
+    """Return a text with marks around its scripts; `first` is the place of its first character."""
+    parts, done = [], 0
+    for script in scripts:
+        start, end = script.first - first, script.end - first
+        parts += [text[done:start], script.mark, text[start:end], LEVEL]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def between_marks(text: str, change: Callable[[str], str]) -> str:
+    """Return a text with what stands between its marks changed."""
+    return "".join(part if at % 2 else change(part) for at, part in enumerate(_MARKS.split(text)))
+
+
+def unmarked(text: str) -> str:
+    """Return a text without the marks around its scripts."""
+    return _MARKS.sub("", text)
+
+
+def set_apart(text: str, raised: Container[int]) -> str:
+    """Return a text with a private character for each raised figure; `raised` are their places."""
+    return "".join(sign.translate(_TO_PRIVATE) if at in raised else sign for at, sign in enumerate(text))
+
+
+def marked(text: str) -> str:
+    """Return a text with marks around its raised figures, which are ordinary ones again."""
+    return _RUN.sub(lambda run: f"{RAISED}{run[0]}{LEVEL}", text).translate(_FROM_PRIVATE)

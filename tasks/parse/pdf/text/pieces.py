@@ -1,0 +1,38 @@
+"""PDF pieces: pdfium's boxes of what is drawn in one font and size, and the scripts that they show."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from docmill.tasks.parse.pdf.letters.scripts import Script, Setting, scripts_of, small_boxes
+from docmill.tasks.parse.pdf.text.pdfium_calls import calls, numbers_from
+from docmill.tasks.parse.pdf.text.place import Place, is_upright, placed_sides
+
+_SIDES = 4  # of a box: left, top, right, bottom
+
+
+def sides_of_pieces(text: str, text_page: Any) -> Sequence[float]:
+    """Return the sides of the pieces of a page's text in its own coordinates; none if no line has several pieces."""
+    count = calls()["FPDFText_CountRects"](text_page, 0, -1)
+    return numbers_from("FPDFText_GetRect", range(count), text_page) if count > text.count("\n") + 1 else ()
+
+
+def scripts_in(
+    pieces: Sequence[float], text: str, text_page: Any, place: Place, setting: Callable[[int], Setting]
+) -> list[Script]:
+    """Return the scripts in a page's text, of which these are the pieces; `setting` tells how a character is set."""
+    upward = pieces if is_upright(place) else _upward(pieces, place)
+    found = (_character_in(pieces[_SIDES * at : _SIDES * (at + 1)], text_page) for at in small_boxes(upward))
+    return scripts_of(text, (index for index in found if index >= 0), setting)
+
+
+def _upward(pieces: Sequence[float], place: Place) -> list[float]:
+    """Return the sides of pieces of a page that is turned, as seen by a reader; their y goes up."""
+    return [-side if at % 2 else side for at, side in enumerate(placed_sides(pieces, place))]
+
+
+def _character_in(sides: Sequence[float], text_page: Any) -> int:
+    """Return the character in the middle of a box; -1 if there is none."""
+    left, top, right, bottom = sides
+    near = abs(top - bottom)
+    index: int = calls()["FPDFText_GetCharIndexAtPos"](text_page, (left + right) / 2, (top + bottom) / 2, near, near)
+    return index
