@@ -21,7 +21,7 @@ import pyarrow as pa
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.failpoints import boundary
-from docmill.storage.lance.deferred_client import importing_lancedb
+from docmill.storage.lance.deferred_client import import_lancedb
 from docmill.storage.lance.fence import IDS_AT_ONCE, Writer, among, schema
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.process.computed_once import computed_once
@@ -306,16 +306,14 @@ def _tables(root: Path) -> list[str]:
 
 def load_ahead() -> None:
     """Import LanceDB in a thread, while other work waits for files or for workers: a commit then need not do it."""
-    Thread(target=_lancedb, name="docmill-lancedb", daemon=True).start()
+    # No daemon: a process that ends while a library is being imported may crash.
+    Thread(target=_lancedb, name="docmill-lancedb").start()
 
 
 def _lancedb() -> Any:
     # Before the import: its remarks would stand among the lines of a command.
     os.environ.setdefault("LANCEDB_LOG", "error")
-    with importing_lancedb():
-        import lancedb
-
-    return lancedb
+    return import_lancedb()
 
 
 def _connect(root: Path) -> Any:

@@ -24,9 +24,9 @@ export const QUESTIONS = {
     "        SELECT *, start_char - lag(end_char) OVER each < 2",
     "            AND (begins AND lag(ends) OVER each OR is_table AND lag(is_table) OVER each) AS goes_on",
     "        FROM (",
-    "            SELECT uri, start_char, end_char, length(text) AS characters, content_type = 'table' AS is_table,",
-    "                left(ltrim(text), 1) = '|' AS begins, right(rtrim(text), 1) = '|' AS ends",
-    "            FROM chunks WHERE len(children) = 0",
+    "            SELECT uri, start_char, end_char, end_char - start_char AS characters, content_type = 'table' AS is_table,",
+    "                starts_with(text, '|') AS begins, ends_with(text, '|') AS ends",
+    "            FROM chunks WHERE len(children) = 0 AND (is_table OR begins OR ends)",
     "        ) WINDOW each AS (PARTITION BY uri ORDER BY start_char)",
     "    )",
     ") GROUP BY uri, number HAVING count(*) > 1 ORDER BY pieces, characters, uri LIMIT 200"
