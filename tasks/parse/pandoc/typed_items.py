@@ -60,7 +60,7 @@ def _counted(node: Node) -> Node:
 def _bulleted(node: Any) -> Node | None:
     """Return a paragraph with a bullet as a list; it is as deep as it has bullets."""
     words, depth = _words(node), 0
-    while len(words) > 2 * depth + 1 and words[2 * depth].get("c") in _BULLETS:
+    while len(words) > 2 * depth + 1 and str(words[2 * depth].get("c")) in _BULLETS:
         depth += 1
     if not depth:
         return None

@@ -69,7 +69,7 @@ def test_letters_that_the_style_sheet_of_a_book_raises_are_marked() -> None:
 
 def test_paragraphs_of_a_fiction_book_that_begin_like_items_are_items() -> None:
     lines = "In 1850 it ran.|• oak|• • hard|• elm|1. first|2. second|7. Alone stands the mill."
-    body = "".join(f"<p>{line}</p>" for line in lines.split("|"))
+    body = "".join(f"<p>{line}</p>" for line in lines.split("|")) + "<p><strong>Old</strong> mill stands.</p>"
     data = f'<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"><body><section>{body}</section></body></FictionBook>'
     parsed = parse(data.encode(), FileType("fb2"), ParseOptions())
     assert [(one.kind, parsed.text[one.start_char : one.end_char]) for one in parsed.elements] == [
@@ -80,4 +80,5 @@ def test_paragraphs_of_a_fiction_book_that_begin_like_items_are_items() -> None:
         ("list_item", "1. first"),
         ("list_item", "2. second"),
         ("paragraph", "7. Alone stands the mill."),
+        ("paragraph", "Old mill stands."),
     ]
