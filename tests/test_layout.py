@@ -30,7 +30,7 @@ from tests.kit.house import (
 ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/", "docmill/adapters/prefect.py"),
     "duckdb": ("storage/sql/sandbox.py",),
-    "lancedb": ("storage/lance/deferred_client.py",),
+    "lancedb": ("storage/lance/",),
     "sentence_transformers": ("storage/embedding/encoder.py", "storage/embedding/cross_encoder.py"),
     "typer": ("flows/cli/",),
     "langchain_core": ("docmill/adapters/langchain.py",),
@@ -67,7 +67,7 @@ ORDER = (  # each folder imports only those before it
     "tasks/parse/titles", "tasks/parse/formulas",
     "tasks/parse", "tasks/parse/markup", "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md",
     "tasks/parse/office", "tasks/parse/office/sheets", "tasks/parse/office/slides",
-    "tasks/parse/pandoc", "tasks/parse/partition", "tasks/parse/pandoc/formats",
+    "tasks/parse/pandoc", "tasks/parse/partition", "tasks/parse/pandoc/latex", "tasks/parse/pandoc/formats",
     "tasks/parse/pandoc/word/fields", "tasks/parse/pandoc/word",
     "tasks/parse/datasets", "tasks/parse/agenda", "tasks/parse/notes",
     "tasks/parse/records", "tasks/parse/mail",

@@ -1,4 +1,4 @@
-"""Vectors: the vector index, one LanceDB table for each embedding space; the only importer of `lancedb`.
+"""Vectors: the vector index, one LanceDB table for each embedding space.
 
 Every write makes a version of the table. A snapshot names one version, and a tag keeps it. The next write first reverts
 versions that other programs made later. Tables and packs are the data: a lost vector table can be rebuilt from them.

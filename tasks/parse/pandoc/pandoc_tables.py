@@ -27,17 +27,30 @@ def read_table(content: list[Any]) -> PandocTable:
     A cell of a header is repeated in all columns that it names.
     """
     _, (_, caption), _, (_, head), bodies, (_, foot) = content
-    header, body = _rows(head, len(head)), list(chain.from_iterable(map(_body_rows, bodies)))
-    if header and header[-1:] == body[:1]:  # repeated on each page of the table
-        body = body[1:]
-    deep = 0 if any(map(any, header)) else spanned_rows(_sizes(bodies), len(body))
-    if deep:
-        header, body = _rows(bodies[0][3][:deep], deep), body[deep:]
+    header, body = _parted(head, bodies)
     rows = list(filter(any, (*header, *body, *_rows(foot))))
     if max(map(len, rows), default=0) == 1:
         return PandocTable(caption, [], 0, [block for (cell,) in rows for block in cell])
     headers = sum(map(any, header)) or int(len(rows) > 1 and _is_bold(rows[0]) and not _is_bold(rows[1]))
     return PandocTable(caption, rows, headers, None)
+
+
+def _parted(head: list[Any], bodies: list[Any]) -> tuple[list[list[list[Node]]], list[list[list[Node]]]]:
+    """Return the rows of the header and of the body; what pandoc takes for a body may begin with headers."""
+    header, body = _rows(head, len(head)), list(chain.from_iterable(map(_body_rows, bodies)))
+    if header and header[-1:] == body[:1]:  # repeated on each page of the table
+        body = body[1:]
+    if any(map(any, header)):
+        more = int(bool(body) and _goes_on(head[-1], body[0]))
+        return [*header, *body[:more]], body[more:]
+    deep = spanned_rows(_sizes(bodies), len(body))
+    return (_rows(bodies[0][3][:deep], deep), body[deep:]) if deep else (header, body)
+
+
+def _goes_on(header: Any, row: list[list[Node]]) -> bool:
+    """Return whether a row has text just where cells of the header above span columns: it names these columns."""
+    spans = [over_columns for _, _, _, over_columns, _ in header[1] for _ in range(min(over_columns, _MAX_SPAN))]
+    return max(spans, default=1) > 1 and [over > 1 for over in spans] == [bool(cell) for cell in row]
 
 
 def _is_bold(row: list[list[Node]]) -> bool:

@@ -6,8 +6,8 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pandoc.formats import tex_parts
-from docmill.tasks.parse.pandoc.formats.tex_source import prepared
+from docmill.tasks.parse.pandoc.latex import tex_parts
+from docmill.tasks.parse.pandoc.latex.tex_source import prepared
 
 
 def read(body: str, top: str = "") -> Parsed:

@@ -10,6 +10,7 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document
 from docmill.tasks.parse.pandoc.formats.read_or_keep import read_or_keep
+from docmill.tasks.parse.pandoc.formats.wiki_headers import fill_headers
 from docmill.tasks.parse.pandoc.program import read_tree
 from docmill.tasks.parse.pandoc.typed_items import with_items
 
@@ -36,7 +37,7 @@ def parse_asciidoc(data: bytes, _: ParseOptions) -> Parsed:
 def parse_mediawiki(data: bytes, _: ParseOptions) -> Parsed:
     """Return a page in MediaWiki's markup; templates are left out."""
     found = decode(data)
-    return read_or_keep(_SWITCH.sub("", found.text), "mediawiki", found)
+    return read_or_keep(fill_headers(_SWITCH.sub("", found.text)), "mediawiki", found)
 
 
 def parse_textile(data: bytes, _: ParseOptions) -> Parsed:

@@ -13,8 +13,8 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document
 from docmill.tasks.parse.pandoc.formats.doctests import with_sessions
 from docmill.tasks.parse.pandoc.formats.read_or_keep import as_text, read_or_keep
-from docmill.tasks.parse.pandoc.formats.tex_parts import read_parts
-from docmill.tasks.parse.pandoc.formats.tex_source import prepared
+from docmill.tasks.parse.pandoc.latex.tex_parts import read_parts
+from docmill.tasks.parse.pandoc.latex.tex_source import prepared
 
 _OBJECT = re.compile(
     r"^([ \t]*)\.\. (?:[\w-]+:)?(?:function|class|method|attribute|data|exception|module|option|envvar|decorator|type"

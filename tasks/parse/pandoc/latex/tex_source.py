@@ -6,7 +6,7 @@ Those are bibliographies, and theorems whose kind is declared in another file.
 import re
 from itertools import islice
 
-from docmill.tasks.parse.pandoc.formats.tex_environments import unwrapped
+from docmill.tasks.parse.pandoc.latex.tex_environments import unwrapped
 
 _STEP = re.compile(
     r"(?P<comment>(?<!\\)%.*)|\\begin\s*\{(?P<begin>[\w*]+)\}|\\end\s*\{(?P<end>[\w*]+)\}"

@@ -1,0 +1,68 @@
+"""Headers of two rows in MediaWiki's tables: pandoc takes the second row for one of the body, and forgets its spans.
+
+A cell of the first row that covers the second leaves no cell there, so all others would stand in columns of others.
+An empty cell takes its place.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_SPANS = re.compile(r"\b(row|col)span\s*=\s*[\"']?(\d+)", re.IGNORECASE)
+_CELLS = re.compile(r"\|\||!!")
+_MOST = 50
+"""Rows and columns of a span. A table for readers has fewer; more would let a line of markup make millions of cells."""
+
+
+@dataclass(slots=True)
+class _Table:
+    """The row of a table that is read, its next column, and how many rows cells of the first row cover, by column."""
+
+    row: int = 0
+    column: int = 0
+    covered: dict[int, int] = field(default_factory=dict)
+
+    def end_row(self) -> None:
+        """Go to the next row, if this one has cells."""
+        self.row, self.column = self.row + bool(self.column), 0
+
+    def cells_of(self, line: str) -> Iterator[str]:
+        """Yield the cells of a line, each on a line of its own, and empty ones where the first row covers this one."""
+        mark = line[0]
+        for cell in _CELLS.split(line[1:]) if mark == "!" else line[1:].split("||"):
+            rows, columns = _spans(cell)
+            if not self.row and mark == "!":
+                self.covered |= dict.fromkeys(range(self.column, self.column + columns), rows)
+            while self.row and self.covered.get(self.column, 1) > self.row:
+                yield mark
+                self.column += 1
+            yield mark + cell
+            self.column += columns
+
+
+def fill_headers(text: str) -> str:
+    """Return a page in MediaWiki's markup with an empty cell for each place that a header of a table covers."""
+    tables: list[_Table] = []
+    lines: list[str] = []
+    for line in text.splitlines():
+        start = line.lstrip(" \t:")
+        if start.startswith("{|"):
+            tables.append(_Table())
+        elif tables and start.startswith(("|-", "|+")):
+            tables[-1].end_row()
+        elif tables and start.startswith("|}") and not start.startswith("|}}"):
+            tables.pop()
+        elif tables and start.startswith(("|", "!")):
+            lines += tables[-1].cells_of(start)
+            continue
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _spans(cell: str) -> tuple[int, int]:
+    """Return how many rows and columns a cell covers; what stands before its first bar are its attributes."""
+    attributes, bar, _ = cell.partition("|")
+    if not bar or "[[" in attributes or "{{" in attributes:
+        return 1, 1
+    found = {name.lower(): min(_MOST, max(1, int(number[:4]))) for name, number in _SPANS.findall(attributes)}
+    return found.get("row", 1), found.get("col", 1)
