@@ -21,7 +21,8 @@ def scripts_in(
 ) -> list[Script]:
     """Return the scripts in a page's text, of which these are the pieces; `setting` tells how a character is set."""
     upward = pieces if is_upright(place) else _upward(pieces, place)
-    found = (_character_in(pieces[_SIDES * at : _SIDES * (at + 1)], text_page) for at in small_boxes(upward))
+    small = {*small_boxes(upward)}
+    found = (_character_in(pieces[_SIDES * at : _SIDES * (at + 1)], text_page) for at in small)
     return scripts_of(text, (index for index in found if index >= 0), setting)
 
 

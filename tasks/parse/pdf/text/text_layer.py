@@ -134,6 +134,8 @@ class TextLayer:
 
     def _said(self, text: str, first: int) -> str:
         """Return a part of the page's text as people write it, with marks around its scripts."""
+        if not self._firsts:  # as on most pages
+            return clean(text)
         at = bisect_left(self._firsts, first)
         end = bisect_left(self._firsts, first + len(text), at)
         if at < end:
