@@ -1,8 +1,17 @@
 """Arabic and Hebrew in PDFs: lines read from the right, with numbers and Latin words from the left."""
 
+from pathlib import Path
+
 import pytest
 
-from docmill.tasks.parse.pdf.letters.right_to_left import in_reading_order, is_right_to_left, word_in_reading_order
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.pdf.letters.right_to_left import (
+    in_reading_order,
+    is_right_to_left,
+    without_cuts,
+    word_in_reading_order,
+)
 from docmill.tasks.parse.pdf.letters.scripts import LEVEL, RAISED, marked, set_apart
 from docmill.tasks.parse.pdf.text.letter_gaps import groups_of_words
 
@@ -91,3 +100,19 @@ def test_words_from_the_right_make_one_group_however_they_come() -> None:
     ]
     assert groups_of_words(words, 12, leftward=True) == [(0, 11)]
     assert groups_of_words(words, 12) == [(0, 6), (8, 11)]
+
+
+def test_strokes_that_draw_out_a_justified_line_are_no_letters() -> None:
+    # As LibreOffice prints it: its strokes come as the control character 4.
+    page = Path(__file__).parents[2] / "fixtures" / "justified-arabic.pdf"
+    parsed = parse(page.read_bytes(), FileType("pdf"), ParseOptions())
+    assert " ".join(parsed.text.split()) == (
+        "الأولاد يلعبون في الحديقة والسلام عليكم لا بد من قراءة الإعلان الأخير قبل الاجتماع في القاعة الكبرى ولا يسمح"
+        " بالتأخير لأي سبب إلا الآن خلال الأسبوع الماضي والآخرون سبب قبل بد الحديقة قراءة 1204"
+    )
+    assert "warnings" not in parsed.metadata
+
+
+def test_an_arabic_word_is_not_cut_by_the_code_of_a_stroke() -> None:
+    assert without_cuts("س\x02\x02بب") == "س\x04\x04بب"
+    assert without_cuts("mill\x02stone, سبب\x02\n") == "mill\x02stone, سبب\x02\n"

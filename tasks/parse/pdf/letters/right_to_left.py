@@ -20,6 +20,9 @@ _LATIN = re.compile(r"[^\W\d_]")
 _LAM, _ALEFS = "\u0644", frozenset("\u0622\u0623\u0625\u0627\u0671")
 _RAISED = re.compile(f"[{PRIVATE}]+")
 _TOUCHING = 1.0  # points between a word and its raised mark: spaces are wider
+STROKE = "\ue0fa"
+"""Stands for the stroke that draws out a justified word while its line is put in order; it takes part in the gaps."""
+_CUT = re.compile("(?<=[\u0620-\u06ff])\x02+(?=[\u0620-\u06ff])")  # Arabic words are never cut at a line's end
 _SAME = 0.1  # points: the letters of a ligature have one box
 _FIGURE = rf"0-9A-Za-z\u00c0-\u024f\u0660-\u0669\u06f0-\u06f9{PRIVATE}"
 _LEFTWARD = re.compile(  # what is read from the left in a word: a number with its signs, a Latin word
@@ -31,6 +34,14 @@ _REVERSED = re.compile(  # the same as it comes from the right
 _MIRRORED = str.maketrans("()[]{}«»<>", ")(][}{»«><")
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _POINTS = ".,:;!?\u060c\u061b\u061f"
+
+
+def without_cuts(text: str) -> str:
+    """Return the text of a page with another control character where pdfium's sign of a cut word is in an Arabic one.
+
+    There it is the code of a stroke that draws out the word.
+    """
+    return _CUT.sub(lambda cut: "\x04" * len(cut[0]), text) if "\x02" in text else text
 
 
 def may_be_right_to_left(text: str) -> bool:
@@ -52,11 +63,12 @@ def in_reading_order(letters: Sequence[Letter]) -> str:
     """Return the text of a line that is read from the right.
 
     It has as many words as pdfium sees, which knows how many there are, but not where they end: at the widest gaps.
+    Strokes that draw out its words are left out.
     """
     ordered = _from_the_right(letters)
     count = len("".join(text for text, _ in letters).split()) - _marks_apart(letters, ordered)
     words = [_word(word) for word in _words(ordered, count)]
-    return " ".join(_mirrored(word) for word in _with_latin_in_order(words))
+    return " ".join(_mirrored(word) for word in _with_latin_in_order(words)).replace(STROKE, "")
 
 
 def _marks_apart(letters: Sequence[Letter], ordered: Sequence[Letter]) -> int:

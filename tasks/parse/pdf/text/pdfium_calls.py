@@ -84,6 +84,7 @@ _OFTEN: dict[str, Any] = {
     "FPDFText_GetFontSize": _DOUBLE,
     "FPDFText_GetTextObject": Handle,
     "FPDFText_GetRect": _INT,
+    "FPDFText_GetCharBox": _INT,
     "FPDFTextObj_GetFont": _POINTER,
     "FPDFPage_GetObject": Handle,
     "FPDFPageObj_GetType": _INT,
@@ -93,6 +94,7 @@ _OFTEN: dict[str, Any] = {
 _GIVEN: dict[str, tuple[Any, int, int]] = {
     "FPDFText_GetLooseCharBox": (ctypes.c_float, 4, 1),
     "FPDFText_GetRect": (_DOUBLE, 4, 4),
+    "FPDFText_GetCharBox": (_DOUBLE, 4, 4),
     "FPDFPageObj_GetBounds": (ctypes.c_float, 4, 4),
     "FPDFText_GetMatrix": (ctypes.c_float, 6, 1),
 }

@@ -3,10 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from docmill.tasks.parse.pdf.letters.right_to_left import STROKE
 from docmill.tasks.parse.pdf.letters.scripts import Script, Setting, scripts_of, small_boxes
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls, numbers_from
 from docmill.tasks.parse.pdf.text.place import Place, is_upright, placed_sides
 
+_FLAT = 2.5
+"""Times as wide as high is no letter and no figure, but the stroke by which LibreOffice draws out a justified word. The
+stroke has no code point of its own: it comes as a control character, or as any letter or figure."""
 _SIDES = 4  # of a box: left, top, right, bottom
 
 
@@ -29,6 +33,17 @@ def scripts_in(
 def _upward(pieces: Sequence[float], place: Place) -> list[float]:
     """Return the sides of pieces of a page that is turned, as seen by a reader; their y goes up."""
     return [-side if at % 2 else side for at, side in enumerate(placed_sides(pieces, place))]
+
+
+def without_strokes(text: str, first: int, text_page: Any, place: Place) -> str:
+    """Return a text that is read from the right, from the place `first` on, with `STROKE` for each of its strokes."""
+    odd = [at for at, sign in enumerate(text) if sign.isascii() and (sign.isalnum() or not sign.isprintable())]
+    if not odd or not is_upright(place):
+        return text
+    sides = iter(numbers_from("FPDFText_GetCharBox", [first + at for at in odd], text_page))
+    boxes = zip(odd, sides, sides, sides, sides, strict=True)
+    strokes = {at for at, left, right, bottom, top in boxes if right - left > _FLAT * (top - bottom)}
+    return "".join(STROKE if at in strokes else sign for at, sign in enumerate(text)) if strokes else text
 
 
 def _character_in(sides: Sequence[float], text_page: Any) -> int:

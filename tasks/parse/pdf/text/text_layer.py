@@ -16,6 +16,7 @@ from docmill.tasks.parse.pdf.letters.right_to_left import (
     in_reading_order,
     is_right_to_left,
     may_be_right_to_left,
+    without_cuts,
     word_in_reading_order,
 )
 from docmill.tasks.parse.pdf.letters.scripts import RAISED, Setting, marked, set_apart, with_marks
@@ -32,7 +33,7 @@ from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
-from docmill.tasks.parse.pdf.text.pieces import scripts_in, sides_of_pieces
+from docmill.tasks.parse.pdf.text.pieces import scripts_in, sides_of_pieces, without_strokes
 from docmill.tasks.parse.pdf.text.place import Place, around_all, around_pairs, placed
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
@@ -60,7 +61,7 @@ class TextLayer:
         self._settings: dict[int | None, Setting] = {}
         self._origin = ctypes.c_double(), ctypes.c_double()  # where pdfium writes a place
         self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
-        self.text = page_text(text_page)
+        self.text = without_cuts(page_text(text_page))
         self._pieces = sides_of_pieces(self.text, self._reference)
         self._scripts = scripts_in(self._pieces, self.text, self._reference, place, self._setting)
         self._firsts = [script.first for script in self._scripts]
@@ -148,7 +149,8 @@ class TextLayer:
         boxes = self._boxes([(index, index) for index in range(first, first + len(written))])
         letters = [*zip(written, boxes, strict=True)]
         if is_right_to_left(written):
-            letters = [*zip(set_apart(written, self._raised_in(written, first)), boxes, strict=True)]
+            plain = without_strokes(written, first, self._reference, self._place)
+            letters = [*zip(set_apart(plain, self._raised_in(plain, first)), boxes, strict=True)]
             return marked(in_reading_order(letters)) + text[len(written) :]
         for run in RIGHT_TO_LEFT_WORD.finditer(written):
             word = word_in_reading_order(letters[slice(*run.span())])
