@@ -44,7 +44,7 @@ def fill_headers(text: str) -> str:
     """Return a page in MediaWiki's markup with an empty cell for each place that a header of a table covers."""
     tables: list[_Table] = []
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         start = line.lstrip(" \t:")
         if start.startswith("{|"):
             tables.append(_Table())
