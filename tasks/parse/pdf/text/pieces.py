@@ -37,13 +37,15 @@ def _upward(pieces: Sequence[float], place: Place) -> list[float]:
 
 def without_strokes(text: str, first: int, text_page: Any, place: Place) -> str:
     """Return a text that is read from the right, from the place `first` on, with `STROKE` for each of its strokes."""
-    odd = [at for at, sign in enumerate(text) if sign.isascii() and (sign.isalnum() or not sign.isprintable())]
-    if not odd or not is_upright(place):
-        return text
+    odd = [at for at, sign in enumerate(text) if _may_be_stroke(sign)] if is_upright(place) else []
     sides = iter(numbers_from("FPDFText_GetCharBox", [first + at for at in odd], text_page))
     boxes = zip(odd, sides, sides, sides, sides, strict=True)
     strokes = {at for at, left, right, bottom, top in boxes if right - left > _FLAT * (top - bottom)}
-    return "".join(STROKE if at in strokes else sign for at, sign in enumerate(text)) if strokes else text
+    return "".join(STROKE if at in strokes else sign for at, sign in enumerate(text))
+
+
+def _may_be_stroke(sign: str) -> bool:
+    return sign.isascii() and (sign.isalnum() or not sign.isprintable())
 
 
 def _character_in(sides: Sequence[float], text_page: Any) -> int:
