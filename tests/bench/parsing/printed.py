@@ -22,7 +22,8 @@ from tests.bench.table import Figure, show
 
 KINDS = ("title", "paragraph", "list_item", "code", "row")
 _MARK = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ x]\]\s)?", re.M)  # of an item, or the number of a heading
-_MARKUP = re.compile(r"!?\[(?=[^\]]*\]\()|(?<=\])\([^)]*\)|<[^>]+>|&\w+;")
+_LETTERED = re.compile(r"^\s*\(?(?:[a-z]|[ivx]+)[.)]\s+", re.I)  # what some looks print for the number of an item
+_MARKUP = re.compile(r"!?\[(?=[^\]]*\]\()|(?<=\])\([^)]*\)|</?(?!https?:)[a-z!][^>]*>|&\w+;", re.I)
 _FENCE = re.compile(r"^[`~]{3}.*$", re.M)
 
 Said = tuple[str, ...]
@@ -48,6 +49,7 @@ def _said(parsed: Parsed, element: Element, form: str) -> list[Said]:
     if element.kind == "code":
         return [(element.kind, _letters(_FENCE.sub("", text)))]
     text = _plain(text) if form == "markdown" or element.kind in ("list_item", "title") else text
+    text = _LETTERED.sub("", text) if form == "pdf" and element.kind == "list_item" else text
     return [(element.kind, _letters(text))] if element.kind in KINDS else []
 
 

@@ -2,12 +2,13 @@
 
 from bisect import bisect_left
 from collections import Counter
+from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.text_blocks import marker_of
+from docmill.tasks.parse.pdf.layout.parted import BULLET
 from docmill.tasks.parse.pdf.text.line import TextLine
 
-BULLET = "\u2022"
 _NEAR = 2.5  # font sizes: a dot further from the text is part of a drawing
 _LARGE = 0.6  # of the font size: larger dots are boxes or pictures
 _MOST = 1_000_000  # pairs of a dot and a line: beyond it, the page is a drawing
@@ -17,15 +18,12 @@ _FINENESS = 2  # steps in a point in which the sizes of dots are compared: exact
 
 
 def may_hold_bullets(lines: list[TextLine]) -> bool:
-    """Return whether a line begins further in than the one before; otherwise no search for bullets is needed."""
+    """Return whether a line is indented, by the lines around it or by all; else no search for bullets is needed."""
+    lefts = [line.box[0] for line in lines]
+    outer = min(lefts, default=0.0)
     least, most = _INDENTS
-    before = float("inf")
-    for line in lines:
-        left = line.box[0]
-        if least < left - before < most:
-            return True
-        before = left
-    return False
+    steps = (abs(left - before) for before, left in pairwise(lefts))
+    return any(least < step < most for step in steps) or any(least < left - outer < most for left in lefts)
 
 
 def with_bullets(lines: list[TextLine], dots: list[Box]) -> None:

@@ -1,17 +1,15 @@
 """PDF text blocks: runs of lines that form one heading, list item, paragraph or code listing."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
-from statistics import median
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.headings import MAX_HEADING
 from docmill.tasks.parse.pdf.blocks.marks import BULLET, NUMBER
+from docmill.tasks.parse.pdf.layout.flow_measure import SHORT, FlowMeasure, may_go_on
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.letters.scripts import LEVEL, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -22,6 +20,7 @@ _NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LEVEL}|(\d{{1,3}})(?=\s))\s*(?=\S)"
 _ADDRESS = re.compile(r"(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+")
 _SENTENCE_SIGNS = "-–—→⇒›»"
 _ENDS = (".", "!", "?", ":", "”", '"')
+_STOPS = (*_ENDS, ",", ";")
 _HEAD = 6  # letters of the longest number of an item: "(viii)"
 
 # Lengths below are in font sizes unless something else is said.
@@ -30,6 +29,7 @@ _SAME_SIZE = 0.15  # of the font size, by which lines of one block may differ: s
 
 # Gaps. One that is too small cuts a paragraph at a line with a high sign; one too large joins two paragraphs.
 _TIGHT_GAP = 0.6  # within which lines always belong together
+_WIDE_GAP = 1.5  # the same where a sentence plainly goes on: two lines of one may be all that tell of wide spacing
 _MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs lies about half a line more
 _NEXT_STEP = 1.3  # from foot to foot of two lines: no lines are set closer with more than that to the next paragraph
 _HEADING_GAP = 0.8  # between the lines of one heading; two headings stand further apart
@@ -39,12 +39,7 @@ _OFF_GRID = 0.12
 and signs in other fonts move a line by less, and a margin between two listings is seldom a whole line."""
 _RECENT_GAPS = 4  # lines at the end of a block, the smallest gap between which is usual
 
-# The gap between lines of one sentence, for flows with more space between lines than _TIGHT_GAP.
-_FULL = 0.75  # of the flow's width, which a line reaches that goes on below
-_ENOUGH = 3  # gaps: with fewer the usual one is not known
-_WIDEST = 2.5  # beyond it the lines are not double-spaced text but rows of something else
 
-_SHORT = 0.2  # of the width, by which a line that ends a paragraph is shorter than others
 _RECENT = 8  # lines at the end of a block that tell its width: what flows beside a picture changes it
 
 _FURTHER_IN, _FURTHER_OUT = 0.5, 0.5  # for a list within an item, and for the text after a list
@@ -86,7 +81,7 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
     """
     indents: list[float] = []  # of the items that the next may be within
     found = []
-    for group in _groups(flow, _FlowMeasure(flow), code):
+    for group in _groups(flow, FlowMeasure(flow), code):
         block = _block(group, code) if isinstance(group, list) else PageBlock(group.kind, [group], group.page)
         if block.kind == "title":
             indents = []
@@ -99,64 +94,7 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
     return found
 
 
-class _FlowMeasure:
-    """The typical measures of a flow's lines; computed on demand, since few flows need them."""
-
-    def __init__(self, flow: list[Item]) -> None:
-        self._flow = flow
-
-    @cached_property
-    def lines(self) -> list[TextLine]:
-        """Return the lines of the flow without furniture."""
-        return [item for item in self._flow if isinstance(item, TextLine) and not item.furniture]
-
-    @cached_property
-    def sides(self) -> tuple[float, float]:
-        """Return where the lines begin on the left and end on the right."""
-        return min(line.box[0] for line in self.lines), max(line.box[2] for line in self.lines)
-
-    @cached_property
-    def _within(self) -> list[tuple[TextLine, TextLine]]:
-        """Return lines and those below them that go on their sentences; nothing if they are too few to tell."""
-        left, right = self.sides
-        full = (pair for pair in pairwise(self.lines) if pair[0].box[2] - left > _FULL * (right - left))
-        found = [pair for pair in full if _may_go_on(*pair)]
-        return found if len(found) >= _ENOUGH else []
-
-    @cached_property
-    def gap(self) -> float:
-        """Return the usual gap between lines of one sentence, in font sizes; 0 if unknown."""
-        usual = median([(lower.box[1] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
-        return usual if 0 < usual < _WIDEST else 0.0
-
-    @cached_property
-    def step(self) -> float:
-        """Return the usual distance from the foot of such a line to that of the next, in font sizes; 0 if unknown."""
-        return median([(lower.box[3] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
-
-    @cached_property
-    def pitch(self) -> float:
-        """Return the usual distance in points from one line of code to the next; 0 if unknown."""
-        steps = Counter(
-            round(lower.box[1] - upper.box[1], 1)
-            for upper, lower in pairwise(self.lines)
-            if upper.font.mono and lower.font.mono and 0 < lower.box[1] - upper.box[1] < _WIDEST * upper.size
-        )
-        step, times = max(steps.items(), key=lambda pair: (pair[1], -pair[0]), default=(0.0, 0))
-        return step if times >= _ENOUGH else 0.0
-
-    def is_short(self, line: TextLine) -> bool:
-        """Return whether a line ends far from where others do."""
-        left, right = self.sides
-        return right - line.box[2] > _SHORT * max(right - left, 1)
-
-
-def _may_go_on(upper: TextLine, lower: TextLine) -> bool:
-    """Return whether a line may go on the sentence of the one above it; a command, set as code below it, does not."""
-    return lower.text[:1].islower() and upper.size == lower.size and upper.font.mono == lower.font.mono
-
-
-def _groups(flow: list[Item], measure: _FlowMeasure, code: bool) -> Iterator[list[TextLine] | PageTable]:
+def _groups(flow: list[Item], measure: FlowMeasure, code: bool) -> Iterator[list[TextLine] | PageTable]:
     group: list[TextLine] = []
     for item in flow:
         if isinstance(item, PageTable):
@@ -221,9 +159,14 @@ def _is_bullet(mark: re.Match[str], before: TextLine) -> bool:
     return before.text.endswith(_ENDS) or not mark.string[mark.end()].islower() or marker_of(before.text) is not None
 
 
-def _is_number(mark: re.Match[str], line: TextLine, first: TextLine, last: TextLine) -> bool:
+def _is_number(mark: re.Match[str], line: TextLine, block: list[TextLine], measure: FlowMeasure) -> bool:
     """Return whether a number begins an item: as far left as its block, or further in as the first of a list."""
+    first, last = block[0], block[-1]
     inner = _FIRST.fullmatch(mark[1]) is not None and line.box[0] > last.box[0] + _FURTHER_IN * line.size
+    if (
+        inner and marker_of(first.text) and not measure.is_short(last)
+    ):  # "exit status 1." may end a full line's sentence
+        inner = last.text.endswith(_STOPS)
     return inner or line.box[0] <= first.box[0] + line.size
 
 
@@ -235,7 +178,7 @@ def _note(first: TextLine, body: float) -> str:
     return match[1] or match[2]
 
 
-def _continues(block: list[TextLine], line: TextLine, measure: _FlowMeasure, code: bool) -> bool:
+def _continues(block: list[TextLine], line: TextLine, measure: FlowMeasure, code: bool) -> bool:
     """Return whether a line continues a block."""
     last = block[-1]
     if _is_other_kind(last, line):
@@ -278,13 +221,20 @@ def _is_set_below(last: TextLine, line: TextLine) -> bool:
     return line.box[1] > last.box[1] and line.box[0] <= last.box[2]
 
 
-def _is_far_below(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
+def _is_far_below(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether the gap between a line and a block is larger than within a paragraph."""
     last = block[-1]
     gap = line.box[1] - last.box[3]
-    if gap <= _TIGHT_GAP * last.size:
+    if gap <= _TIGHT_GAP * last.size or (gap < _WIDE_GAP * last.size and _is_within_sentence(last, line, measure)):
         return False
     return gap > (_usual_gap(block) or measure.gap * last.size) + _MORE_GAP * last.size
+
+
+def _is_within_sentence(last: TextLine, line: TextLine, measure: FlowMeasure) -> bool:
+    """Return whether a line plainly goes on the sentence of the full line above it."""
+    if abs(line.box[0] - last.box[0]) > _SAME_INDENT or not may_go_on(last, line) or last.text.endswith(_ENDS):
+        return False
+    return measure.is_full(last) and marker_of(line.text) is None
 
 
 def _is_more_heading(block: list[TextLine], line: TextLine) -> bool:
@@ -303,7 +253,7 @@ def _is_code(line: TextLine) -> bool:
     return line.font.mono and _ADDRESS.fullmatch(line.text) is None
 
 
-def _is_indented(last: TextLine, line: TextLine, measure: _FlowMeasure) -> bool:
+def _is_indented(last: TextLine, line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether a line's indent differs from the one before, or is larger than that of the flow."""
     return abs(line.box[0] - last.box[0]) > line.size or line.box[0] - measure.sides[0] > line.size
 
@@ -312,16 +262,16 @@ def _usual_gap(block: list[TextLine]) -> float:
     return min((lower.box[1] - upper.box[3] for upper, lower in pairwise(block[-_RECENT_GAPS:])), default=0.0)
 
 
-def _begins(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
+def _begins(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
-    if _follows_bold_line(block, line) or _begins_item(block, line) or line.text.startswith(RAISED):
+    if _follows_bold_line(block, line) or _begins_item(block, line, measure) or line.text.startswith(RAISED):
         return True
     if marker_of(block[0].text):
         return line.box[0] < block[0].box[0] - _FURTHER_OUT * line.size
     return block[-1].text.endswith(_ENDS) and _begins_paragraph(block, line, measure)
 
 
-def _is_stepped(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
+def _is_stepped(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether a line's foot is further below the last one than usual; the boxes of some fonts hide the gap."""
     step = line.box[3] - block[-1].box[3]
     if step < _NEXT_STEP * line.size:
@@ -330,14 +280,14 @@ def _is_stepped(block: list[TextLine], line: TextLine, measure: _FlowMeasure) ->
     return 0 < min(steps, default=measure.step * line.size) < step - _MORE_GAP * line.size
 
 
-def _begins_item(block: list[TextLine], line: TextLine) -> bool:
+def _begins_item(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     mark = marker_of(line.text)
     if mark is None:
         return False
-    return _is_bullet(mark, block[-1]) if mark.re is BULLET else _is_number(mark, line, block[0], block[-1])
+    return _is_bullet(mark, block[-1]) if mark.re is BULLET else _is_number(mark, line, block, measure)
 
 
-def _begins_paragraph(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
+def _begins_paragraph(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether a line is indented or follows a short one; one line alone must be short and not in line."""
     last = block[-1]
     if _is_stepped(block, line, measure):
@@ -347,4 +297,4 @@ def _begins_paragraph(block: list[TextLine], line: TextLine, measure: _FlowMeasu
     recent = block[-_RECENT:]
     right = max(one.box[2] for one in recent)
     width = max(right - min(one.box[0] for one in recent), 1)
-    return line.box[0] - last.box[0] > line.size or right - last.box[2] > _SHORT * width
+    return line.box[0] - last.box[0] > line.size or right - last.box[2] > SHORT * width

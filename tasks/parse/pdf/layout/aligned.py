@@ -37,6 +37,7 @@ _FAR_WIDER = 3.0  # the same where a rule stands in it, above a sum or above the
 _LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a wide one
 _SAME_SIZE = 0.05  # of the font size: more is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
+_HEADER_SIZE = 0.4  # the same of a bold header, which may be set in small capitals
 _LEAST_BANDS = 3  # rows that rules part: fewer rules are those around a header and a sum
 _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
@@ -159,7 +160,8 @@ def _is_below(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
     one, other = above[0], row[0]
     if not isinstance(one, TextLine) or not isinstance(other, TextLine):
         return False
-    if abs(one.size - other.size) > _CELL_SIZE * one.size or _top(row) <= _top(above):
+    most = _HEADER_SIZE if len(above) > 1 < len(row) and _are_bold(above) else _CELL_SIZE
+    if abs(one.size - other.size) > most * one.size or _top(row) <= _top(above):
         return False
     apart = gap(above, row)
     if apart < _FAR * other.size:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
+from statistics import median
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.layout.parted import parted
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
@@ -30,6 +32,12 @@ _MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work f
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
 _FOOT = 2.0  # points by which a rule under a header may stand within the header's box
 
+_LOOSE_GAP, _LOOSE_MONO_GAP = 0.55, 1.0
+"""Font sizes of a gap that is no space between words unless all of its line are as wide: twice a space and more."""
+_LOOSE = 1.8  # times the usual gap of its line, if there are several
+_LEAST_GAPS = 3  # of a line, from which on one is usual
+_CELL = 28  # letters of a cell beside which such gaps are looked for: lines of two columns of text have more
+
 _PLACE = itemgetter(0)  # of an edge
 _Edge = tuple[float, list[float]]  # how far across, and the heights of the pieces that begin or end there, in order
 _Space = tuple[float, float]  # between two words: where it begins, where it ends
@@ -48,11 +56,13 @@ class _Edges:
 class _SideBySide:
     """The gaps between pieces that stand side by side, from the top, and the places of these pieces among the lines.
 
-    Only these pieces are cut at gaps of other rows: other lines near a table are text.
+    Only these pieces are cut at gaps of other rows: other lines near a table are text. `cells` are those of them that
+    are as short as a cell, or stand beside one that is.
     """
 
     gaps: list[_Gap]
     places: set[int]
+    cells: set[int]
 
 
 @dataclass(slots=True)
@@ -71,6 +81,8 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     under which one of the `level` rules stands. Figures are cut wherever they stand far apart.
     """
     edges, rows = _edges(lines)
+    for gap in _loose_gaps([lines[place] for place in sorted(rows.cells)], layer):
+        insort(rows.gaps, gap)
     sides = [[place for place, _ in side] for side in (edges.left, edges.right) if side]
     found: list[TextLine] = []
     for index, line in enumerate(lines):
@@ -136,7 +148,7 @@ def _edges(lines: list[TextLine]) -> tuple[_Edges, _SideBySide]:
     left: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     right: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     gaps: list[_Gap] = []
-    places: set[int] = set()
+    places, cells = set[int](), set[int]()
     for index, other in enumerate(lines):
         # Those before are the lines of the cell to the left, or of its own cell.
         place = _neighbour(lines, index)
@@ -146,7 +158,38 @@ def _edges(lines: list[TextLine]) -> tuple[_Edges, _SideBySide]:
             right[int(one.box[2])].append((_middle(one), one.box[2]))
             gaps.append((_middle(other), one.box[2], other.box[0]))
             places |= {place, index}
-    return _Edges(_of_several(left, min), _of_several(right, max)), _SideBySide(sorted(gaps), places)
+            if min(len(one.text), len(other.text)) <= _CELL:
+                cells |= {place, index}
+    return _Edges(_of_several(left, min), _of_several(right, max)), _SideBySide(sorted(gaps), places, cells)
+
+
+def _loose_gaps(lines: list[TextLine], layer: TextLayer) -> Iterator[_Gap]:
+    """Yield the gaps within lines that are far wider than their spaces, and over or under another such gap.
+
+    Where no row has its cells further apart, nothing else tells of their columns.
+    """
+    loose = [(line.size, (_middle(line), *gap)) for line in lines if " " in line.text for gap in _loose(line, layer)]
+    loose.sort(key=itemgetter(1))
+    heights = [height for _, (height, _, _) in loose]
+    for at, (size, gap) in enumerate(loose):
+        first, last = bisect_left(heights, gap[0] - _NEAR * size), bisect_right(heights, gap[0] + _NEAR * size)
+        near = loose[max(first, at - _MOST_NEAR) : min(last, at + _MOST_NEAR)]
+        if any(_are_over(gap, other, _SHARED * size) for _, other in near):
+            yield gap
+
+
+def _are_over(one: _Gap, other: _Gap, least: float) -> bool:
+    """Return whether gaps of two lines share so much of their width."""
+    return one[0] != other[0] and min(one[2], other[2]) - max(one[1], other[1]) > least
+
+
+def _loose(line: TextLine, layer: TextLayer) -> Iterator[_Space]:
+    """Yield the gaps of a line that are far wider than its usual one."""
+    gaps = [(before[2], after[0]) for (_, before), (_, after) in pairwise(layer.words(line))]
+    least = (_LOOSE_MONO_GAP if line.font.mono else _LOOSE_GAP) * line.size
+    if len(gaps) >= _LEAST_GAPS:
+        least = max(least, _LOOSE * median(map(_width, gaps)))
+    return (gap for gap in gaps if _width(gap) > least)
 
 
 def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[list[float]], float]) -> list[_Edge]:
@@ -188,7 +231,7 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     wide, underlined = [*_wider(gaps, least)], _is_underlined(line, level)
     between = {*_between(wide, strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
-    return layer.parted(line, sorted(cuts)) if cuts else [line]
+    return parted(line, sorted(cuts), layer) if cuts else [line]
 
 
 def _far(gaps: list[tuple[Box, Box]], size: float) -> Iterator[float]:

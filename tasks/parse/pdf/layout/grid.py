@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.layout.parted import parted
 from docmill.tasks.parse.pdf.layout.stacked import TOUCH, stacked, steps
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
@@ -124,7 +125,7 @@ def _parted(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> Iterat
             continue
         middle = (top + bottom) / 2
         crossed = [x for x, start, end in rules.upright[first:] if x < right and start < middle < end]
-        yield from layer.parted(line, crossed) if crossed else (line,)
+        yield from parted(line, crossed, layer) if crossed else (line,)
 
 
 def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:

@@ -2,6 +2,7 @@
 
 from itertools import chain
 
+from docmill.tasks.parse.pdf.layout.banded import in_bands
 from docmill.tasks.parse.pdf.layout.grid import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
@@ -17,7 +18,14 @@ _MOST_LINES = 6  # of a cell: with more, what is joined as one row is rather a c
 
 
 def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
-    """Return items in their order, with those on one level as one row."""
+    """Return items in their order, with those on one level, or between two rules of a table, as one row."""
+    rows: list[list[Item]] = []
+    for is_row, some in in_bands(items, rules):
+        rows += [some] if is_row else _on_levels(some, rules)
+    return rows
+
+
+def _on_levels(items: list[Item], rules: LevelRules) -> list[list[Item]]:
     rows = [items[:1]]
     for item in items[1:]:
         above = _lines_beside(rows, item, rules)

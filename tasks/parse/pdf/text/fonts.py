@@ -25,6 +25,7 @@ _BOLD_WEIGHT = 560
 Computer Modern has 570, those of other families 600 and more."""
 # Flags in a PDF's font descriptor (PDF 1.7, table 123).
 _FIXED_PITCH, _SLANTED, _FORCE_BOLD = 1, 1 << 6, 1 << 18
+_NUMBER = re.compile(r"\d[\d.]*[.)]? +")  # of a heading
 _NAME_BYTES = 128  # longer than the names of real fonts; nothing is made of a name that does not fit
 _HIGH = 1.4  # of its size: a line that is higher may begin with a larger letter
 _CAPITALS = (1.15, 1.6)
@@ -102,6 +103,9 @@ def line_size(text: str, size: float, box: Box, begins: int, sizes: Callable[[li
     `begins` is the place of its first letter; `sizes` gives the sizes of the letters at some places.
     """
     height = box[3] - box[1]
+    number = _NUMBER.match(text) if text[:1].isdecimal() else None
+    if number is not None:
+        text, begins = text[number.end() :], begins + number.end()
     if height > _HIGH * size and text[:1].isupper() and text[_second_letter(text) :][:1].isalpha():
         first, second = sizes([begins, begins + _second_letter(text)])
         if _CAPITALS[0] * size < first < _CAPITALS[1] * size and second < _CAPITALS[0] * size:

@@ -68,6 +68,10 @@ class LevelRules:
         """Return whether there are any."""
         return bool(self._rules or self._edges)
 
+    def wide(self) -> list[Rule]:
+        """Return the rules and the edges of fills, from the top."""
+        return sorted([*self._rules, *self._edges])
+
     def parts(self, upper: float, lower: float, left: float, right: float) -> bool:
         """Return whether a rule or the edge of a fill between two heights spans from `left` to `right`."""
         if self.between(upper, lower, left, right):
@@ -96,7 +100,7 @@ def page_rules(page: int, place: Place, only_dots: bool = False) -> PageRules:
     level, upright = _joined(walk.rules.level), _joined(walk.rules.upright)
     if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
         return PageRules()
-    return PageRules(level, upright, walk.rules.dots, _joined(walk.rules.edges[:_MAX_RULES]))
+    return PageRules(level, upright, walk.rules.dots, _joined(walk.rules.edges[:_MAX_RULES], _STRAY))
 
 
 class _ObjectWalk:
@@ -210,8 +214,8 @@ def _within(outer: Place, inner: Sequence[float]) -> Place:
     return (a * p + c * q, b * p + d * q, a * r + c * s, b * r + d * s, a * t + c * u + e, b * t + d * u + f)
 
 
-def _joined(rules: list[Rule]) -> list[Rule]:
-    """Return rules, with touching or overlapping ones on one line joined."""
+def _joined(rules: list[Rule], apart: float = _SNAP) -> list[Rule]:
+    """Return rules, those on one line joined that are at most so far apart: fills of cells leave some space."""
     lines: list[list[Rule]] = []
     for rule in sorted(rules):
         # Near the last one, and not far from the first: a ladder of close rules must not become one line.
@@ -219,16 +223,16 @@ def _joined(rules: list[Rule]) -> list[Rule]:
             lines[-1].append(rule)
         else:
             lines.append([rule])
-    return [rule for line in lines for rule in _whole(line)]
+    return [rule for line in lines for rule in _whole(line, apart)]
 
 
-def _whole(line: list[Rule]) -> Iterator[Rule]:
+def _whole(line: list[Rule], apart: float) -> Iterator[Rule]:
     """Yield the rules of one line without overlaps and small gaps, all at their mean position."""
     where = sum(rule[0] for rule in line) / len(line)
     spans = sorted((start, end) for _, start, end in line)
     begin, until = spans[0]
     for start, end in spans[1:]:
-        if start > until + _SNAP:
+        if start > until + apart:
             yield where, begin, until
             begin = start
             until = end

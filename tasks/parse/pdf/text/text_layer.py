@@ -7,6 +7,7 @@ import ctypes
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 
@@ -160,14 +161,19 @@ class TextLayer:
     def _styled(self, font: Font, size: float, span: Span) -> tuple[Font, float]:
         """Return the font and the size of a line, taken from its middle.
 
-        The line has the font properties that both of its ends have. If an end is not code, the code is a name within
-        text, whose font is often smaller: the size is that of the text.
+        The line has the font properties that both of its ends have, and its quarters if these are code. If one is not,
+        the code is a name within text, whose font is often smaller: the size is that of the text.
         """
         first, last = span
-        begins, ends = self.font_at(first), self.font_at(last)
-        if font.mono and not (begins.mono and ends.mono):
-            size = self._real_sizes([last if begins.mono else first])[0]
-        return font.both(begins).both(ends), size
+        places = [first, last]
+        if font.mono:
+            quarters = self._middles([(first, (first + last) // 2), ((first + last) // 2, last)])
+            places += [place for place in quarters if self.text[place].isascii()]  # else a sign that the font lacks
+        fonts = [self.font_at(place) for place in places]
+        plain = [place for place, one in zip(places, fonts, strict=True) if not one.mono]
+        if font.mono and plain:
+            size = self._real_sizes(plain[:1])[0]
+        return reduce(Font.both, fonts, font), size
 
     def _sizes_of(self, indexes: list[int], pointers: list[int | None], boxes: list[Box]) -> list[float]:
         """Return the font sizes of characters in points; those of one font, nominal size and height have the same."""

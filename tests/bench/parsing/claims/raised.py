@@ -7,8 +7,8 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from tests.bench.parsing.claims.claim import Claim
 from tests.bench.parsing.claims.office import converted
+from tests.bench.parsing.looks.styles import NEW
 from tests.bench.parsing.peers.writing import WRITERS
-from tests.bench.parsing.printing import NEW
 
 _MATH = "<math xmlns='http://www.w3.org/1998/Math/MathML'>{}</math>"
 _SAID = {

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from tests.bench.parsing.headings.marked import Marked, Piece
 from tests.bench.parsing.headings.pages import HEIGHT, Setting
-from tests.bench.parsing.printing import NEW
+from tests.bench.parsing.looks.styles import NEW
 from tests.kit.writers.pdf import Pdf, text_width
 
 _SECONDS = 180  # for one document: an office program starts in ten
