@@ -35,6 +35,7 @@ _FOOT = 2.0  # points by which a rule under a header may stand within the header
 _LOOSE_GAP, _LOOSE_MONO_GAP = 0.55, 1.0
 """Font sizes of a gap that is no space between words unless all of its line are as wide: twice a space and more."""
 _LOOSE = 1.8  # times the usual gap of its line, if there are several
+_PLAIN, _PLAIN_GAP = 2.5, 0.85  # times the usual gap, and font sizes: one alone is no space
 _LEAST_GAPS = 3  # of a line, from which on one is usual
 _CELL = 28  # letters of a cell beside which such gaps are looked for: lines of two columns of text have more
 
@@ -81,8 +82,7 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     under which one of the `level` rules stands. Figures are cut wherever they stand far apart.
     """
     edges, rows = _edges(lines)
-    for gap in _loose_gaps([lines[place] for place in sorted(rows.cells)], layer):
-        insort(rows.gaps, gap)
+    _add_loose(lines, rows, layer)
     sides = [[place for place, _ in side] for side in (edges.left, edges.right) if side]
     found: list[TextLine] = []
     for index, line in enumerate(lines):
@@ -163,19 +163,36 @@ def _edges(lines: list[TextLine]) -> tuple[_Edges, _SideBySide]:
     return _Edges(_of_several(left, min), _of_several(right, max)), _SideBySide(sorted(gaps), places, cells)
 
 
-def _loose_gaps(lines: list[TextLine], layer: TextLayer) -> Iterator[_Gap]:
-    """Yield the gaps within lines that are far wider than their spaces, and over or under another such gap.
+def _add_loose(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> None:
+    """Add the gaps within lines that are far wider than their spaces, and over or under another such gap.
 
-    Where no row has its cells further apart, nothing else tells of their columns.
+    Where no row has its cells further apart, nothing else tells of their columns. A whole line between rows is one of
+    them if it has such a gap under and over theirs.
     """
-    loose = [(line.size, (_middle(line), *gap)) for line in lines if " " in line.text for gap in _loose(line, layer)]
+    cells = [lines[at] for at in sorted(rows.cells)]
+    loose = [(line.size, (_middle(line), *gap), wide) for line in cells for gap, wide in _loose(line, layer)]
     loose.sort(key=itemgetter(1))
-    heights = [height for _, (height, _, _) in loose]
-    for at, (size, gap) in enumerate(loose):
+    heights = [height for _, (height, _, _), _ in loose]
+    for at, (size, gap, wide) in enumerate(loose):
         first, last = bisect_left(heights, gap[0] - _NEAR * size), bisect_right(heights, gap[0] + _NEAR * size)
         near = loose[max(first, at - _MOST_NEAR) : min(last, at + _MOST_NEAR)]
-        if any(_are_over(gap, other, _SHARED * size) for _, other in near):
-            yield gap
+        if wide or any(_are_over(gap, other, _SHARED * size) for _, other, _ in near):
+            insort(rows.gaps, gap)
+    for at in range(1, len(lines) - 1):
+        if at not in rows.places and {at - 1, at + 1} <= rows.cells and _is_between_rows(lines[at], rows, layer):
+            rows.places.add(at)
+
+
+def _is_between_rows(line: TextLine, rows: _SideBySide, layer: TextLayer) -> bool:
+    """Return whether a line has a wide gap under and over gaps of rows."""
+    near = _crossing(line, rows.gaps)
+    if not near or not near[0][0] < _middle(line) < near[-1][0]:
+        return False
+    for (end, start), _ in _loose(line, layer):
+        own = (_middle(line), end, start)
+        if {other[0] > own[0] for other in near if _are_over(own, other, _SHARED * line.size)} == {True, False}:
+            return True
+    return False
 
 
 def _are_over(one: _Gap, other: _Gap, least: float) -> bool:
@@ -183,13 +200,16 @@ def _are_over(one: _Gap, other: _Gap, least: float) -> bool:
     return one[0] != other[0] and min(one[2], other[2]) - max(one[1], other[1]) > least
 
 
-def _loose(line: TextLine, layer: TextLayer) -> Iterator[_Space]:
-    """Yield the gaps of a line that are far wider than its usual one."""
+def _loose(line: TextLine, layer: TextLayer) -> list[tuple[_Space, bool]]:
+    """Return the gaps of a line that are far wider than its usual one, and whether they are so wide as to be certain."""
+    if " " not in line.text:
+        return []
     gaps = [(before[2], after[0]) for (_, before), (_, after) in pairwise(layer.words(line))]
     least = (_LOOSE_MONO_GAP if line.font.mono else _LOOSE_GAP) * line.size
-    if len(gaps) >= _LEAST_GAPS:
-        least = max(least, _LOOSE * median(map(_width, gaps)))
-    return (gap for gap in gaps if _width(gap) > least)
+    known = len(gaps) >= _LEAST_GAPS
+    usual = median(map(_width, gaps)) if known else 0.0
+    plain = max(_PLAIN * usual, _PLAIN_GAP * line.size)
+    return [(gap, known and _width(gap) > plain) for gap in gaps if _width(gap) > max(least, _LOOSE * usual)]
 
 
 def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[list[float]], float]) -> list[_Edge]:

@@ -129,7 +129,12 @@ def _is_taller(rows: list[list[Item]], item: Item) -> bool:
 
 
 def _is_next_line(first: TextLine, last: TextLine, item: TextLine, rules: LevelRules) -> bool:
-    """Return whether a line continues the last cell below it, right of the first, with no rule between."""
+    """Return whether a line continues the last cell below it, right of the first, with no rule between.
+
+    A bold line below a plain one is of the header of the next table.
+    """
+    if item.font.bold and not last.font.bold:
+        return False
     left, _, right, _ = item.box
     upper, lower = middle(last), middle(item)
     if left < first.box[2] or right <= last.box[0] or not 0 < lower - upper < _RISE * _tall(last):
