@@ -82,7 +82,7 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     under which one of the `level` rules stands. Figures are cut wherever they stand far apart.
     """
     edges, rows = _edges(lines)
-    _add_loose(lines, rows, layer)
+    sure = _sure_cuts(lines, rows, layer)
     sides = [[place for place, _ in side] for side in (edges.left, edges.right) if side]
     found: list[TextLine] = []
     for index, line in enumerate(lines):
@@ -90,7 +90,8 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
         if not near and _is_whole(line, sides):
             found.append(line)
             continue
-        pieces = _cut(line, edges, near, level, layer)
+        parts = parted(line, sure[index], layer) if index in sure else [line]
+        pieces = [piece for part in parts for piece in _cut(part, edges, near, level, layer)]
         for one, other in pairwise(pieces):  # they tell where the next row is to be cut
             insort(rows.gaps, (_middle(line), one.box[2], other.box[0]))
         found += pieces
@@ -113,10 +114,15 @@ def _crossing(line: TextLine, gaps: list[_Gap]) -> list[_Gap]:
     """Return the gaps of rows near a line that are over or under its words."""
     if " " not in line.text:
         return []
-    left, top, right, bottom = line.box
-    middle, reach = (top + bottom) / 2, _NEAR_ROWS * max(bottom - top, line.size)
+    left, _, right, _ = line.box
+    return [gap for gap in _near(line, gaps) if gap[1] < right and gap[2] > left]
+
+
+def _near(line: TextLine, gaps: list[_Gap]) -> list[_Gap]:
+    """Return the gaps of rows near a line."""
+    middle, reach = _middle(line), _NEAR_ROWS * max(line.box[3] - line.box[1], line.size)
     first, last = bisect_left(gaps, (middle - reach,)), bisect_left(gaps, (middle + reach,))
-    return [gap for gap in gaps[first : min(last, first + _MOST_NEAR)] if gap[1] < right and gap[2] > left]
+    return gaps[first : min(last, first + _MOST_NEAR)]
 
 
 def _strips(line: TextLine, gaps: list[_Gap], least: float) -> list[_Strip]:
@@ -163,24 +169,28 @@ def _edges(lines: list[TextLine]) -> tuple[_Edges, _SideBySide]:
     return _Edges(_of_several(left, min), _of_several(right, max)), _SideBySide(sorted(gaps), places, cells)
 
 
-def _add_loose(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> None:
-    """Add the gaps within lines that are far wider than their spaces, and over or under another such gap.
+def _sure_cuts(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> dict[int, list[float]]:
+    """Return where to cut lines at gaps that are far wider than their spaces, and over or under another gap of a row.
 
-    Where no row has its cells further apart, nothing else tells of their columns. A whole line between rows is one of
-    them if it has such a gap under and over theirs.
+    Where no row has its cells further apart, nothing else tells of their columns. The gaps are added to those of the
+    rows. A whole line between rows is one of them if it has such a gap under and over theirs.
     """
-    cells = [lines[at] for at in sorted(rows.cells)]
-    loose = [(line.size, (_middle(line), *gap), wide) for line in cells for gap, wide in _loose(line, layer)]
-    loose.sort(key=itemgetter(1))
-    heights = [height for _, (height, _, _), _ in loose]
-    for at, (size, gap, wide) in enumerate(loose):
-        first, last = bisect_left(heights, gap[0] - _NEAR * size), bisect_right(heights, gap[0] + _NEAR * size)
-        near = loose[max(first, at - _MOST_NEAR) : min(last, at + _MOST_NEAR)]
-        if wide or any(_are_over(gap, other, _SHARED * size) for _, other, _ in near):
-            insort(rows.gaps, gap)
+    loose = {at: _loose(lines[at], layer) for at in sorted(rows.cells)}
+    wide = sorted([(_middle(lines[at]), *gap) for at, gaps in loose.items() for gap, _ in gaps])
+    known = [*rows.gaps]
+    sure: dict[int, list[float]] = {}
+    for at, gaps in loose.items():
+        least, over, beside = _SHARED * lines[at].size, _near(lines[at], wide), _near(lines[at], known)
+        for gap, certain in gaps:
+            own = (_middle(lines[at]), *gap)
+            agree = any(_are_over(own, other, least) for other in over) or any(_begin_alike(own, one) for one in beside)
+            if certain or agree:
+                sure.setdefault(at, []).append(sum(gap) / 2)
+                insort(rows.gaps, own)
     for at in range(1, len(lines) - 1):
         if at not in rows.places and {at - 1, at + 1} <= rows.cells and _is_between_rows(lines[at], rows, layer):
             rows.places.add(at)
+    return sure
 
 
 def _is_between_rows(line: TextLine, rows: _SideBySide, layer: TextLayer) -> bool:
@@ -198,6 +208,11 @@ def _is_between_rows(line: TextLine, rows: _SideBySide, layer: TextLayer) -> boo
 def _are_over(one: _Gap, other: _Gap, least: float) -> bool:
     """Return whether gaps of two lines share so much of their width."""
     return one[0] != other[0] and min(one[2], other[2]) - max(one[1], other[1]) > least
+
+
+def _begin_alike(one: _Gap, other: _Gap) -> bool:
+    """Return whether cells of two lines begin on one place, behind gaps."""
+    return one[0] != other[0] and abs(one[2] - other[2]) < _STRAY
 
 
 def _loose(line: TextLine, layer: TextLayer) -> list[tuple[_Space, bool]]:
