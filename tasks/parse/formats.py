@@ -99,7 +99,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=12,
+            version=13,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",

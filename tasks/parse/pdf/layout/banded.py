@@ -80,7 +80,7 @@ def _is_row(some: list[Item], band: Box) -> bool:
 
 
 def _is_wrapped(cell: Cell, end: float) -> bool:
-    """Return whether the next word of each next line of a cell had no room in the line above; `end` is the next cell's."""
+    """Return whether no first word of a line had room in the line above; `end` is where the next cell begins."""
     room = end - span_of(cell)[0]
     return all(_has_no_room(one, other, room) for one, other in pairwise(cell))
 

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
 from statistics import median
 
@@ -90,8 +90,8 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
         if not near and _is_whole(line, sides):
             found.append(line)
             continue
-        parts = parted(line, sure[index], layer) if index in sure else [line]
-        pieces = [piece for part in parts for piece in _cut(part, edges, near, level, layer)]
+        parts = parted(line, sure.get(index, ()), layer)
+        pieces = [*chain.from_iterable(_cut(part, edges, near, level, layer) for part in parts)]
         for one, other in pairwise(pieces):  # they tell where the next row is to be cut
             insort(rows.gaps, (_middle(line), one.box[2], other.box[0]))
         found += pieces
@@ -180,21 +180,29 @@ def _sure_cuts(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> di
     known = [*rows.gaps]
     sure: dict[int, list[float]] = {}
     for at, gaps in loose.items():
-        least, over, beside = _SHARED * lines[at].size, _near(lines[at], wide), _near(lines[at], known)
-        for gap, certain in gaps:
-            own = (_middle(lines[at]), *gap)
-            agree = any(_are_over(own, other, least) for other in over) or any(_begin_alike(own, one) for one in beside)
-            if certain or agree:
-                sure.setdefault(at, []).append(sum(gap) / 2)
-                insort(rows.gaps, own)
-    for at in range(1, len(lines) - 1):
-        if at not in rows.places and {at - 1, at + 1} <= rows.cells and _is_between_rows(lines[at], rows, layer):
-            rows.places.add(at)
+        line = lines[at]
+        near = _near(line, wide), _near(line, known)
+        found = [
+            gap for gap, certain in gaps if certain or _is_agreed((_middle(line), *gap), *near, _SHARED * line.size)
+        ]
+        if found:
+            sure[at] = [sum(gap) / 2 for gap in found]
+            rows.gaps.extend([(_middle(line), *gap) for gap in found])
+    rows.gaps.sort()
+    rows.places.update([at for at in range(1, len(lines) - 1) if _is_between_rows(lines, at, rows, layer)])
     return sure
 
 
-def _is_between_rows(line: TextLine, rows: _SideBySide, layer: TextLayer) -> bool:
-    """Return whether a line has a wide gap under and over gaps of rows."""
+def _is_agreed(own: _Gap, wide: list[_Gap], known: list[_Gap], least: float) -> bool:
+    """Return whether a wide gap of another line is over or under a gap, or the cell behind a known one begins alike."""
+    return any(_are_over(own, one, least) for one in wide) or any(_begin_alike(own, one) for one in known)
+
+
+def _is_between_rows(lines: list[TextLine], at: int, rows: _SideBySide, layer: TextLayer) -> bool:
+    """Return whether a whole line between rows has a wide gap under and over theirs."""
+    if at in rows.places or not {at - 1, at + 1} <= rows.cells:
+        return False
+    line = lines[at]
     near = _crossing(line, rows.gaps)
     if not near or not near[0][0] < _middle(line) < near[-1][0]:
         return False
@@ -216,7 +224,7 @@ def _begin_alike(one: _Gap, other: _Gap) -> bool:
 
 
 def _loose(line: TextLine, layer: TextLayer) -> list[tuple[_Space, bool]]:
-    """Return the gaps of a line that are far wider than its usual one, and whether they are so wide as to be certain."""
+    """Return the gaps of a line that are far wider than its usual one, each with whether that alone is certain."""
     if " " not in line.text:
         return []
     gaps = [(before[2], after[0]) for (_, before), (_, after) in pairwise(layer.words(line))]
@@ -266,7 +274,7 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     wide, underlined = [*_wider(gaps, least)], _is_underlined(line, level)
     between = {*_between(wide, strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
-    return parted(line, sorted(cuts), layer) if cuts else [line]
+    return parted(line, sorted(cuts), layer)
 
 
 def _far(gaps: list[tuple[Box, Box]], size: float) -> Iterator[float]:

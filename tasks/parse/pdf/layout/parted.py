@@ -13,6 +13,8 @@ def parted(line: TextLine, places: Sequence[float], layer: TextLayer) -> list[Te
 
     A bullet that is drawn as a shape is none of the page's letters, of which the pieces are made.
     """
+    if not places:
+        return [line]
     pieces = layer.parted(line, places)
     first = pieces[0]
     if first is not line and line.text.startswith(BULLET) and not first.text.startswith(BULLET):

@@ -159,21 +159,17 @@ class TextLayer:
         return text
 
     def _styled(self, font: Font, size: float, span: Span) -> tuple[Font, float]:
-        """Return the font and the size of a line, taken from its middle.
+        """Return the font of a line's middle, ends and, if it is code, quarters, and its size.
 
-        The line has the font properties that both of its ends have, and its quarters if these are code. If one is not,
-        the code is a name within text, whose font is often smaller: the size is that of the text.
+        If one of them is no code, the code is a name within text, whose font is often smaller.
         """
-        first, last = span
-        places = [first, last]
-        if font.mono:
-            quarters = self._middles([(first, (first + last) // 2), ((first + last) // 2, last)])
-            places += [place for place in quarters if self.text[place].isascii()]  # else a sign that the font lacks
-        fonts = [self.font_at(place) for place in places]
-        plain = [place for place, one in zip(places, fonts, strict=True) if not one.mono]
-        if font.mono and plain:
-            size = self._real_sizes(plain[:1])[0]
-        return reduce(Font.both, fonts, font), size
+        places = [*span]
+        if font.mono:  # its quarters, but not signs that the font may lack
+            half = sum(span) // 2
+            places += [at for at in self._middles([(span[0], half), (half, span[1])]) if self.text[at].isascii()]
+        fonts = [*map(self.font_at, places)]
+        plain = [at for at, one in zip(places, fonts, strict=True) if font.mono and not one.mono]
+        return reduce(Font.both, fonts, font), self._real_sizes(plain[:1])[0] if plain else size
 
     def _sizes_of(self, indexes: list[int], pointers: list[int | None], boxes: list[Box]) -> list[float]:
         """Return the font sizes of characters in points; those of one font, nominal size and height have the same."""
