@@ -130,9 +130,8 @@ def _without(pieces: Sequence[StoredFile], damaged: Collection[StoredFile]) -> t
 
 
 def _losses(broken: dict[str, list[StoredFile]]) -> Iterator[str]:
-    """Yield which rows are lost with the damaged files of each table."""
-    for name in OF_DOCUMENTS:
-        yield from (f"the documents of {piece.file.path}" for piece in broken.get(name, ()))
+    """Yield which rows are lost with the damaged files of each table; documents without chunks are named later."""
+    yield from (f"the documents of {piece.file.path}" for piece in broken.get("documents", ()))
     yield from (f"the rows of {name}" for name, pieces in broken.items() if pieces and name not in OF_DOCUMENTS)
 
 
