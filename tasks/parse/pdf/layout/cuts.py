@@ -184,7 +184,7 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     strips = _strips(line, near, least)
     if not (inside.left or inside.right or figures or strips):
         return [line]
-    gaps = [(before, after) for (_, before), (_, after) in pairwise(layer.words(line))]
+    gaps = [*pairwise(layer.word_boxes(line))]
     wide, underlined = [*_wider(gaps, least)], _is_underlined(line, level)
     between = {*_between(wide, strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}

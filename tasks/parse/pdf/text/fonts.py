@@ -83,7 +83,8 @@ def _named(name: bytes) -> tuple[bool, bool, bool]:
 def fitting_size(size: float, height: float) -> float:
     """Return a font's size in tenths of a point if it fits the height of its line, else one by that height."""
     fits = _LEAST_FIT * size <= height <= _MOST_FIT * size
-    return max(tenths(size if fits else _OF_HEIGHT * height), _LEAST_SIZE)
+    found = tenths(size if fits else _OF_HEIGHT * height)
+    return found if found > _LEAST_SIZE else _LEAST_SIZE
 
 
 def is_by_height(size: float, height: float) -> bool:

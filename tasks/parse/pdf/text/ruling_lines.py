@@ -123,7 +123,7 @@ class _ObjectWalk:
         paths = [one for one, kind in zip(objects, kinds, strict=True) if kind == _PATH]
         if paths:
             self._paths(paths, place)
-        if depth < _MAX_DEPTH:
+        if _FORM in kinds and depth < _MAX_DEPTH:
             for one, kind in zip(objects, kinds, strict=True):
                 if kind == _FORM and self._left > 0:
                     self._form(one, place, depth)
