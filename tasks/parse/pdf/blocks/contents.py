@@ -54,12 +54,11 @@ def _counts(page: list[TextLine], row: list[int]) -> bool:
 
 def mark_tables(items: list[Item]) -> None:
     """Mark the tables of contents among a page's items: a line of it names them, and their pages rise."""
-    if any(isinstance(item, TextLine) and _NAME.fullmatch(item.text) for item in items):
-        for item in items:
-            if isinstance(item, PageTable):
-                item.contents = _lists_pages([row[0] for row in item.cells]) or _lists_pages(
-                    [row[-1] for row in item.cells]
-                )
+    tables = [item for item in items if isinstance(item, PageTable)]
+    if tables and any(isinstance(item, TextLine) and _NAME.fullmatch(item.text) for item in items):
+        for table in tables:
+            first, last = [row[0] for row in table.cells], [row[-1] for row in table.cells]
+            table.contents = _lists_pages(first) or _lists_pages(last)
 
 
 def _lists_pages(column: list[str]) -> bool:

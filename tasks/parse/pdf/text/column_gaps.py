@@ -107,7 +107,7 @@ def _between_texts(lines: list[TextLine], pieces: Sequence[float], place: Place)
 
 
 def _may_be_leftward(lines: list[TextLine]) -> bool:
-    return any(may_be_right_to_left(line.text) for line in lines)
+    return any(not line.text.isascii() and may_be_right_to_left(line.text) for line in lines)
 
 
 def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:

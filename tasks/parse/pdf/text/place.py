@@ -76,6 +76,8 @@ def around(one: Box, other: Box) -> Box:
 
 def around_all(boxes: list[Box]) -> Box:
     """Return the smallest box around one or more."""
+    if len(boxes) == 1:
+        return boxes[0]
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     return (min(lefts), min(tops), max(rights), max(bottoms))
 
