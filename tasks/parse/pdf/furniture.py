@@ -187,7 +187,7 @@ def _mark_counted(found: list[_Marginal], pages: _Sheets) -> None:
             counting[one.top, number - one.page].append(one)
     counted = [one for group in counting.values() for at in _at_one_place(group) for one in _counted(at, pages)]
     levels = {(one.page, round(one.line.box[3])) for one in counted}
-    for one in found if levels else ():  # what stands beside the number of the page belongs to it
+    for one in found:  # what stands beside the number of the page belongs to it
         one.line.furniture |= any((one.page, round(one.line.box[3]) + near) in levels for near in (-1, 0, 1))
 
 

@@ -114,7 +114,8 @@ def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
     """Return the lines by the vertical position of their middle, in points."""
     levels: defaultdict[int, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
-        levels[int((line.box[1] + line.box[3]) / 2)].append(index)
+        _, top, _, bottom = line.box
+        levels[int((top + bottom) / 2)].append(index)
     return levels
 
 

@@ -257,7 +257,7 @@ class TextLayer:
             for line in lines
         ]
         boxes = iter(self._boxes([*chain.from_iterable(found)]))
-        words = [[(span, next(boxes)) for span in spans] for spans in found]
+        words = [[*zip(spans, islice(boxes, len(spans)), strict=True)] for spans in found]
         return [
             [(span, self._box_of(span)) for span, _ in each] if may_be_right_to_left(line.text) else each
             for line, each in zip(lines, words, strict=True)
@@ -317,10 +317,8 @@ class TextLayer:
     def text_in(self, sides: tuple[float, float, float, float]) -> str:
         """Return the text in a box of the page's own coordinates, in one line."""
         buffer = bytearray(2 * _MAX_BOUNDED)
-        left, top, right, bottom = sides
-        written = self._calls["FPDFText_GetBoundedText"](
-            self._raw, left, top, right, bottom, _start(buffer), _MAX_BOUNDED
-        )
+        start = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+        written = self._calls["FPDFText_GetBoundedText"](self._raw, *sides, start, _MAX_BOUNDED)
         text = buffer[: 2 * max(min(written, _MAX_BOUNDED), 0)].decode("utf-16-le", "replace")
         return clean(text.rstrip("\0"))
 
@@ -347,7 +345,3 @@ def _from_the_left(pieces: list[TextLine]) -> list[TextLine]:
     """Return pieces of a line as rows of tables are looked for: those read from the right come the other way round."""
     is_leftward = is_right_to_left("".join(piece.text for piece in pieces))
     return sorted(pieces, key=lambda piece: piece.box[0]) if is_leftward else pieces
-
-
-def _start(buffer: bytearray) -> int:
-    return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
