@@ -107,13 +107,13 @@ class TextLayer:
         objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), middles)
         pointers = [*map(self._calls["FPDFTextObj_GetFont"], objects)]
         boxes = [
-            box if text.isascii() or not may_be_right_to_left(text) else self._box_of(span)
+            self._box_of(span) if may_be_right_to_left(text) else box
             for text, span, box in zip(texts, spans, self._boxes(spans), strict=True)
         ]
         sizes = self._sizes_of(middles, pointers, boxes)
         lines = []
         for text, span, box, size, pointer in zip(texts, spans, boxes, sizes, pointers, strict=True):
-            plain = self._clean(text, span[0]) if self._firsts or not text.isascii() else clean(text)
+            plain = self._clean(text, span[0])
             if not plain or plain == HYPHEN:
                 continue
             font = self._font(pointer)
