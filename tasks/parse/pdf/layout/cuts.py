@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
+from typing import NamedTuple
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -36,8 +37,7 @@ _Space = tuple[float, float]  # between two words: where it begins, where it end
 _Gap = tuple[float, float, float]  # between two pieces: the height of their middle, where it begins, where it ends
 
 
-@dataclass(frozen=True, slots=True)
-class _Edges:
+class _Edges(NamedTuple):
     """Where cells begin that have others at their left, and where those end that have others at their right."""
 
     left: list[_Edge]
@@ -184,7 +184,7 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     strips = _strips(line, near, least)
     if not (inside.left or inside.right or figures or strips):
         return [line]
-    gaps = [(before, after) for (_, before), (_, after) in pairwise(layer.words(line))]
+    gaps = [*pairwise(layer.word_boxes(line))]
     wide, underlined = [*_wider(gaps, least)], _is_underlined(line, level)
     between = {*_between(wide, strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
@@ -204,8 +204,12 @@ def _inside(line: TextLine, edges: list[_Edge]) -> list[_Edge]:
     if not within:
         return within
     middle, near = (top + bottom) / 2, _NEAR * max(bottom - top, line.size)
-    some = [(at, all_[bisect_right(all_, middle - near) : bisect_right(all_, middle + near)]) for at, all_ in within]
-    return [edge for edge in some if edge[1]]
+    found: list[_Edge] = []
+    for place, heights in within:
+        first = bisect_right(heights, middle - near)
+        if first < len(heights) and heights[first] <= middle + near:  # as few are
+            found.append((place, heights[first : bisect_right(heights, middle + near)]))
+    return found
 
 
 def _width(gap: _Space) -> float:
