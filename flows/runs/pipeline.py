@@ -58,7 +58,7 @@ from docmill.tasks.publishing.plan import Plan, StoreState, check_losses, plan, 
 from docmill.tasks.publishing.publish import gather
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
 from docmill.tasks.sources.discover import open_source
-from docmill.tasks.sources.expand import Listed, expand
+from docmill.tasks.sources.expand import Listed, expand, without_files
 from docmill.tasks.sources.fingerprint import Fingerprints
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Listing, Source, SourceFile
@@ -183,7 +183,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
         listed = tuple(source.origin for source in opened if source.origin)
         found.seen.save((listing.found for _, listing in found.listings), listed)
         found.held.save()
-        run.incoming.checkpoints.save()
+        run.incoming.save()
         complete(run)
 
 
@@ -220,6 +220,8 @@ def _prepare(run: Run, expanded: list[Listed], how: RunOptions) -> Changes | Non
         run.incoming.bring(work.path for work in todo.works if work.place or not run.far_address(work.path))
     run.record(Node(PLAN, f"{len(todo.works):,} to process"), began, _planned(todo))
     run.report.problems += [*_skipped(expanded), *unmatched(state, expanded)]
+    if not how.allow_delete:  # with it, an empty folder is what removes a source
+        run.report.problems += without_files(expanded, state.held)
     done = process(run, todo, embed=not how.dry_run)
     with run.step("bind"):
         now = run.started.isoformat("T", "seconds")

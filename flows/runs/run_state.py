@@ -18,7 +18,6 @@ from docmill.storage.process.malloc_tuning import give_back
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import ModelAccess
 from docmill.tasks.publishing.gate import Gate
-from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.incoming import Incoming
 
 
@@ -42,10 +41,9 @@ class Run:
     incoming: Incoming = field(init=False)
 
     def __post_init__(self) -> None:
-        most, checkpoints = self.settings.discover.max_file_bytes, Checkpoints(self.root)
         # Worker processes may have another working directory than a caller that has changed its own since they began.
         folder = (self.folder / f"{TEMPORARY}incoming").absolute()
-        self.incoming = Incoming(folder, most, checkpoints)
+        self.incoming = Incoming(folder, self.settings.discover.max_file_bytes, self.root)
 
     @property
     def root(self) -> Path:

@@ -74,10 +74,12 @@ def _late(stored: StoredSnapshot, piece: StoredFile, packs: Packs) -> list[str]:
 
 
 def _joined(stored: StoredSnapshot, piece: StoredFile) -> pa.Table:
-    """Return the chunks of a file with the columns of their documents, which are in the same bucket."""
+    """Return the chunks of a file with the columns of their documents, which are in one file."""
     chunks = read_stored_file(stored.root, piece, ["chunk_id", "document_id", *_OF_CHUNK, *KEYS])
-    (own,) = (one for one in stored.pieces("documents") if one.bucket == piece.bucket)
-    documents = read_stored_file(stored.root, own, ["document_id", *_OF_DOCUMENT])
+    number = piece.bucket % stored.snapshot.buckets_of("documents")
+    (own,) = (one for one in stored.pieces("documents") if one.bucket == number)
+    ids = sorted(pc.unique(chunks.column("document_id")).to_pylist())
+    documents = read_stored_file(stored.root, own, ["document_id", *_OF_DOCUMENT], ids)
     places = pc.index_in(chunks.column("document_id"), value_set=documents.column("document_id").combine_chunks())
     for name in _OF_DOCUMENT:
         chunks = chunks.append_column(name, documents.column(name).take(places))

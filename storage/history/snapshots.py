@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FORMAT = 2  # raised when an older docmill must not read a snapshot; `storage/first_format.py` reads format 1
 _PENDING_FORMAT = 3  # of a snapshot with pending vectors, on which an older docmill must not build
+_BUCKETS_FORMAT = 4  # of a snapshot with `document_buckets`, in which an older docmill would not find a document
 FOLDER = "snapshots"
 CANDIDATES = "candidates"
 _CHECKSUM = b',\n "checksum": "'
@@ -57,8 +58,9 @@ class Snapshot:
     """One committed state.
 
     `tables` and `artifacts` are the data; `vectors` and `keywords` are indexes that can be rebuilt from them.
-    `buckets` is the number of buckets of the documents and chunks tables, a power of two. `columns` is the
-    key of the columns of all table files; it is empty in a snapshot of the first release.
+    `buckets` is the number of buckets of the chunks table, a power of two. `document_buckets` is that of the documents
+    table, which divides it; 0 is as many. `columns` is the key of the columns of all table files; it is empty in a
+    snapshot of the first release.
     `inventory` names the files of its vectors on an object store. `pending` is None if every chunk has its vectors.
     """
 
@@ -75,6 +77,11 @@ class Snapshot:
     columns: str = ""
     inventory: FileRef | None = None
     pending: PendingVectors | None = None
+    document_buckets: int = 0
+
+    def buckets_of(self, table: str) -> int:
+        """Return the number of buckets of the documents or chunks table."""
+        return self.document_buckets or self.buckets if table == "documents" else self.buckets
 
     @property
     def covered(self) -> float:
@@ -238,9 +245,9 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
         version = json.loads(data)["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{where} is not a snapshot: {error}; restore it from a copy or remove it") from error
-    if version not in range(1, _PENDING_FORMAT + 1):
+    if version not in range(1, _BUCKETS_FORMAT + 1):
         raise StoreError(
-            f"{where} has store format {version}, this docmill reads formats 1 to {_PENDING_FORMAT}; "
+            f"{where} has store format {version}, this docmill reads formats 1 to {_BUCKETS_FORMAT}; "
             "use a newer docmill"
         )
     try:
@@ -274,7 +281,7 @@ def fault_of(data: bytes) -> str:
 
     try:
         _check_sum(data)
-        if not json.loads(data)["format"] > FORMAT:
+        if not json.loads(data)["format"] > _BUCKETS_FORMAT:
             parse(data, "it")
     except (StoreError, ValueError, KeyError, TypeError) as error:
         return str(error)
@@ -283,9 +290,15 @@ def fault_of(data: bytes) -> str:
 
 def encode(snapshot: Snapshot) -> bytes:
     """Return the content of a snapshot's file: JSON whose last key is the hash of everything before it."""
-    version = _PENDING_FORMAT if snapshot.pending else FORMAT
-    body = _adapter().dump_json(replace(snapshot, format=version), indent=1).removesuffix(b"\n}")
+    body = _adapter().dump_json(replace(snapshot, format=_format(snapshot)), indent=1).removesuffix(b"\n}")
     return body + _CHECKSUM + f'{hash_bytes(body)}"\n}}'.encode()
+
+
+def _format(snapshot: Snapshot) -> int:
+    """Return the lowest format of which every docmill that reads it understands the snapshot."""
+    if snapshot.buckets_of("documents") != snapshot.buckets:
+        return _BUCKETS_FORMAT
+    return _PENDING_FORMAT if snapshot.pending else FORMAT
 
 
 def _check_sum(data: bytes) -> None:

@@ -27,7 +27,7 @@ class OpenedTable:
     def __init__(self, stored: StoredSnapshot, name: str) -> None:
         self._root = stored.root
         self._name = name
-        self._buckets = stored.snapshot.buckets
+        self._buckets = stored.snapshot.buckets_of(name)
         self._pieces = {piece.bucket: piece for piece in stored.pieces(name)}
         self._opened = lru_cache(_KEPT)(self._open)
 

@@ -26,7 +26,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.files import put_immutable
 from docmill.storage.first_format import former, is_first
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import StoredFile
+from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.keys import bucket_of
 from docmill.storage.schema import SCHEMA_VERSION
 from docmill.storage.schema_evolution import conform
@@ -36,9 +36,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 Ints = npt.NDArray[np.integer]
 
-CHUNKS_PER_BUCKET = 500
-"""Chunks in a bucket of a small store. A changed document rewrites its bucket, which takes 12 us of CPU for each chunk
-and 3 ms for its two files; below 500 the files take more than the rows."""
+OF_DOCUMENTS = ("documents", "chunks")
+"""The tables in buckets, which an ingest can rebuild from the sources."""
+ROWS_PER_BUCKET = 500
+"""Documents or chunks in a bucket of a small store. A changed document rewrites its buckets, which takes 12 us of CPU
+for each row and 1.5 ms for each file; below 500 rows the files take more than the rows."""
 _PASSES = 32  # maximum of passes over the new rows; fewer passes hold more rows in memory
 _ROWS_AT_ONCE = 4_096  # new rows in memory while their buckets are written
 _ROWS_PER_GROUP = 128
@@ -66,21 +68,31 @@ _SORT = {
 }
 
 
-def bucket_count(chunks: int, current: int) -> int:
-    """Return how many buckets a store with this number of chunks needs; prefer `current` while it is within bounds.
+def bucket_count(rows: int, current: int) -> int:
+    """Return how many buckets a table with this number of rows needs; prefer `current` while it is within bounds.
 
     Buckets between a quarter and twice the wanted size stay, so a growing store re-buckets
     only when it has doubled.
     """
     # Every commit names each file, which takes 20 us. So a store of more than a million chunks grows by both, the
     # number and the size of its buckets: by their root, 4,096 of 1,000 chunks at 4 million.
-    size = max(CHUNKS_PER_BUCKET, isqrt(chunks) // 2)
-    if current and (size / 4 <= chunks / current <= size * 2):
+    size = max(ROWS_PER_BUCKET, isqrt(rows) // 2)
+    if current and (size / 4 <= rows / current <= size * 2):
         return current
     wanted = 1
-    while wanted * size < chunks:
+    while wanted * size < rows:
         wanted *= 2
     return wanted
+
+
+def bucket_counts(documents: int, chunks: int, before: Snapshot | None) -> dict[str, int]:
+    """Return how many buckets the tables of documents and of chunks need, given those of the snapshot `before`.
+
+    The number of the first divides that of the second, so that the documents of a file of chunks are in one file.
+    """
+    current = {name: before.buckets_of(name) if before else 0 for name in OF_DOCUMENTS}
+    of_chunks = bucket_count(chunks, current["chunks"])
+    return {"documents": min(of_chunks, bucket_count(documents, current["documents"])), "chunks": of_chunks}
 
 
 def read_stored_file(
@@ -138,7 +150,7 @@ def read_buckets(
     """
     by_bucket: dict[int, list[str]] = {}
     for key in sorted(documents):
-        by_bucket.setdefault(bucket_of(key, stored.snapshot.buckets), []).append(key)
+        by_bucket.setdefault(bucket_of(key, stored.snapshot.buckets_of(name)), []).append(key)
 
     def found(piece: StoredFile) -> pa.Table:
         own = by_bucket[piece.bucket]

@@ -16,7 +16,7 @@ from docmill.storage.keywords import keyword_writer
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.tables.tables import bucket_count, rebucket
+from docmill.storage.tables.tables import bucket_counts, rebucket
 from docmill.storage.upkeep.presence import check_present
 from docmill.storage.upkeep.pruning import crowded, prune
 from docmill.storage.versions.candidates import discard_held
@@ -131,14 +131,28 @@ def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int |
         keywords=_keywords(base) if replace_all else before.keywords,
         vectors=vectors.clean(root, before.vectors, _kept_versions(base, retention), vector_tag(number)),
     )
-    buckets = bucket_count(before.rows("chunks"), 0) if replace_all else before.buckets
-    if buckets != before.buckets:
-        spread = {name: rebucket(root, base.pieces(name), name, buckets) for name in ("documents", "chunks")}
-        changed = changed.changed(buckets=buckets, tables={**before.tables, **spread})
+    if replace_all:
+        changed = _spread(changed)
     if changed == base:
         return None
     put(changed.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds")))
     return number
+
+
+def _spread(base: StoredSnapshot) -> StoredSnapshot:
+    """Return the snapshot with as many buckets as a new store of its size has."""
+    before = base.snapshot
+    buckets = bucket_counts(before.rows("documents"), before.rows("chunks"), None)
+    spread = {
+        name: rebucket(base.root, base.pieces(name), name, count)
+        for name, count in buckets.items()
+        if count != before.buckets_of(name)
+    }
+    if not spread:
+        return base
+    return base.changed(
+        buckets=buckets["chunks"], document_buckets=buckets["documents"], tables={**before.tables, **spread}
+    )
 
 
 def _keywords(base: StoredSnapshot) -> KeywordState:

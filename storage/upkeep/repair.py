@@ -23,7 +23,7 @@ from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
-from docmill.storage.tables.tables import read_table, replace_documents
+from docmill.storage.tables.tables import OF_DOCUMENTS, read_table, replace_documents
 from docmill.storage.upkeep import verify_older
 from docmill.storage.upkeep.verify import findings_of
 from docmill.storage.writer import current_folder
@@ -37,8 +37,6 @@ _TRUTH = {"tables", "texts"}
 """The kinds of findings whose files cannot be rebuilt from the others."""
 _UNKNOWN = {"tables", "snapshot"}
 """The kinds of findings with which the indexes have nothing whole to be rebuilt from."""
-_OF_DOCUMENTS = ("documents", "chunks")
-"""The tables that an ingest can rebuild from the sources; they have the same buckets."""
 
 
 @dataclass(slots=True)
@@ -114,10 +112,7 @@ def _without_damage(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
     packs = _damaged(root, before.artifacts["texts"])
     loss.names += _losses(broken)
     loss.files += [piece.file for pieces in (*broken.values(), packs) for piece in pieces]
-    # The same bucket of both tables has the rows of the same documents, so both files are dropped together.
-    buckets = {piece.bucket for name in _OF_DOCUMENTS for piece in broken.get(name, ())}
-    lost = dict.fromkeys(_OF_DOCUMENTS, buckets)
-    tables = {name: _without(pieces, broken[name], lost.get(name, ())) for name, pieces in before.tables.items()}
+    tables = {name: _without(pieces, broken[name]) for name, pieces in before.tables.items()}
     texts = _without(before.artifacts["texts"], packs)
     named = len(loss.names)
     whole = _without_textless(base.changed(tables=tables, artifacts={**before.artifacts, "texts": texts}), loss)
@@ -130,17 +125,14 @@ def _damaged(root: Path, pieces: Sequence[StoredFile]) -> list[StoredFile]:
     return [piece for piece in pieces if fault(root, piece.file)]
 
 
-def _without(
-    pieces: Sequence[StoredFile], damaged: Collection[StoredFile], buckets: Collection[int] = ()
-) -> tuple[StoredFile, ...]:
-    return tuple(piece for piece in pieces if piece not in damaged and piece.bucket not in buckets)
+def _without(pieces: Sequence[StoredFile], damaged: Collection[StoredFile]) -> tuple[StoredFile, ...]:
+    return tuple(piece for piece in pieces if piece not in damaged)
 
 
 def _losses(broken: dict[str, list[StoredFile]]) -> Iterator[str]:
-    """Yield which rows are lost with the damaged files of each table."""
-    for name in _OF_DOCUMENTS:
-        yield from (f"the documents of {piece.file.path}" for piece in broken.get(name, ()))
-    yield from (f"the rows of {name}" for name, pieces in broken.items() if pieces and name not in _OF_DOCUMENTS)
+    """Yield which rows are lost with the damaged files of each table; documents without chunks are named later."""
+    yield from (f"the documents of {piece.file.path}" for piece in broken.get("documents", ()))
+    yield from (f"the rows of {name}" for name, pieces in broken.items() if pieces and name not in OF_DOCUMENTS)
 
 
 def _without_textless(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
@@ -159,8 +151,8 @@ def _without_textless(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
     if not leaving:
         return base
     tables = {
-        name: replace_documents(base.root, base.pieces(name), name, base.snapshot.buckets, leaving, empty)
-        for name in _OF_DOCUMENTS
+        name: replace_documents(base.root, base.pieces(name), name, base.snapshot.buckets_of(name), leaving, empty)
+        for name in OF_DOCUMENTS
         for empty in [read_table(None, name)]
     }
     return base.changed(tables={**base.snapshot.tables, **tables})

@@ -32,7 +32,7 @@ from docmill.storage.tables.spill import Rows
 from docmill.storage.tables.tables import (
     Exchanged,
     Leaving,
-    bucket_count,
+    bucket_counts,
     exchange_documents,
     rebucket,
     rewrite,
@@ -143,7 +143,7 @@ def prepare(
     """
     check_space(base, changes.space)
     root, before = folder.root, base.snapshot if base else None
-    number, buckets = (before.number if before else 0) + 1, _bucket_count(before, changes)
+    number, buckets = (before.number if before else 0) + 1, _buckets(before, changes)
     large = changes.chunks.num_rows > _ROWS_AT_ONCE
     documents, chunks = sparing(large, _exchange, root, base, changes, buckets)
     # The rows that leave come from the files that are rewritten anyway, so that no file is read twice.
@@ -181,7 +181,8 @@ def prepare(
         number=number,
         created=datetime.now(UTC).isoformat("T", "milliseconds"),
         run_id=run.run_id,
-        buckets=buckets,
+        buckets=buckets["chunks"],
+        document_buckets=buckets["documents"],
         tables=tables,
         columns=schema_key(),
         artifacts=artifacts,
@@ -193,17 +194,15 @@ def prepare(
     return StoredSnapshot(folder, snapshot), moves
 
 
-def _bucket_count(before: Snapshot | None, changes: Changes) -> int:
-    """Return how many buckets the store needs; documents that leave are taken to have as many chunks as others.
+def _buckets(before: Snapshot | None, changes: Changes) -> dict[str, int]:
+    """Return how many buckets each table needs; documents that leave are taken to have as many chunks as others.
 
     How many they have is known once their files are read, which are also rewritten then.
     """
-    entering = changes.chunks.num_rows
-    if before is None:
-        return bucket_count(entering, 0)
-    documents = before.rows("documents")
-    staying = max(0, documents - len(changes.gone)) / documents if documents else 0.0
-    return bucket_count(round(staying * before.rows("chunks")) + entering, before.buckets)
+    documents = before.rows("documents") if before else 0
+    staying = max(0, documents - len(changes.gone))
+    chunks = round(staying / documents * before.rows("chunks")) if before and documents else 0
+    return bucket_counts(staying + changes.documents.num_rows, chunks + changes.chunks.num_rows, before)
 
 
 def _vector_rows(
@@ -227,22 +226,29 @@ def join_artifacts(
     return {kind: merged(kind) for kind in ("texts", "embeddings")}
 
 
-def _exchange(root: Path, base: StoredSnapshot | None, changes: Changes, buckets: int) -> tuple[Exchanged, Exchanged]:
+def _exchange(
+    root: Path, base: StoredSnapshot | None, changes: Changes, buckets: Mapping[str, int]
+) -> tuple[Exchanged, Exchanged]:
     """Write the buckets of documents and of chunks that change."""
-    bases = dict(base.snapshot.tables) if base else {}
-    if base and base.snapshot.buckets != buckets:
-        bases |= {name: rebucket(root, bases.get(name, ()), name, buckets) for name in ("documents", "chunks")}
-    elif base and base.snapshot.columns != schema_key():  # so that a plain glob over `current/` finds one schema
-        bases |= {name: rewrite(root, bases.get(name, ()), name) for name in ("documents", "chunks")}
+    bases = {name: _in_buckets(base, name, count) for name, count in buckets.items()} if base else {}
     # The rows of deleted documents stay for a while, so that they can come back.
     back = changes.documents.column("document_id").to_pylist()
     whole = changes.gone.difference(back) if changes.undelete_days > 0 else ()
 
     def exchanged(name: str, columns: Sequence[str], rows: Rows) -> Exchanged:
         leaving = Leaving(changes.gone, columns, whole)
-        return exchange_documents(root, bases.get(name, ()), name, buckets, leaving, rows)
+        return exchange_documents(root, bases.get(name, ()), name, buckets[name], leaving, rows)
 
     return exchanged("documents", TITLES, changes.documents), exchanged("chunks", COMPARED, changes.chunks)
+
+
+def _in_buckets(base: StoredSnapshot, name: str, buckets: int) -> tuple[StoredFile, ...]:
+    """Return the files of a table in so many buckets and with today's columns."""
+    if base.snapshot.buckets_of(name) != buckets:
+        return rebucket(base.root, base.pieces(name), name, buckets)
+    if base.snapshot.columns != schema_key():  # so that a plain glob over `current/` finds one schema
+        return rewrite(base.root, base.pieces(name), name)
+    return base.pieces(name)
 
 
 def _single_tables(

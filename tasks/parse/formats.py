@@ -123,7 +123,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="odt",
-            version=8,
+            version=9,
             parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott", ".fodt"}),
             files="OpenDocument text",

@@ -105,7 +105,7 @@ class _Comparison:
 
 def _by_bucket(base: StoredSnapshot, uris: pa.ChunkedArray) -> Iterator[tuple[StoredFile, Rows]]:
     """Yield each file of the table of documents, and which of the uris belong to its bucket."""
-    buckets = base.snapshot.buckets
+    buckets = base.snapshot.buckets_of("documents")
     every = (uri for batch in _batches(uris) for uri in batch.to_pylist())
     numbers = np.fromiter((bucket_of(document_key(uri), buckets) for uri in every), np.int32, len(uris))
     order, ends = np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers, minlength=buckets))

@@ -4,7 +4,7 @@ An archive is a folder: its members take its place. A mail is a document, and it
 process looks into an archive, once for each content.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from docmill.storage.errors import Rejected
 from docmill.storage.tables.row_columns import RowColumns
@@ -69,3 +69,10 @@ def _survived(result: Contents | Rejected, holds: str) -> Contents:
     return Contents(
         "mail", (ContainedFile((0,), "attachments", "", 0, "", result.reason, result.message, skipped=True),)
     )
+
+
+def without_files(sources: Iterable[Listed], held: Mapping[str, int]) -> Iterator[str]:
+    """Yield a message for each source that has no files and no documents, of which the store `held` so many by name."""
+    for source, listing in sources:
+        if not (listing.found or listing.unseen or held.get(source.name)):
+            yield f"{source.name}: no files found; check the path, .docmillignore and [discover]"

@@ -1,35 +1,134 @@
 """Incoming: the files of sources that are not on this machine, fetched only if they are new or changed."""
 
+import glob
+import json
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
-from docmill.storage.errors import Rejected
-from docmill.storage.files import remove, temporary
+from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
+from docmill.storage.files import remove, temporary, write_whole
 from docmill.storage.keys import key_of
 from docmill.storage.name_grammar import fault
 from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
-from docmill.tasks.sources.source import OBJECTS, DiscoverOptions, Listing, PathRules, Skipped, Source, SourceFile
+from docmill.tasks.sources.source import (
+    OBJECTS,
+    DiscoverOptions,
+    Listing,
+    PathRules,
+    Skipped,
+    Source,
+    SourceFile,
+    is_origin,
+)
 
 _AT_ONCE = 16
 """Concurrent downloads: each waits for the source, so fewer leave the line idle; more only share it."""
 _NAME_CHARACTERS = 50  # of at most 4 bytes each: a key may be longer than a file name
 
 
+class Places:
+    """Where sources are that were read by the runs of a store on this machine.
+
+    A source without a name is called after its folder, so two folders may claim one name. The files of one would then
+    count as a new state of the other, and what only the other has would be deleted. The claims are kept in
+    `cache/places.json`. Without that file, or in a copy of the store, the next run takes any folder of a name.
+    """
+
+    def __init__(self, store: Path | None = None) -> None:
+        self._store = store
+        self._before = _claims(store) if store else []
+        self._now: list[_Claim] = []
+        self._empty: list[_Claim] = []
+
+    def claim(self, source: Source, listing: Listing, replaces: bool) -> None:
+        """Note where a source is, and raise `SourceError` if one of its name is elsewhere.
+
+        With `replaces`, it may take the name of what an earlier run read elsewhere.
+        """
+        claim = _Claim(source.name, source.prefix, source.pattern, source.origin or str(source.folder))
+        for other in filter(claim.clashes, self._now):
+            raise SourceError(f"{claim.both(other)}; give one of them another name: NAME=PATH")
+        standing = [] if replaces else [one for one in self._before if claim.clashes(one) and one.stands()]
+        for other in standing:
+            raise SourceError(
+                f"{claim.both(other)}; to keep both, give this one another name: NAME=PATH;"
+                f" to replace the other, {ALLOW_DELETE}"
+            )
+        (self._now if listing.found else self._empty).append(claim)
+
+    def save(self) -> None:
+        """Keep the claims of this run, and those of earlier runs that it did not replace; an empty folder has none."""
+        seen = [*self._now, *self._empty]
+        kept = [one for one in self._before if not any(map(one.meets, seen))]
+        claims = sorted({*kept, *self._now})
+        if self._store and claims != self._before:
+            told = {"store": str(self._store.resolve()), "claims": claims}
+            write_whole(_path_of(self._store), json.dumps(told, ensure_ascii=False).encode())
+
+
+class _Claim(NamedTuple):
+    """A source and the folder or address where it is."""
+
+    name: str
+    prefix: str
+    pattern: str
+    where: str
+
+    def meets(self, other: "_Claim") -> bool:
+        """Return whether a document of one may count as a document of the other: all but two different files."""
+        files = all(one.pattern and not glob.has_magic(one.pattern) for one in (self, other))
+        return self.name == other.name and (not files or self.pattern == other.pattern)
+
+    def clashes(self, other: "_Claim") -> bool:
+        """Return whether two places meet by a name that was not given to both."""
+        return self.where != other.where and self.meets(other) and not (self.prefix and other.prefix)
+
+    def stands(self) -> bool:
+        """Return whether it may still be a source: a folder that was moved or deleted is none."""
+        return is_origin(self.where) or Path(self.where).is_dir()
+
+    def both(self, other: "_Claim") -> str:
+        """Return what is wrong with two claims that clash."""
+        return f"{other.where} and {self.where} are both source {self.name!r} and would delete each other's documents"
+
+
+def _path_of(store: Path) -> Path:
+    return store / "cache" / "places.json"
+
+
+def _claims(store: Path) -> list[_Claim]:
+    """Return the claims that a store keeps, or none if their file is missing, damaged, or that of another store.
+
+    Whoever copies a store may copy its documents beside it.
+    """
+    try:
+        told = json.loads(_path_of(store).read_bytes())
+        return [_Claim(*map(str, row)) for row in told["claims"]] if told["store"] == str(store.resolve()) else []
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
 class Incoming:
     """The fetched files of a run's sources, in a folder until the run ends."""
 
-    def __init__(self, folder: Path, most_bytes: int = sys.maxsize, checkpoints: Checkpoints | None = None) -> None:
+    def __init__(self, folder: Path, most_bytes: int = sys.maxsize, store: Path | None = None) -> None:
         self._folder = folder
         self._most_bytes = most_bytes
         self._offered: dict[str, tuple[Source, SourceFile]] = {}
-        self.checkpoints = checkpoints or Checkpoints()
+        self._checkpoints = Checkpoints(store)
+        self._places = Places(store)
 
     def discover(self, source: Source, options: DiscoverOptions) -> Listing:
-        """List a source, and give each file that is elsewhere its future path. Raises as `Source.list` does."""
-        listing = source.list(options, self.checkpoints)
+        """List a source, and give each file that is elsewhere its future path.
+
+        Raises as `Source.list` does, and `SourceError` for a folder with the name of another one, see `Places`.
+        """
+        listing = source.list(options, self._checkpoints)
+        self._places.claim(source, listing, replaces=options.may_be_empty)
         if not source.origin:
             return listing
         return replace(listing, found=[self._offer(source, file) for file in listing.found])
@@ -48,6 +147,11 @@ class Incoming:
         """Return the `s3://` address of an object, given its future path here; "" for any other file."""
         source, file = self._offered.get(path, (None, None))
         return file.link if source and file and source.kind == OBJECTS else ""
+
+    def save(self) -> None:
+        """Keep what the sources listed, and where they are; to be called once what was listed is in the store."""
+        self._checkpoints.save()
+        self._places.save()
 
     def remove(self) -> None:
         """Remove what was fetched: what a later run needs of it is in the store."""

@@ -67,7 +67,7 @@ def test_an_export_since_a_snapshot_may_have_only_what_left(tmp_path: Path, here
 
 def test_only_files_with_a_change_are_written(tmp_path: Path, here: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "CHUNKS_PER_BUCKET", 2)
+        patch.setattr(tables, "ROWS_PER_BUCKET", 2)
         own = Workbench(tmp_path / "spread")
         own.write({f"{n}.txt": f"Text number {n} of the mill.\n" for n in range(16)})
         own.ingest()

@@ -223,6 +223,19 @@ def test_a_missing_source_is_an_error(bench: Workbench) -> None:
     assert not bench.root.exists()
 
 
+def test_a_source_without_files_says_so_until_it_loses_documents(bench: Workbench) -> None:
+    empty = bench.folder / "empty"
+    (empty / ".hidden").mkdir(parents=True)
+    told = ["empty: no files found; check the path, .docmillignore and [discover]"]
+    for dry_run in (True, False):
+        report = bench.ingest(str(empty), dry_run=dry_run)
+        assert (report.problems, report.snapshot) == (told, None)
+    bench.ingest()
+    shutil.rmtree(bench.docs)
+    bench.docs.mkdir()
+    assert bench.ingest(allow_delete=True).problems == []
+
+
 def test_a_second_source_leaves_the_first_alone(bench: Workbench) -> None:
     bench.ingest()
     other = bench.folder / "other"
@@ -253,7 +266,7 @@ def test_a_store_of_a_newer_format_is_refused(bench: Workbench) -> None:
     bench.ingest()
     path = bench.root / "snapshots" / "000001.json"
     path.write_text(path.read_text().replace('"format": 2', '"format": 99'))
-    with pytest.raises(StoreError, match="store format 99, this docmill reads formats 1 to 3"):
+    with pytest.raises(StoreError, match="store format 99, this docmill reads formats 1 to 4"):
         bench.ingest()
 
 

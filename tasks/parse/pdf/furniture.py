@@ -192,6 +192,8 @@ def _mark_counted(found: list[_Marginal], pages: _Sheets) -> None:
 
 
 def _page_number(one: _Marginal) -> int | None:
+    if "#" not in one.form:  # as most: it has no number
+        return None
     if is_lone(one.form):
         return numbers(one.line.text)[0]
     return None if is_clause(one.form) else edge_number(one.line.text)

@@ -149,8 +149,8 @@ def _turn(lines: list[TextLine], layer: TextLayer) -> int:
 
 
 def _is_across(line: TextLine) -> bool:
-    left, _, right, _ = line.box
-    return len(line.text) >= _FEW and line.height > _ACROSS * (right - left)
+    left, top, right, bottom = line.box
+    return bottom - top > _ACROSS * (right - left) and len(line.text) >= _FEW
 
 
 def _characters(lines: list[TextLine]) -> int:

@@ -39,29 +39,42 @@ def with_contents(parsed: Parsed, entries: Collection[int] = ()) -> Parsed:
     `entries` are the indices of elements that are nothing but a link within the document. A document that is little
     else keeps its list as it is: it is all that can be found of it.
     """
-    entries = frozenset(entries).union(i for i, one in enumerate(parsed.elements) if _is_entry(parsed.text, one))
-    listed = {i for run in _runs(parsed, entries) for i in run}
+    listed = {i for run in _runs(parsed, {*entries, *_entries(parsed)}) for i in run}
     if not listed or _size(parsed.elements, listed) > _size(parsed.elements) / 2:
         return parsed
     elements = (replace(one, kind="toc", level=0) if i in listed else one for i, one in enumerate(parsed.elements))
     return replace(parsed, elements=tuple(elements))
 
 
+def _entries(parsed: Parsed) -> Iterator[int]:
+    """Yield the indices of the elements that look like entries."""
+    texts = ((i, one) for i, one in enumerate(parsed.elements) if one.kind in _ENTRIES)
+    return (i for i, one in texts if _is_entry(parsed.text, one))
+
+
 def _is_entry(text: str, element: Element) -> bool:
-    """Return whether an element is lines of entries, or nothing but a link within the document."""
-    if element.kind not in _ENTRIES:
-        return False
-    own = text[element.start_char : element.end_char]
+    """Return whether a paragraph is lines of entries, or nothing but a link within the document."""
     links = element.attributes.get("links", ())
     if links and all(link["url"].startswith("#") for link in links):
+        own = text[element.start_char : element.end_char]
         # Markdown keeps its links as written: brackets and an address around the words.
         return own.lstrip("-*+0123456789.) ").startswith("[") and _ends_with(own.rstrip(), links[-1])
-    return all(_is_led(line.rstrip()) for line in own.splitlines())
+    # Few paragraphs end with a number, and the others are long to read line by line.
+    last = text[element.end_char - 1]
+    return (last.isspace() or _may_end_page(last)) and _are_led(text[element.start_char : element.end_char])
+
+
+def _are_led(lines: str) -> bool:
+    return all(_is_led(line.rstrip()) for line in lines.splitlines())
+
+
+def _may_end_page(letter: str) -> bool:
+    """Return whether the number of a page, in digits or Roman numerals, may end with a letter."""
+    return letter.isdigit() or letter in _ROMAN
 
 
 def _is_led(line: str) -> bool:
-    # Most lines end with neither, and are long to search.
-    return (line[-1:].isdigit() or line[-1:] in _ROMAN) and _LEADERS.search(line) is not None
+    return _may_end_page(line[-1:]) and _LEADERS.search(line) is not None
 
 
 def _ends_with(own: str, link: dict[str, str]) -> bool:
@@ -71,12 +84,12 @@ def _ends_with(own: str, link: dict[str, str]) -> bool:
 def _runs(parsed: Parsed, entries: Collection[int]) -> Iterator[list[int]]:
     """Yield the entries that follow one another, with their name before them, as indices."""
     run: list[int] = []
-    for i in range(len(parsed.elements) + 1):
-        if i in entries:
-            run.append(i)
-        elif i == len(parsed.elements) or parsed.elements[i].kind not in _BLANK:
+    for i in sorted(entries):
+        if run and any(one.kind not in _BLANK for one in parsed.elements[run[-1] + 1 : i]):
             yield from _listed(parsed, run)
             run = []
+        run.append(i)
+    yield from _listed(parsed, run)
 
 
 def _listed(parsed: Parsed, run: Sequence[int]) -> Iterator[list[int]]:

@@ -149,7 +149,7 @@ def test_signals_at_random_moments_leave_nothing_behind(
         guide.write_text(guide.read_text(encoding="utf-8") + f"\nNote {number}.\n", encoding="utf-8")
         before = newest(bench.root)
         process = start(bench, token_counts_folder)
-        until(lambda: (bench.root / "lock") in opened(process.pid), process)
+        until(lambda own=process.pid: (bench.root / "lock") in opened(own), process)
         moment = rng.uniform(0, latest)
         time.sleep(moment)
         code, said, seconds = stop(process, rng.choice([signal.SIGINT, signal.SIGTERM]))

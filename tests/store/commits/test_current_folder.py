@@ -24,7 +24,7 @@ COUNT = 24
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
     """Return a bench whose store has three snapshots and a bucket for every two chunks."""
-    monkeypatch.setattr(tables, "CHUNKS_PER_BUCKET", 2)
+    monkeypatch.setattr(tables, "ROWS_PER_BUCKET", 2)
     made = Workbench(tmp_path)
     made.write({f"{n}.txt": f"Text number {n} of the mill.\n" for n in range(COUNT)})
     made.ingest()

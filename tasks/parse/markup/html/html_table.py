@@ -22,7 +22,7 @@ _PAGE = etree.XPath("boolean(.//h1 | .//h2 | .//h3 | .//form)")
 _INNER = etree.XPath("boolean(.//table)")
 _BLOCKS = etree.XPath("boolean(.//ul | .//ol | .//pre | .//blockquote)")
 _DATA = etree.XPath("boolean(.//th | ./thead | ./caption) and not(@role = 'presentation' or @role = 'none')")
-_ROLES = etree.XPath("//*[@role = 'table' or @role = 'grid'][not(self::table)][.//*[@role = 'row']]")
+_ROLES = etree.XPath("descendant::*[@role][@role = 'table' or @role = 'grid'][not(self::table)][.//*[@role = 'row']]")
 _NAMELESS = ("div", "span", "section", "ul", "li", "p", "a")
 _BY_ROLE = {
     **dict.fromkeys(("table", "grid"), "table"),

@@ -33,7 +33,9 @@ HTML requires the first 1,024, but scripts and comments often come before; furth
 such a declaration as an example.
 """
 _NOTE_BLOCKS = ("li", "p", "div", "dd", "dt", "aside", "section")
-_STYLED = etree.XPath("//span[contains(@style, 'vertical-align')]")
+_ALIGNED = "vertical-align"
+_STYLED = etree.XPath(f"descendant::span[@style][contains(@style, '{_ALIGNED}')]")
+_TABLE_ROLE = re.compile(r"=\s*[\"']?(?:table|grid)\b")  # begins with the sign, as patterns that ignore case are slow
 _MARKER_WIDTH = 4
 """Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
 
@@ -55,15 +57,19 @@ def parse_html(data: bytes, _: ParseOptions) -> Parsed:
 def page_tree(page: str) -> Any:
     """Return the root of a page's tree, or None if it has no element."""
     root = _tree(page.replace(LINE_BREAK, "").encode("utf-8", "replace"))
-    if root is not None:
-        end_foreign(root)
+    if root is None:
+        return None
+    end_foreign(root)
+    # To search a page's text takes a tenth of what it takes to walk its tree, and few pages have either.
+    if _TABLE_ROLE.search(page):
         name_tables(root)
+    if _ALIGNED in page:
+        _name_scripts(root)
     return root
 
 
 def draw_tree(root: Any) -> Parsed:
     """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture."""
-    _name_scripts(root)
     set_run_in_headings_apart(root)
     notes = _with_plain_words(root)
     walk = PageWalk({} if not notes else _labelled(root, notes))
@@ -78,7 +84,7 @@ def draw_tree(root: Any) -> Parsed:
 def _name_scripts(root: Any) -> None:
     """Give the letters that style sheets raise or lower the names of elements that do."""
     sheets = ["".join(sheet.itertext()) for sheet in root.iter("style")]
-    classes = script_classes(sheets) if any("vertical-align" in sheet for sheet in sheets) else {}
+    classes = script_classes(sheets) if any(_ALIGNED in sheet for sheet in sheets) else {}
     for span in root.iter("span", "font") if classes else _STYLED(root):
         own = script_of(span.get("style") or "")
         span.tag = own or next(filter(None, map(classes.get, (span.get("class") or "").split())), span.tag)

@@ -54,9 +54,10 @@ def _set_apart(text: str, elements: Sequence[Element], led: dict[int, _LedElemen
 
 def _led(text: str, element: Element, plain: Callable[[str], str]) -> _LedElement | None:
     """Return the lead of a paragraph that stands in no list, or None."""
-    begins_line = element.start_char == 0 or text[element.start_char - 1] in "\r\n"
+    if element.kind != "paragraph" or (element.start_char and text[element.start_char - 1] not in "\r\n"):
+        return None
     match = _LEAD.match(text, element.start_char, element.end_char)
-    if element.kind != "paragraph" or not begins_line or match is None:
+    if match is None:
         return None
     lead = plain(match["words"])
     sign = match["sign"] or ""

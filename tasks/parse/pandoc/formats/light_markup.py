@@ -11,6 +11,7 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document
 from docmill.tasks.parse.pandoc.formats.read_or_keep import read_or_keep
 from docmill.tasks.parse.pandoc.formats.wiki_headers import fill_headers
+from docmill.tasks.parse.pandoc.inlines import Node
 from docmill.tasks.parse.pandoc.program import read_tree
 from docmill.tasks.parse.pandoc.typed_items import with_items
 
@@ -67,15 +68,17 @@ def parse_fiction_book(data: bytes, _: ParseOptions) -> Parsed:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError:  # of which pandoc may still read what is before
         return read_document(data, "fb2")
-    tables = [_taken_out(table, number) for number, table in enumerate(list(root.iter("{*}table")))]
-    drawn = (
-        []
-        if not tables
-        else [block for block in read_tree("".join(tables).encode(), "html")["blocks"] if block["t"] == "Table"]
-    )
+    pages = [_taken_out(table, number) for number, table in enumerate(list(root.iter("{*}table")))]
     tree = read_tree(etree.tostring(root, encoding="utf-8", xml_declaration=True), "fb2")
     tree["blocks"] = with_items(tree["blocks"])
-    return drawn_document(_put_back(tree, drawn) if drawn and len(drawn) == len(tables) else tree)
+    tables = _tables_of(pages) if pages else []
+    return drawn_document(_put_back(tree, tables) if tables and len(tables) == len(pages) else tree)
+
+
+def _tables_of(pages: list[str]) -> list[Node]:
+    """Return the tables of pages of one table each, in order."""
+    blocks: list[Node] = read_tree("".join(pages).encode(), "html")["blocks"]
+    return [block for block in blocks if block["t"] == "Table"]
 
 
 def _taken_out(table: Any, number: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.pandoc.formats.open_numbers import write_heading_numbers
+from docmill.tasks.parse.pandoc.formats.open_numbers import write_numbers
 from docmill.tasks.parse.pandoc.inlines import CONTENTS_MARK, PAGE_MARK
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -33,15 +33,15 @@ _MAX_PARENTS = 10
 def prepare_body(content: bytes, styles: Any = None, comments: bool = False) -> tuple[bytes, str]:
     """Return `content.xml` with all words where pandoc reads them, and the text of the paragraph styled as title.
 
-    `styles` is the root of `styles.xml`, or None: it says how headings are numbered. With `comments` each stands below
-    the paragraph that it is about.
+    `styles` is the root of `styles.xml`, or None: it says how headings and items are numbered. With `comments` each
+    stands below the paragraph that it is about.
     """
     root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
     for changes in list(root.iter(_TEXT + "tracked-changes")):
         changes.getparent().remove(changes)
     if comments:
         _write_comments(root)
-    write_heading_numbers(root, styles)
+    write_numbers(root, styles)
     for mark in root.iter(_TEXT + "soft-page-break"):
         _make_span(mark, PAGE_MARK)
     for frame in list(root.iter(_DRAW + "frame")):

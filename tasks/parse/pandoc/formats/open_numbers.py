@@ -1,6 +1,7 @@
-"""OpenDocument's heading numbers, which a word processor computes from the outline and no heading's text holds.
+"""OpenDocument's numbers of headings and of items, which a word processor computes and no paragraph holds.
 
-Source: OpenDocument 1.3, 16.34 "text:outline-style" and 19.880 "text:restart-numbering".
+Source: OpenDocument 1.3, 16.30 "text:list-style", 16.34 "text:outline-style" and 19.880 "text:restart-numbering"; where
+it leaves open what continues, and what a level above that is missing counts for, LibreOffice's way.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,13 +16,18 @@ from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _STYLE = _OF % "text", _OF % "style"
 _MAX_DIGITS = 6  # of a number in a file; more are damage
-_STYLES = {"1": "", "a": "a", "A": "A", "i": "i", "I": "I"}
+_UNCOUNTED = "none"  # a level without a number: it has only what stands around one
+_STYLES = {"1": "", "a": "a", "A": "A", "i": "i", "I": "I", "": _UNCOUNTED}
+_ITEMS = (_TEXT + "list-item", _TEXT + "list-header")
+_PARAGRAPHS = (_TEXT + "p", _TEXT + "h")
+_ID = "{http://www.w3.org/XML/1998/namespace}id"
+_DEEPEST = 10  # levels that a list style has
 _OUTLINE = ""  # the name of the document's own outline among its lists
 
 
 @dataclass(frozen=True, slots=True)
 class _NumberedLevel:
-    """How a level of headings is numbered: by which signs, what stands around them, and how many levels are shown."""
+    """How a level is numbered: by which signs, what stands around them, and how many levels are shown."""
 
     form: str
     prefix: str
@@ -33,17 +39,60 @@ class _NumberedLevel:
 _Levels = Mapping[int, _NumberedLevel]
 
 
-def write_heading_numbers(root: Any, styles: Any) -> None:
-    """Insert its number, between marks, at the beginning of each heading; `styles` is the root of `styles.xml`."""
+def write_numbers(root: Any, styles: Any) -> None:
+    """Insert its number, between marks, at the beginning of each heading and item; `styles` is that of `styles.xml`."""
     lists = dict(_lists(root, styles))
     plain = set(_unnumbered(root))
-    last: dict[str, dict[int, int]] = {}
+    listed = set(_number_lists(root, lists))
+    outline = lists.get(_OUTLINE, {})
+    last: dict[int, int] = {}
     for heading in root.iter(_TEXT + "h"):
-        name, level = _place(heading, lists)
-        if level in lists.get(name, {}) and heading.get(_TEXT + "style-name") not in plain:
-            label = _label(heading, level, lists[name], last.setdefault(name, {}))
-            if label and "".join(heading.itertext()).strip():
-                _insert(heading, f"{NUMBER_MARK}{label}{NUMBER_END}")
+        level = _whole(heading.get(_TEXT + "outline-level"), 1)
+        counts = level in outline and heading.get(_TEXT + "is-list-header") != "true"
+        if counts and heading not in listed and heading.get(_TEXT + "style-name") not in plain:
+            first = _whole(heading.get(_TEXT + "start-value"), outline[level].start)
+            _count(last, level, first, heading.get(_TEXT + "restart-numbering") == "true")
+            _insert(heading, _label(level, outline, last))
+
+
+def _number_lists(root: Any, lists: Mapping[str, _Levels]) -> Iterator[Any]:
+    """Number the items of lists, and yield the paragraphs that have a number.
+
+    A list goes on from the one that it names, or from the one before it if it says so and has the same style.
+    """
+    named: dict[str, dict[int, int]] = {}
+    before, last = "", dict[int, int]()
+    for one in root.iter(_TEXT + "list"):
+        if one.getparent().tag in _ITEMS:
+            continue
+        style = one.get(_TEXT + "style-name") or ""
+        goes_on = one.get(_TEXT + "continue-numbering") == "true" and style == before
+        last = named.get(one.get(_TEXT + "continue-list") or "", last if goes_on else {})
+        before, named[one.get(_ID) or "?"] = style, last
+        yield from _number_items(one, 1, style, lists, last)
+
+
+def _number_items(
+    node: Any, level: int, style: str, lists: Mapping[str, _Levels], last: dict[int, int]
+) -> Iterator[Any]:
+    """Number the items of a list and of those within it, which share the last number of each level."""
+    style = node.get(_TEXT + "style-name") or style
+    levels = lists.get(style, {})
+    for item in node.iterchildren(*_ITEMS):
+        first = next(item.iterchildren(*_PARAGRAPHS), None)
+        # An item without a paragraph of its own only holds the list of a deeper level.
+        if first is not None and item.tag == _ITEMS[0]:
+            for above in range(1, level):
+                last.setdefault(above, _start(levels, above))
+            stated = item.get(_TEXT + "start-value")
+            _count(last, level, _whole(stated, _start(levels, level)), stated is not None)
+            if level in levels:
+                _insert(first, _label(level, levels, last))
+                yield first
+        elif first is not None and level in levels:
+            _insert(first, "")  # pandoc counts it
+        for inner in item.iterchildren(_TEXT + "list") if level < _DEEPEST else ():
+            yield from _number_items(inner, level + 1, style, lists, last)
 
 
 def _lists(root: Any, styles: Any) -> Iterator[tuple[str, _Levels]]:
@@ -71,33 +120,32 @@ def _unnumbered(root: Any) -> Iterator[str]:
             yield style.get(_STYLE + "name") or ""
 
 
-def _place(heading: Any, lists: Mapping[str, _Levels]) -> tuple[str, int]:
-    """Return the list that numbers a heading and its level there: that of a list around it, else the outline."""
-    around = list(heading.iterancestors(_TEXT + "list"))
-    name = next((one.get(_TEXT + "style-name") for one in around if one.get(_TEXT + "style-name")), None)
-    if name is not None and len(around) in lists.get(name, {}):
-        return name, len(around)
-    return _OUTLINE, _whole(heading.get(_TEXT + "outline-level"), 1)
+def _start(levels: _Levels, level: int) -> int:
+    return levels[level].start if level in levels else 1
 
 
-def _label(heading: Any, level: int, levels: _Levels, last: dict[int, int]) -> str:
-    """Count a heading; return its number, or "" if it is a header without one."""
-    if heading.get(_TEXT + "is-list-header") == "true":
-        return ""
-    own = levels[level]
-    restarts = heading.get(_TEXT + "restart-numbering") == "true"
-    first = _whole(heading.get(_TEXT + "start-value"), own.start)
+def _count(last: dict[int, int], level: int, first: int, restarts: bool) -> None:
+    """Count a heading or an item; one that restarts has the first number."""
     last[level] = first if restarts or level not in last else last[level] + 1
     restart_below(last, level)
-    above = [one for one in range(max(1, level - own.shown + 1), level + 1) if one in levels]
-    shown = (numbered(last.get(one, levels[one].start), levels[one].form) for one in above)
+
+
+def _label(level: int, levels: _Levels, last: Mapping[int, int]) -> str:
+    """Return the number of the last heading or item of a level."""
+    own = levels[level]
+    above = range(max(1, level - own.shown + 1), level + 1) if own.form != _UNCOUNTED else ()
+    counted = [one for one in above if one in levels and levels[one].form != _UNCOUNTED]
+    shown = (numbered(last.get(one, levels[one].start), levels[one].form) for one in counted)
     return f"{own.prefix}{'.'.join(shown)}{own.suffix}".strip()
 
 
-def _insert(heading: Any, text: str) -> None:
+def _insert(paragraph: Any, label: str) -> None:
+    """Insert a number, between marks, before the text of a paragraph, if it has any; a heading without one has none."""
+    if not "".join(paragraph.itertext()).strip() or (not label and paragraph.tag == _TEXT + "h"):
+        return
     number = etree.Element(_TEXT + "span")
-    number.text, number.tail, heading.text = text, heading.text, None
-    heading.insert(0, number)
+    number.text, number.tail, paragraph.text = f"{NUMBER_MARK}{label}{NUMBER_END}", paragraph.text, None
+    paragraph.insert(0, number)
 
 
 def _whole(stated: str | None, otherwise: int) -> int:

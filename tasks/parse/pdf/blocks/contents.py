@@ -15,6 +15,7 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _ROMAN = "ivxlc"  # with figures, what an entry ends with: the pattern is slow, and few lines end so
+_LEADERS = re.compile("[._\u2026\u00b7]")  # what leaders are made of
 _LEAST = 3  # entries: two rows with leaders may be the prices of a menu
 _LEAST_ROWS, _MOST_ROWS = 4, 0.8
 """Rows of a table of contents that have a number: fewer are no list, and of all rows some name a part without one."""
@@ -44,7 +45,7 @@ def _rows(page: list[TextLine]) -> list[list[int]]:
 
 def _may_be_entry(text: str) -> bool:
     last = text.rstrip()[-1:]
-    return last.isdecimal() or last in _ROMAN
+    return (last.isdecimal() or last in _ROMAN) and _LEADERS.search(text) is not None
 
 
 def _counts(page: list[TextLine], row: list[int]) -> bool:
@@ -54,12 +55,15 @@ def _counts(page: list[TextLine], row: list[int]) -> bool:
 
 def mark_tables(items: list[Item]) -> None:
     """Mark the tables of contents among a page's items: a line of it names them, and their pages rise."""
-    if any(isinstance(item, TextLine) and _NAME.fullmatch(item.text) for item in items):
-        for item in items:
-            if isinstance(item, PageTable):
-                item.contents = _lists_pages([row[0] for row in item.cells]) or _lists_pages(
-                    [row[-1] for row in item.cells]
-                )
+    tables = [item for item in items if isinstance(item, PageTable)]
+    if tables and _name_contents(items):
+        for table in tables:
+            first, last = ([row[side] for row in table.cells] for side in (0, -1))
+            table.contents = _lists_pages(first) or _lists_pages(last)
+
+
+def _name_contents(items: list[Item]) -> bool:
+    return any(isinstance(item, TextLine) and _NAME.fullmatch(item.text) for item in items)
 
 
 def _lists_pages(column: list[str]) -> bool:

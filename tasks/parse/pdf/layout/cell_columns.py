@@ -213,6 +213,9 @@ def places_over(cell: Cell, spans: list[Span]) -> list[int]:
 
 def span_of(lines: list[TextLine]) -> Span:
     """Return where lines begin on the left and end on the right."""
+    if len(lines) == 1:  # as nearly all cells
+        left, _, right, _ = lines[0].box
+        return left, right
     return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from operator import itemgetter
 from statistics import median
+from typing import NamedTuple
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.parted import parted
@@ -45,8 +46,7 @@ _Space = tuple[float, float]  # between two words: where it begins, where it end
 _Gap = tuple[float, float, float]  # between two pieces: the height of their middle, where it begins, where it ends
 
 
-@dataclass(frozen=True, slots=True)
-class _Edges:
+class _Edges(NamedTuple):
     """Where cells begin that have others at their left, and where those end that have others at their right."""
 
     left: list[_Edge]
@@ -176,21 +176,23 @@ def _sure_cuts(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> di
     rows. A whole line between rows is one of them if it has such a gap under and over theirs.
     """
     loose = {at: _loose(lines[at], layer) for at in sorted(rows.cells)}
-    wide = sorted([(_middle(lines[at]), *gap) for at, gaps in loose.items() for gap, _ in gaps])
-    known = [*rows.gaps]
-    sure: dict[int, list[float]] = {}
-    for at, gaps in loose.items():
-        line = lines[at]
-        near = _near(line, wide), _near(line, known)
-        found = [
-            gap for gap, certain in gaps if certain or _is_agreed((_middle(line), *gap), *near, _SHARED * line.size)
-        ]
-        if found:
-            sure[at] = [sum(gap) / 2 for gap in found]
-            rows.gaps.extend([(_middle(line), *gap) for gap in found])
-    rows.gaps.sort()
+    wide = _with_heights(lines, {at: [gap for gap, _ in gaps] for at, gaps in loose.items()})
+    found = {at: _sure_gaps(lines[at], gaps, wide, rows.gaps) for at, gaps in loose.items()}
+    rows.gaps[:] = sorted([*rows.gaps, *_with_heights(lines, found)])
     rows.places.update([at for at in range(1, len(lines) - 1) if _is_between_rows(lines, at, rows, layer)])
-    return sure
+    return {at: [*map(_center, gaps)] for at, gaps in found.items() if gaps}
+
+
+def _with_heights(lines: list[TextLine], gaps: dict[int, list[_Space]]) -> list[_Gap]:
+    """Return the gaps of some lines, each with the middle of its line, from the top."""
+    return sorted([(_middle(lines[at]), *gap) for at, some in gaps.items() for gap in some])
+
+
+def _sure_gaps(line: TextLine, gaps: list[tuple[_Space, bool]], wide: list[_Gap], known: list[_Gap]) -> list[_Space]:
+    """Return the gaps of a line that are certain alone, or agree with `wide` gaps of lines or `known` ones of rows."""
+    middle, least = _middle(line), _SHARED * line.size
+    near = _near(line, wide), _near(line, known)
+    return [gap for gap, certain in gaps if certain or _is_agreed((middle, *gap), *near, least)]
 
 
 def _is_agreed(own: _Gap, wide: list[_Gap], known: list[_Gap], least: float) -> bool:
@@ -227,7 +229,7 @@ def _loose(line: TextLine, layer: TextLayer) -> list[tuple[_Space, bool]]:
     """Return the gaps of a line that are far wider than its usual one, each with whether that alone is certain."""
     if " " not in line.text:
         return []
-    gaps = [(before[2], after[0]) for (_, before), (_, after) in pairwise(layer.words(line))]
+    gaps = [(before[2], after[0]) for before, after in pairwise(layer.word_boxes(line))]
     least = (_LOOSE_MONO_GAP if line.font.mono else _LOOSE_GAP) * line.size
     known = len(gaps) >= _LEAST_GAPS
     usual = median(map(_width, gaps)) if known else 0.0
@@ -270,7 +272,7 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     strips = _strips(line, near, least)
     if not (inside.left or inside.right or figures or strips):
         return [line]
-    gaps = [(before, after) for (_, before), (_, after) in pairwise(layer.words(line))]
+    gaps = [*pairwise(layer.word_boxes(line))]
     wide, underlined = [*_wider(gaps, least)], _is_underlined(line, level)
     between = {*_between(wide, strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
@@ -290,12 +292,20 @@ def _inside(line: TextLine, edges: list[_Edge]) -> list[_Edge]:
     if not within:
         return within
     middle, near = (top + bottom) / 2, _NEAR * max(bottom - top, line.size)
-    some = [(at, all_[bisect_right(all_, middle - near) : bisect_right(all_, middle + near)]) for at, all_ in within]
-    return [edge for edge in some if edge[1]]
+    found: list[_Edge] = []
+    for place, heights in within:
+        first = bisect_right(heights, middle - near)
+        if first < len(heights) and heights[first] <= middle + near:  # as few are
+            found.append((place, heights[first : bisect_right(heights, middle + near)]))
+    return found
 
 
 def _width(gap: _Space) -> float:
     return gap[1] - gap[0]
+
+
+def _center(gap: _Space) -> float:
+    return sum(gap) / 2
 
 
 def _cuts(line: TextLine, wide: list[_Space], edges: _Edges, between: set[_Space], underlined: bool) -> Iterator[float]:

@@ -51,6 +51,8 @@ def may_be_right_to_left(text: str) -> bool:
 
 def is_right_to_left(text: str) -> bool:
     """Return whether at least half of the letters of a text are read from the right."""
+    if text.isascii():  # as most texts
+        return False
     found = len(RIGHT_TO_LEFT.findall(text))
     return found > 0 and found >= _latin(text)
 

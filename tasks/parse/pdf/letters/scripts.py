@@ -119,11 +119,15 @@ def _script(text: str, place: int, setting: Callable[[int], Setting], before: Sc
 
 def _end_of_run(text: str, places: range, setting: Callable[[int], Setting], own: Setting) -> int:
     """Return the first of some places that is not set as a script is, or the one behind them."""
+    own_size, own_baseline = own
+    off_size, off_level = (1 - _SMALLER) * own_size, _LOWER * own_size
     for place in places:
         if text[place].isspace():
             return place
-        size, baseline = setting(place)
-        if abs(size - own[0]) > (1 - _SMALLER) * own[0] or abs(baseline - own[1]) > _LOWER * own[0]:
+        one = setting(place)
+        if one is own:  # as all characters that are drawn together
+            continue
+        if abs(one[0] - own_size) > off_size or abs(one[1] - own_baseline) > off_level:
             return place
     return places.stop
 

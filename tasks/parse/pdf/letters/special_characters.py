@@ -53,6 +53,9 @@ def clean(text: str) -> str:
 
 def _with_usual_signs(text: str) -> str:
     soft = HYPHEN if text[-1:] in SOFT else ""
+    plain = text[:-1]
+    if soft and plain.isascii() and plain.isprintable():  # as nearly all: a word is cut at its end, no sign is odd
+        return " ".join((plain + soft).split())
     return " ".join((text.translate(SIGNS).rstrip(HYPHEN) + soft).split())
 
 

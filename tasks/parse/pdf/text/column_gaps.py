@@ -107,14 +107,15 @@ def _between_texts(lines: list[TextLine], pieces: Sequence[float], place: Place)
 
 
 def _may_be_leftward(lines: list[TextLine]) -> bool:
-    return any(may_be_right_to_left(line.text) for line in lines)
+    return any(not line.text.isascii() and may_be_right_to_left(line.text) for line in lines)
 
 
 def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
     """Return the lines by the vertical position of their middle, in points."""
     levels: defaultdict[int, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
-        levels[int((line.box[1] + line.box[3]) / 2)].append(index)
+        _, top, _, bottom = line.box
+        levels[int((top + bottom) / 2)].append(index)
     return levels
 
 

@@ -27,6 +27,7 @@ Computer Modern has 570, those of other families 600 and more."""
 _FIXED_PITCH, _SLANTED, _FORCE_BOLD = 1, 1 << 6, 1 << 18
 _NUMBER = re.compile(r"\d[\d.]*[.)]? +")  # of a heading
 _NAME_BYTES = 128  # longer than the names of real fonts; nothing is made of a name that does not fit
+_NAME = ctypes.c_char * _NAME_BYTES
 _HIGH = 1.4  # of its size: a line that is higher may begin with a larger letter
 _CAPITALS = (1.15, 1.6)
 """Times small capitals, which browsers draw at 0.7 of the size, typesetters at 0.75 to 0.85; drop capitals: larger."""
@@ -62,7 +63,7 @@ def read_font(pointer: int | None) -> Font:
     if pointer is None:
         return PLAIN
     ask = calls()
-    name = ctypes.create_string_buffer(_NAME_BYTES)
+    name = _NAME()
     length = ask["FPDFFont_GetBaseFontName"](pointer, ctypes.addressof(name), _NAME_BYTES)
     bold, mono, italic = _named(name.value if 0 < length <= _NAME_BYTES else b"")
     flags = max(ask["FPDFFont_GetFlags"](pointer), 0)  # -1 where it has none
@@ -84,7 +85,8 @@ def _named(name: bytes) -> tuple[bool, bool, bool]:
 def fitting_size(size: float, height: float) -> float:
     """Return a font's size in tenths of a point if it fits the height of its line, else one by that height."""
     fits = _LEAST_FIT * size <= height <= _MOST_FIT * size
-    return max(tenths(size if fits else _OF_HEIGHT * height), _LEAST_SIZE)
+    found = tenths(size if fits else _OF_HEIGHT * height)
+    return found if found > _LEAST_SIZE else _LEAST_SIZE
 
 
 def is_by_height(size: float, height: float) -> bool:

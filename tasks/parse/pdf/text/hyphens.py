@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 from docmill.tasks.parse.pdf.letters.special_characters import HYPHEN
 
@@ -35,7 +35,7 @@ class Vocabulary:
 
     @cached_property
     def _alone(self) -> set[str]:
-        return {word.rstrip(_MARKS) for word in {*self._small.split()}}
+        return {*map(str.rstrip, {*self._small.split()}, repeat(_MARKS))}
 
     @cached_property
     def compound(self) -> set[str]:

@@ -51,6 +51,8 @@ def _may_be_stroke(sign: str) -> bool:
 def _character_in(sides: Sequence[float], text_page: Any) -> int:
     """Return the character in the middle of a box; -1 if there is none."""
     left, top, right, bottom = sides
-    near = abs(top - bottom)
-    index: int = calls()["FPDFText_GetCharIndexAtPos"](text_page, (left + right) / 2, (top + bottom) / 2, near, near)
-    return index
+    middle, near = ((left + right) / 2, (top + bottom) / 2), abs(top - bottom)
+    ask = calls()["FPDFText_GetCharIndexAtPos"]
+    # Hot: without a distance pdfium compares half as much, and most boxes have a letter in their middle.
+    index: int = ask(text_page, *middle, 0.0, 0.0)
+    return index if index >= 0 else ask(text_page, *middle, near, near)

@@ -1,6 +1,7 @@
 """PDF places: convert boxes in a page's own coordinates to points from its top left."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain
 from math import isfinite
 
@@ -51,6 +52,16 @@ def around_pairs(sides: list[float], place: Place) -> list[Box]:
     ]
 
 
+def around_each(sides: list[float], place: Place) -> list[Box]:
+    """Return the boxes on the page of `around_pairs` for boxes that stand alone, each its own pair."""
+    a, _, _, d, e, f = place
+    each = iter(sides)
+    boxes = zip(each, each, each, each, strict=True)
+    if not is_upright(place):
+        return placed([*boxes], place)
+    return [(left * a + e, top * d + f, right * a + e, bottom * d + f) for left, top, right, bottom in boxes]
+
+
 def placed_sides(sides: Sequence[float], place: Place) -> list[float]:
     """Return the sides of boxes, one box after another, on the page."""
     each = iter(sides)
@@ -65,6 +76,8 @@ def around(one: Box, other: Box) -> Box:
 
 def around_all(boxes: list[Box]) -> Box:
     """Return the smallest box around one or more."""
+    if len(boxes) == 1:
+        return boxes[0]
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     return (min(lefts), min(tops), max(rights), max(bottoms))
 
@@ -74,6 +87,7 @@ def tenths(points: float) -> float:
     return round(10 * points) / 10  # several times faster than round(points, 1), which goes by decimal digits
 
 
+@lru_cache(maxsize=8)  # hot: asked several times for each page, and most pages have the place of the one before
 def is_upright(place: Place) -> bool:
     """Return whether a page is neither turned nor mirrored: its x goes to the right, its y up."""
     a, b, c, d, *_ = place

@@ -4,7 +4,7 @@ import ctypes
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import compress, repeat
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
@@ -124,10 +124,10 @@ class _ObjectWalk:
         """Collect the rules among objects whose coordinates `place` maps to the page's top left."""
         self._left -= len(objects)
         kinds = list(map(self.ask["FPDFPageObj_GetType"], objects))
-        paths = [one for one, kind in zip(objects, kinds, strict=True) if kind == _PATH]
+        paths = [*compress(objects, map(_PATH.__eq__, kinds))]
         if paths:
             self._paths(paths, place)
-        if depth < _MAX_DEPTH:
+        if _FORM in kinds and depth < _MAX_DEPTH:
             for one, kind in zip(objects, kinds, strict=True):
                 if kind == _FORM and self._left > 0:
                     self._form(one, place, depth)
@@ -145,7 +145,8 @@ class _ObjectWalk:
     def _paths(self, paths: list[Handle], place: Place) -> None:
         """Collect the rules that paths draw; the box of most is enough, and reading their segments is slow."""
         for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
-            wide, high = box[2] - box[0], box[3] - box[1]
+            left, top, right, bottom = box
+            wide, high = right - left, bottom - top
             if _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high:
                 self.rules.dots.append(box)
             elif self._only_dots:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import chain, islice, repeat, starmap
 from math import hypot
+from operator import methodcaller
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.letters.right_to_left import (
@@ -35,10 +36,11 @@ from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
 from docmill.tasks.parse.pdf.text.pieces import scripts_in, sides_of_pieces, without_strokes
-from docmill.tasks.parse.pdf.text.place import Place, around_all, around_pairs, placed
+from docmill.tasks.parse.pdf.text.place import Place, around_all, around_each, around_pairs, placed
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
+_SPAN = methodcaller("span")
 _MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link laid over a page does not repeat all of it
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
 _SLOPE = 0.1  # of its length, by which a level line may go up: scans are askew by less
@@ -60,8 +62,10 @@ class TextLayer:
         self._fonts: dict[int | None, Font] = {}
         self._scaled: dict[tuple[int | None, float, int], float] = {}
         self._settings: dict[int | None, Setting] = {}
-        self._origin = ctypes.c_double(), ctypes.c_double()  # where pdfium writes a place
+        self._origin = (ctypes.c_double * 2)()  # where pdfium writes a place
+        self._origin_at = ctypes.byref(self._origin), ctypes.byref(self._origin, ctypes.sizeof(ctypes.c_double))
         self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
+        self._matrix_at = ctypes.byref(self._matrix)
         self.text = without_cuts(page_text(text_page))
         self._pieces = sides_of_pieces(self.text, self._reference)
         self._scripts = scripts_in(self._pieces, self.text, self._reference, place, self._setting)
@@ -72,9 +76,8 @@ class TextLayer:
         drawn = self._calls["FPDFText_GetTextObject"](self._reference, index).value
         known = self._settings.get(drawn)
         if known is None:
-            self._calls["FPDFText_GetMatrix"](self._reference, index, ctypes.byref(self._matrix))
-            scale = hypot(*self._matrix[2:4])
-            size = scale * self._calls["FPDFText_GetFontSize"](self._reference, index)
+            self._calls["FPDFText_GetMatrix"](self._reference, index, self._matrix_at)
+            size = hypot(*self._matrix[2:4]) * self._calls["FPDFText_GetFontSize"](self._reference, index)
             known = self._settings[drawn] = (size, self._baseline(index))
         return known
 
@@ -147,7 +150,7 @@ class TextLayer:
     def _logical(self, text: str, first: int) -> str:
         """Return text in reading order; pdfium returns some right-to-left words in visual order."""
         written = text.rstrip(SOFT)
-        boxes = self._boxes([(index, index) for index in range(first, first + len(written))])
+        boxes = self._boxes_of_each(range(first, first + len(written)))
         letters = [*zip(written, boxes, strict=True)]
         if is_right_to_left(written):
             plain = without_strokes(written, first, self._reference, self._place)
@@ -209,6 +212,10 @@ class TextLayer:
         sides = numbers_from("FPDFText_GetLooseCharBox", [*chain.from_iterable(spans)], self._reference)
         return around_pairs(sides, self._place)
 
+    def _boxes_of_each(self, indexes: Sequence[int]) -> list[Box]:
+        """Return the boxes of characters."""
+        return around_each(numbers_from("FPDFText_GetLooseCharBox", indexes, self._reference), self._place)
+
     def _in_pieces(self, lines: list[TextLine]) -> list[TextLine]:
         """Return lines, with those that have gaps wider than a letter in pieces."""
         tall = tall_lines(lines)
@@ -248,11 +255,11 @@ class TextLayer:
     def _words(self, lines: list[TextLine]) -> list[list[tuple[Span, Box]]]:
         """Return the words of lines, each with its box."""
         found = [
-            [(match.start(), match.end() - 1) for match in _WORDS.finditer(self.text, line.first, line.last + 1)]
+            [(start, end - 1) for start, end in map(_SPAN, _WORDS.finditer(self.text, line.first, line.last + 1))]
             for line in lines
         ]
         boxes = iter(self._boxes([*chain.from_iterable(found)]))
-        words = [[(span, next(boxes)) for span in spans] for spans in found]
+        words = [[*zip(spans, islice(boxes, len(spans)), strict=True)] for spans in found]
         return [
             [(span, self._box_of(span)) for span, _ in each] if may_be_right_to_left(line.text) else each
             for line, each in zip(lines, words, strict=True)
@@ -260,7 +267,7 @@ class TextLayer:
 
     def _box_of(self, word: Span) -> Box:
         """Return the box around all letters of a word, whose first and last need not be at its ends."""
-        return around_all(self._boxes([(index, index) for index in range(word[0], word[1] + 1)]))
+        return around_all(self._boxes_of_each(range(word[0], word[1] + 1)))
 
     def parted(self, line: TextLine, places: Sequence[float]) -> list[TextLine]:
         """Return a line in pieces, cut between words at each of the places, from the left."""
@@ -276,11 +283,9 @@ class TextLayer:
             piece.ruled = True
         return made
 
-    def words(self, line: TextLine) -> list[tuple[str, Box]]:
-        """Return the words of a line, each with its box; one that is no part of the page's content is one."""
-        if line.first == NOWHERE:
-            return [(line.text, line.box)]
-        return [(self._said(self.text[first : last + 1], first), box) for (first, last), box in self._words([line])[0]]
+    def word_boxes(self, line: TextLine) -> list[Box]:
+        """Return the boxes of a line's words; one that is no part of the page's content is one."""
+        return [line.box] if line.first == NOWHERE else [box for _, box in self._words([line])[0]]
 
     def placed_in(self, line: TextLine, cell: Callable[[Box], int]) -> list[tuple[int, str]]:
         """Return the cells that a line stands in, from the left, each with its part of the text.
@@ -300,7 +305,7 @@ class TextLayer:
     def _apart(self, line: TextLine) -> Iterator[tuple[Span, Box]]:
         """Yield the words of a line, each with its box; letters that stand apart within a word, one by one."""
         words = self._words([line])[0]
-        letters = iter(self._boxes([(at, at) for (first, last), _ in words for at in range(first, last + 1)]))
+        letters = iter(self._boxes_of_each([at for (first, last), _ in words for at in range(first, last + 1)]))
         for span, box in words:
             each = [*islice(letters, span[1] + 1 - span[0])]
             yield from runs_of_letters(span, each, line.size) if len(each) > 1 else ((span, box),)
@@ -314,10 +319,8 @@ class TextLayer:
     def text_in(self, sides: tuple[float, float, float, float]) -> str:
         """Return the text in a box of the page's own coordinates, in one line."""
         buffer = bytearray(2 * _MAX_BOUNDED)
-        left, top, right, bottom = sides
-        written = self._calls["FPDFText_GetBoundedText"](
-            self._raw, left, top, right, bottom, _start(buffer), _MAX_BOUNDED
-        )
+        start = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+        written = self._calls["FPDFText_GetBoundedText"](self._raw, *sides, start, _MAX_BOUNDED)
         text = buffer[: 2 * max(min(written, _MAX_BOUNDED), 0)].decode("utf-16-le", "replace")
         return clean(text.rstrip("\0"))
 
@@ -335,16 +338,12 @@ class TextLayer:
         return size < _SMALLER * beside
 
     def _baseline(self, index: int) -> float:
+        self._calls["FPDFText_GetCharOrigin"](self._reference, index, *self._origin_at)
         x, y = self._origin
-        self._calls["FPDFText_GetCharOrigin"](self._raw, index, *map(ctypes.addressof, self._origin))
-        return self._place[1] * x.value + self._place[3] * y.value
+        return self._place[1] * x + self._place[3] * y
 
 
 def _from_the_left(pieces: list[TextLine]) -> list[TextLine]:
     """Return pieces of a line as rows of tables are looked for: those read from the right come the other way round."""
     is_leftward = is_right_to_left("".join(piece.text for piece in pieces))
     return sorted(pieces, key=lambda piece: piece.box[0]) if is_leftward else pieces
-
-
-def _start(buffer: bytearray) -> int:
-    return ctypes.addressof(ctypes.c_char.from_buffer(buffer))

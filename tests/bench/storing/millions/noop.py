@@ -131,7 +131,9 @@ def _write_rows(home: Path, model: Path, documents: int) -> None:
         table = _rows(row, [uris[place] for place in some], recipe)
         pieces = list(replace_documents(store.root, tuple(pieces), "documents", buckets, (), table))
     tables = {**base.snapshot.tables, "documents": tuple(pieces)}
-    store.commit(replace(base.snapshot, number=base.number + 1, buckets=buckets, tables=tables))
+    store.commit(
+        replace(base.snapshot, number=base.number + 1, buckets=buckets, document_buckets=buckets, tables=tables)
+    )
     _remember(home, uris)
 
 
