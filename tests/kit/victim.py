@@ -33,17 +33,18 @@ _SILENT = os.devnull
 class Countdown:
     """Calls `act` at boundary number `at`, counted from 1, or of that name; remembers the names of all before.
 
-    Only boundaries whose names hold the word `among` count.
+    Only boundaries whose names hold the word `among` count, from the first one that holds the word `since`.
     """
 
-    def __init__(self, at: int | str, act: Callable[[], None], among: str = "") -> None:
+    def __init__(self, at: int | str, act: Callable[[], None], among: str = "", since: str = "") -> None:
         self._at = at
         self._act = act
         self._among = among
+        self._since = since
         self.seen: list[str] = []
 
     def __call__(self, name: str) -> None:
-        if self._among not in name:
+        if self._among not in name or (not self.seen and self._since not in name):
             return
         self.seen.append(name)
         if self._at in (name, len(self.seen)):
