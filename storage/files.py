@@ -184,6 +184,13 @@ def settle() -> None:
         list(pool.map(sync_folder, filter(Path.exists, folders)))
 
 
+def forget_unsettled(folder: Path) -> None:
+    """Never sync what was written below a folder that will be removed, and is no store."""
+    for file in list(_unsettled):
+        if file.is_relative_to(folder):
+            _unsettled.discard(file)
+
+
 def open_to_readers(file: Path) -> None:
     """Let others than its owner read a file, unless its file system has no modes, such as FAT."""
     try:

@@ -8,9 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
-from itertools import chain, pairwise
+from itertools import chain
 from math import isqrt
 from pathlib import Path
 from typing import TypeVar
@@ -30,7 +28,6 @@ from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.keys import bucket_of
 from docmill.storage.schema import SCHEMA_VERSION
 from docmill.storage.schema_evolution import conform
-from docmill.storage.tables.spill import Rows, parts
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -41,8 +38,6 @@ OF_DOCUMENTS = ("documents", "chunks")
 ROWS_PER_BUCKET = 500
 """Documents or chunks in a bucket of a small store. A changed document rewrites its buckets, which takes 12 us of CPU
 for each row and 1.5 ms for each file; below 500 rows the files take more than the rows."""
-_PASSES = 32  # maximum of passes over the new rows; fewer passes hold more rows in memory
-_ROWS_AT_ONCE = 4_096  # new rows in memory while their buckets are written
 _ROWS_PER_GROUP = 128
 """Rows in a row group, which is read whole for the row of one hit: with 512 a search takes a third more CPU time, and
 smaller groups make files larger: those of 128 by 7 %."""
@@ -170,7 +165,8 @@ def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:
         return list(pool.map(call, items))
 
 
-def _write(root: Path, name: str, table: pa.Table, bucket: int) -> StoredFile:
+def write_bucket(root: Path, name: str, table: pa.Table, bucket: int) -> StoredFile:
+    """Write the rows of a bucket, sorted; equal rows make equal files."""
     # One schema object and one chunk of memory for each column, so that equal rows make equal files.
     schema = SCHEMAS[name].with_metadata({"docmill.schema": str(SCHEMA_VERSION)})
     ordered = pa.Table.from_arrays(table.combine_chunks().sort_by(_SORT[name]).combine_chunks().columns, schema=schema)
@@ -194,99 +190,7 @@ def _as_parquet(rows: pa.Table) -> bytes:
 
 def write_single(root: Path, name: str, table: pa.Table) -> tuple[StoredFile, ...]:
     """Write a table that fits into one file; write no file if it has no rows."""
-    return (_write(root, name, table, 0),) if table.num_rows else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Leaving:
-    """The documents whose rows leave a table, and what the caller wants of these rows.
-
-    That is `columns` of all of them, and whole rows of the documents `whole`.
-    """
-
-    documents: Collection[str]
-    columns: Sequence[str] = ("document_id",)
-    whole: Collection[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Exchanged:
-    """A table after an exchange, and what was wanted of the rows that left, in no order."""
-
-    pieces: tuple[StoredFile, ...]
-    left: pa.Table
-    whole: pa.Table
-
-
-def replace_documents(
-    root: Path,
-    pieces: tuple[StoredFile, ...],
-    name: str,
-    buckets: int,
-    gone: Collection[str],
-    added: Rows,
-) -> tuple[StoredFile, ...]:
-    """Return the table without the rows of the documents `gone` and with the rows `added`.
-
-    Only buckets with such rows are written, and only the rows of some buckets are in memory at a time.
-    """
-    return exchange_documents(root, pieces, name, buckets, Leaving(gone), added).pieces
-
-
-def exchange_documents(
-    root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int, leaving: Leaving, added: Rows
-) -> Exchanged:
-    """Do what `replace_documents` does, and return also what is wanted of the rows that left."""
-    numbers = [_buckets_of(part, buckets) for part in parts(added, ["document_id"])]
-    entering = np.bincount(np.concatenate([np.zeros(0, np.int32), *numbers]), minlength=buckets)
-    touched = sorted({bucket_of(key, buckets) for key in leaving.documents} | set(np.flatnonzero(entering).tolist()))
-    old = {piece.bucket: piece for piece in pieces}
-    gone, whole = (pa.array(list(some), pa.string()) for some in (leaving.documents, leaving.whole))
-    nothing, columns = SCHEMAS[name].empty_table(), list(leaving.columns)
-
-    def replaced(new: dict[int, pa.Table], bucket: int) -> tuple[StoredFile | None, pa.Table, pa.Table]:
-        held = read_stored_file(root, old[bucket]) if bucket in old else nothing
-        table = pa.concat_tables([*_without(held, gone), *([new[bucket]] if bucket in new else [])])
-        piece = _write(root, name, table, bucket) if table.num_rows else None
-        return piece, _of(held.select(columns), gone), _of(held, whole) if len(whole) else nothing
-
-    fresh: list[tuple[StoredFile | None, pa.Table, pa.Table]] = []
-    for group in _groups(touched, entering):
-        fresh += at_once(partial(replaced, _rows_of(added, numbers, group, SCHEMAS[name])), group)
-    unchanged = [piece for piece in pieces if piece.bucket not in set(touched)]
-    made = sorted([*unchanged, *filter(None, (piece for piece, *_ in fresh))], key=lambda piece: piece.bucket)
-    return Exchanged(
-        tuple(made),
-        pa.concat_tables([nothing.select(columns), *(left for _, left, _ in fresh)]),
-        pa.concat_tables([nothing, *(rows for *_, rows in fresh)]),
-    )
-
-
-def _groups(touched: Sequence[int], entering: Ints) -> Iterator[list[int]]:
-    """Yield groups of buckets with few enough new rows together; each group takes one pass over all new rows."""
-    most = max(_ROWS_AT_ONCE, int(entering.sum()) // _PASSES)
-    group: list[int] = []
-    for bucket in touched:
-        if group and entering[[*group, bucket]].sum() > most:
-            yield group
-            group = []
-        group.append(bucket)
-    if group:
-        yield group
-
-
-def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema: pa.Schema) -> dict[int, pa.Table]:
-    """Return the new rows of some buckets."""
-    low, high = group[0], group[-1]
-    own = [(part >= low) & (part <= high) for part in numbers]
-    found = [
-        part.filter(pa.array(mask)) for part, mask in zip(parts(added, schema.names), own, strict=True) if mask.any()
-    ]
-    if not found:
-        return {}
-    return _split(
-        pa.concat_tables(found), np.concatenate([part[mask] for part, mask in zip(numbers, own, strict=True)])
-    )
+    return (write_bucket(root, name, table, 0),) if table.num_rows else ()
 
 
 def rebucket(root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int) -> tuple[StoredFile, ...]:
@@ -300,7 +204,7 @@ def rebucket(root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int
 
     def spread(group: Sequence[StoredFile]) -> list[StoredFile]:
         table = pa.concat_tables(read_stored_file(root, piece) for piece in group)
-        return [_write(root, name, part, bucket) for bucket, part in partition(table, buckets).items()]
+        return [write_bucket(root, name, part, bucket) for bucket, part in partition(table, buckets).items()]
 
     made = chain.from_iterable(at_once(spread, groups.values()))
     return tuple(sorted(made, key=lambda piece: piece.bucket))
@@ -313,15 +217,17 @@ def rewrite(
 
     `change` may change values, but not the document of a row.
     """
-    return tuple(at_once(lambda piece: _write(root, name, change(read_stored_file(root, piece)), piece.bucket), pieces))
+    return tuple(
+        at_once(lambda piece: write_bucket(root, name, change(read_stored_file(root, piece)), piece.bucket), pieces)
+    )
 
 
 def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:
     """Split rows by the buckets of their documents."""
-    return _split(table, _buckets_of(table, buckets))
+    return split(table, bucket_numbers(table, buckets))
 
 
-def _split(table: pa.Table, numbers: Ints) -> dict[int, pa.Table]:
+def split(table: pa.Table, numbers: Ints) -> dict[int, pa.Table]:
     """Return the rows by their numbers, in their order: as slices of one sorted copy, because filters take longer."""
     ordered = table.take(pa.array(np.argsort(numbers, kind="stable")))
     found, counts = np.unique(numbers, return_counts=True)
@@ -330,18 +236,6 @@ def _split(table: pa.Table, numbers: Ints) -> dict[int, pa.Table]:
     return {number: ordered.slice(first, count) for number, first, count in spans}
 
 
-def _buckets_of(table: pa.Table, buckets: int) -> Ints:
+def bucket_numbers(table: pa.Table, buckets: int) -> Ints:
+    """Return the bucket of each row."""
     return np.array([bucket_of(key, buckets) for key in table.column("document_id").to_pylist()], np.int32)
-
-
-def _without(table: pa.Table, documents: pa.Array) -> list[pa.Table]:
-    """Return the rows of other documents as slices, which copy nothing."""
-    leaves = pc.is_in(table.column("document_id"), value_set=documents).to_numpy()
-    edges = [0, *(np.flatnonzero(np.diff(leaves)) + 1).tolist(), table.num_rows]
-    kept = [table.slice(first, last - first) for first, last in pairwise(edges) if last > first and not leaves[first]]
-    return kept or [table.slice(0, 0)]
-
-
-def _of(table: pa.Table, documents: pa.Array) -> pa.Table:
-    # Copied, so that the rows do not keep all others of their file in memory.
-    return table.filter(pc.is_in(table.column("document_id"), value_set=documents))

@@ -23,7 +23,8 @@ from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
-from docmill.storage.tables.tables import OF_DOCUMENTS, read_table, replace_documents
+from docmill.storage.tables.exchange import replace_documents
+from docmill.storage.tables.tables import OF_DOCUMENTS, read_table
 from docmill.storage.upkeep import verify_older
 from docmill.storage.upkeep.verify import findings_of
 from docmill.storage.writer import current_folder

@@ -28,16 +28,16 @@ from docmill.storage.process.malloc_tuning import sparing
 from docmill.storage.schema import CostRow, RunRow
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
-from docmill.storage.tables.spill import Rows
-from docmill.storage.tables.tables import (
+from docmill.storage.tables.exchange import (
+    BucketTable,
     Exchanged,
     Leaving,
-    bucket_counts,
+    Rewriting,
     exchange_documents,
-    rebucket,
-    rewrite,
-    write_single,
+    rewrite_here,
 )
+from docmill.storage.tables.spill import Rows
+from docmill.storage.tables.tables import bucket_counts, rebucket, rewrite, write_single
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.chunk_moves import COMPARED, ChunkMoves, LeftRows, compare_chunks
 from docmill.storage.writer.pending_vectors import counted, waiting, waiting_in, waiting_rows, without
@@ -120,10 +120,14 @@ def compare_vectors(
 
 
 def commit(
-    folder: StoreFolder, base: StoredSnapshot | None, changes: Changes, run: RunRow
+    folder: StoreFolder,
+    base: StoredSnapshot | None,
+    changes: Changes,
+    run: RunRow,
+    rewriting: Rewriting = rewrite_here,
 ) -> tuple[StoredSnapshot, ChunkMoves]:
     """Commit one snapshot on top of `base`; the caller holds the writer's lock."""
-    made, moves = prepare(folder, base, changes, run)
+    made, moves = prepare(folder, base, changes, run, rewriting)
     put(made)
     return made, moves
 
@@ -135,17 +139,22 @@ def put(made: StoredSnapshot) -> None:
 
 
 def prepare(
-    folder: StoreFolder, base: StoredSnapshot | None, changes: Changes, run: RunRow
+    folder: StoreFolder,
+    base: StoredSnapshot | None,
+    changes: Changes,
+    run: RunRow,
+    rewriting: Rewriting = rewrite_here,
 ) -> tuple[StoredSnapshot, ChunkMoves]:
     """Write all of a snapshot except the file that commits it; a `Store` can open the result.
 
     `run` gets the snapshot's number and the counts of chunks here. A later commit of the same run adds to its counts.
+    `rewriting` writes the buckets that change; the files that it is given are committed.
     """
     check_space(base, changes.space)
     root, before = folder.root, base.snapshot if base else None
     number, buckets = (before.number if before else 0) + 1, _buckets(before, changes)
     large = changes.chunks.num_rows > _ROWS_AT_ONCE
-    documents, chunks = sparing(large, _exchange, root, base, changes, buckets)
+    documents, chunks = sparing(large, _exchange, root, base, changes, buckets, rewriting)
     # The rows that leave come from the files that are rewritten anyway, so that no file is read twice.
     moves = compare_chunks(base, LeftRows(documents.left, chunks.left), changes.documents, changes.chunks)
     run = replace(
@@ -227,7 +236,7 @@ def join_artifacts(
 
 
 def _exchange(
-    root: Path, base: StoredSnapshot | None, changes: Changes, buckets: Mapping[str, int]
+    root: Path, base: StoredSnapshot | None, changes: Changes, buckets: Mapping[str, int], rewriting: Rewriting
 ) -> tuple[Exchanged, Exchanged]:
     """Write the buckets of documents and of chunks that change."""
     bases = {name: _in_buckets(base, name, count) for name, count in buckets.items()} if base else {}
@@ -236,8 +245,11 @@ def _exchange(
     whole = changes.gone.difference(back) if changes.undelete_days > 0 else ()
 
     def exchanged(name: str, columns: Sequence[str], rows: Rows) -> Exchanged:
-        leaving = Leaving(changes.gone, columns, whole)
-        return exchange_documents(root, bases.get(name, ()), name, buckets[name], leaving, rows)
+        pieces = bases.get(name, ())
+        # Files that were only now written for another number of buckets, or with other columns, are nowhere else yet.
+        committed = base is None or pieces == base.pieces(name)
+        table, leaving = BucketTable(name, pieces, buckets[name]), Leaving(changes.gone, columns, whole)
+        return exchange_documents(root, table, leaving, rows, rewriting if committed else rewrite_here)
 
     return exchanged("documents", TITLES, changes.documents), exchanged("chunks", COMPARED, changes.chunks)
 

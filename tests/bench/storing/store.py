@@ -32,6 +32,7 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import open_store
 from docmill.storage.schema import Parsed, RunRow
 from docmill.storage.schema_evolution import conform
+from docmill.storage.tables.exchange import Rewriting, rewrite_here
 from docmill.storage.upkeep.compact import compact
 from docmill.storage.writer.commit import Changes, commit
 from tests.bench.storing.keywords import make_chunks, make_queries
@@ -53,16 +54,17 @@ class Shop:
     matrix: Vectors
     base: StoredSnapshot | None = None
     space: EmbeddingSpace = SPACE
+    rewriting: Rewriting = rewrite_here
 
-    def put(self, documents: Sequence[int], label: str = "") -> float:
-        """Commit documents, in the words of `label` after their own; return the seconds that it took."""
+    def put(self, documents: Sequence[int], label: str = "", clock: Callable[[], float] = time.perf_counter) -> float:
+        """Commit documents, in the words of `label` after their own; return the seconds that it took by a clock."""
         rows = [self._document(number, label) for number in documents]
         tables = self._tables(rows)
-        began = time.perf_counter()
+        began = clock()
         gone = frozenset(document_key(_uri(number)) for number in documents) if self.base else frozenset()
         changes = Changes(gone, *tables, REJECTS.empty_table(), self._packs(rows), self.space)
-        self.base, _ = commit(open_folder(self.root), self.base, changes, _run())
-        return time.perf_counter() - began
+        self.base, _ = commit(open_folder(self.root), self.base, changes, _run(), self.rewriting)
+        return clock() - began
 
     def _document(self, number: int, label: str) -> tuple[str, list[str], Vectors]:
         span = slice(number * CHUNKS_PER_DOCUMENT, (number + 1) * CHUNKS_PER_DOCUMENT)

@@ -13,7 +13,8 @@ from docmill.storage.keywords.segments import postings
 from docmill.storage.keywords.segments.build import build
 from docmill.storage.keywords.segments.chunk_fields import ChunkFields
 from docmill.storage.schema_evolution import conform
-from docmill.storage.tables.tables import Leaving, exchange_documents, partition, read_stored_file, replace_documents
+from docmill.storage.tables.exchange import BucketTable, Leaving, exchange_documents, replace_documents
+from docmill.storage.tables.tables import partition, read_stored_file
 
 BUCKETS, EACH = 4, 3
 URIS = [f"{number}.md" for number in range(30)]
@@ -38,7 +39,7 @@ def test_an_exchange_hands_over_what_it_has_read(tmp_path: Path, gone: list[str]
     before = replace_documents(tmp_path, (), "chunks", BUCKETS, [], rows(URIS))
     deleted, changed = gone[::2], gone[1::2]
     leaving = Leaving([*map(document_key, gone)], ["document_id", "text"], [*map(document_key, deleted)])
-    made = exchange_documents(tmp_path, before, "chunks", BUCKETS, leaving, rows(changed, "new "))
+    made = exchange_documents(tmp_path, BucketTable("chunks", before, BUCKETS), leaving, rows(changed, "new "))
     assert sorted(made.left["text"].to_pylist()) == sorted(rows(gone)["text"].to_pylist())
     assert made.left.column_names == ["document_id", "text"]
     assert sorted_rows(made.whole) == sorted_rows(rows(deleted))

@@ -18,8 +18,8 @@ from docmill.storage.lance.vectors import VectorState
 from docmill.storage.retrieval.candidates.hit import Candidate
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables import tables
+from docmill.storage.tables.exchange import replace_documents
 from docmill.storage.tables.row_reader import OpenedTable
-from docmill.storage.tables.tables import replace_documents
 
 BUCKETS = 8
 SHOWN = ("chunk_id", "document_id", "start_char", "end_char", "text", "page")

@@ -15,8 +15,9 @@ from docmill.storage.keys import bucket_of, chunk_keys, document_key
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance.vectors import VectorState
 from docmill.storage.tables import tables
+from docmill.storage.tables.exchange import replace_documents
 from docmill.storage.tables.row_reader import OpenedTable
-from docmill.storage.tables.tables import bucket_count, partition, read_stored_file, rebucket, replace_documents
+from docmill.storage.tables.tables import bucket_count, partition, read_stored_file, rebucket
 
 
 def rows(documents: dict[str, list[str]]) -> pa.Table:

@@ -25,7 +25,8 @@ from docmill.flows.config.settings import Settings
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import bucket_of, document_key, key_of
-from docmill.storage.tables.tables import bucket_count, read_stored_file, replace_documents
+from docmill.storage.tables.exchange import replace_documents
+from docmill.storage.tables.tables import bucket_count, read_stored_file
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.sources import fingerprint
