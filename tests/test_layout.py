@@ -79,7 +79,8 @@ ORDER = (  # each folder imports only those before it
     "tasks/detect", "tasks/context", "tasks/chunking", "tasks/workers", "tasks/document",
     "tasks/evaluate/files", "tasks/evaluate", "tasks/evaluate/proxy",
     "tasks/batch", "tasks/carrying", "tasks/sources", "tasks/publishing", "tasks",
-    "flows/config", "flows/runs", "flows/cluster", "flows/watching", "flows/records", "flows/measure", "flows",
+    "flows/config", "flows/runs", "flows/cluster/schedulers", "flows/cluster",
+    "flows/watching", "flows/records", "flows/measure", "flows",
     "flows/hosting", "flows/serving", "flows/serving/protocol", "flows/serving/page", "flows/serving/web",
     "flows/cli/terminal", "flows/cli/pages", "flows/cli/commands", "flows/cli/setup", "flows/cli",
 )  # fmt: skip

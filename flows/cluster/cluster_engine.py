@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from docmill.flows.cluster.cluster import RemoteWorkers
 from docmill.flows.cluster.far_answers import far_encoding
 from docmill.flows.cluster.far_batches import process_far
+from docmill.flows.cluster.far_rewriting import far_rewriting
 from docmill.flows.cluster.left_freight import take_over
+from docmill.flows.cluster.schedulers.cluster import RemoteWorkers
 from docmill.flows.cluster.sender import Sender, refusal
 from docmill.flows.cluster.workers_table import by_worker, rows, summed
 from docmill.flows.config.settings import ClusterSettings, Settings
@@ -27,6 +28,7 @@ from docmill.tasks.batch.embed import Embedding, embed_batches
 from docmill.tasks.batch.orders import load_order, passwords_of
 from docmill.tasks.batch.unpack import unpack
 from docmill.tasks.publishing.fill import embed_pending
+from docmill.tasks.publishing.publish import Published, publish_run
 from docmill.tasks.workers.pool import shared_pool
 
 T = TypeVar("T")
@@ -40,7 +42,10 @@ _READ_AT_ONCE = 128
 
 
 class ClusterEngine:
-    """Runs batches and embedding on a cluster, and all else where `inner` does, which also records the steps."""
+    """Runs batches, embedding and the rewriting of tables on a cluster, and all else where `inner` does.
+
+    `inner` also records the steps.
+    """
 
     reads_objects = True
 
@@ -73,6 +78,7 @@ class ClusterEngine:
             site.passwords,
             site.address_of,
             self._chosen.embed_on,
+            site.store.name if is_address(site.store.name) else "",
         )
         own.check()
         for one in own.refusing.values():
@@ -80,7 +86,7 @@ class ClusterEngine:
         if count := take_over(freight, site.store.root):
             self.tell(f"took over {count} results that workers had finished")
         self._sender = own
-        with self._inner.attend(site):
+        with own.going(), self._inner.attend(site):
             yield
         freight.sweep()
         self._log_news()
@@ -140,8 +146,12 @@ class ClusterEngine:
             done: Embedding = step(order, far_encoding(sender, self.embedders))
             return done
 
-        if step is process_batch:
-            return _named(process, step)
+        def publish(order: Path) -> Published:
+            done: Published = step(order, far_rewriting(sender, self.slots))
+            return done
+
+        if step in (process_batch, publish_run):
+            return _named(process if step is process_batch else publish, step)
         return _named(embed, step) if step in (embed_batches, embed_pending) else step
 
 
@@ -195,8 +205,8 @@ def on_cluster(engine: Engine, settings: Settings, dry_run: bool = False) -> Ite
 @contextmanager
 def joined(settings: Settings) -> Iterator[RemoteWorkers]:
     """Join the cluster of the settings during the block."""
-    from docmill.flows.cluster.dask_cluster import DaskCluster
-    from docmill.flows.cluster.ray_cluster import RayCluster
+    from docmill.flows.cluster.schedulers.dask_cluster import DaskCluster
+    from docmill.flows.cluster.schedulers.ray_cluster import RayCluster
 
     cluster: RemoteWorkers = (RayCluster if settings.engine == "ray" else DaskCluster)(settings.cluster)
     try:

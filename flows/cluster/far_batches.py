@@ -8,8 +8,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from docmill.flows.cluster.cluster import WorkerLost
 from docmill.flows.cluster.far_answers import finish_asked
+from docmill.flows.cluster.schedulers.cluster import WorkerLost
 from docmill.flows.cluster.sender import TRIES, Sender, SentStep
 from docmill.storage.arrow_schema import to_table
 from docmill.storage.artifacts.packs import TEXTS, Packs, write_pack

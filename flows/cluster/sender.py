@@ -2,7 +2,8 @@
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from docmill.flows.cluster.cluster import Needs, RemoteWorkers, WorkerLost
 from docmill.flows.cluster.exclusive_steps import ExclusiveSteps
+from docmill.flows.cluster.schedulers.cluster import Needs, RemoteWorkers, WorkerLost
 from docmill.flows.cluster.workers_table import told
 from docmill.storage.embedding.encoder import EmbeddingSpace, Window
 from docmill.storage.errors import ConfigError, Terminal, Transient
@@ -34,7 +35,8 @@ _ERRANDS = 3  # tries of a parcel whose worker lacks a connection or room, which
 class SentStep:
     """A step that is sent under a name: what it needs of a worker, and whether it may ask for answers.
 
-    A `suspect` is a part of what workers have died over; it is carried out alone.
+    A `suspect` is a part of what workers have died over; it is carried out alone. A step that is sent `once` is not
+    tried again, nor does it wait for a worker to come: the driver would have done it itself by then.
     """
 
     step: str
@@ -42,6 +44,7 @@ class SentStep:
     resource: str = ""
     asking: bool = False
     suspect: bool = False
+    once: bool = False
 
 
 @dataclass
@@ -50,7 +53,8 @@ class Sender:
 
     `receipts` are those that counted, `sent` the bytes of each file for a worker, `parcels` those of what is said of it
     through the scheduler, both ways; `news` lines about them that nobody has logged yet, `lost` the names of workers
-    that died, once for each death, and `refusing` the checks of the workers to avoid, by place.
+    that died, once for each death, and `refusing` the checks of the workers to avoid, by place. `store` is the address
+    of a store on an object store, else "". After an interruption, the run is `stopped`.
     """
 
     cluster: RemoteWorkers
@@ -62,6 +66,8 @@ class Sender:
     passwords: tuple[str, ...]
     address_of: Callable[[str], str]
     embed_on: str = ""
+    store: str = ""
+    stopped: bool = False
     receipts: list[Receipt] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
     parcels: list[int] = field(default_factory=list)
@@ -129,10 +135,23 @@ class Sender:
     def ask(self, step: str, value: object, draft: Path, resource: str = "", suspect: bool = False) -> Receipt:
         """Send a value with a step, and fetch its result into `draft`."""
         draft.write_bytes(encode(value))
-        sent = SentStep(step, f"{step}-{next(self._numbers):06d}", resource, suspect=suspect)
+        sent = SentStep(step, self.name_of(step), resource, suspect=suspect)
         done = self.carried(sent, draft)
         self.fetch(done, draft)
         return done
+
+    def name_of(self, step: str) -> str:
+        """Return a name for a step that no other one of the run has."""
+        return f"{step}-{next(self._numbers):06d}"
+
+    @contextmanager
+    def going(self) -> Iterator[None]:
+        """Note whether the run is stopped in the block."""
+        try:
+            yield
+        except BaseException:
+            self.stopped = True
+            raise
 
     def carried(self, sent: SentStep, path: Path) -> Receipt:
         """Send a file and return the receipt of the step, whose outcome is "done" or "asks"; raise all else."""
@@ -152,7 +171,7 @@ class Sender:
         while True:
             try:
                 with self._steps.turn(alone=sent.suspect or lost > 0):
-                    done = _read(call(Needs(sent.resource, frozenset(self.refusing))))
+                    done = _read(call(Needs(sent.resource, frozenset(self.refusing), waits=not sent.once)))
                 if done.outcome != "refused":
                     _check(done)
                     return done
@@ -160,11 +179,11 @@ class Sender:
             except WorkerLost as error:
                 self._note(error)
                 lost += 1
-                if lost >= TRIES:
+                if sent.once or lost >= TRIES:
                     raise
             except Transient:
                 errands += 1
-                if errands >= _ERRANDS:
+                if sent.once or errands >= _ERRANDS:
                     raise
 
     def _note(self, death: WorkerLost) -> None:

@@ -19,6 +19,7 @@ class WorkerSum:
     documents: int = 0
     texts: int = 0
     tokens: int = 0
+    buckets: int = 0
     bytes: int = 0
     seconds: float = 0.0
     cpu: float = 0.0
@@ -35,6 +36,7 @@ def by_worker(receipts: Iterable[Receipt], lost: Iterable[str] = ()) -> dict[str
         own.documents += counts.documents
         own.texts += counts.embedded.texts
         own.tokens += counts.embedded.tokens
+        own.buckets += counts.buckets
         own.bytes += one.bytes
         own.seconds += one.seconds
         own.cpu += one.cpu
@@ -59,15 +61,16 @@ def summed(sums: dict[str, WorkerSum]) -> Iterator[str]:
     for name, one in sums.items():
         done = f"{counted(one.documents, 'documents')} of {counted(one.batches, 'batches')}"
         embedded = f"{counted(one.texts, 'texts')} of {counted(one.tokens, 'tokens')} embedded"
+        rewritten = f", {counted(one.buckets, 'buckets')} rewritten" if one.buckets else ""
         spent = f"{one.cpu:.1f} s of CPU, {one.pool_s:.1f} s of its pool, {one.bytes:,} bytes"
         died = f", died {one.killed} times" if one.killed else ""
-        yield f"worker {name}: {done}, {embedded}, {spent}{died}"
+        yield f"worker {name}: {done}, {embedded}{rewritten}, {spent}{died}"
 
 
 def told(name: str, done: Receipt) -> str:
     """Return what a receipt says, in one line."""
     counts = done.counts
-    about = {"documents": counts.documents, "texts": counts.embedded.texts}
+    about = {"documents": counts.documents, "texts": counts.embedded.texts, "buckets": counts.buckets}
     made = ", ".join(counted(count, name) for name, count in about.items() if count) or done.outcome
     spent = f"{done.seconds:.1f} s, {done.cpu + _pool_seconds(done):.1f} s of CPU, {done.bytes:,} bytes"
     return f"{name}: worker {done.worker}, {made}, {spent}"

@@ -69,7 +69,7 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a step has counted, as in `BatchDone`."""
+    """What a step has counted, as in `BatchDone`; `buckets` are those of tables that were rewritten."""
 
     answering: float = 0.0
     spent: PhaseSeconds = field(default_factory=PhaseSeconds)
@@ -79,14 +79,16 @@ class Counts:
     chunks: int = 0
     contexts: int = 0
     embedded: Embedding = field(default_factory=lambda: Embedding(0, 0))
+    buckets: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What has become of a step. `outcome` is "done", "asks", "refused", "transient" or "failed".
 
-    A worker refuses where its terms differ. A batch "asks" if a document needs the answer of a model, which the driver
-    alone may ask for. `began` is in seconds since 1970, `seconds` are of the wall clock, `cpu` of this process.
+    A worker refuses where its terms differ. It "asks" for what the driver alone has: a batch if a document needs the
+    answer of a model, a rewrite if the worker cannot read the store. `began` is in seconds since 1970, `seconds` are of
+    the wall clock, `cpu` of this process.
     """
 
     outcome: str

@@ -31,6 +31,7 @@ from docmill.tasks.batch.resolve_lookups import LookupSources
 from docmill.tasks.carrying.answered_works import AnsweredBatch
 from docmill.tasks.carrying.models_here import model_here
 from docmill.tasks.carrying.parcels import Counts, Parcel, Receipt, terms_of
+from docmill.tasks.carrying.rewriting import rewrite_sent
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.encodings import counting_folder
 from docmill.tasks.counting.tokens import load_tokenizer
@@ -141,7 +142,7 @@ def _carried(step: str, task: Parcel) -> Receipt:
         scratch.remove()
 
 
-CHECK, BATCH, AGAIN, EMBED, READ = "check", "batch", "again", "embed", "read"
+CHECK, BATCH, AGAIN, EMBED, READ, REWRITE = "check", "batch", "again", "embed", "read", "rewrite"
 
 
 def _batch(task: Parcel, sent: Path, folder: Path) -> StepResult:
@@ -262,9 +263,20 @@ def _print_of(address: str, path: Path) -> tuple[str, str] | None:
     return taken
 
 
+def _rewrite(task: Parcel, sent: Path, folder: Path) -> StepResult:
+    """Write new files for the buckets of a table; ask for the old ones if the store cannot be read from here."""
+    del task
+    if made := rewrite_sent(sent, folder):
+        return StepResult(made.path, Counts(buckets=made.buckets))
+    nothing = folder / "made"
+    nothing.touch()
+    return StepResult(nothing, asks=True)
+
+
 _STEPS: dict[str, Callable[[Parcel, Path, Path], StepResult]] = {
     BATCH: _batch,
     AGAIN: _again,
     EMBED: _embed,
     READ: _read,
+    REWRITE: _rewrite,
 }

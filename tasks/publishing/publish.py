@@ -15,6 +15,7 @@ from docmill.storage.history.retention import Retention, superseded
 from docmill.storage.process.malloc_tuning import returning_large
 from docmill.storage.retrieval.candidates.search_options import Rewrite
 from docmill.storage.schema import RunRow
+from docmill.storage.tables.exchange import Rewriting, rewrite_here
 from docmill.storage.tables.spill import spill
 from docmill.storage.upkeep.compact import compact_held, due
 from docmill.storage.versions import candidates
@@ -50,8 +51,8 @@ class Published:
     finding: GateVerdict | None = None
 
 
-def publish_run(order: Path) -> Published:
-    """Commit an order, clear its staging, and vacuum if due.
+def publish_run(order: Path, rewriting: Rewriting = rewrite_here) -> Published:
+    """Commit an order, clear its staging, and vacuum if due; `rewriting` writes the buckets of tables that change.
 
     If the gate rejects the snapshot, it is kept as a candidate, together with the staging, for the next run.
     """
@@ -59,7 +60,7 @@ def publish_run(order: Path) -> Published:
     notes = ledger.pending(task.folder.root)
     changes = replace(task.changes, costs=ledger.read(notes))
     with returning_large():
-        made, moves = prepare(task.folder, task.base, changes, task.run)
+        made, moves = prepare(task.folder, task.base, changes, task.run, rewriting)
         done = publish_snapshot(task.base, made, task.retention, task.gate)
     if done.snapshot is not None:
         ledger.clear(notes)

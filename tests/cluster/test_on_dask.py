@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.cluster.cluster import check_secure
-from docmill.flows.cluster.dask_cluster import DaskCluster
+from docmill.flows.cluster.schedulers.cluster import check_secure
+from docmill.flows.cluster.schedulers.dask_cluster import DaskCluster
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.embedding import space
 from docmill.storage.errors import ConfigError, Transient

@@ -21,10 +21,14 @@ class WorkerLost(Transient):
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a step needs of a worker: a resource, if any, and that it is none of the places to `avoid`."""
+    """What a step needs of a worker: a resource, if any, and that it is none of the places to `avoid`.
+
+    A step that `waits` does so for a worker to come if there is none.
+    """
 
     resource: str = ""
     avoid: frozenset[str] = frozenset()
+    waits: bool = True
 
     def fits(self, place: str, resources: Mapping[str, float]) -> bool:
         """Return whether a worker may take the step."""

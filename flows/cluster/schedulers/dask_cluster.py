@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any, TypeVar
 
-from docmill.flows.cluster.cluster import NEEDS_NOTHING, Needs, WorkerLost, check_secure
+from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, WorkerLost, check_secure
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.errors import Transient
 from docmill.storage.process.extras import extra
@@ -84,7 +84,7 @@ class DaskCluster:
 
     def _some_worker(self, client: Any, needs: Needs) -> list[str]:
         """Return the workers that fit; wait for the first one, and raise `Transient` if none comes."""
-        end = time.monotonic() + self._chosen.wait_workers_s
+        end = time.monotonic() + (self._chosen.wait_workers_s if needs.waits else 0.0)
         while not (found := _fitting(client, needs)):
             if time.monotonic() > end:
                 raise Transient(f"no worker {needs} came to {self._chosen.address}; start one, see: docmill worker")

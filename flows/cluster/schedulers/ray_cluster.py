@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from docmill.flows.cluster.cluster import NEEDS_NOTHING, Needs, WorkerLost, check_secure
+from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, WorkerLost, check_secure
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.process.extras import extra
