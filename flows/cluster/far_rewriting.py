@@ -14,8 +14,12 @@ from docmill.tasks.carrying.parcels import Receipt
 from docmill.tasks.carrying.perform import REWRITE
 from docmill.tasks.carrying.rewriting import pack_change, take_made
 
-LEAST_BUCKETS = 32
+LEAST_BUCKETS = 64
+"""Buckets from which on workers rewrite them. They save the driver half of its CPU time from 8 on, but it writes 64
+buckets of 300 chunks in the 0.3 s that a worker takes to get 16 of them, rewrite them and send them back."""
 BUCKETS_EACH = 16
+"""Buckets of a parcel: some 3 MB each way. To call a worker takes the driver 2.4 ms, so smaller parcels cost it more;
+larger ones leave some of many workers without any."""
 
 
 def far_rewriting(sender: Sender, lanes: int) -> Rewriting:

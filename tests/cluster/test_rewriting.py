@@ -151,6 +151,20 @@ def test_a_worker_reads_the_old_files_from_the_store_or_is_sent_them(
     assert sum(near.sent) < sum(far.sent) - sum(near.sent), "old files are sent only where they are asked for"
 
 
+def test_what_a_dead_driver_has_left_of_rewrites_is_swept(
+    tmp_path: Path, base: tuple[StoredFile, ...], sender: Sender
+) -> None:
+    def unheard(step: str, parcel: bytes) -> bytes:
+        carry(step, parcel)
+        raise WorkerLost("lone")
+
+    sender.cluster = Answering(unheard)
+    compare(tmp_path, base, sender)
+    assert {entry.key.split("/")[2] for entry in sender.freight._objects.listing()} == {"sent", "made", "done"}
+    assert take_over(sender.freight, tmp_path / "store") == 0
+    assert sender.freight._objects.listing() == []
+
+
 def receipt(outcome: str) -> Answer:
     return lambda _step, _parcel: encode(Receipt(outcome, "lone", "as said"))
 

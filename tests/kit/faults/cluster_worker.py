@@ -1,21 +1,24 @@
 """What a worker of the tests loads first (`distributed.worker.preload`): the fake model, and files that kill it.
 
 The variable MODEL leads to the folder of the model. A worker dies over each batch with the file `POISON`. The worker
-`MORTAL` dies in its third batch of those with a file whose name begins with `DEADLY`, but only once.
+`MORTAL` dies in its third batch of those with a file whose name begins with `DEADLY`, but only once. Once it also dies
+over buckets that get a row of a file whose name begins with `HEAVY`.
 """
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from docmill.storage.embedding import encoder, space
 from docmill.tasks.carrying import perform
 from tests.kit import fake_encoder
 
-MODEL, POISON, DEADLY, MORTAL = "TEST_OF_MODEL", "poison.md", "deadly", "one"
+MODEL, POISON, DEADLY, HEAVY, MORTAL = "TEST_OF_MODEL", "poison.md", "deadly", "heavy", "one"
 _THIRD = 3
-_DIED = Path("died")  # in the home of a worker
+_DIED, _COLLAPSED = Path("died"), Path("collapsed")  # in the home of a worker
 
 
 def dask_setup(worker: Any) -> None:
@@ -38,6 +41,18 @@ def dask_setup(worker: Any) -> None:
         return plain(task, *more)
 
     every.carry_out = carry_out
+    every._STEPS[perform.REWRITE] = partial(rewrite, every._STEPS[perform.REWRITE])
+
+
+def rewrite(plain: Any, task: Any, sent: Path, folder: Path) -> Any:
+    """Rewrite buckets, or die."""
+    if perform.worker_name() == MORTAL and not _COLLAPSED.exists():
+        with ZipFile(sent) as archive:
+            heavy = any(HEAVY.encode() in archive.read(name) for name in archive.namelist() if name.endswith(".arrow"))
+        if heavy:
+            _COLLAPSED.touch()
+            die()
+    return plain(task, sent, folder)
 
 
 def die() -> None:

@@ -1,9 +1,9 @@
 """Measure one driver with very many documents: a run without changes, commits into a large store, edits of a tree.
 
-    python -m tests.bench.storing.millions [noop] [commits] [edits] [search] [--documents N] [--chunks N] [--files N]
-                                           [--data FOLDER] [--vectors N] [--folder FOLDER]
+    python -m tests.bench.storing.millions [noop] [commits] [edits] [rewrites] [search] [--documents N] [--chunks N]
+                                           [--files N] [--data FOLDER] [--vectors N] [--folder FOLDER]
 
-Without a name it measures all but the search. The edited tree is a copy of `--data`, or is generated. What is generated
+Without a name it measures the first three. The edited tree is a copy of `--data`, or is generated. What is generated
 stays in `--folder`, so that a second run begins at once; remove it at the end. A million documents take 0.6 GB there
 and 2 minutes, a million chunks 7 GB and 20 minutes.
 """
@@ -12,10 +12,10 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from tests.bench.storing.millions import commits, edits, noop, search
+from tests.bench.storing.millions import commits, edits, noop, rewrites, search
 from tests.bench.table import show
 
-_PARTS = ("noop", "commits", "edits", "search")
+_PARTS = ("noop", "commits", "edits", "rewrites", "search")
 
 
 def main() -> None:
@@ -36,6 +36,8 @@ def main() -> None:
         show(f"Commits into {given.chunks:,} chunks", commits.measure(given.chunks, given.folder))
     if "edits" in parts:
         show(f"Edits of {given.data or f'{given.files:,} files'}", edits.measure(given.files, given.folder, given.data))
+    if "rewrites" in parts:
+        show(f"Tables of {given.chunks:,} chunks, rewritten by workers", rewrites.measure(given.chunks, given.folder))
     if "search" in parts:
         show(f"Search of {given.vectors:,} vectors", search.measure(given.vectors, given.folder))
 

@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,13 @@ _LARGE, _SMALL = 3, 15
 
 def measure(chunks: int, folder: Path) -> list[Figure]:
     """Make the store, if it is not there, and commit into a copy of it."""
+    with copied_shop(chunks, folder) as shop:
+        return _commits(shop, chunks // CHUNKS_PER_DOCUMENT)
+
+
+@contextmanager
+def copied_shop(chunks: int, folder: Path) -> Iterator[Shop]:
+    """Yield a copy of a filled store, which is made if it is not there."""
     filled = folder / f"shop-{chunks}"
     rng = np.random.default_rng(_SEED)
     texts = [text for _, text in make_chunks(chunks, rng)]
@@ -30,7 +39,7 @@ def measure(chunks: int, folder: Path) -> list[Figure]:
     # Files of a store are never changed, so that a name for each of them is a copy.
     subprocess.run(["cp", "-al", str(filled), str(copy)], check=True)
     try:
-        return _commits(Shop(copy, texts, vectors, open_folder(copy).newest()), chunks // CHUNKS_PER_DOCUMENT)
+        yield Shop(copy, texts, vectors, open_folder(copy).newest())
     finally:
         shutil.rmtree(copy)
 
