@@ -5,7 +5,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from docmill.flows.cluster.schedulers.cluster import WorkerLost
 from docmill.flows.cluster.sender import Sender, SentStep
+from docmill.flows.runs.phases import counted
 from docmill.storage.errors import Transient
 from docmill.storage.files import temporary
 from docmill.storage.plugins.origin import described
@@ -20,6 +22,9 @@ buckets of 300 chunks in the 0.3 s that a worker takes to get 16 of them, rewrit
 BUCKETS_EACH = 16
 """Buckets of a parcel: some 3 MB each way. To call a worker takes the driver 2.4 ms, so smaller parcels cost it more;
 larger ones leave some of many workers without any."""
+MOST_FAILURES = 3
+"""Failures after which a change goes to no worker any more; one worker that dies over several parcels is one failure.
+What fails so often would fail on, and kill further workers if buckets are too large for them."""
 
 
 def far_rewriting(sender: Sender, lanes: int) -> Rewriting:
@@ -28,9 +33,11 @@ def far_rewriting(sender: Sender, lanes: int) -> Rewriting:
     def rewriting(root: Path, change: TableChange) -> Exchanged:
         if len(change.buckets) < LEAST_BUCKETS:
             return rewrite_here(root, change)
-        parts = _parts(change)
+        parts, failures = _parts(change), set[str]()
         with ThreadPoolExecutor(lanes, "docmill-rewrite") as threads:
-            far = list(threads.map(partial(_rewritten, sender, root), parts))
+            far = list(threads.map(partial(_rewritten, sender, root, failures), parts))
+        if left := sum(len(part.buckets) for one, part in zip(far, parts, strict=True) if one is None):
+            sender.news.append(f"the driver rewrites {counted(left, 'buckets')} of {change.name} itself")
         # One after the other, so that no more rows are in memory than without workers.
         made = [one or _rewritten_here(sender, root, part) for one, part in zip(far, parts, strict=True)]
         return joined(change.name, change.columns, made)
@@ -49,9 +56,12 @@ def _rewritten_here(sender: Sender, root: Path, part: TableChange) -> Exchanged:
     return rewrite_here(root, part)
 
 
-def _rewritten(sender: Sender, root: Path, part: TableChange) -> Exchanged | None:
-    """Return what a worker has made of some buckets, or None if none has, or if it is not what was asked for."""
-    if sender.stopped:
+def _rewritten(sender: Sender, root: Path, failures: set[str], part: TableChange) -> Exchanged | None:
+    """Return what a worker has made of some buckets, or None if none has, or if it is not what was asked for.
+
+    A failure is added to `failures`.
+    """
+    if sender.stopped or len(failures) >= MOST_FAILURES:
         return None
     name = sender.name_of(REWRITE)
     try:
@@ -63,7 +73,8 @@ def _rewritten(sender: Sender, root: Path, part: TableChange) -> Exchanged | Non
         return made
     # Whatever went wrong with a worker, a commit does not fail for it: the buckets can be rewritten here.
     except Exception as error:
-        sender.news.append(f"{name}: rewritten by the driver: {described(error)}")
+        failures.add(error.place if isinstance(error, WorkerLost) and error.place else name)
+        sender.news.append(f"{name}: failed: {described(error)}")
         return None
 
 

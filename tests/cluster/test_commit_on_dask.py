@@ -70,7 +70,7 @@ def test_workers_write_the_tables_that_threads_write(
     assert rows_of(bench) == rows_of(here)
     assert bench.files("deleted_chunks") == here.files("deleted_chunks")
     assert buckets(engine) > 0
-    lost = [line for line in log if ": rewritten by the driver: WorkerLost: " in line]
+    lost = [line for line in log if ": failed: WorkerLost: " in line]
     assert bool(lost) == (added == HEAVY)
     assert sum(row["killed"] for row in engine.tables["workers"]) == (added == HEAVY)
     assert connect(BUCKET).listing() == []
@@ -90,7 +90,7 @@ def test_workers_read_the_old_files_of_a_store_in_a_bucket_themselves(
     engine = Heard(log)
     run_on(cluster.settings, far, engine)
     assert buckets(engine) > 0
-    assert [line for line in log if ", asks, " in line or "by the driver" in line] == []
+    assert [line for line in log if ", asks, " in line or ": failed: " in line] == []
     assert far.chunks() == here.chunks()
     assert far.files("chunks") == here.files("chunks")
     newest = open_folder(far.root).newest()

@@ -120,5 +120,5 @@ def _compared(shop: Shop, ways: dict[str, Rewriting], documents: int, sender: Se
         Figure("CPU of a worker for each", 1000 * sum(one.cpu for one in far) / many, "ms"),
         Figure("bytes that a worker sends back for each", sum(one.bytes for one in far) / many, "B"),
         Figure("parcel and receipt, the longest", max(sender.parcels), "B", 10_000),
-        *(Figure(line, 0, "") for line in sender.news if "by the driver" in line),
+        Figure("parcels that failed", sum(": failed: " in line for line in sender.news), "", 0),
     ]
