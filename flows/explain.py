@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from docmill.flows.config.from_settings import limits_of, recipe_of, space_of
+from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import Rejected, SourceError
@@ -97,7 +97,7 @@ def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Expl
     recipe = recipe_of(settings, space_of(settings))
     uri, source = _place(settings, holder)
     uri += f"/{inner}" if inner else ""
-    pool = shared_pool(limits_of(settings))
+    pool = shared_pool(settings.parse.limits())
     with TemporaryDirectory(prefix="docmill-explain-") as folder:
         file = Path(folder, "member") if inner else path.absolute()
         try:

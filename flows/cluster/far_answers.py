@@ -55,9 +55,9 @@ class FarHands:
     sender: Sender
     recipe: Recipe
 
-    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any], light: bool = False) -> Iterable[Any]:
         """Return the result of each request."""
-        del function  # `process_document`, which the step calls
+        del function, light  # the step calls `process_document`, and a worker has a pool of its own
         with temporary(self.sender.folder) as draft:
             self.sender.ask(AGAIN, AnsweredBatch(self.recipe, tuple(map(answered, items))), draft)
             results: list[WorkResult] = decode(draft.read_bytes(), Readers().of(list[WorkResult]))

@@ -1,6 +1,5 @@
 """From settings: turn the settings into the values that the tasks take."""
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +31,6 @@ from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.sources.archive_source import Opener
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.tasks.split.strategies import options_of
-from docmill.tasks.workers.pool import Limits
 
 
 def space_of(settings: Settings) -> EmbeddingSpace:
@@ -72,7 +70,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
         tokenizer_id=hash_file(tokenizer),
         max_file_bytes=settings.discover.max_file_bytes,
         archives=archive_options(settings),
-        limits=limits_of(settings),
+        limits=settings.parse.limits(),
         model_id=model_key(model) if (model := model_of(settings)) else "",
         readers=readers_of(settings.parse.readers),
     )
@@ -98,7 +96,7 @@ def archive_options(settings: Settings) -> ArchiveOptions:
 
 def opener_of(settings: Settings) -> Opener:
     """Return what opens archives."""
-    return Opener(archive_options(settings), limits_of(settings))
+    return Opener(archive_options(settings), settings.parse.limits())
 
 
 def model_of(settings: Settings) -> ModelOptions | None:
@@ -236,10 +234,3 @@ def gate_of(settings: Settings) -> Gate | None:
     qrels = Path(chosen.qrels) if chosen.qrels else None
     questions = tuple(load_questions(Path(chosen.questions), qrels)) if chosen.questions else ()
     return Gate(questions, chosen.metric, chosen.max_drop, search_method_of(settings), chosen.made_from)
-
-
-def limits_of(settings: Settings) -> Limits:
-    """Return the limits for one document; the default is one worker process a CPU."""
-    # Not os.cpu_count: a container may be given fewer processors than its machine has.
-    workers = settings.parse.workers or len(os.sched_getaffinity(0))
-    return Limits(workers=workers, timeout_s=settings.parse.timeout_s, memory_mb=settings.parse.memory_mb)

@@ -1,11 +1,13 @@
 """Input settings: the sections of docmill.toml on which files are read and how, and what sections have in common."""
 
 import json
+import os
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from docmill.flows.config.units import Bytes, Characters, Files, Levels, Megabytes, Processes, Seconds, Times
+from docmill.tasks.workers.pool import Limits
 
 
 def decode(value: Any) -> Any:
@@ -82,6 +84,12 @@ class ParseSettings(ConfigSection):
         description="Which parser reads files, instead of the default of their format. The first matching glob wins.",
         examples=['[[parse.readers]]\nglob = "**/*.pdf"\nreader = "unstructured"'],
     )
+
+    def limits(self) -> Limits:
+        """Return the limits for one document; the default is one worker process a CPU."""
+        # Not os.cpu_count: a container may be given fewer processors than its machine has.
+        workers = self.workers or len(os.sched_getaffinity(0))
+        return Limits(workers=workers, timeout_s=self.timeout_s, memory_mb=self.memory_mb)
 
 
 class ArchivesSettings(ConfigSection):

@@ -28,6 +28,8 @@ class StoreFolder:
     root: Path
     always_shows_newest: ClassVar[bool] = True
     """Whether `current/` must show the newest snapshot; a mirror without a writer has no `current/`."""
+    next_writer_is_here: ClassVar[bool] = True
+    """Whether the next writer finds what this one leaves in the folder; that of a mirror may be another machine."""
 
     @property
     def name(self) -> str:

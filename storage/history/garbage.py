@@ -1,11 +1,12 @@
 """Garbage: the files that no snapshot names, such as those of a writer that died, and their removal."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from docmill.storage.files import TEMPORARY, FileRef, remove
 from docmill.storage.history import snapshots
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keywords.segments.merged_ahead import waiting_files
 from docmill.storage.lance import vectors
 
 _FOLDERS = ("tables", "artifacts", "keywords", "inventories")
@@ -39,9 +40,10 @@ def sweep(root: Path) -> int:
     return len(found) + (len(vectors.sweep(root, [snapshot.vectors for snapshot in states])) if known else 0)
 
 
-def garbage(root: Path, kept: Iterable[Snapshot]) -> list[Path]:
-    """Return the files that none of the snapshots names."""
+def garbage(root: Path, kept: Sequence[Snapshot]) -> list[Path]:
+    """Return the files that none of the snapshots names, and no commit on top of them may take."""
     named = {root / file.path for snapshot in kept for _, file in named_files(snapshot)}
+    named |= {root / file.path for file in waiting_files(root, [snapshot.keywords for snapshot in kept])}
     return [path for folder in _FOLDERS for path in _files(root / folder) if path not in named]
 
 

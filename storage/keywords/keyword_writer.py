@@ -8,10 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.files import settle
 from docmill.storage.keywords.document_frequencies import DocumentFrequencies, read_spectrum, write_spectrum
+from docmill.storage.keywords.segments import merged_ahead
 from docmill.storage.keywords.segments.build import build
 from docmill.storage.keywords.segments.chunk_fields import ChunkFields
-from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, choose, merge
+from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, MOST_BEHIND, choose, merge
+from docmill.storage.keywords.segments.merged_ahead import MergedAhead
 from docmill.storage.keywords.segments.postings import Postings, check_distinct, read_postings, write_postings
 from docmill.storage.keywords.segments.side_postings import Int32, Int64
 from docmill.storage.keywords.segments.state import KeywordState, Segment, check_analyser
@@ -55,9 +58,10 @@ def update(
     """Write and return the state without the chunks `removed` and with the (chunk id, fields) pairs `added`.
 
     An added id that exists replaces the fields of its chunk; a removed id that does not exist is no error.
-    `language` is the language of a new index; an existing index keeps its own.
+    `language` is the language of a new index; an existing index keeps its own. Segments that `merge_ahead` has merged
+    are taken over. This writes the segment of the new chunks, and tombstones; see `merged` for the rest.
     """
-    state = state or KeywordState(language=language)
+    state = merged_ahead.taken(root, state) if state else KeywordState(language=language)
     check_analyser(state)
     old = [open_segment(root, segment) for segment in state.segments]
     fresh = [_settle(root, postings) for postings in build(root, added, state.language)]
@@ -68,7 +72,7 @@ def update(
     spectrum = read_spectrum(root, state.spectrum).change(*_frequencies(old, kept, fresh))
     # A segment whose chunks are all dead leaves the state; its file stays for the snapshots that name it.
     tokens = _tokens(state, _touched(old, kept), fresh)
-    return _write_state(root, state, _compact([part for part in kept + fresh if part.alive]), spectrum, tokens)
+    return _write_state(root, state, kept + fresh, spectrum, tokens)
 
 
 def _touched(old: Sequence[OpenSegment], kept: Sequence[OpenSegment]) -> list[tuple[OpenSegment, OpenSegment]]:
@@ -82,7 +86,7 @@ def _write_state(
     """Write the files of the next state, with the `tokens` of each field, and return it."""
     return replace(
         state,
-        segments=tuple(_write(root, part) for part in parts),
+        segments=_written(root, parts),
         spectrum=write_spectrum(root, spectrum),
         rows=sum(part.alive for part in parts),
         tokens=tokens[0],
@@ -116,6 +120,42 @@ def rebuild(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language
     return update(root, None, (), added, language)
 
 
+def overdue(state: KeywordState) -> bool:
+    """Return whether so many segments wait for a merge that searches suffer."""
+    return sum(segment.postings < FULL_POSTINGS for segment in state.segments) > MOST_BEHIND
+
+
+def merge_ahead(root: Path, committed: KeywordState) -> None:
+    """Merge the segments of a committed state where that is due, for the next commit; the caller holds the lock.
+
+    Readers of the state keep its files. What a kill leaves unfinished is swept, and merged after the next commit.
+    """
+    if committed.outdated or not _due(committed):
+        merged_ahead.clear(root)
+    elif merged_ahead.taken(root, committed) == committed:
+        made = merged(root, committed)
+        settle()  # the next commit syncs what its own process has written; it may be another one
+        merged_ahead.write(root, MergedAhead(committed, made))
+
+
+def merged(root: Path, state: KeywordState) -> KeywordState:
+    """Write and return a state of the same chunks, in which the segments are merged whose merge is due."""
+    groups = _due(state)
+    gone = {i for group in groups for i in group}
+    left = tuple(segment for i, segment in enumerate(state.segments) if i not in gone)
+    made = [_merged([open_segment(root, state.segments[i]) for i in group]) for group in groups]
+    return replace(state, segments=left + _written(root, made))
+
+
+def _written(root: Path, parts: Sequence[OpenSegment]) -> tuple[Segment, ...]:
+    """Write segments, without those whose chunks are all dead."""
+    return tuple(_write(root, part) for part in parts if part.alive)
+
+
+def _due(state: KeywordState) -> list[list[int]]:
+    return choose([(segment.rows, segment.dead, segment.postings) for segment in state.segments])
+
+
 def compact(root: Path, state: KeywordState) -> KeywordState:
     """Write and return a state of the same chunks in few segments, without dead rows."""
     check_analyser(state)
@@ -128,14 +168,14 @@ def compact(root: Path, state: KeywordState) -> KeywordState:
             size = 0
         groups[-1].append(part)
         size += len(part.postings.rows)
-    merged = [part for group in groups for part in _merged(group)]
-    return replace(state, segments=tuple(_write(root, part) for part in merged if part.alive))
+    return replace(state, segments=_written(root, [_merged(group) for group in groups]))
 
 
-def _merged(group: list[OpenSegment]) -> list[OpenSegment]:
+def _merged(group: Sequence[OpenSegment]) -> OpenSegment:
+    """Return one segment of the living chunks of some; a segment alone stays as it is if none of its chunks is dead."""
     if len(group) == 1 and not len(group[0].tombstones.rows):
-        return group
-    return [OpenSegment(merge([(part.postings, part.tombstones.rows) for part in group]))]
+        return group[0]
+    return OpenSegment(merge([(part.postings, part.tombstones.rows) for part in group]))
 
 
 def _settle(root: Path, postings: Postings) -> OpenSegment:
@@ -177,14 +217,6 @@ def _frequencies(
         before += was.document_frequencies(places) if was else 0  # its dictionary is that of `now`
         after += now.document_frequencies(places)
     return before, after
-
-
-def _compact(parts: Sequence[OpenSegment]) -> list[OpenSegment]:
-    sizes = [(len(p.postings.lengths), len(p.tombstones.rows), len(p.postings.rows)) for p in parts]
-    groups = choose(sizes)
-    merged = [OpenSegment(merge([(parts[i].postings, parts[i].tombstones.rows) for i in group])) for group in groups]
-    gone = {i for group in groups for i in group}
-    return [part for i, part in enumerate(parts) if i not in gone] + merged
 
 
 def _write(root: Path, part: OpenSegment) -> Segment:

@@ -43,6 +43,7 @@ class MirrorFolder(StoreFolder):
 
     mark: MirrorMark
     always_shows_newest: ClassVar[bool] = False
+    next_writer_is_here: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

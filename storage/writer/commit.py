@@ -1,4 +1,4 @@
-"""Commit: artifacts → tables → postings → vectors → snapshot → `current/`, in this order.
+"""Commit: artifacts → tables → postings → vectors → snapshot → `current/` → merged postings, in this order.
 
 Readers see nothing before the snapshot file is written. No snapshot names what a crash leaves behind: files, which the
 next writer finds again by content, and a LanceDB version, which it reverts.
@@ -6,6 +6,7 @@ next writer finds again by content, and a LanceDB version, which it reverts.
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -133,9 +134,12 @@ def commit(
 
 
 def put(made: StoredSnapshot) -> None:
-    """Commit the prepared snapshot."""
+    """Commit the prepared snapshot, then merge postings for the commit after it."""
     made.folder.commit(made.snapshot)
     current_folder.publish(made)
+    # The snapshot is committed, whatever becomes of the merge; the next commit does without it and tries again.
+    with suppress(OSError, StoreError):
+        keyword_writer.merge_ahead(made.root, made.snapshot.keywords)
 
 
 def prepare(
@@ -170,7 +174,7 @@ def prepare(
     # One after the other: each of them alone takes as much memory as a large run may have.
     large = len(moves.added) > _ROWS_AT_ONCE
     with ThreadPoolExecutor(1 if large else 2) as pool:
-        postings = pool.submit(sparing, large, _postings, root, base, changes, moves)
+        postings = pool.submit(sparing, large, _postings, folder, base, changes, moves)
         vectors_ = pool.submit(
             sparing,
             large,
@@ -276,10 +280,12 @@ def _single_tables(
     }
 
 
-def _postings(root: Path, base: StoredSnapshot | None, changes: Changes, moves: ChunkMoves) -> KeywordState:
-    before, titles = base.snapshot.keywords if base else None, titles_of(changes.documents)
+def _postings(folder: StoreFolder, base: StoredSnapshot | None, changes: Changes, moves: ChunkMoves) -> KeywordState:
+    root, before, titles = folder.root, base.snapshot.keywords if base else None, titles_of(changes.documents)
     if base and before and before.outdated:
         rows = chain(stored_rows(base, changes.gone), posting_rows(changes.chunks, titles))
         return keyword_writer.rebuild(root, rows, before.language)
     wanted = pa.concat_arrays([moves.added, moves.renamed])
-    return keyword_writer.update(root, before, moves.removed, posting_rows(changes.chunks, titles, wanted))
+    made = keyword_writer.update(root, before, moves.removed, posting_rows(changes.chunks, titles, wanted))
+    later = folder.next_writer_is_here and not keyword_writer.overdue(made)
+    return made if later else keyword_writer.merged(root, made)

@@ -29,6 +29,9 @@ from docmill.tasks.document.recipe import WITH, Recipe
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.pool import shared_pool
 
+_LIGHT_BYTES = 128 << 10
+"""Bytes of a light batch. To start a worker takes 0.45 s of CPU time; 54 pages of 67 kB together take 0.3 s."""
+
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -36,7 +39,7 @@ B = TypeVar("B")
 class Hands(Protocol):
     """Calls a function with each of some items: the processes of a pool, or workers on other machines."""
 
-    def map(self, function: Callable[[A], B], items: Sequence[A]) -> Iterable[B | Rejected]:
+    def map(self, function: Callable[[A], B], items: Sequence[A], light: bool = False) -> Iterable[B | Rejected]:
         """Return the results in order, each with the reason in its place if there is none."""
 
 
@@ -176,11 +179,17 @@ def _answer_some(asking: Sequence[WorkResult], task: LookupSources, encoding: En
 
 def mapped(hands: Hands, jobs: Sequence[WorkRequest]) -> list[WorkResult]:
     """Return the result of each job; a document whose process died is rejected."""
-    results = hands.map(process_document, jobs)
+    results = hands.map(process_document, jobs, _light(jobs))
     return [
         result if isinstance(result, WorkResult) else reject(job.work, _naming_plugins(result))
         for job, result in zip(jobs, results, strict=True)
     ]
+
+
+def _light(jobs: Sequence[WorkRequest]) -> bool:
+    """Return whether a worker processes all documents in less time than another one takes to start."""
+    slow = any(job.reader or job.recipe.parse.ocr for job in jobs)
+    return not slow and sum(job.work.size for job in jobs) <= _LIGHT_BYTES
 
 
 def _naming_plugins(why: Rejected) -> Rejected:

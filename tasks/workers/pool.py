@@ -21,11 +21,11 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Pipe
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Self, TypeVar
 
 from docmill.storage.errors import ConfigError, Rejected, Transient
+from docmill.tasks.workers.ends import death, describe, guard
 from docmill.tasks.workers.messages import Note, greeting, message_reader, receive
 from docmill.tasks.workers.plain_json import Reader, Unreadable
 from docmill.tasks.workers.temporary_folder import make_folder, sweep_folders
@@ -35,6 +35,8 @@ B = TypeVar("B")
 
 _START_TIMEOUT_S = 120.0
 """Seconds in which a worker says that it is ready: it only starts Python, so later it hangs, even on a busy machine."""
+_LIGHT_ITEMS = 64
+"""Light items that one worker is left alone with; where more wait, there are several calls, and much to do."""
 _SMALL_REQUEST = 32 << 10  # fits what the kernel keeps of a pipe that nobody reads
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
@@ -82,19 +84,27 @@ class Pool:
         # A process that was killed could not remove the folders of its workers.
         sweep_folders()
 
-    def map(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[B | Rejected]:
+    def map(self, function: Callable[[A], B], items: Sequence[A], light: bool = False) -> Iterator[B | Rejected]:
         """Return `function(item)` of each item in order, or the reason why there is none.
 
         `function` is importable by name, items are picklable, and results are of the type that it says it returns,
         which has a form in plain JSON. An item whose worker dies, runs out of memory or of time, or answers with
-        something else gives a Rejected (`crashed`, `memory`, `timeout`), and so does one that raises. Raise
-        Transient when worker processes cannot be started at all.
+        something else gives a Rejected (`crashed`, `memory`, `timeout`), and so does one that raises. With `light`, one
+        worker does all items sooner than another one would start. Raise Transient when worker processes cannot be
+        started at all.
         """
         read = message_reader(function)
         tasks = [_Task(function, item, read, Future()) for item in items]
         for task in tasks:
-            self._submit(task)
+            self._submit(task, light)
         return _results(tasks)
+
+    def start_ahead(self, module: str) -> None:
+        """Start the first worker, for work that will come; meanwhile it imports `module`."""
+        with self._lock:
+            if not self._closed and not self._threads:
+                self._idle += 1  # as it soon will be: what comes meanwhile need not start one more
+                self._begin(self._supervise_ahead, module)
 
     def close(self) -> None:
         """Kill the workers; what has not been done is cancelled."""
@@ -118,23 +128,37 @@ class Pool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _submit(self, task: _Task) -> None:
+    def _submit(self, task: _Task, light: bool) -> None:
         with self._lock:
             if self._closed:
                 raise Transient("the pool of workers is closed")
             self._queue.put(task)
             # A worker takes time to start and memory to keep: a few documents do not need all of them.
-            if len(self._threads) < self.limits.workers and self._idle < self._queue.qsize():
-                thread = threading.Thread(target=self._supervise, name="docmill-worker", daemon=True)
-                self._threads.append(thread)
-                thread.start()
+            waiting = self._queue.qsize()
+            enough = self._idle >= waiting or (light and self._threads and waiting <= _LIGHT_ITEMS)
+            if len(self._threads) < self.limits.workers and not enough:
+                self._begin(self._supervise)
 
-    def _supervise(self) -> None:
+    def _begin(self, supervise: Callable[..., None], *arguments: Any) -> None:
+        """Start a thread that owns a worker; the caller holds the lock."""
+        thread = threading.Thread(target=supervise, args=arguments, name="docmill-worker", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _supervise_ahead(self, module: str) -> None:
+        """Own a worker that starts before there is work."""
+        worker: _Worker | None = None
+        with suppress(Exception):  # the first task that comes tries again, and says why there is none
+            worker = self._start(module)
+        with self._lock:
+            self._idle -= 1
+        self._supervise(worker)
+
+    def _supervise(self, worker: "_Worker | None" = None) -> None:
         """Own one worker process, started again whenever it has been spent.
 
         The kernel ends the process with the thread that started it, so this thread outlives it.
         """
-        worker: _Worker | None = None
         while (task := self._take()) is not None:
             ahead = deque([task])
             while ahead:
@@ -183,33 +207,40 @@ class Pool:
             if task is None or task.future.set_running_or_notify_cancel():
                 return task
 
-    def _start(self) -> "_Worker":
-        worker = _Worker(self.limits)
+    def _start(self, module: str = "") -> "_Worker":
+        worker = _Worker(self.limits, module)
         with self._lock:
             self._workers.add(worker)
             # `close` may have listed the workers before this one was added.
             closed = self._closed
         if closed:
             worker.stop()
-        worker.wait_until_ready()
+        try:
+            worker.wait_until_ready()
+        except Transient:
+            self._forget(worker)
+            raise
         return worker
 
     def _retire(self, worker: "_Worker") -> None:
+        worker.stop()
+        self._forget(worker)
+
+    def _forget(self, worker: "_Worker") -> None:
         with self._lock:
             self._workers.discard(worker)
-        worker.stop()
         worker.close()
 
 
 class _Worker:
     """One worker process, the pipe to it, its own folder for temporary files, and the guard of both."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, module: str) -> None:
         self._pipe, theirs = Pipe()
         self._folder = make_folder()
         numbers = (theirs.fileno(), os.getpid(), limits.memory_mb, math.ceil(limits.timeout_s))
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _BOOT, json.dumps(sys.path), *map(str, numbers)],
+            [sys.executable, "-P", "-c", _BOOT, json.dumps(sys.path), *map(str, numbers), module],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -217,7 +248,7 @@ class _Worker:
             env=os.environ | {"TMPDIR": str(self._folder.path)},
         )
         theirs.close()
-        self._guard = _guard(self._process.pid, self._folder.path)
+        self._guard = guard(self._process.pid, self._folder.path)
         self._given: deque[_Task] = deque()
         self._done = 0
         self._spent = False
@@ -228,7 +259,7 @@ class _Worker:
             receive(self._pipe, greeting, time.monotonic() + _START_TIMEOUT_S)
             return
         self.stop()
-        raise Transient(f"a worker process did not start ({_describe(self._process.wait())})")
+        raise Transient(f"a worker process did not start ({describe(self._process.wait())})")
 
     def give(self, task: _Task, only_small: bool = False) -> None:
         """Send a task, unless it was sent before; a large one would wait for the worker to read it."""
@@ -257,7 +288,7 @@ class _Worker:
             return Rejected("timeout", f"took more than {limits.timeout_s:g} seconds", parser)
         except (EOFError, ConnectionError):
             self.stop()
-            return _death(self._process.wait(), parser)
+            return death(self._process.wait(), parser)
         except Unreadable as error:
             return Rejected("crashed", f"the parser's process gave no answer that could be read: {error}", parser)
         if not isinstance(result, Rejected):
@@ -288,22 +319,6 @@ class _Worker:
         self._folder.remove()
 
 
-def _guard(worker: int, folder: Path) -> "subprocess.Popen[bytes]":
-    """Start the shell that outlives this process, however it ends, to end the worker's group and remove its folder.
-
-    The kernel ends a worker with its parent, but not what the worker has started.
-    """
-    script = 'read -r _; kill -s KILL -- "-$1"; rm -rf -- "$2"'
-    command = ["/bin/sh", "-c", script, "sh", str(worker), str(folder)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
-
-
-def _death(status: int, parser: str) -> Rejected:
-    if status == -signal.SIGXCPU:
-        return Rejected("timeout", "took all processors for the whole of its time", parser)
-    return Rejected("crashed", f"the parser's process died ({_describe(status)})", parser)
-
-
 def _results(tasks: list[_Task]) -> Iterator[Any]:
     try:
         for task in tasks:
@@ -311,15 +326,6 @@ def _results(tasks: list[_Task]) -> Iterator[Any]:
     finally:
         for task in tasks:
             task.future.cancel()
-
-
-def _describe(status: int) -> str:
-    if status >= 0:
-        return f"exit status {status}"
-    try:
-        return f"signal {signal.Signals(-status).name}"
-    except ValueError:
-        return f"signal {-status}"
 
 
 _shared: dict[Limits, Pool] = {}

@@ -7,6 +7,7 @@ import resource
 import signal
 import sys
 from contextlib import suppress
+from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -33,8 +34,11 @@ def announce(parser: str) -> None:
 
 
 def serve(arguments: list[str]) -> None:
-    """Answer requests on an inherited pipe; `arguments` are its number, the parent's pid, megabytes, seconds."""
-    fd, parent, memory_mb, timeout_s = map(int, arguments)
+    """Answer requests on an inherited pipe.
+
+    `arguments` are its number, the parent's pid, megabytes, seconds, and a module to import meanwhile, or "".
+    """
+    fd, parent, memory_mb, timeout_s = map(int, arguments[:4])
     # Ctrl-C reaches all processes of a terminal; the parent ends its workers itself, and says what is kept.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Nobody would read the answer of an orphan, or end it.
@@ -44,6 +48,9 @@ def serve(arguments: list[str]) -> None:
     pipe = Connection(fd)
     send(pipe, note("ready"))
     _notes.append(pipe)
+    if arguments[4]:
+        with suppress(Exception):  # which the first answer names
+            import_module(arguments[4])
     limited = False
     while True:
         try:

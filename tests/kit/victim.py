@@ -102,7 +102,9 @@ def compact_at_once(bench: Workbench) -> object:
     return compact(bench.root, Retention(keep_snapshots=1, grace_hours=0.0))
 
 
-def _in_this_process(_: Pool, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+def _in_this_process(
+    _: Pool, function: Callable[[Any], Any], items: Sequence[Any], _light: bool = False
+) -> Iterator[Any]:
     """Do what `Pool.map` does; to start its processes, which write nothing, would take longer than all else."""
     for item in items:
         try:

@@ -38,6 +38,10 @@ def size(allocate: bool) -> int:
 kept: list[bytes] = []
 
 
+def has_loaded(module: str) -> tuple[bool, int]:
+    return module in sys.modules, os.getpid()
+
+
 def misbehave(how: str) -> str:
     if how == "hang":
         time.sleep(60)
@@ -160,6 +164,35 @@ def test_a_large_process_drops_the_tables_of_encodings_and_loads_them_again(monk
     release()
     assert not chardet.models.get_enc_index.cache_info().currsize
     assert decode(text.encode("cp1250")).text == text
+
+
+@pytest.mark.parametrize(("module", "loaded"), [("colorsys", True), ("no.such.module", False)])
+def test_a_worker_that_starts_ahead_of_its_work_has_loaded_a_module(module: str, loaded: bool) -> None:
+    with Pool(Limits(workers=2)) as pool:
+        for _ in range(2):
+            pool.start_ahead(module)
+        (first,) = pool.map(has_loaded, [module])
+        (second,) = pool.map(has_loaded, [module])
+        assert first == second, "one worker does what comes, while it starts and after"
+        assert first[0] is loaded  # type: ignore[index]
+
+
+def test_a_pool_that_closes_while_a_worker_starts_ahead_leaves_nothing() -> None:
+    pool = Pool(Limits(workers=1))
+    pool.start_ahead("colorsys")
+    began = time.monotonic()
+    pool.close()
+    pool.start_ahead("colorsys")
+    assert time.monotonic() - began < 10
+    assert not any(thread.is_alive() for thread in pool._threads)
+
+
+def test_light_items_are_left_to_one_worker_unless_they_are_many() -> None:
+    with Pool(Limits(workers=2)) as pool:
+        assert len({pid for _, pid in pool.map(has_loaded, ["os"] * 64, light=True)}) == 1  # type: ignore[misc]
+        assert len(pool._threads) == 1
+        list(pool.map(has_loaded, ["os"] * 400, light=True))
+        assert len(pool._threads) == 2
 
 
 def test_a_closed_pool_takes_no_work() -> None:

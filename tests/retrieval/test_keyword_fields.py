@@ -16,7 +16,7 @@ from rank_bm25 import BM25Okapi
 from docmill.storage.errors import ConfigError
 from docmill.storage.keywords.analysis.analyser import ANALYSER_VERSION, analyse
 from docmill.storage.keywords.keyword_search import KeywordIndex
-from docmill.storage.keywords.keyword_writer import compact, rebuild, update
+from docmill.storage.keywords.keyword_writer import compact, merge_ahead, rebuild, update
 from docmill.storage.keywords.scoring import FieldScoring, Scoring
 from docmill.storage.keywords.segments import merge_segments
 from docmill.storage.keywords.segments.chunk_fields import FIELDS, ChunkFields
@@ -112,6 +112,8 @@ def test_any_sequence_of_changes_keeps_the_scores_of_the_formula(
             chunks = {key: chunk for key, chunk in chunks.items() if key not in removed} | added
             if draw.random() < 0.2:
                 state = compact(root, state)
+            if draw.random() < 0.5:
+                merge_ahead(root, state)
     assert_scores_are_those_of_the_formula(root, state or KeywordState(), chunks)
 
 

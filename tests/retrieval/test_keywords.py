@@ -21,11 +21,11 @@ from docmill.storage.files import hash_file
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.keywords.keyword_search import KeywordHit, KeywordIndex
-from docmill.storage.keywords.keyword_writer import rebuild, update
+from docmill.storage.keywords.keyword_writer import merge_ahead, merged, rebuild, update
 from docmill.storage.keywords.reference import MemoryIndex
 from docmill.storage.keywords.scoring import Scoring
 from docmill.storage.keywords.segments import build, merge_segments
-from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, MOST_SEGMENTS, choose
+from docmill.storage.keywords.segments.merge_segments import MOST_SEGMENTS
 from docmill.storage.keywords.segments.sorted_strings import StringLookup
 from docmill.storage.keywords.segments.state import KeywordState
 from tests.kit.drawing import examples
@@ -64,7 +64,10 @@ def assert_hits_equal(found: list[KeywordHit], expected: list[KeywordHit]) -> No
 
 
 class Postings(RuleBasedStateMachine):
-    """Any sequence of additions, edits, removals, compactions, and the merges that come of them after few segments."""
+    """Any sequence of additions, edits, removals, compactions and merges, which few segments suffice for here.
+
+    The next change takes over what has been merged ahead.
+    """
 
     texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
     ids = st.integers(0, 30).map("chunk-{:02d}".format)
@@ -103,6 +106,15 @@ class Postings(RuleBasedStateMachine):
         self.state = keyword_writer.compact(self.root, self.state or KeywordState())
         assert all(not segment.dead for segment in self.state.segments)
 
+    @precondition(lambda self: self.state is not None)
+    @rule(ahead=st.booleans())
+    def merge(self, ahead: bool) -> None:
+        if ahead:
+            merge_ahead(self.root, self.state or KeywordState())
+        else:
+            self.state = merged(self.root, self.state or KeywordState())
+            assert len(self.state.segments) <= 2
+
     @invariant()
     def scores_are_those_of_rank_bm25(self) -> None:
         if self.state is not None:
@@ -118,15 +130,20 @@ Postings.TestCase.settings = examples(25, stateful_step_count=25)
 test_any_sequence_of_changes_keeps_the_scores_of_rank_bm25 = Postings.TestCase
 
 
-def test_small_commits_merge_and_keep_the_scores(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ahead", [True, False])
+def test_many_small_commits_leave_few_segments_and_the_scores(tmp_path: Path, ahead: bool) -> None:
     chunks = make_chunks(400)
     state = rebuild(tmp_path, chunks.items())
-    for number in range(60):
-        more = make_chunks(3, number + 1, f"commit-{number:02d}")
+    for number in range(200):
+        more = make_chunks(3, number + 1, f"commit-{number:03d}")
         gone = random.Random(number).sample(sorted(chunks), 2)
         state = update(tmp_path, state, gone, more.items())
         chunks = {key: text for key, text in chunks.items() if key not in gone} | more
         assert len(state.segments) <= MOST_SEGMENTS + 1
+        if ahead:
+            merge_ahead(tmp_path, state)
+        else:
+            state = merged(tmp_path, state)
     assert_scores_equal(tmp_path, state, chunks, [" ".join(WORDS), "alpha gux", "kux"])
 
 
@@ -326,20 +343,3 @@ def test_few_and_many_are_found_alike() -> None:
         assert few.tolist() == lookup.find_all(wanted * 100)[:6].tolist()
         assert [lookup.values[int(place)].as_py() for place in few if place >= 0] == ["word7", "word70", "word6993"]
     assert StringLookup(pa.array([], pa.string())).find("a") == -1
-
-
-@pytest.mark.parametrize(
-    ("sizes", "groups"),
-    [
-        ([(100, 0, 100)] * MOST_SEGMENTS, []),
-        ([(100, 0, 100)] * (MOST_SEGMENTS + 1), [list(range(MOST_SEGMENTS + 1))]),
-        ([(900_000, 0, 9_000_000)] + [(1, 0, 10)] * MOST_SEGMENTS, []),
-        ([(50_000, 0, 500_000)] + [(1, 0, 10)] * MOST_SEGMENTS, [list(range(1, MOST_SEGMENTS + 1))]),
-        ([(100, 20, 100), (100, 21, 100)], [[1]]),
-        ([(9, 9, FULL_POSTINGS), (9, 0, FULL_POSTINGS)] * 9, [[i] for i in range(0, 18, 2)]),
-    ],
-)
-def test_small_segments_merge_and_worn_ones_are_rewritten(
-    sizes: list[tuple[int, int, int]], groups: list[list[int]]
-) -> None:
-    assert choose(sizes) == groups

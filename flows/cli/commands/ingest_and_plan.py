@@ -50,7 +50,7 @@ def ingest(
     from docmill.flows.runs.run_options import RunOptions
 
     options = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
-    print_report(run(checked_settings_of(context), sources or (), options), as_json)
+    print_report(run(_settings(context, sources or ()), sources or (), options), as_json)
 
 
 def plan(
@@ -64,7 +64,14 @@ def plan(
     from docmill.flows.runs.run_options import RunOptions
 
     options = RunOptions(True, allow_delete, refresh_contexts=refresh_contexts)
-    print_report(run(checked_settings_of(context), sources or (), options), as_json)
+    print_report(run(_settings(context, sources or ()), sources or (), options), as_json)
+
+
+def _settings(context: typer.Context, sources: Sequence[str]) -> "Settings":
+    """Return the checked settings; a worker process starts meanwhile if there seems to be work."""
+    from docmill.flows.hosting.worker_ahead import start_worker_ahead
+
+    return checked_settings_of(context, lambda settings: start_worker_ahead(settings, sources))
 
 
 def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> "Report":

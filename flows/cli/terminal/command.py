@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -40,9 +41,14 @@ def settings_of(context: typer.Context) -> "Settings":
     return _reach(settings) if reaches else settings
 
 
-def checked_settings_of(context: typer.Context) -> "Settings":
-    """Return the settings for a command that ingests; raise ConfigError with a finding for each wrong value."""
+def checked_settings_of(context: typer.Context, ahead: "Callable[[Settings], None] | None" = None) -> "Settings":
+    """Return the settings for a command that ingests; raise ConfigError with a finding for each wrong value.
+
+    `ahead` is called with the settings before they are checked, which loads most modules of a run.
+    """
     settings = settings_of(context)
+    if ahead:
+        ahead(settings)
     from docmill.flows.config.check_values import wrong_values
     from docmill.flows.config.configuration import spelled
 

@@ -14,6 +14,9 @@ from docmill.storage.keywords.segments.side_postings import Int32, Int64, SideEn
 MOST_SEGMENTS = 8
 """Small segments that may exist side by side. A query reads every one of them; a smaller number rewrites
 postings more often."""
+MOST_BEHIND = 2 * MOST_SEGMENTS
+"""Small segments above which a commit merges by itself instead of leaving that to the time after it. So many come
+about only if several writers in a row die between their commit and the merge that follows it."""
 MOST_DEAD = 0.2
 """Share of dead rows above which a segment is rewritten. Searches read the postings of dead rows and drop them; a
 smaller share rewrites a large segment after few deletions."""

@@ -63,7 +63,7 @@ class InLine(LocalEngine):
 class OwnProcess:
     """A pool whose one worker is this process, so that its calls are seen."""
 
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any], _light: bool = False) -> list[Any]:
         return [function(item) for item in items]
 
 

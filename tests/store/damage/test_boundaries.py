@@ -6,6 +6,7 @@ import random
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import chain, count
 from pathlib import Path
 
@@ -99,6 +100,13 @@ def check(bench: Workbench, clean: Workbench, before: list[ChunkRow]) -> None:
     assert bench.ingest().snapshot is None
 
 
+def merging(names: Sequence[str]) -> range:
+    """Return the numbers of the boundaries of the merge after the commit, whose failure is not one of the run."""
+    committed = names.index("after put snapshots")
+    merged = [at for at, name in enumerate(names, start=1) if "keywords" in name and at > committed]
+    return range(merged[0], merged[-1] + 1) if merged else range(0)
+
+
 def fail(number: int) -> Callable[[], None]:
     def act() -> None:
         raise OSError(number, os.strerror(number))
@@ -124,14 +132,15 @@ def few(names: Sequence[str]) -> range:
 def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
     fresh: Callable[[], Workbench], clean: Workbench, number: int, places: Places
 ) -> None:
-    before = fresh().chunks()
-    for at in places(boundaries(fresh())):
+    before, names = fresh().chunks(), boundaries(fresh())
+    unseen = merging(names)
+    for at in places(names):
         bench = fresh()
         failpoints.watch = Countdown(at, fail(number))
-        with pytest.raises((DocmillError, OSError)) as failure:
+        with nullcontext() if at in unseen else pytest.raises((DocmillError, OSError)) as failure:
             ingest(bench)
         failpoints.watch = None
-        if number == errno.ENOSPC:
+        if number == errno.ENOSPC and failure:
             assert "free some space and run again" in str(failure.value)
         check(bench, clean, before)
 
