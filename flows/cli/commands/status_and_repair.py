@@ -111,23 +111,30 @@ def history(context: typer.Context, as_json: AsJson = False) -> None:
 def history_rows(
     snapshots: Sequence[Mapping[str, Any]], runs: Mapping[int, "RunRow"], tags: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `history` for a person; a column that is empty in all of them is left out."""
-    named = {number: ", ".join(tag for tag, one in tags.items() if one == number) for number in tags.values()}
+    """Yield the rows of `history` for a person; the last two columns are left out where they would be empty."""
     pending = any(snapshot["pending"] for snapshot in snapshots)
     for snapshot in snapshots:
-        run = runs.get(snapshot["snapshot"])
-        counts = {name: getattr(run, name) for name in ("added", "changed", "moved", "deleted")} if run else {}
+        number = snapshot["snapshot"]
+        own = ", ".join(tag for tag, tagged in tags.items() if tagged == number)
         yield {
-            "snapshot": snapshot["snapshot"],
+            "snapshot": number,
             "created (UTC)": snapshot["created"][:_TO_THE_MINUTE].replace("T", " "),
-            "made by": (run.engine if run.engine in VERBS else "ingest") if run else "compact or repair",
-            "change": ", ".join(f"{count:,} {name}" for name, count in counts.items() if count),
+            **_made(runs.get(number)),
             "documents": snapshot["documents"],
             "chunks": snapshot["chunks"],
             "rejected": snapshot["rejects"],
             **({"without vectors": snapshot["pending"]} if pending else {}),
-            **({"tag": named.get(snapshot["snapshot"], "")} if named else {}),
+            **({"tag": own} if tags else {}),
         }
+
+
+def _made(run: "RunRow | None") -> dict[str, str]:
+    """Return which command made a snapshot, and what that changed."""
+    if run is None:
+        return {"made by": "compact or repair", "change": ""}
+    counts = {name: getattr(run, name) for name in ("added", "changed", "moved", "deleted")}
+    change = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    return {"made by": run.engine if run.engine in VERBS else "ingest", "change": change}
 
 
 def verify(

@@ -116,7 +116,7 @@ def test_the_next_ingest_brings_back_what_its_sources_still_have(bench: Workbenc
 
 
 def test_a_setting_that_still_names_the_source_is_found_by_path_and_by_name(bench: Workbench) -> None:
-    entries = ["docs", f"{bench.folder}/notes/", "notes=elsewhere", "*.md", "s3://bucket/notes"]
+    entries = ("docs", f"{bench.folder}/notes/", "notes=elsewhere", "*.md", "s3://bucket/notes")
     assert [*still_named(Settings(sources=entries), ["notes"])] == [entries[1], entries[2], entries[4]]
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import tarfile
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -209,7 +208,7 @@ def test_a_restore_leaves_what_waits_for_its_vectors(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def wide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddingSpace]:
+def wide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EmbeddingSpace:
     """Return the space of another model."""
     folder = write_model(tmp_path / WIDE, dimension=24)
     monkeypatch.setitem(space.FOLDERS, WIDE, lambda: folder)
