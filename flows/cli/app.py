@@ -34,10 +34,21 @@ from docmill.storage.process.sleeping_threads import let_threads_sleep
 GROUPS = {
     "Start": ("init", "settings", "ingest", "plan", "watch", "schedule"),
     "Ask": ("search", "sql", "explain", "mcp", "serve", "report", "export"),
-    "Versions": ("history", "diff", "tag", "undelete", "publish"),
+    "Versions": ("history", "diff", "tag", "restore", "undelete", "publish"),
     "Quality": ("evaluate", "tune"),
     "Cluster": ("worker", "cluster"),
-    "Maintenance": ("status", "doctor", "verify", "rejects", "repair", "vacuum", "compact", "reembed", "plugins"),
+    "Maintenance": (
+        "status",
+        "doctor",
+        "verify",
+        "rejects",
+        "repair",
+        "remove",
+        "vacuum",
+        "compact",
+        "reembed",
+        "plugins",
+    ),
 }
 """The commands in the order in which `docmill --help` shows them."""
 

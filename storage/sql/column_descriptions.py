@@ -81,7 +81,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "runs": ("One row for each run that committed a snapshot.", {
         "run_id": "Id of the run.",
         "snapshot": "Snapshot that it committed.",
-        "engine": "local or prefect.",
+        "engine": "local, prefect, dask or ray; or the command that made it: remove, restore, undelete or reembed.",
         "started": "When it began (ISO 8601, UTC).",
         "seconds": "How long it took.",
         "added": "New documents.",

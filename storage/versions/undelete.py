@@ -2,21 +2,19 @@
 
 import difflib
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.arrow_schema import DOCUMENTS, RUNS, from_table
+from docmill.storage.arrow_schema import DOCUMENTS
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.schema import RunRow
-from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import read_table
+from docmill.storage.versions.verb_runs import run_of
 from docmill.storage.writer.commit import Changes, commit
 
 
@@ -50,7 +48,7 @@ def undelete(
             # A reembed since may have left them without vectors of today's model; the next run makes those.
             partial=True,
         )
-        return commit(folder, base, changes, _run(len(rows)))[0].snapshot
+        return commit(folder, base, changes, run_of("undelete", added=len(rows)))[0].snapshot
 
 
 def _check(uris: Sequence[str], held: set[str], retention: Retention) -> None:
@@ -63,14 +61,3 @@ def _check(uris: Sequence[str], held: set[str], retention: Retention) -> None:
                 f"no document {uri!r} was deleted within {retention.undelete_days:g} days{there}; "
                 "all of them: docmill sql 'SELECT uri, deleted FROM deleted'"
             )
-
-
-def _run(added: int) -> RunRow:
-    now = datetime.now(UTC)
-    named = {
-        "run_id": f"{now:%Y%m%dT%H%M%S%f}-undelete",
-        "engine": "undelete",
-        "started": now.isoformat("T", "seconds"),
-        "added": added,
-    }
-    return from_table(conform(pa.Table.from_pylist([named]), RUNS), RunRow)[0]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
+from docmill.storage.errors import ALLOW_DELETE, DocmillError, Rejected, SourceError
 from docmill.storage.foreign_address import why_foreign
 from docmill.storage.plugins.registry import Registry, Seam
 from docmill.tasks.sources.archive_source import ArchiveSource, Opener, begins_as_archive
@@ -95,6 +95,15 @@ def _check_reachable(argument: str, path: Path) -> None:
 def is_far(argument: str) -> bool:
     """Return whether an argument names a source that is not on this machine."""
     return "://" in _named(argument)[1]
+
+
+def name_of(argument: str, tables: Tables = MappingProxyType({})) -> str:
+    """Return the name of the source for an argument, also if its folder is gone."""
+    try:
+        return open_source(argument, tables).name
+    except DocmillError:
+        name, where = _named(argument)
+        return name or Path(where).resolve().name
 
 
 def _named(argument: str) -> tuple[str, str]:

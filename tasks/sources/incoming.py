@@ -3,7 +3,7 @@
 import glob
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -66,8 +66,7 @@ class Places:
         kept = [one for one in self._before if not any(map(one.meets, seen))]
         claims = sorted({*kept, *self._now})
         if self._store and claims != self._before:
-            told = {"store": str(self._store.resolve()), "claims": claims}
-            write_whole(_path_of(self._store), json.dumps(told, ensure_ascii=False).encode())
+            _write(self._store, claims)
 
 
 class _Claim(NamedTuple):
@@ -110,6 +109,19 @@ def _claims(store: Path) -> list[_Claim]:
         return [_Claim(*map(str, row)) for row in told["claims"]] if told["store"] == str(store.resolve()) else []
     except (OSError, ValueError, TypeError, KeyError):
         return []
+
+
+def _write(store: Path, claims: Sequence[_Claim]) -> None:
+    told = {"store": str(store.resolve()), "claims": claims}
+    write_whole(_path_of(store), json.dumps(told, ensure_ascii=False).encode())
+
+
+def give_up_places(store: Path, names: Collection[str]) -> None:
+    """Forget where the sources of these names are, so that another folder may take such a name."""
+    claims = _claims(store)
+    kept = [one for one in claims if one.name not in names]
+    if kept != claims:
+        _write(store, kept)
 
 
 class Incoming:

@@ -11,10 +11,13 @@ from typing import NamedTuple
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from docmill.flows.config.settings import Settings
+from docmill.flows.remove import remove
 from docmill.storage.embedding import encoder, space
 from docmill.storage.embedding.space import describe_model
 from docmill.storage.errors import StoreError
 from docmill.storage.history.retention import Retention
+from docmill.storage.versions.restoring import restore
 from docmill.storage.versions.undelete import undelete
 from docmill.tasks.chunking.route import default_routes
 from docmill.tasks.parse.formats import FORMATS
@@ -130,6 +133,22 @@ def undeleted(bench: Workbench) -> Work:
     return after(bench)
 
 
+def restored(bench: Workbench) -> Work:
+    edited(bench, "21 days", "30 days")
+    restore(bench.root, 1, Retention())
+    bench.write({"guide.md": GUIDE})
+    return after(bench)
+
+
+def without_a_source(bench: Workbench) -> Work:
+    other = bench.folder / "other"
+    other.mkdir()
+    (other / "spare.txt").write_text("A spare part.\n")
+    bench.ingest(str(other))
+    remove(Settings(store=bench.root), ["other"])
+    return after(bench)
+
+
 def other_tokenizer(bench: Workbench) -> Work:
     """Count each character as a token, so that the same size holds less."""
     tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, "[UNK]"))
@@ -193,6 +212,8 @@ CHANGES: dict[str, Callable[[Workbench], Work]] = {
     "a file is deleted": deleted,
     "a deleted file is put back": put_back,
     "`undelete` of a deleted document": undeleted,
+    "`restore` of an earlier snapshot whose files are back": restored,
+    "`remove` of another source": without_a_source,
     "a route, or the options of a strategy": lambda bench: set_to(bench, "split", table={"size": 50}),
     "`chunk.contextualizer`": lambda bench: set_to(bench, "chunk", contextualizer="none"),
     "`chunk.context_tokens`": lambda bench: set_to(bench, "chunk", context_tokens=0),

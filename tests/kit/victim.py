@@ -15,11 +15,14 @@ from typing import Any
 import lancedb  # noqa: F401  # imported before the fork, so that no process has to
 import pytest
 
+from docmill.flows.config.settings import Settings
+from docmill.flows.remove import remove
 from docmill.storage import failpoints
 from docmill.storage.embedding import encoder, space
 from docmill.storage.errors import Rejected
 from docmill.storage.history.retention import Retention
 from docmill.storage.upkeep.compact import compact
+from docmill.storage.versions.restoring import restore
 from docmill.tasks.workers.pool import Pool
 from tests.kit import fake_encoder
 from tests.kit.workbench import Workbench
@@ -100,6 +103,16 @@ def compact_all(bench: Workbench) -> object:
 def compact_at_once(bench: Workbench) -> object:
     """Compact the store of a bench on an object store, keep one snapshot, and no object that it does not name."""
     return compact(bench.root, Retention(keep_snapshots=1, grace_hours=0.0))
+
+
+def restore_first(bench: Workbench) -> object:
+    """Go back to the first snapshot of a bench."""
+    return restore(bench.root, 1, Retention())
+
+
+def remove_notes(bench: Workbench) -> object:
+    """Remove the source "notes" of a bench."""
+    return remove(Settings(store=bench.root), ["notes"])
 
 
 def _in_this_process(

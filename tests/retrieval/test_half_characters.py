@@ -38,8 +38,8 @@ def test_half_a_character_is_a_wrong_query(bench: Workbench, what: str) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [["sql", f"SELECT '{HALF}'"], ["search", "tea", "--where", f"uri = '{HALF}'"], ["search", HALF],
-     ["undelete", HALF], ["sql", "SELECT 1", "--at", HALF], ["diff", HALF], ["tag", HALF],
-     ["publish", HALF]],
+     ["undelete", HALF], ["restore", HALF], ["remove", HALF], ["publish", HALF],
+     ["sql", "SELECT 1", "--at", HALF], ["diff", HALF], ["tag", HALF]],
 )  # fmt: skip
 def test_a_command_says_so_in_one_line(bench: Workbench, arguments: list[str]) -> None:
     done = CliRunner().invoke(app, [*arguments, "--store", str(bench.root)])

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from docmill.flows.config.settings import Settings
+from docmill.flows.remove import remove
 from docmill.storage.embedding import encoder, space
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.embedding.space import describe_model
@@ -20,6 +22,7 @@ from docmill.storage.history.retention import Retention
 from docmill.storage.upkeep.compact import compact, vacuum
 from docmill.storage.upkeep.repair import repair
 from docmill.storage.versions import candidates
+from docmill.storage.versions.restoring import restore
 from docmill.storage.versions.tagging import set_tag
 from docmill.storage.versions.undelete import undelete
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
@@ -136,6 +139,14 @@ def _undelete(bench: Workbench) -> object:
     return unless_done(lambda: undelete(bench.root, [_GONE], Retention()), QueryError)
 
 
+def _restore(bench: Workbench) -> object:
+    return restore(bench.root, 1, Retention())
+
+
+def _remove(bench: Workbench) -> object:
+    return unless_done(lambda: remove(Settings(store=bench.root), ["docs"]), QueryError)
+
+
 def _tag(bench: Workbench) -> object:
     return unless_done(lambda: set_tag(bench.root, "kept", 1), QueryError)
 
@@ -155,6 +166,8 @@ VERBS = (
     Verb("reembed", lay_two, _reembed, {"embedding": {"model": WIDE}}),
     Verb("repair", _lay_damage, _repair),
     Verb("undelete", lay_two, _undelete),
+    Verb("restore", lay_two, _restore),
+    Verb("remove", lay_two, _remove),
     Verb("tag", lay_two, _tag),
     Verb("publish", _lay_candidate, _publish),
 )

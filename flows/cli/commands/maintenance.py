@@ -1,4 +1,4 @@
-"""The commands that manage snapshots and files: undelete, publish, reembed, vacuum, compact."""
+"""The commands that change what the store holds: remove, undelete, publish, reembed, vacuum, compact."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -7,19 +7,56 @@ import typer
 
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note, plain, print_found, print_json
+from docmill.flows.runs.phases import counted
 from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
     from docmill.storage.upkeep.compact import Compaction
+    from docmill.storage.versions.removal import Removed
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
-    for command in (undelete, publish, vacuum, compact):
+    for command in (remove, undelete, publish, vacuum, compact):
         app.command(cls=takes("store", "wait_s", "retention"))(command)
     app.command(cls=takes("store", "wait_s", "retention", "embedding", "gate"))(reembed)
+
+
+def remove(
+    context: typer.Context,
+    sources: Annotated[list[str], typer.Argument(help="Names of the sources.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and remove nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove the documents of a source from the store.
+
+    The files of the source stay as they are. A wrong name prints the names of all sources.
+    """
+    settings = settings_of(context)
+    from docmill.flows.remove import remove as take_out
+    from docmill.flows.remove import still_named
+
+    done = take_out(settings, sources, dry_run)
+    if as_json:
+        print_json(asdict(done) | {"sources": list(done.sources)})
+    else:
+        _print_removed(done, settings.retention.undelete_days)
+    for one in still_named(settings, done.sources):
+        note(f"the setting `sources` still has {one}: the next ingest adds its documents again")
+
+
+def _print_removed(done: "Removed", undelete_days: float) -> None:
+    units = {"documents": done.documents, "chunks": done.chunks, "rejected files": done.rejects}
+    gone = ", ".join(counted(count, unit) for unit, count in units.items() if count or unit != "rejected files")
+    named = ", ".join(map(plain, done.sources))
+    if done.snapshot is None:
+        typer.echo(f"This would remove {named}: {gone}")
+        return
+    typer.echo(f"Snapshot {done.snapshot} committed, without {named}: {gone} removed")
+    one = f"docmill undelete URI brings one document back for {undelete_days:g} days; " if undelete_days else ""
+    note(f"{one}docmill restore {done.snapshot - 1} goes back to the snapshot before")
 
 
 def undelete(

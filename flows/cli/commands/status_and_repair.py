@@ -1,9 +1,9 @@
 """The commands that inspect and repair the store: status, history, verify, repair, rejects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from docmill.flows.config.settings import Settings
+    from docmill.storage.schema import RunRow
     from docmill.storage.upkeep.repair import Encode
 
+VERBS = ("remove", "restore", "undelete", "reembed")
+"""Commands besides `ingest` that commit a run of their own; `compact` and `repair` commit without one."""
+_TO_THE_MINUTE = len("2026-11-24T15:40")
 MOST_NAMED = 10
 """What would be lost is named up to this number, which fits on a terminal; `--json` names all."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -84,15 +88,53 @@ def _phrase(value: object) -> str:
 
 
 def history(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the snapshots, oldest first."""
-    settings = settings_of(context)
-    from docmill.storage.reader.store import open_store
+    """List the snapshots, oldest first, and what each one changed.
 
-    snapshots = open_store(settings.store).history()
-    if as_json:
-        print_json(snapshots)
-    else:
-        print_rows(snapshots)
+    `docmill search --at N` searches snapshot N, `docmill restore N` goes back to it.
+    """
+    settings = settings_of(context)
+    from docmill.storage.arrow_schema import from_table
+    from docmill.storage.history.tags import tags
+    from docmill.storage.reader.store import open_store
+    from docmill.storage.schema import RunRow
+    from docmill.storage.tables.tables import read_table
+
+    with open_store(settings.store) as store:
+        snapshots = store.history()
+        if as_json:
+            print_json(snapshots)
+            return
+        runs = {run.snapshot: run for run in from_table(read_table(store.stored, "runs"), RunRow)}
+        print_rows(list(history_rows(snapshots, runs, tags(store.root))))
+
+
+def history_rows(
+    snapshots: Sequence[Mapping[str, Any]], runs: Mapping[int, "RunRow"], tags: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `history` for a person; the last two columns are left out where they would be empty."""
+    pending = any(snapshot["pending"] for snapshot in snapshots)
+    for snapshot in snapshots:
+        number = snapshot["snapshot"]
+        own = ", ".join(tag for tag, tagged in tags.items() if tagged == number)
+        yield {
+            "snapshot": number,
+            "created (UTC)": snapshot["created"][:_TO_THE_MINUTE].replace("T", " "),
+            **_made(runs.get(number)),
+            "documents": snapshot["documents"],
+            "chunks": snapshot["chunks"],
+            "rejected": snapshot["rejects"],
+            **({"without vectors": snapshot["pending"]} if pending else {}),
+            **({"tag": own} if tags else {}),
+        }
+
+
+def _made(run: "RunRow | None") -> dict[str, str]:
+    """Return which command made a snapshot, and what that changed."""
+    if run is None:
+        return {"made by": "compact or repair", "change": ""}
+    counts = {name: getattr(run, name) for name in ("added", "changed", "moved", "deleted")}
+    change = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    return {"made by": run.engine if run.engine in VERBS else "ingest", "change": change}
 
 
 def verify(

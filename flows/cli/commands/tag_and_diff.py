@@ -1,4 +1,4 @@
-"""The commands about past snapshots: tag, diff."""
+"""The commands about past snapshots: tag, diff, restore."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,11 +9,12 @@ import typer
 
 from docmill.flows.cli.commands.search_and_sql import At
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import plain, print_found, print_json
+from docmill.flows.cli.terminal.output import note, plain, print_found, print_json
 from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
     from docmill.storage.versions.diff import Change, Difference
+    from docmill.storage.versions.restoring import Restored
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
@@ -23,6 +24,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     app.command(cls=takes("store", "wait_s"))(tag)
     app.command(cls=takes("store"))(diff)
+    app.command(cls=takes("store", "wait_s", "retention"))(restore)
 
 
 def tag(
@@ -97,3 +99,32 @@ def _print_difference(found: "Difference") -> None:
 def _counts(changes: Iterable["Change"]) -> str:
     counts = Counter(change.kind for change in changes)
     return ", ".join(f"{counts[kind]} {kind}" for kind in _SIGNS if counts[kind]) or "no change"
+
+
+def restore(
+    context: typer.Context,
+    snapshot: Annotated[str, typer.Argument(help="A kept snapshot, by number or tag. `docmill history` lists them.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Go back to an earlier snapshot.
+
+    Commits a new snapshot with the documents of the earlier one; nothing is parsed or embedded. All snapshots stay.
+    """
+    settings = settings_of(context)
+    from docmill.flows.config.from_settings import retention_of
+    from docmill.storage.versions.restoring import restore as go_back
+
+    done = go_back(settings.store, snapshot, retention_of(settings), dry_run, settings.wait_s)
+    print_json(asdict(done)) if as_json else _print_restored(done)
+
+
+def _print_restored(done: "Restored") -> None:
+    documents = f"  documents  {done.added:,} added, {done.changed:,} changed, {done.removed:,} removed"
+    if done.same:
+        typer.echo(f"Nothing to do: the newest snapshot has the contents of snapshot {done.earlier}.")
+    elif done.snapshot is None:
+        typer.echo(f"This would commit a snapshot with the contents of snapshot {done.earlier}\n{documents}")
+    else:
+        typer.echo(f"Snapshot {done.snapshot} committed, with the contents of snapshot {done.earlier}\n{documents}")
+        note("the next ingest compares your files with this snapshot, and ingests those that differ")

@@ -7,7 +7,7 @@ import typer
 
 from docmill.flows.cli.commands.search_and_sql import At
 from docmill.flows.cli.setup.serve_stores import places
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import UsageError, settings_of, takes
 from docmill.flows.cli.terminal.interruption import interruptible
 from docmill.flows.cli.terminal.output import note, print_text
 from docmill.flows.cli.terminal.progress import waiting
@@ -24,8 +24,11 @@ def register(app: typer.Typer) -> None:
 def report(
     context: typer.Context,
     html: Annotated[
-        Path, typer.Option("--html", metavar="FOLDER", help="Folder to write to. An earlier report in it is replaced.")
-    ],
+        Path | None,
+        typer.Option(
+            "--html", metavar="FOLDER", help="Folder to write to (required). An earlier report in it is replaced."
+        ),
+    ] = None,
     documents: Annotated[
         int,
         typer.Option("--documents", min=0, metavar="N", help="Include the texts of the N documents changed last."),
@@ -36,6 +39,8 @@ def report(
 
     Open FOLDER/index.html in a browser. A report holds at most 20 million characters of document texts.
     """
+    if html is None:
+        raise UsageError("Name the folder to write to, such as: docmill report --html report", context)
     settings = settings_of(context)
     from docmill.flows.serving.open_stores import ServedStore
     from docmill.flows.serving.page.report_files import write_report

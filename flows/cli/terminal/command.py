@@ -83,7 +83,7 @@ def _reach(settings: "Settings") -> "Settings":
     return settings.model_copy(update={"store": folder.root})
 
 
-_UsageError: Any = typer.BadParameter.__mro__[1]
+UsageError: Any = typer.BadParameter.__mro__[1]
 """Every fault of a command line; typer 0.26 exports it under no name of its own."""
 
 
@@ -131,16 +131,27 @@ class SettingsCommand(PanelledOptions):
         except (DocmillError, OSError) as error:
             tell(error, wants_json(ctx), debug)
             raise typer.Exit(FAILED) from None
-        except _UsageError as error:
+        except UsageError as error:
             _tell_usage(error, wants_json(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; with `--json`, a wrong command line is told as JSON, too."""
-        as_json = "--json" in args
+        as_json, typed = "--json" in args, list(args)
         try:
             return super().parse_args(ctx, args)
-        except _UsageError as error:
-            _tell_usage(error, as_json)
+        except UsageError as error:
+            _tell_usage(self._with_suggestion(error, ctx, typed), as_json)
+
+    def _with_suggestion(self, error: Any, ctx: Any, typed: list[str]) -> Any:
+        """Return the error; that of an unknown option says what a person may have meant."""
+        if hasattr(error, "possibilities"):
+            from docmill.flows.cli.terminal.unknown_option import suggestion
+
+            name, error.possibilities = error.option_name, None
+            after = " ".join(typed).partition(name)[2].lstrip("= ").partition(" ")[0]
+            said = suggestion(self, ctx, name, "" if after.startswith("-") else after)
+            error.message += f". {said}" if said else ""
+        return error
 
 
 def _stoppable() -> AbstractContextManager[None]:

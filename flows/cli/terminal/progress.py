@@ -1,4 +1,4 @@
-"""Progress: a bar a phase on a terminal, else a line a phase and every 30 seconds; a spinner for anything slow."""
+"""Progress: a bar a phase on a terminal, else lines after 5 seconds and every 30; a spinner for anything slow."""
 
 import logging
 import sys
@@ -17,6 +17,10 @@ LOADING = "docmill.loading"
 """The logger to which `storage/embedding/encoder.py` says that it loads a model."""
 EVERY_S = 30.0
 """Seconds between two lines where standard error is no terminal: a log of a night stays short enough to read."""
+FIRST_S = 5.0
+"""Seconds of a phase before its first line: long enough that a short one has none, short enough to show that a command
+is at work and how long it will take."""
+_LOOK_S = 0.5  # seconds between two looks whether a line is due
 _UNCOUNTED = ("at work", "done")
 _BAR_WIDTH = 20  # leaves room for counts, rate and time in 80 columns
 Progress = Callable[[Phase], None]
@@ -55,13 +59,13 @@ def _bars(begin: str) -> Iterator[Progress]:
 
 @contextmanager
 def _lines(brief: bool) -> Iterator[Progress]:
-    """Say how far the phase is every 30 seconds, and at its end how long it took."""
+    """Say how far the phase is after 5 seconds and every 30, and at its end how long it took."""
     lines = _Lines(brief)
     over = threading.Event()
 
     def repeat() -> None:
-        while not over.wait(EVERY_S):
-            lines.say()
+        while not over.wait(min(_LOOK_S, EVERY_S)):
+            lines.say_if_due(time.monotonic())
 
     threading.Thread(target=repeat, name="docmill-progress", daemon=True).start()
     try:
@@ -76,7 +80,8 @@ class _Lines:
 
     def __init__(self, brief: bool = False) -> None:
         self._phase: Phase | None = None
-        self._began = time.monotonic()
+        self._began = self._due = time.monotonic()
+        self._first_s = EVERY_S if brief else min(FIRST_S, EVERY_S)
         self._least_s = EVERY_S if brief else 0.0
 
     def show(self, phase: Phase) -> None:
@@ -84,7 +89,13 @@ class _Lines:
             self.close()
         if self._phase is None:
             self._began = time.monotonic()
+            self._due = self._began + self._first_s
         self._phase = phase
+
+    def say_if_due(self, now: float) -> None:
+        if self._phase is not None and now >= self._due:
+            self._due = now + EVERY_S
+            self.say()
 
     def say(self) -> None:
         if (phase := self._phase) is not None:

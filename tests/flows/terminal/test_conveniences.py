@@ -15,7 +15,7 @@ from tests.kit.house import ROOT
 
 LOADED = ("numpy", "pyarrow", "duckdb", "tokenizers", "lancedb", "torch", "prefect", "magika")
 CHECKS = {"python", "docmill", "settings", "model", "tesseract", "libreoffice", "readpst", "store", "prefect", "disk"}
-WRITERS = ("reembed", "vacuum", "compact", "undelete x", "publish x", "repair")
+WRITERS = ("reembed", "vacuum", "compact", "undelete x", "restore 1", "remove x", "publish x", "repair")
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from tests.kit.far_bench import FarBench
 from tests.kit.house import ROOT
 
 END_S = 2.0
-WRITING = ("compact", "publish", "reembed", "repair", "tag", "undelete", "vacuum")
+WRITING = ("compact", "publish", "reembed", "remove", "repair", "restore", "tag", "undelete", "vacuum")
 
 
 def stopped_at(far: FarBench, model: Path, moment: str, *arguments: str) -> tuple[int, float, str]:

@@ -77,7 +77,7 @@ function Truncated({ rows: [{ chunks, cut, longest, token_limit: limit }] }) {
 
 const inside = (row) => written([["uri", "=", row.uri], ["start_char", ">=", row.start_char], ["end_char", "<=", row.end_char], ["children", "=", 0]]);
 const Torn = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every table stands in one chunk.<//>` : html`
-  <p>${plural(rows.length, "table")} in several chunks. A short table in two or three pieces stands first: a larger <code>size</code> keeps it whole. A long one in many pieces is well, as each repeats the header of its table in the context.</p>
+  <p>${plural(rows.length, "table")} in several chunks. A short table in two or three pieces stands first: a larger <code>size</code> keeps it whole. A long one in many pieces is fine, because each piece repeats the header of the table in its context.</p>
   <${List} caption="Torn tables" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "Pieces", right: true, of: (row) => html`<a href=${link("chunks", { is: inside(row), title: `A table of ${row.uri}` })}>${number(row.pieces)}</a>` },
@@ -126,7 +126,7 @@ const Duplicates = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no t
     { name: "Likeness", right: true, of: likeness },
   ]} />`;
 const toTwins = (row) => link("chunks", { is: written([["chunk_id", "in", [...row.ids, ...row.other_ids]]]), by: TEXT, title: `Alike in ${row.uri} and ${row.other_uri}` });
-const likeness = (row) => (row.same === row.repeated ? "same text" : row.same > 0 ? `${number(row.same)} the same, others from ${row.least.toFixed(3)}` : `similar from ${row.least.toFixed(3)}`);
+const likeness = (row) => (row.same === row.repeated ? "same text" : row.same > 0 ? `${number(row.same)} the same, others ${row.least.toFixed(3)} or more` : `similarity ${row.least.toFixed(3)} or more`);
 
 const Old = ({ rows }) => html`
   <p>A document is stale if its file cannot be used any more: the store keeps its last good version.</p>

@@ -213,6 +213,21 @@ snapshot | integer | number of its snapshot
 snapshot | integer | the snapshot that was committed
 restored | array of text | uris of the documents that it has again
 """),
+    "restore": Printed("one object", """\
+earlier | integer | number of the snapshot whose contents come back
+added | integer | documents that the newest snapshot lacked
+changed | integer | documents that it had in another state
+removed | integer | documents that the earlier snapshot lacked
+rejects | boolean | whether the rejected files differ
+snapshot | integer or null | the snapshot that was committed; `null` if nothing differs, and with `--dry-run`
+"""),
+    "remove": Printed("one object", """\
+sources | array of text | names of the sources
+documents | integer | their documents
+chunks | integer | their chunks
+rejects | integer | their rejected files
+snapshot | integer or null | the snapshot without them; `null` with `--dry-run`
+"""),
     "publish": Printed("an array of held-back snapshots; with a name, one object `{\"snapshot\": …}`", """\
 candidate | text | name of the held-back snapshot
 created | text | when it was made (ISO 8601, UTC)

@@ -55,6 +55,8 @@ COMMANDS: dict[str, Command] = {
     "compact": ("compact",),
     "reembed": ("reembed",),
     "undelete": ("undelete", "mill.md"),
+    "restore": ("restore", "first"),
+    "remove": ("remove", "docs"),
 }  # fmt: skip
 ENDLESS = ("watch",)
 """Commands that end by a signal only, and so give no sample."""

@@ -1,0 +1,59 @@
+"""Unknown option: what a person may have meant by an option that a command does not have."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any
+
+_ALIKE = 0.75
+"""How alike a name must be to be suggested: with 0.6, the default, `--quiet` brings up `--wait`."""
+_MOST = 3  # names in a suggestion
+_ELSEWHERE = {
+    "top-k": "-k N",
+    "top": "-k N",
+    "filter": "--where CONDITION",
+    "source": "--where \"source = 'NAME'\"",
+    "format": "--where \"format = 'pdf'\"",
+}
+"""Options of other search tools, and ours for the same."""
+
+
+def suggestion(command: Any, context: Any, name: str, value: str) -> str:
+    """Return what to type instead of the option `name` with this value, as a sentence, or "" if nothing comes near."""
+    wanted = name.lstrip("-")
+    options = [one for parameter in command.get_params(context) for one in parameter.opts]
+    ours = _ELSEWHERE.get(wanted, "")
+    if ours.partition(" ")[0] in options:
+        return f"Type {ours} instead."
+    if "*" in getattr(command, "sections", ()):
+        if strategies := _strategies_with(_option_of(wanted)):
+            return _for_a_strategy(_option_of(wanted), strategies, value)
+        if wanted == "strategy":
+            return "[[routes]] in docmill.toml choose the strategies; `docmill explain FILE --strategy NAME` tries one."
+    found = list(dict.fromkeys([*_by_last_word(wanted, options), *get_close_matches(name, options, _MOST, _ALIKE)]))
+    return f"Did you mean {' or '.join(found[:_MOST])}?" if found else ""
+
+
+def _by_last_word(wanted: str, options: Sequence[str]) -> Iterator[str]:
+    """Yield the options that end in a name, as the flag of a setting does that was named without its section."""
+    for end in (wanted, f"{wanted}s"):
+        yield from (one for one in options if one.endswith(f"-{end}") and not one.startswith("--no-"))
+
+
+def _option_of(wanted: str) -> str:
+    """Return the option of a strategy in a name such as `chunk-size`."""
+    return wanted.removeprefix("chunk-").replace("-", "_")
+
+
+def _strategies_with(option: str) -> list[str]:
+    from docmill.tasks.split.strategies import SPLITTERS
+
+    return [name for name in SPLITTERS if option in {field.name for field in fields(SPLITTERS[name].options)}]
+
+
+def _for_a_strategy(option: str, strategies: Sequence[str], value: str) -> str:
+    first = "structure" if "structure" in strategies else strategies[0]
+    return (
+        f"{option} is an option of a strategy: type --set split.{first}.{option}={value or 'VALUE'}."
+        " `docmill explain FILE` says which strategy splits a file."
+    )
