@@ -69,13 +69,13 @@ def restore(
     """
     folder = open_folder(store).existing()
     with nullcontext() if dry_run else folder.lock(wait_s):
-        if not dry_run:
-            current_folder.catch_up(folder)  # a try that died after its commit may have left nothing else to do
         newest, earlier = folder.read(), _earlier(folder, at)
         _check_model(newest, earlier)
         # A mirror may lack what is read below.
         folder.complete(tables_of=[earlier.snapshot])
         folder.ensure([piece.file for piece in _needed(earlier)])
+        if not dry_run:
+            current_folder.catch_up(folder)  # a try that died after its commit may have left nothing else to do
         _check_whole(earlier)
         exchange, rejects = _compare(newest, earlier), read_table(earlier, "rejects")
         found = Restored(

@@ -17,6 +17,7 @@ from docmill.storage.embedding.space import describe_model
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import open_store
 from docmill.storage.tables import tables
 from docmill.storage.tables.tables import read_table
@@ -276,13 +277,17 @@ def test_a_kill_at_any_boundary_leaves_one_of_the_two_and_the_next_try_ends_it(
         assert verify(victim.root, deep=True) == []
 
 
-def test_a_machine_that_has_only_the_newest_snapshot_goes_back(far: FarBench) -> None:
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_machine_that_has_no_snapshot_or_only_the_newest_goes_back(far: FarBench, opened: bool) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "notes.txt": "Notes about snow.\n"})
     far.ingest()
     far.write({"guide.md": "# Guide\n\nTurn the blue knob.\n", "notes.txt": None})
     far.ingest(allow_delete=True)
     two = far.on("two")
-    assert open_store(two.root).search("blue", k=1)
+    open_folder(two.root).refresh()
+    if opened:
+        assert open_store(two.root).search("blue", k=1)
+    assert restore(two.root, 1, ALL, dry_run=True).changed == 1
     assert restore(two.root, 1, ALL).snapshot == 3
     assert far.store.search("snow", k=1)[0].uri == "notes.txt"
     assert verify(two.root, deep=True) == []
