@@ -130,17 +130,26 @@ def merge_ahead(root: Path, committed: KeywordState) -> None:
 
     Readers of the state keep its files. What a kill leaves unfinished is swept, and merged after the next commit.
     """
-    if committed.outdated or not _due(committed):
+    groups = choose(_sizes(committed), to_come=1)  # the segment of the next commit
+    if committed.outdated or not groups:
         merged_ahead.clear(root)
     elif merged_ahead.taken(root, committed) == committed:
-        made = merged(root, committed)
+        made = _regrouped(root, committed, groups)
         settle()  # the next commit syncs what its own process has written; it may be another one
         merged_ahead.write(root, MergedAhead(committed, made))
 
 
 def merged(root: Path, state: KeywordState) -> KeywordState:
     """Write and return a state of the same chunks, in which the segments are merged whose merge is due."""
-    groups = _due(state)
+    return _regrouped(root, state, choose(_sizes(state)))
+
+
+def _sizes(state: KeywordState) -> list[tuple[int, int, int]]:
+    return [(segment.rows, segment.dead, segment.postings) for segment in state.segments]
+
+
+def _regrouped(root: Path, state: KeywordState, groups: Sequence[Sequence[int]]) -> KeywordState:
+    """Write and return the state in which each group of segments, by their numbers, is one segment."""
     gone = {i for group in groups for i in group}
     left = tuple(segment for i, segment in enumerate(state.segments) if i not in gone)
     made = [_merged([open_segment(root, state.segments[i]) for i in group]) for group in groups]
@@ -150,10 +159,6 @@ def merged(root: Path, state: KeywordState) -> KeywordState:
 def _written(root: Path, parts: Sequence[OpenSegment]) -> tuple[Segment, ...]:
     """Write segments, without those whose chunks are all dead."""
     return tuple(_write(root, part) for part in parts if part.alive)
-
-
-def _due(state: KeywordState) -> list[list[int]]:
-    return choose([(segment.rows, segment.dead, segment.postings) for segment in state.segments])
 
 
 def compact(root: Path, state: KeywordState) -> KeywordState:

@@ -137,9 +137,10 @@ def put(made: StoredSnapshot) -> None:
     """Commit the prepared snapshot, then merge postings for the commit after it."""
     made.folder.commit(made.snapshot)
     current_folder.publish(made)
-    # The snapshot is committed, whatever becomes of the merge; the next commit does without it and tries again.
-    with suppress(OSError, StoreError):
-        keyword_writer.merge_ahead(made.root, made.snapshot.keywords)
+    if made.folder.next_writer_is_here:
+        # The snapshot is committed, whatever becomes of the merge; the next commit does without it and tries again.
+        with suppress(OSError, StoreError):
+            keyword_writer.merge_ahead(made.root, made.snapshot.keywords)
 
 
 def prepare(

@@ -29,24 +29,24 @@ factor leaves more segments; a larger one rewrites a big segment to merge a few 
 _NUMBERS = range(len(FIELDS))
 
 
-def choose(sizes: Sequence[tuple[int, int, int]]) -> list[list[int]]:
+def choose(sizes: Sequence[tuple[int, int, int]], to_come: int = 0) -> list[list[int]]:
     """Return the groups of segments to merge, or to rewrite alone, from (rows, dead rows, postings) of each.
 
-    If there are more than MOST_SEGMENTS small segments, they merge from the smallest up to one that is _GROWTH times as
-    large as they are together, so a posting is rewritten a logarithmic number of times. A full segment is rewritten
-    only when more than MOST_DEAD of its rows are dead.
+    If there are more than MOST_SEGMENTS small segments, with `to_come` more of them, they merge from the smallest up to
+    one that is _GROWTH times as large as they are together, so a posting is rewritten a logarithmic number of times. A
+    full segment is rewritten only when more than MOST_DEAD of its rows are dead.
     """
     postings = [size[2] for size in sizes]
-    group = _small_ones(postings)
+    group = _small_ones(postings, to_come)
     worn = [[i] for i, (rows, dead, _) in enumerate(sizes) if dead > MOST_DEAD * rows and i not in group]
     # A worn segment in the group loses its dead rows there, so it is not written twice.
     return [group, *worn] if group else worn
 
 
-def _small_ones(postings: Sequence[int]) -> list[int]:
+def _small_ones(postings: Sequence[int], to_come: int) -> list[int]:
     """Return the small segments to merge into one, or none if there are few enough."""
     small = sorted((i for i, size in enumerate(postings) if size < FULL_POSTINGS), key=postings.__getitem__)
-    if len(small) <= MOST_SEGMENTS:
+    if len(small) + to_come <= MOST_SEGMENTS:
         return []
     group: list[int] = []
     total = 0

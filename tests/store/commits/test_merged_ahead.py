@@ -42,7 +42,7 @@ def crowded(crowded_folder: Path, tmp_path: Path) -> Callable[[], Workbench]:
     """Return a maker of benches whose next commit is followed by a merge."""
     if not (crowded_folder / "store").exists():
         bench = Workbench(crowded_folder)
-        for number in range(MOST_SEGMENTS):
+        for number in range(MOST_SEGMENTS - 1):
             add_note(bench, number)
             bench.ingest()
         add_note(bench, MOST_SEGMENTS)
@@ -91,7 +91,7 @@ def test_a_commit_writes_one_segment_and_the_next_one_takes_the_merge(crowded: C
     bench.ingest()
     after = keywords_of(bench)
     assert after.segments[:-1] == before.segments, "the commit kept the segments that it found"
-    assert len(after.segments) == MOST_SEGMENTS + 1
+    assert len(after.segments) == MOST_SEGMENTS
     merged = taken(bench.root, after)
     assert len(merged.segments) == 1
     add_note(bench, MOST_SEGMENTS + 1)
@@ -108,7 +108,7 @@ def test_a_commit_that_changes_chunks_of_merged_segments_buries_them_there(crowd
     bench.write({"note-3.txt": "Another note, of rain alone and no knob.\n", "note-4.txt": None})
     bench.ingest(allow_delete=True)
     (merged, fresh) = keywords_of(bench).segments
-    assert (merged.rows, merged.dead, fresh.rows) == (MOST_SEGMENTS + 1, 2, 1)
+    assert (merged.rows, merged.dead, fresh.rows) == (MOST_SEGMENTS, 2, 1)
     assert verify(bench.root, deep=True) == []
     assert_searches_agree(bench)
 
@@ -201,11 +201,11 @@ def test_a_disk_that_is_full_for_the_merge_does_not_undo_the_commit(crowded: Cal
     failpoints.watch = Countdown("before write merged-keywords.json", fill)
     report = bench.ingest()
     failpoints.watch = None
-    assert report.snapshot == MOST_SEGMENTS + 1
+    assert report.snapshot == MOST_SEGMENTS
     assert taken(bench.root, keywords_of(bench)) == keywords_of(bench)
     add_note(bench, MOST_SEGMENTS + 1)
     bench.ingest()
-    assert segments(bench) == MOST_SEGMENTS + 2
+    assert segments(bench) == MOST_SEGMENTS + 1
     assert len(taken(bench.root, keywords_of(bench)).segments) == 1
     assert bench.ingest().snapshot is None
 
@@ -226,7 +226,7 @@ def test_a_kill_at_any_moment_of_the_merge_loses_nothing(
         process = start(ingest, bench, token_counts_folder, at, among="keywords")
         process.join(120)
         assert process.exitcode == -9, names[at]
-        assert snapshots.read(bench.root).number == MOST_SEGMENTS + 1
+        assert snapshots.read(bench.root).number == MOST_SEGMENTS
         assert verify(bench.root, deep=True) == []
         for number in (1, 2, 3):
             add_note(bench, MOST_SEGMENTS + number)
@@ -245,7 +245,7 @@ def test_merges_that_are_never_taken_leave_their_work_to_a_commit(crowded: Calla
         shutil.rmtree(bench.root / "cache")
         seen.append(segments(bench))
         add_note(bench, MOST_SEGMENTS + 1 + number)
-    assert seen == [*range(MOST_SEGMENTS + 1, MOST_BEHIND + 1), 1, 2, 3]
+    assert seen == [*range(MOST_SEGMENTS, MOST_BEHIND + 1), 1, 2]
     assert verify(bench.root, deep=True) == []
 
 
@@ -284,3 +284,8 @@ def test_small_segments_merge_and_worn_ones_are_rewritten(
     sizes: list[tuple[int, int, int]], groups: list[list[int]]
 ) -> None:
     assert choose(sizes) == groups
+
+
+def test_segments_merge_sooner_for_one_that_is_to_come() -> None:
+    assert choose([(100, 0, 100)] * (MOST_SEGMENTS - 1), to_come=1) == []
+    assert choose([(100, 0, 100)] * MOST_SEGMENTS, to_come=1) == [list(range(MOST_SEGMENTS))]
