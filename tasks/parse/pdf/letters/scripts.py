@@ -61,9 +61,11 @@ def small_boxes(sides: Sequence[float]) -> Iterator[int]:
         apart, touching = next_left - right, _TOUCHING * most
         if apart > _SPACE * most or next_left < left - touching:
             continue
-        if next_right - next_left < _WIDE * most and apart < touching:
+        rise = next_bottom - bottom
+        alike = next_high >= _FLAT * high and -_DOT * high <= rise <= _RISE * most  # as nearly all: set as a letter is
+        if not alike and next_right - next_left < _WIDE * most and apart < touching:
             word = right - left > _WORD * high
-            if _may_be_script(most, high, next_high, next_bottom - bottom, top - next_top, word):
+            if _may_be_script(most, high, next_high, rise, top - next_top, word):
                 yield at + 1
         if right - left < _WIDE * most and bottom - next_bottom > _RISE * most and next_top - top < _TOP * most:
             yield at  # it begins its line
