@@ -26,7 +26,7 @@ def is_hidden(node: Any) -> bool:
 def leads_back(node: Any) -> bool:
     """Return whether a node holds nothing but the links of a note back to its references."""
     said = node.get("class")
-    return said is not None and _BACKLINK.search(said) is not None
+    return said is not None and "back" in said and _BACKLINK.search(said) is not None
 
 
 def stated_number(node: Any, name: str, default: int) -> int:
