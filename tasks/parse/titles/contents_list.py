@@ -54,7 +54,7 @@ def _entries(parsed: Parsed) -> list[int]:
 def _is_entry(text: str, element: Element) -> bool:
     """Return whether a paragraph is lines of entries, or nothing but a link within the document."""
     links = element.attributes.get("links", ())
-    if links and all(link["url"].startswith("#") for link in links):
+    if links and links[0]["url"].startswith("#") and all(link["url"].startswith("#") for link in links):
         own = text[element.start_char : element.end_char]
         # Markdown keeps its links as written: brackets and an address around the words.
         return own.lstrip("-*+0123456789.) ").startswith("[") and _ends_with(own.rstrip(), links[-1])

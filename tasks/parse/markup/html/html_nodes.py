@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+_HIDING = frozenset(("hidden", "aria-hidden", "style"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
 _BRUSH = re.compile(r"brush:\s*([A-Za-z0-9+#_-]+)")
@@ -14,7 +15,7 @@ _MAX_DIGITS = 8
 
 def is_hidden(node: Any) -> bool:
     """Return whether a node itself says that it is hidden; style sheets are ignored."""
-    if not node.attrib:
+    if _HIDING.isdisjoint(node.keys()):  # as nearly all: one call instead of three
         return False
     return (
         node.get("hidden") is not None

@@ -78,8 +78,6 @@ def _is_linked(node: Any, share: float) -> bool:
 
 def is_chrome(node: Any) -> bool:
     """Return whether a box names itself as what surrounds a page, by its class or id."""
-    if not node.attrib:
-        return False
     names = [said for said in (node.get("class"), node.get("id")) if said is not None]
     if any(map(_is_named, names)):
         return True
