@@ -32,7 +32,10 @@ def leads_back(node: Any) -> bool:
 
 def stated_number(node: Any, name: str, default: int) -> int:
     """Return the number in an attribute, or the default if it has none above 0."""
-    stated = (node.get(name) or "").strip()
+    stated = node.get(name)
+    if stated is None:  # as nearly all
+        return default
+    stated = stated.strip()
     if not stated.isascii() or not stated.isdigit() or len(stated) > _MAX_DIGITS:
         return default
     return int(stated) or default

@@ -32,6 +32,7 @@ _SAID = re.compile(
     r"|show source)\s*\]?",
     re.IGNORECASE,
 )
+_LONGEST_SAID = 60  # characters: none of these is as long, and nearly all blocks of text are longer
 
 _CONTENTS = re.compile(
     r"(?:^|[\s_-])(?:toc|(?:doc|page|local)[_-]?toc|table[_-]?of[_-]?contents|on[_-]?this[_-]?page)(?:$|[\s_-])",
@@ -96,4 +97,6 @@ def is_named_footer(node: Any) -> bool:
 
 def says_chrome(text: str, links: list[dict[str, str]]) -> bool:
     """Return whether a block is one link, or a button, that every page of its site has."""
-    return len(links) <= 1 and _SAID.fullmatch(text) is not None and (not links or links[0]["text"] in text)
+    if len(links) > 1 or len(text) > _LONGEST_SAID or _SAID.fullmatch(text) is None:
+        return False
+    return not links or links[0]["text"] in text

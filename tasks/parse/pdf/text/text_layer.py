@@ -300,7 +300,7 @@ class TextLayer:
         return [(now, self._said(self.text[first : last + 1], first)) for now, (first, last) in runs]
 
     def _sides(self, line: TextLine, side: Callable[[float], int]) -> Iterator[tuple[int, Span]]:
-        """Yield the words of a line, or parts of those that stand on several sides, each with the side of its middle."""
+        """Yield the words of a line, or parts of those on several sides, each with the side that its middle is on."""
         words = self._words([line])[0]
         whole = {span for span, box in words if side(box[0]) == side(box[2])}
         return ((side((box[0] + box[2]) / 2), span) for span, box in self._apart(line, words, whole))
