@@ -175,9 +175,7 @@ def _sure_cuts(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> di
     Where no row has its cells further apart, nothing else tells of their columns. The gaps are added to those of the
     rows. A whole line between rows is one of them if it has such a gap under and over theirs.
     """
-    cells = [at for at in sorted(rows.cells) if " " in lines[at].text]
-    boxes = layer.word_boxes([lines[at] for at in cells])
-    loose = {at: _loose(lines[at], words) for at, words in zip(cells, boxes, strict=True)}
+    loose = _loose_of_each(lines, rows.cells, layer)
     wide = _with_heights(lines, {at: [gap for gap, _ in gaps] for at, gaps in loose.items()})
     found = {at: _sure_gaps(lines[at], gaps, wide, rows.gaps) for at, gaps in loose.items()}
     rows.gaps[:] = sorted([*rows.gaps, *_with_heights(lines, found)])
@@ -225,6 +223,13 @@ def _are_over(one: _Gap, other: _Gap, least: float) -> bool:
 def _begin_alike(one: _Gap, other: _Gap) -> bool:
     """Return whether cells of two lines begin on one place, behind gaps."""
     return one[0] != other[0] and abs(one[2] - other[2]) < _STRAY
+
+
+def _loose_of_each(lines: list[TextLine], places: set[int], layer: TextLayer) -> dict[int, list[tuple[_Space, bool]]]:
+    """Return the gaps of `_loose` of the lines at some places."""
+    some = [at for at in sorted(places) if " " in lines[at].text]
+    boxes = layer.word_boxes([lines[at] for at in some])
+    return {at: _loose(lines[at], words) for at, words in zip(some, boxes, strict=True)}
 
 
 def _loose(line: TextLine, words: list[Box]) -> list[tuple[_Space, bool]]:

@@ -1,7 +1,7 @@
 """PDF letter gaps: the parts of a line that stand apart, by the boxes of its words and of its letters."""
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.place import around
@@ -33,6 +33,18 @@ def groups_of_words(words: Words, gap: float, leftward: bool = False) -> list[Sp
             groups.append((first, last))
             before = box
     return groups
+
+
+def parts_of_words(
+    words: Words, parted: Container[Span], letters: Iterable[Box], size: float
+) -> Iterator[tuple[Span, Box]]:
+    """Yield words, and the parts of those to be `parted`; `letters` are the boxes of each letter of these."""
+    boxes = iter(letters)
+    for span, box in words:
+        if span in parted:
+            yield from runs_of_letters(span, [*islice(boxes, span[1] + 1 - span[0])], size)
+        else:
+            yield span, box
 
 
 def runs_of_letters(word: Span, letters: Sequence[Box], size: float) -> Iterator[tuple[Span, Box]]:

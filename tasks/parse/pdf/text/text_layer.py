@@ -32,7 +32,7 @@ from docmill.tasks.parse.pdf.letters.special_characters import (
 )
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, holds_two, tall_lines
 from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, KnownFonts, line_size
-from docmill.tasks.parse.pdf.text.letter_gaps import Span, Words, groups_of_words, runs_of_letters
+from docmill.tasks.parse.pdf.text.letter_gaps import Span, Words, groups_of_words, parts_of_words
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
 from docmill.tasks.parse.pdf.text.pieces import scripts_in, sides_of_pieces, without_strokes
@@ -253,7 +253,7 @@ class TextLayer:
     def _words(self, lines: list[TextLine]) -> list[Words]:
         """Return the words of lines, each with its box; pdfium is asked for them once."""
         places = [(line.first, line.last) for line in lines]
-        new = [place for place in dict.fromkeys(places) if place not in self._words_of]
+        new = {*places}.difference(self._words_of)
         found = [[(at, end - 1) for at, end in map(_SPAN, _WORDS.finditer(self.text, a, b + 1))] for a, b in new]
         boxes = iter(self._boxes([*chain.from_iterable(found)]))
         for (first, last), spans in zip(new, found, strict=True):
@@ -261,7 +261,7 @@ class TextLayer:
             if self._is_leftward and may_be_right_to_left(self.text[first : last + 1]):
                 own = [*map(self._box_of, spans)]
             self._words_of[first, last] = [*zip(spans, own, strict=True)]
-        return [self._words_of[place] for place in places]
+        return [*map(self._words_of.__getitem__, places)]
 
     def _box_of(self, word: Span) -> Box:
         """Return the box around all letters of a word, whose first and last need not be at its ends."""
@@ -300,20 +300,16 @@ class TextLayer:
         return [(now, self._said(self.text[first : last + 1], first)) for now, (first, last) in runs]
 
     def _sides(self, line: TextLine, side: Callable[[float], int]) -> Iterator[tuple[int, Span]]:
-        """Yield the words of a line, or parts of those on several sides, each with the side that its middle is on."""
+        """Return the words of a line, or parts of those on several sides, each with the side that its middle is on."""
         words = self._words([line])[0]
         whole = {span for span, box in words if side(box[0]) == side(box[2])}
         return ((side((box[0] + box[2]) / 2), span) for span, box in self._apart(line, words, whole))
 
     def _apart(self, line: TextLine, words: Words, whole: Container[Span] = ()) -> Iterator[tuple[Span, Box]]:
-        """Yield words of a line that are `whole`, and the letters that stand apart within the others, with boxes."""
-        parted = [span for span, _ in words if span[0] < span[1] and span not in whole]
-        letters = iter(self._boxes_of_each([at for first, last in parted for at in range(first, last + 1)]))
-        for span, box in words:
-            if span[0] == span[1] or span in whole:
-                yield span, box
-            else:
-                yield from runs_of_letters(span, [*islice(letters, span[1] + 1 - span[0])], line.size)
+        """Return words of a line that are `whole`, and the letters that stand apart within the others, with boxes."""
+        parted = dict.fromkeys(span for span, _ in words if span[0] < span[1] and span not in whole)
+        letters = self._boxes_of_each([at for first, last in parted for at in range(first, last + 1)])
+        return parts_of_words(words, parted, letters, line.size)
 
     def runs_up(self, line: TextLine) -> bool:
         """Return whether a line runs upwards: its end is above its beginning."""
