@@ -1,6 +1,6 @@
 """Span checks: the invariants of the elements of every parsed document."""
 
-from docmill.storage.schema import Parsed
+from docmill.storage.schema import Element, Parsed
 
 _KIND_WORDS = """
     title paragraph list_item table code quote front_matter turn question answer page_break furniture toc text
@@ -18,19 +18,25 @@ def faults(parsed: Parsed) -> list[str]:
     ends: list[int] = []
     start = page = line = 0
     for number, element in enumerate(parsed.elements):
-        where = f"element {number}, {element.kind} [{element.start_char}, {element.end_char})"
         while ends and ends[-1] <= element.start_char:
             ends.pop()
         if not 0 <= element.start_char < element.end_char <= len(parsed.text):
-            found.append(f"{where}: outside of a text of {len(parsed.text)} characters, or empty")
+            fault = f"outside of a text of {len(parsed.text)} characters, or empty"
         elif element.start_char < start:
-            found.append(f"{where}: begins before the one before it, at {start}")
+            fault = f"begins before the one before it, at {start}"
         elif ends and element.end_char > ends[-1]:
-            found.append(f"{where}: overlaps one that ends at {ends[-1]}")
-        elif element.page < page or element.line < line:
-            found.append(f"{where}: page {element.page} or line {element.line} after {page} and {line}")
-        elif element.kind not in KINDS:
-            found.append(f"{where}: kind is none of {', '.join(sorted(KINDS))}")
+            fault = f"overlaps one that ends at {ends[-1]}"
+        else:
+            fault = _fault(element, page, line)
+        if fault:
+            found.append(f"element {number}, {element.kind} [{element.start_char}, {element.end_char}): {fault}")
         start, page, line = element.start_char, element.page, element.line
         ends.append(element.end_char)
     return found
+
+
+def _fault(element: Element, page: int, line: int) -> str:
+    """Return what is wrong with an element behind one of such a page and line, "" if nothing is."""
+    if element.page < page or element.line < line:
+        return f"page {element.page} or line {element.line} after {page} and {line}"
+    return "" if element.kind in KINDS else f"kind is none of {', '.join(sorted(KINDS))}"

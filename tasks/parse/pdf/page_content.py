@@ -14,7 +14,7 @@ from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
 from docmill.tasks.parse.pdf.letters.special_characters import NO_LETTER
 from docmill.tasks.parse.pdf.text.fields import fields, with_fields
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.links import Link, page_links
+from docmill.tasks.parse.pdf.text.links import Link, link_annotations, page_links
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls
 from docmill.tasks.parse.pdf.text.place import Place, tenths
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
@@ -104,10 +104,12 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
         layer = TextLayer(text_page, place, number)
         lines = _readable(layer.lines()) if sheet.garbled else layer.lines()
     mark_leads(lines, layer)
-    filled = fields(page, form, place, number)
+    annotations = calls()["FPDFPage_GetAnnotCount"](page)
+    links = link_annotations(page) if annotations else []
+    filled = fields(page, form, place, number) if annotations > len(links) else []
     lines = with_fields(lines, filled) if filled else lines
     sheet.items, sheet.level = _with_tables(lines, layer, page, place)
-    sheet.links = page_links(page, document, layer, place)
+    sheet.links = page_links(links, document, layer, place)
     return sheet
 
 

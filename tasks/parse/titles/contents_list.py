@@ -46,16 +46,15 @@ def with_contents(parsed: Parsed, entries: Collection[int] = ()) -> Parsed:
     return replace(parsed, elements=tuple(elements))
 
 
-def _entries(parsed: Parsed) -> Iterator[int]:
-    """Yield the indices of the elements that look like entries."""
-    texts = ((i, one) for i, one in enumerate(parsed.elements) if one.kind in _ENTRIES)
-    return (i for i, one in texts if _is_entry(parsed.text, one))
+def _entries(parsed: Parsed) -> list[int]:
+    """Return the indices of the elements that look like entries."""
+    return [i for i, one in enumerate(parsed.elements) if one.kind in _ENTRIES and _is_entry(parsed.text, one)]
 
 
 def _is_entry(text: str, element: Element) -> bool:
     """Return whether a paragraph is lines of entries, or nothing but a link within the document."""
     links = element.attributes.get("links", ())
-    if links and all(link["url"].startswith("#") for link in links):
+    if links and links[0]["url"].startswith("#") and all(link["url"].startswith("#") for link in links):
         own = text[element.start_char : element.end_char]
         # Markdown keeps its links as written: brackets and an address around the words.
         return own.lstrip("-*+0123456789.) ").startswith("[") and _ends_with(own.rstrip(), links[-1])
@@ -65,7 +64,12 @@ def _is_entry(text: str, element: Element) -> bool:
 
 
 def _are_led(lines: str) -> bool:
-    return all(_is_led(line.rstrip()) for line in lines.splitlines())
+    return _may_hold_leaders(lines) and all(_is_led(line.rstrip()) for line in lines.splitlines())
+
+
+def _may_hold_leaders(text: str) -> bool:
+    """Return whether a text may hold leaders; quick, as hardly any has them and the search for them is slow."""
+    return text.count(".") > 2 or "__" in text or "\u2026" in text or "\u00b7" in text
 
 
 def _may_end_page(letter: str) -> bool:

@@ -50,3 +50,14 @@ def test_empty_boxes_to_tick_are_no_text() -> None:
     pdf.field(60, 680, 10, ticked("bees", "Off"))
     with pytest.raises(Rejected, match="no_text"):
         read(pdf)
+
+
+def test_fields_between_links_are_read() -> None:
+    pdf = page()
+    pdf.text(60, 740, "Read the manual before you go.")
+    pdf.link(60, 740, 78, "https://example.org/manual")
+    pdf.text(60, 700, "Name:")
+    pdf.field(100, 700, 150, filled("name", "Agathe Miller"))
+    pdf.text(60, 660, "Or ask the baker.")
+    pdf.link(60, 660, 60, "https://example.org/baker")
+    assert "Name: Agathe Miller" in read(pdf).text

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+_HIDING = frozenset(("hidden", "aria-hidden", "style"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
 _BRUSH = re.compile(r"brush:\s*([A-Za-z0-9+#_-]+)")
@@ -14,7 +15,7 @@ _MAX_DIGITS = 8
 
 def is_hidden(node: Any) -> bool:
     """Return whether a node itself says that it is hidden; style sheets are ignored."""
-    if not node.attrib:
+    if _HIDING.isdisjoint(node.keys()):  # as nearly all: one call instead of three
         return False
     return (
         node.get("hidden") is not None
@@ -26,12 +27,15 @@ def is_hidden(node: Any) -> bool:
 def leads_back(node: Any) -> bool:
     """Return whether a node holds nothing but the links of a note back to its references."""
     said = node.get("class")
-    return said is not None and _BACKLINK.search(said) is not None
+    return said is not None and "back" in said and _BACKLINK.search(said) is not None
 
 
 def stated_number(node: Any, name: str, default: int) -> int:
     """Return the number in an attribute, or the default if it has none above 0."""
-    stated = (node.get(name) or "").strip()
+    stated = node.get(name)
+    if stated is None:  # as nearly all
+        return default
+    stated = stated.strip()
     if not stated.isascii() or not stated.isdigit() or len(stated) > _MAX_DIGITS:
         return default
     return int(stated) or default

@@ -128,6 +128,8 @@ def _is_open(paragraph: Any) -> bool:
 
 def _inner(table: Any) -> list[Any]:
     """Return the rows and cells of the tables inside a table."""
+    if not _INNER(table):  # as nearly all
+        return []
     return [one for one in table.iter("tr", "td", "th") if next(one.iterancestors("table"), table) is not table]
 
 

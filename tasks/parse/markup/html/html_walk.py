@@ -229,7 +229,8 @@ class PageWalk:
         if text:
             self._draw_block(text)
         self._text, self._links, self._inner = [], [], 0
-        self._open_links = [(0, url) for _, url in self._open_links]
+        if self._open_links:
+            self._open_links = [(0, url) for _, url in self._open_links]
 
     def _draw_block(self, text: str) -> None:
         links = self._links_of_block()

@@ -35,7 +35,7 @@ such a declaration as an example.
 _NOTE_BLOCKS = ("li", "p", "div", "dd", "dt", "aside", "section")
 _ALIGNED = "vertical-align"
 _STYLED = etree.XPath(f"descendant::span[@style][contains(@style, '{_ALIGNED}')]")
-_TABLE_ROLE = re.compile(r"=\s*[\"']?(?:table|grid)\b")  # begins with the sign, as patterns that ignore case are slow
+_TABLE_ROLE = re.compile(r"=[\s\"']*(?:table|grid)\b")  # begins with the sign, as patterns that ignore case are slow
 _MARKER_WIDTH = 4
 """Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
 

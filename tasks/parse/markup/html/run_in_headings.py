@@ -34,8 +34,8 @@ def _led(root: Any) -> Iterator[tuple[Any, int, str, int]]:
     for node in root.iter("p", *_HEADINGS):
         level = _HEADINGS.get(node.tag, level)
         if node.tag == "p" and _begins_bold(node):
-            lead, words = _lead_of(node)
-            if words and is_lead(lead):
+            lead = _lead_of(node)
+            if is_lead(lead) and (words := _words_behind(node)):
                 yield node, level, lead, words
 
 
@@ -45,12 +45,17 @@ def _begins_bold(paragraph: Any) -> bool:
     return bold and next(paragraph.iterancestors(*_WITHIN), None) is None
 
 
-def _lead_of(paragraph: Any) -> tuple[str, int]:
-    """Return the words that begin a paragraph in bold, with the sign behind them, and how many words follow."""
+def _lead_of(paragraph: Any) -> str:
+    """Return the words that begin a paragraph in bold, with the sign behind them."""
     strong = paragraph[0]
     lead = " ".join("".join(strong.itertext()).split())
     sign = (strong.tail or "").strip()[:1]
     if sign in SIGNS and lead[-1:] not in SIGNS:
         lead += sign
-    inside = len("".join(strong.itertext()).split())
-    return lead, len("".join(paragraph.itertext()).split()) - inside
+    return lead
+
+
+def _words_behind(paragraph: Any) -> int:
+    """Return how many words follow those that begin a paragraph in bold."""
+    inside = len("".join(paragraph[0].itertext()).split())
+    return len("".join(paragraph.itertext()).split()) - inside

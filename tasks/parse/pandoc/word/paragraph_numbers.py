@@ -32,11 +32,11 @@ def write_numbers(root: Any, numbering: WordNumbering) -> None:
     counts = {False: _NumberCount(numbering), True: _NumberCount(numbering)}
     for paragraph in list(root.iter(W + "p")):
         properties = paragraph.find(W + "pPr")
-        if _is_left_out(properties, paragraph):
+        place = numbering.place_of(properties)
+        if place is None or _is_left_out(properties, paragraph):
             continue
         boxed = next(paragraph.iterancestors(_BOX), None) is not None
-        place = numbering.place_of(properties)
-        label = counts[boxed].label(*place) if place else None
+        label = counts[boxed].label(*place)
         if label is not None and _shows_something(paragraph):
             _insert(paragraph, properties, f"{NUMBER_MARK}{label}{NUMBER_END}")
 

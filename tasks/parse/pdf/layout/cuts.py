@@ -175,7 +175,7 @@ def _sure_cuts(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> di
     Where no row has its cells further apart, nothing else tells of their columns. The gaps are added to those of the
     rows. A whole line between rows is one of them if it has such a gap under and over theirs.
     """
-    loose = {at: _loose(lines[at], layer) for at in sorted(rows.cells)}
+    loose = _loose_of_each(lines, rows.cells, layer)
     wide = _with_heights(lines, {at: [gap for gap, _ in gaps] for at, gaps in loose.items()})
     found = {at: _sure_gaps(lines[at], gaps, wide, rows.gaps) for at, gaps in loose.items()}
     rows.gaps[:] = sorted([*rows.gaps, *_with_heights(lines, found)])
@@ -208,7 +208,7 @@ def _is_between_rows(lines: list[TextLine], at: int, rows: _SideBySide, layer: T
     near = _crossing(line, rows.gaps)
     if not near or not near[0][0] < _middle(line) < near[-1][0]:
         return False
-    for (end, start), _ in _loose(line, layer):
+    for (end, start), _ in _loose(line, *layer.word_boxes([line])):
         own = (_middle(line), end, start)
         if {other[0] > own[0] for other in near if _are_over(own, other, _SHARED * line.size)} == {True, False}:
             return True
@@ -225,11 +225,16 @@ def _begin_alike(one: _Gap, other: _Gap) -> bool:
     return one[0] != other[0] and abs(one[2] - other[2]) < _STRAY
 
 
-def _loose(line: TextLine, layer: TextLayer) -> list[tuple[_Space, bool]]:
+def _loose_of_each(lines: list[TextLine], places: set[int], layer: TextLayer) -> dict[int, list[tuple[_Space, bool]]]:
+    """Return the gaps of `_loose` of the lines at some places."""
+    some = [at for at in sorted(places) if " " in lines[at].text]
+    boxes = layer.word_boxes([lines[at] for at in some])
+    return {at: _loose(lines[at], words) for at, words in zip(some, boxes, strict=True)}
+
+
+def _loose(line: TextLine, words: list[Box]) -> list[tuple[_Space, bool]]:
     """Return the gaps of a line that are far wider than its usual one, each with whether that alone is certain."""
-    if " " not in line.text:
-        return []
-    gaps = [(before[2], after[0]) for before, after in pairwise(layer.word_boxes(line))]
+    gaps = [(before[2], after[0]) for before, after in pairwise(words)]
     least = (_LOOSE_MONO_GAP if line.font.mono else _LOOSE_GAP) * line.size
     known = len(gaps) >= _LEAST_GAPS
     usual = median(map(_width, gaps)) if known else 0.0
@@ -272,7 +277,7 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     strips = _strips(line, near, least)
     if not (inside.left or inside.right or figures or strips):
         return [line]
-    gaps = [*pairwise(layer.word_boxes(line))]
+    gaps = [*pairwise(*layer.word_boxes([line]))]
     wide, underlined = [*_wider(gaps, least)], _is_underlined(line, level)
     between = {*_between(wide, strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}

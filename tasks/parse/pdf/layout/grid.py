@@ -165,7 +165,7 @@ def _fill(texts: defaultdict[int, list[str]], line: TextLine, grid: Grid, layer:
     if first == last:
         texts[first].append(line.text)
         return
-    for cell, text in layer.placed_in(line, lambda box: grid.cell((box[0] + box[2]) / 2, y)):
+    for cell, text in layer.placed_in(line, lambda x: grid.cell(x, y)):
         texts[cell].append(text)
 
 

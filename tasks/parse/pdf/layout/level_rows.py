@@ -28,6 +28,9 @@ def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
 def _on_levels(items: list[Item], rules: LevelRules) -> list[list[Item]]:
     rows = [items[:1]]
     for item in items[1:]:
+        if len(rows[-1]) == 1 and item.box[0] < rows[-1][0].box[2]:  # as nearly all: it is not right of the last one
+            rows.append([item])
+            continue
         above = _lines_beside(rows, item, rules)
         if above:
             rows[-above - 1 :] = [[*chain(*rows[-above - 1 :])]]

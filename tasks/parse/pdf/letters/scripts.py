@@ -61,18 +61,26 @@ def small_boxes(sides: Sequence[float]) -> Iterator[int]:
         apart, touching = next_left - right, _TOUCHING * most
         if apart > _SPACE * most or next_left < left - touching:
             continue
+        rise = next_bottom - bottom
+        if next_high >= _FLAT * high and -_DOT * high <= rise <= _RISE * most:  # as nearly all: two of one size, level
+            continue
         if next_right - next_left < _WIDE * most and apart < touching:
             word = right - left > _WORD * high
-            if _may_be_script(most, high, next_high, next_bottom - bottom, top - next_top, word):
+            if _may_be_script(most, high, next_high, rise, top - next_top, word):
                 yield at + 1
-        if right - left < _WIDE * most and bottom - next_bottom > _RISE * most and next_top - top < _TOP * most:
-            yield at  # it begins its line
+        if _may_begin_line(right - left, most, -rise, next_top - top):
+            yield at
 
 
 def _pairs(sides: Sequence[float]) -> Iterator[tuple[float, ...]]:
     """Yield the eight sides of each two boxes that follow one another."""
     each = [sides[side::4] for side in range(4)]
     return zip(*each, *(one[1:] for one in each), strict=False)
+
+
+def _may_begin_line(wide: float, most: float, rise: float, fall: float) -> bool:
+    """Return whether a box, so much higher than the one behind it, may be a script that begins its line."""
+    return wide < _WIDE * most and rise > _RISE * most and fall < _TOP * most
 
 
 def _may_be_script(most: float, high: float, next_high: float, rise: float, fall: float, word: bool) -> bool:

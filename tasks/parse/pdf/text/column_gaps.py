@@ -7,7 +7,7 @@ from statistics import median, median_low
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.fonts import is_by_height
-from docmill.tasks.parse.pdf.text.letter_gaps import Span
+from docmill.tasks.parse.pdf.text.letter_gaps import Words
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import Place, is_upright, placed, placed_sides
 
@@ -66,7 +66,7 @@ def tall_lines(lines: list[TextLine]) -> set[int]:
     }
 
 
-def holds_two(line: TextLine, words: Sequence[tuple[Span, Box]]) -> bool:
+def holds_two(line: TextLine, words: Words) -> bool:
     """Return whether letters of a high line may stand on two levels: its words differ in height, or each is as high."""
     heights = [box[3] - box[1] for _, box in words]
     least = min(heights)

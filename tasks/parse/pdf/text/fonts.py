@@ -71,6 +71,13 @@ def read_font(pointer: int | None) -> Font:
     return _font(bold, mono or bool(flags & _FIXED_PITCH), italic or bool(flags & _SLANTED))
 
 
+class KnownFonts(dict[int | None, Font]):
+    """Fonts by their addresses, each asked for once."""
+
+    def __missing__(self, pointer: int | None) -> Font:
+        return self.setdefault(pointer, read_font(pointer))
+
+
 def _font(bold: bool, mono: bool, italic: bool) -> Font:
     return Font(bold, mono, italic) if bold or mono or italic else PLAIN
 

@@ -1,12 +1,13 @@
 """PDF letter gaps: the parts of a line that stand apart, by the boxes of its words and of its letters."""
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.place import around
 
 Span = tuple[int, int]  # the first and the last of some characters of the page, by their numbers in pdfium
+Words = Sequence[tuple[Span, Box]]
 
 _LETTER_GAP = 0.35
 """Font sizes between letters of one word that stand in different cells: programs write the marks of a row as one word,
@@ -16,7 +17,7 @@ _OFF_LEVEL = 0.7
 _ALIKE = 0.9  # of the height: scripts and initials, which belong to their line, are smaller or larger
 
 
-def groups_of_words(words: Sequence[tuple[Span, Box]], gap: float, leftward: bool = False) -> list[Span]:
+def groups_of_words(words: Words, gap: float, leftward: bool = False) -> list[Span]:
     """Return the first and last characters of runs of words on one level between gaps wider than `gap` points.
 
     In a line that is read from the right, `leftward`, a word may follow at the left of the one before.
@@ -32,6 +33,18 @@ def groups_of_words(words: Sequence[tuple[Span, Box]], gap: float, leftward: boo
             groups.append((first, last))
             before = box
     return groups
+
+
+def parts_of_words(
+    words: Words, parted: Container[Span], letters: Iterable[Box], size: float
+) -> Iterator[tuple[Span, Box]]:
+    """Yield words, and the parts of those to be `parted`; `letters` are the boxes of each letter of these."""
+    boxes = iter(letters)
+    for span, box in words:
+        if span in parted:
+            yield from runs_of_letters(span, [*islice(boxes, span[1] + 1 - span[0])], size)
+        else:
+            yield span, box
 
 
 def runs_of_letters(word: Span, letters: Sequence[Box], size: float) -> Iterator[tuple[Span, Box]]:

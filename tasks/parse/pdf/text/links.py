@@ -1,6 +1,7 @@
 """PDF links: the targets of a page's link annotations, and the words under them."""
 
 import ctypes
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,23 +25,33 @@ class Link:
     box: Box
 
 
-def page_links(page: int, document: int, layer: TextLayer, place: Place) -> list[Link]:
-    """Return a page's external links; links within the document are left out."""
+def link_annotations(page: int) -> list[int]:
+    """Return the addresses of the links of a page, those within the document with them."""
     ask = calls()
-    if not ask["FPDFPage_GetAnnotCount"](page):  # as on most pages
-        return []
-    position, link, sides = ctypes.c_int(0), ctypes.c_void_p(), _SIDES()
-    here, there, corner = map(ctypes.addressof, (position, link, sides))
+    position, link = ctypes.c_int(0), ctypes.c_void_p()
+    here, there = map(ctypes.addressof, (position, link))
+    found: list[int] = []
+    while ask["FPDFLink_Enumerate"](page, here, there) and link.value is not None:
+        found.append(link.value)
+    return found
+
+
+def page_links(annotations: Iterable[int], document: int, layer: TextLayer, place: Place) -> list[Link]:
+    """Return the external links among those of a page; links within the document are left out."""
+    ask, sides = calls(), _SIDES()
+    corner = ctypes.addressof(sides)
     found: list[Link] = []
-    while len(found) < _MAX_LINKS and ask["FPDFLink_Enumerate"](page, here, there):
-        action = ask["FPDFLink_GetAction"](link.value)
+    for link in annotations:
+        action = ask["FPDFLink_GetAction"](link)
         if not action or ask["FPDFAction_GetType"](action) != _TO_ADDRESS:
             continue
         url = _url(ask, document, action)
-        if url and ask["FPDFLink_GetAnnotRect"](link.value, corner):
+        if url and ask["FPDFLink_GetAnnotRect"](link, corner):
             left, top, right, bottom = sides
             area = (left, top, right, bottom)
             found.append(Link(layer.text_in(area), url, placed([area], place)[0]))
+        if len(found) == _MAX_LINKS:
+            break
     return found
 
 

@@ -169,8 +169,7 @@ def numbers_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
 
     They are finite, none above `FAR`; zeros if the function fails.
     """
-    width = _GIVEN[name][1]
-    call, (numbers, zeros, places) = calls()[name], _rows(*_GIVEN[name])
+    call, width, numbers, zeros, places = _rows(name)
     found: list[float] = []
     for start in range(0, len(items), _ROWS):
         some = items[start : start + _ROWS]
@@ -188,13 +187,15 @@ def _ordinary(numbers: Sequence[float]) -> Sequence[float]:
 
 
 @cache
-def _rows(kind: type[Any], width: int, results: int) -> tuple[memoryview, memoryview, list[list[Any]]]:
-    """Return zeroed memory for rows of numbers, a copy of zeros, and references to the start of each row or number.
+def _rows(name: str) -> tuple[Any, int, memoryview, memoryview, list[list[Any]]]:
+    """Return a function, how many numbers it gives, and memory for them.
 
-    They are made once: pdfium fills the same memory on each call.
+    The memory is zeroed, with as many zeros, and with references to the start of each row or number. It is made once:
+    pdfium fills the same memory on each call.
     """
+    kind, width, results = _GIVEN[name]
     size = ctypes.sizeof(kind)
     cells = (kind * (width * _ROWS))()
     places = [[ctypes.byref(cells, size * (width * row + place)) for row in range(_ROWS)] for place in range(results)]
     numbers = memoryview(cells).cast("B").cast(kind._type_)
-    return numbers, memoryview(bytes(numbers.nbytes)).cast(kind._type_), places
+    return calls()[name], width, numbers, memoryview(bytes(numbers.nbytes)).cast(kind._type_), places

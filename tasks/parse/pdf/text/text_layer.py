@@ -6,8 +6,8 @@ A line with a wide gap comes in pieces: columns of a table or of a page that sha
 import ctypes
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import partial, reduce
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 from operator import methodcaller
@@ -31,8 +31,8 @@ from docmill.tasks.parse.pdf.letters.special_characters import (
     in_columns,
 )
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, holds_two, tall_lines
-from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
-from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
+from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, KnownFonts, line_size
+from docmill.tasks.parse.pdf.text.letter_gaps import Span, Words, groups_of_words, parts_of_words
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
 from docmill.tasks.parse.pdf.text.pieces import scripts_in, sides_of_pieces, without_strokes
@@ -59,14 +59,16 @@ class TextLayer:
         self._reference = reference(text_page)
         self._place = place
         self._number = number
-        self._fonts: dict[int | None, Font] = {}
+        self._fonts = KnownFonts()
         self._scaled: dict[tuple[int | None, float, int], float] = {}
         self._settings: dict[int | None, Setting] = {}
+        self._words_of: dict[Span, Words] = {}
         self._origin = (ctypes.c_double * 2)()  # where pdfium writes a place
         self._origin_at = ctypes.byref(self._origin), ctypes.byref(self._origin, ctypes.sizeof(ctypes.c_double))
         self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
         self._matrix_at = ctypes.byref(self._matrix)
         self.text = without_cuts(page_text(text_page))
+        self._is_leftward = may_be_right_to_left(self.text)  # on few pages, and only their lines are asked
         self._pieces = sides_of_pieces(self.text, self._reference)
         self._scripts = scripts_in(self._pieces, self.text, self._reference, place, self._setting)
         self._firsts = [script.first for script in self._scripts]
@@ -105,19 +107,18 @@ class TextLayer:
         if not texts:
             return []
         middles = self._middles(spans)
-        objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), middles)
-        pointers = [*map(self._calls["FPDFTextObj_GetFont"], objects)]
-        boxes = [
-            self._box_of(span) if may_be_right_to_left(text) else box
-            for text, span, box in zip(texts, spans, self._boxes(spans), strict=True)
-        ]
+        pointers = [*self._pointers(middles)]
+        boxes = self._boxes(spans)
+        if self._is_leftward:
+            each = zip(texts, spans, boxes, strict=True)
+            boxes = [self._box_of(span) if may_be_right_to_left(text) else box for text, span, box in each]
         sizes = self._sizes_of(middles, pointers, boxes)
         lines = []
         for text, span, box, size, pointer in zip(texts, spans, boxes, sizes, pointers, strict=True):
             plain = self._clean(text, span[0])
             if not plain or plain == HYPHEN:
                 continue
-            font = self._font(pointer)
+            font = self._fonts[pointer]
             if font is not PLAIN:
                 font, size = self._styled(font, size, span)
                 if font.mono and "  " in text:
@@ -132,7 +133,7 @@ class TextLayer:
         return [middle + (self.text[middle] == " ") for middle in middles]
 
     def _clean(self, text: str, first: int) -> str:
-        if may_be_right_to_left(text):
+        if self._is_leftward and may_be_right_to_left(text):
             text = self._logical(text, first)
             return clean_marked(text) if RAISED in text else clean(text)
         return self._said(text, first)
@@ -170,7 +171,7 @@ class TextLayer:
         if font.mono:  # its quarters, but not signs that the font may lack
             half = sum(span) // 2
             places += [at for at in self._middles([(span[0], half), (half, span[1])]) if self.text[at].isascii()]
-        fonts = [*map(self.font_at, places)]
+        fonts = [*map(self._fonts.__getitem__, self._pointers(places))]
         plain = [at for at, one in zip(places, fonts, strict=True) if font.mono and not one.mono]
         return reduce(Font.both, fonts, font), self._real_sizes(plain[:1])[0] if plain else size
 
@@ -197,15 +198,12 @@ class TextLayer:
 
     def font_at(self, index: int) -> Font:
         """Return the font of a character."""
-        return self._font(
-            self._calls["FPDFTextObj_GetFont"](self._calls["FPDFText_GetTextObject"](self._reference, index))
-        )
+        return self._fonts[next(self._pointers([index]))]
 
-    def _font(self, pointer: int | None) -> Font:
-        font = self._fonts.get(pointer)
-        if font is None:
-            font = self._fonts[pointer] = read_font(pointer)
-        return font
+    def _pointers(self, indexes: Iterable[int]) -> Iterator[int | None]:
+        """Return the addresses of the fonts of characters."""
+        objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), indexes)
+        return map(self._calls["FPDFTextObj_GetFont"], objects)
 
     def _boxes(self, spans: list[Span]) -> list[Box]:
         """Return the boxes around the first and the last characters of spans."""
@@ -226,7 +224,7 @@ class TextLayer:
         groups = []
         for index, line, words in zip(wide, some, self._words(some), strict=True):
             two = index in tall and holds_two(line, words) and self._is_level(line)
-            letters = [*self._apart(line)] if two else words
+            letters = [*self._apart(line, words)] if two else words
             groups.append(groups_of_words(letters, GAP * line.size, is_right_to_left(line.text)))
         cut = self._cut(some, groups)
         parts = {index: _from_the_left(each) for index, each in zip(wide, cut, strict=True)}
@@ -252,18 +250,18 @@ class TextLayer:
         texts[-1] += HYPHEN if line.text.endswith(HYPHEN) else ""
         return texts
 
-    def _words(self, lines: list[TextLine]) -> list[list[tuple[Span, Box]]]:
-        """Return the words of lines, each with its box."""
-        found = [
-            [(start, end - 1) for start, end in map(_SPAN, _WORDS.finditer(self.text, line.first, line.last + 1))]
-            for line in lines
-        ]
+    def _words(self, lines: list[TextLine]) -> list[Words]:
+        """Return the words of lines, each with its box; pdfium is asked for them once."""
+        places = [(line.first, line.last) for line in lines]
+        new = {*places}.difference(self._words_of)
+        found = [[(at, end - 1) for at, end in map(_SPAN, _WORDS.finditer(self.text, a, b + 1))] for a, b in new]
         boxes = iter(self._boxes([*chain.from_iterable(found)]))
-        words = [[*zip(spans, islice(boxes, len(spans)), strict=True)] for spans in found]
-        return [
-            [(span, self._box_of(span)) for span, _ in each] if may_be_right_to_left(line.text) else each
-            for line, each in zip(lines, words, strict=True)
-        ]
+        for (first, last), spans in zip(new, found, strict=True):
+            own = [*islice(boxes, len(spans))]
+            if self._is_leftward and may_be_right_to_left(self.text[first : last + 1]):
+                own = [*map(self._box_of, spans)]
+            self._words_of[first, last] = [*zip(spans, own, strict=True)]
+        return [*map(self._words_of.__getitem__, places)]
 
     def _box_of(self, word: Span) -> Box:
         """Return the box around all letters of a word, whose first and last need not be at its ends."""
@@ -272,8 +270,7 @@ class TextLayer:
     def parted(self, line: TextLine, places: Sequence[float]) -> list[TextLine]:
         """Return a line in pieces, cut between words at each of the places, from the left."""
         groups: dict[int, Span] = {}
-        for (first, last), box in self._apart(line):
-            side = bisect_right(places, (box[0] + box[2]) / 2)
+        for side, (first, last) in self._sides(line, partial(bisect_right, places)):
             groups[side] = (groups.get(side, (first, last))[0], last)
         if len(groups) < 2:
             return [line]
@@ -283,32 +280,36 @@ class TextLayer:
             piece.ruled = True
         return made
 
-    def word_boxes(self, line: TextLine) -> list[Box]:
-        """Return the boxes of a line's words; one that is no part of the page's content is one."""
-        return [line.box] if line.first == NOWHERE else [box for _, box in self._words([line])[0]]
+    def word_boxes(self, lines: list[TextLine]) -> list[list[Box]]:
+        """Return the boxes of the words of lines; a line that is no part of the page's content is one."""
+        words = iter(self._words([line for line in lines if line.first != NOWHERE]))
+        return [[line.box] if line.first == NOWHERE else [box for _, box in next(words)] for line in lines]
 
-    def placed_in(self, line: TextLine, cell: Callable[[Box], int]) -> list[tuple[int, str]]:
+    def placed_in(self, line: TextLine, cell: Callable[[float], int]) -> list[tuple[int, str]]:
         """Return the cells that a line stands in, from the left, each with its part of the text.
 
-        `cell` gives the cell of a box. A line that is no part of the page's content stands in one.
+        `cell` gives the cell at a place across. A line that is no part of the page's content stands in one.
         """
         if line.first == NOWHERE:
-            return [(cell(line.box), line.text)]
+            return [(cell((line.box[0] + line.box[2]) / 2), line.text)]
         runs: list[tuple[int, Span]] = []
-        for (first, last), box in self._apart(line):
-            now = cell(box)
+        for now, (first, last) in self._sides(line, cell):
             if runs and runs[-1][0] == now:
                 first = runs.pop()[1][0]
             runs.append((now, (first, last)))
         return [(now, self._said(self.text[first : last + 1], first)) for now, (first, last) in runs]
 
-    def _apart(self, line: TextLine) -> Iterator[tuple[Span, Box]]:
-        """Yield the words of a line, each with its box; letters that stand apart within a word, one by one."""
+    def _sides(self, line: TextLine, side: Callable[[float], int]) -> Iterator[tuple[int, Span]]:
+        """Return the words of a line, or parts of those on several sides, each with the side that its middle is on."""
         words = self._words([line])[0]
-        letters = iter(self._boxes_of_each([at for (first, last), _ in words for at in range(first, last + 1)]))
-        for span, box in words:
-            each = [*islice(letters, span[1] + 1 - span[0])]
-            yield from runs_of_letters(span, each, line.size) if len(each) > 1 else ((span, box),)
+        whole = {span for span, box in words if side(box[0]) == side(box[2])}
+        return ((side((box[0] + box[2]) / 2), span) for span, box in self._apart(line, words, whole))
+
+    def _apart(self, line: TextLine, words: Words, whole: Container[Span] = ()) -> Iterator[tuple[Span, Box]]:
+        """Return words of a line that are `whole`, and the letters that stand apart within the others, with boxes."""
+        parted = dict.fromkeys(span for span, _ in words if span[0] < span[1] and span not in whole)
+        letters = self._boxes_of_each([at for first, last in parted for at in range(first, last + 1)])
+        return parts_of_words(words, parted, letters, line.size)
 
     def runs_up(self, line: TextLine) -> bool:
         """Return whether a line runs upwards: its end is above its beginning."""
