@@ -31,12 +31,12 @@ from docmill.tasks.parse.pdf.letters.special_characters import (
     in_columns,
 )
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, holds_two, tall_lines
-from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, line_size, read_font
+from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, is_flat, line_box, line_size, read_font
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
-from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
+from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, from_the_left
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
 from docmill.tasks.parse.pdf.text.pieces import scripts_in, sides_of_pieces, without_strokes
-from docmill.tasks.parse.pdf.text.place import Place, around_all, around_each, around_pairs, placed
+from docmill.tasks.parse.pdf.text.place import Place, around_all, around_each, around_pairs, is_upright, placed
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
@@ -112,6 +112,12 @@ class TextLayer:
             for text, span, box in zip(texts, spans, self._boxes(spans), strict=True)
         ]
         sizes = self._sizes_of(middles, pointers, boxes)
+        flat = {pointer for pointer in {*pointers} if is_flat(pointer)} if is_upright(self._place) else None
+        if flat:
+            boxes = [
+                line_box(box, size, self._baseline(middle) + self._place[5]) if pointer in flat else box
+                for box, size, middle, pointer in zip(boxes, sizes, middles, pointers, strict=True)
+            ]
         lines = []
         for text, span, box, size, pointer in zip(texts, spans, boxes, sizes, pointers, strict=True):
             plain = self._clean(text, span[0])
@@ -229,7 +235,7 @@ class TextLayer:
             letters = [*self._apart(line)] if two else words
             groups.append(groups_of_words(letters, GAP * line.size, is_right_to_left(line.text)))
         cut = self._cut(some, groups)
-        parts = {index: _from_the_left(each) for index, each in zip(wide, cut, strict=True)}
+        parts = {index: from_the_left(each) for index, each in zip(wide, cut, strict=True)}
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
     def _is_level(self, line: TextLine) -> bool:
@@ -341,9 +347,3 @@ class TextLayer:
         self._calls["FPDFText_GetCharOrigin"](self._reference, index, *self._origin_at)
         x, y = self._origin
         return self._place[1] * x + self._place[3] * y
-
-
-def _from_the_left(pieces: list[TextLine]) -> list[TextLine]:
-    """Return pieces of a line as rows of tables are looked for: those read from the right come the other way round."""
-    is_leftward = is_right_to_left("".join(piece.text for piece in pieces))
-    return sorted(pieces, key=lambda piece: piece.box[0]) if is_leftward else pieces
