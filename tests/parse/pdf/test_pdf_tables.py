@@ -206,3 +206,15 @@ def test_marks_that_pdfium_reads_as_one_word_stand_in_their_rows() -> None:
         pdf.pages[-1].append(f"BT /F0 10 Tf {16 - text_width('X', 10):.2f} Tc {x} {y} Td ({marks}) Tj ET")
     table = next(one for one in read(pdf).elements if one.kind == "table")
     assert table.attributes["cells"][1:] == [["Guest", "X", "", ""], ["Clerk", "X", "X", ""], ["Buyer", "", "X", "X"]]
+
+
+def test_rows_between_the_rule_under_the_header_and_the_last_one_are_several() -> None:
+    pdf = page()
+    rows = [("Label", "Meaning"), ("gate.resource.id", "The number that the gate has"), ("gate.name", "Its name")]
+    for y in (752, 736, 700):
+        pdf.rule(58, y, 400)
+    for at, row in enumerate(rows):
+        for x, cell in zip((60, 200), row, strict=True):
+            pdf.text(x, 740 - 16 * at, cell, 10, "regular" if at else "bold")
+    (table,) = (one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [[*row] for row in rows]
