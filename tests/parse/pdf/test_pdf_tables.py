@@ -218,3 +218,19 @@ def test_rows_between_the_rule_under_the_header_and_the_last_one_are_several() -
             pdf.text(x, 740 - 16 * at, cell, 10, "regular" if at else "bold")
     (table,) = (one for one in read(pdf).elements if one.kind == "table")
     assert table.attributes["cells"] == [[*row] for row in rows]
+
+
+def test_cells_that_are_no_further_apart_than_words_are_told_by_the_space_that_the_page_does_not_draw() -> None:
+    pdf = page()
+    rows = [
+        ("key", "what it is made of", "what leaves it as it is"),
+        ("source", "the name in the settings", "a move of the folder"),
+        ("a hash of content", "each byte of the file itself", "a rename or a copy of it"),
+        ("chunk", "the text and its context", "an edit of other text"),
+    ]
+    xs = (60, 63.5 + text_width(rows[2][0], 10), 67 + text_width(rows[2][0] + rows[2][1], 10))
+    for at, row in enumerate(rows):
+        for x, cell in zip(xs, row, strict=True):
+            pdf.text(x, 740 - 14 * at, cell)
+    (table,) = (one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [[*row] for row in rows]

@@ -7,7 +7,7 @@ import ctypes
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 from operator import methodcaller
@@ -35,14 +35,15 @@ from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, is_flat, line_box, l
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, groups_of_words, runs_of_letters
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, from_the_left
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
-from docmill.tasks.parse.pdf.text.pieces import scripts_in, sides_of_pieces, without_strokes
+from docmill.tasks.parse.pdf.text.pieces import are_drawn, scripts_in, sides_of_pieces, texts_of, without_strokes
 from docmill.tasks.parse.pdf.text.place import Place, around_all, around_each, around_pairs, is_upright, placed
 
-_LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _SPAN = methodcaller("span")
 _MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link laid over a page does not repeat all of it
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
+_SPACES, _DRAWN = 50, 0.8
+"""Spaces of a page that are looked at, and the share of them that it draws; some programs leave out all."""
 _SLOPE = 0.1  # of its length, by which a level line may go up: scans are askew by less
 _STEPS = 20
 """Steps a point for heights that count as the same: with more, more sizes are asked for; with fewer, two are one."""
@@ -83,22 +84,7 @@ class TextLayer:
 
     def lines(self) -> list[TextLine]:
         """Return the page's lines in content order, those with wide gaps in pieces."""
-        texts: list[str] = []
-        spans: list[Span] = []
-        start = 0
-        for row in self.text.split("\n"):
-            text = row.strip()
-            if not text.isprintable():  # pdfium marks a cut word by a control character, with no new line
-                for match in _LINE.finditer(self.text, start, start + len(row)):
-                    text, first = match[1].rstrip(), match.start(1)
-                    texts.append(text)
-                    spans.append((first, first + len(text.rstrip(SOFT)) - 1))
-            elif text:
-                first = start + row.index(text[0])
-                texts.append(text)
-                spans.append((first, first + len(text) - 1))
-            start += len(row) + 1
-        return self._in_pieces(self._made(texts, spans))
+        return self._in_pieces(self._made(*texts_of(self.text)))
 
     def _made(self, texts: list[str], spans: list[Span]) -> list[TextLine]:
         """Return a line for each non-blank text; its characters are those of the span."""
@@ -292,6 +278,22 @@ class TextLayer:
     def word_boxes(self, line: TextLine) -> list[Box]:
         """Return the boxes of a line's words; one that is no part of the page's content is one."""
         return [line.box] if line.first == NOWHERE else [box for _, box in self._words([line])[0]]
+
+    def undrawn(self, line: TextLine) -> list[bool]:
+        """Return for each gap between words of a line whether pdfium added its space, and the page draws most others.
+
+        Cells that stand close together have such a gap: each is drawn for itself.
+        """
+        if line.first == NOWHERE:
+            return []
+        gaps = [end for _, end in map(_SPAN, _WORDS.finditer(self.text, line.first, line.last + 1))][:-1]
+        return [not drawn for drawn in are_drawn(gaps, self._reference)] if self._draws_spaces else [False] * len(gaps)
+
+    @cached_property
+    def _draws_spaces(self) -> bool:
+        places = [at for at, sign in enumerate(self.text) if sign == " "]
+        some = places[:: len(places) // _SPACES + 1]
+        return sum(are_drawn(some, self._reference)) >= _DRAWN * len(some)
 
     def placed_in(self, line: TextLine, cell: Callable[[Box], int]) -> list[tuple[int, str]]:
         """Return the cells that a line stands in, from the left, each with its part of the text.
