@@ -234,3 +234,33 @@ def test_cells_that_are_no_further_apart_than_words_are_told_by_the_space_that_t
             pdf.text(x, 740 - 14 * at, cell)
     (table,) = (one for one in read(pdf).elements if one.kind == "table")
     assert table.attributes["cells"] == [[*row] for row in rows]
+
+
+def test_a_bold_header_of_one_row_may_leave_out_a_column() -> None:
+    pdf = page()
+    for y, font, cells in (
+        (740, "bold", ("argument", "", "meaning")),
+        (725, "regular", ("folder", "optional", "where it is")),
+    ):
+        for x, cell in zip((60, 130, 200), cells, strict=True):
+            pdf.text(x, y, cell, 10, font) if cell else None
+    (table,) = (one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [["argument", "", "meaning"], ["folder", "optional", "where it is"]]
+
+
+def test_the_last_rule_of_a_table_and_the_first_of_the_next_part_them() -> None:
+    pdf = page()
+    tables = [
+        [["argument", "", "meaning"], ["search", "optional", "only keys with these words"]],
+        [["option", "default", "meaning"], ["--json", "", "print one object of JSON"], ["--all", "no", "print all"]],
+    ]
+    y = 740
+    for rows in tables:
+        pdf.rule(58, y, 300)
+        for row in rows:
+            for x, cell in zip((60, 130, 200), row, strict=True):
+                pdf.text(x, y - 11, cell, 10) if cell else None
+            y -= 15
+            pdf.rule(58, y, 300)
+        y -= 12
+    assert [one.attributes["cells"] for one in read(pdf).elements if one.kind == "table"] == tables

@@ -118,7 +118,7 @@ def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
     last, widest = start + 1, 0.0
     for place in range(start + 1, len(rows)):
         above, row = rows[place - 1], rows[place]
-        if not _is_next(above, row, rows[last - 1], rules) or _is_next_header(rows[start], above, row):
+        if not _is_next(above, row, rows[last - 1], rules) or _begins_table(rows[start], above, row, rules):
             break
         if place > start + 1:  # a header, too, stands further from its rows
             apart, parted = gap(above, row), is_parted(above, row, rules)
@@ -137,9 +137,16 @@ def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: Level
     return _is_below(above, row, rules) and not _is_heading(row, cells)
 
 
-def _is_next_header(first: list[Item], above: list[Item], row: list[Item]) -> bool:
-    """Return whether a row of several cells begins another table: it is bold as the first one and as none above it."""
-    return len(row) > 1 and _are_bold(row) and not _are_bold(above) and _are_bold(first)
+def _begins_table(first: list[Item], above: list[Item], row: list[Item], rules: LevelRules) -> bool:
+    """Return whether a row of several cells begins another table.
+
+    It is bold as the first one and as none above it, or stands below the last rule of one and the first of another.
+    """
+    if len(row) < 2:
+        return False
+    if _are_bold(row) and not _are_bold(above) and _are_bold(first):
+        return True
+    return rules.are_two(middle(above[0]), middle(row[0]), row[0].box[0], row[-1].box[2])
 
 
 def _are_bold(row: list[Item]) -> bool:
@@ -215,8 +222,8 @@ def _are_banded(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
 
 
 def _is_set_apart(cut: list[Row], width: int) -> bool:
-    """Return whether the first row is whole and bold, or slanted, and the second is not."""
-    if len(cut[0]) != width:
+    """Return whether the first row is bold, or slanted, and the second is not; one of more columns may be empty."""
+    if len(cut[0]) < max(width - 1, 2):
         return False
     return any(_are_all(cut[0], style) and not _are_all(cut[1], style) for style in ("bold", "italic"))
 

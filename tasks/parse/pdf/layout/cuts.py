@@ -29,6 +29,7 @@ the space beside a word in another font is half a size wide."""
 _SHARED = 0.25  # font sizes that a gap and a strip share: a header that is centred may reach into its column's gap
 _MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work for each line
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
+_UNDRAWN_GAP = 1.0  # font sizes of a gap for which the page draws no space: beside code in a margin of its own is less
 _FOOT = 2.0  # points by which a rule under a header may stand within the header's box
 
 _CELL = 28  # letters of a cell beside which such gaps are looked for: lines of two columns of text have more
@@ -253,9 +254,10 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     if not (inside.left or inside.right or figures or strips):
         return [line]
     gaps = gaps_of(line, layer)
-    wide = [gap for gap, undrawn in gaps if undrawn or width(gap) > least]
+    wide = [(gap, undrawn) for gap, undrawn in gaps if undrawn or width(gap) > least]
     underlined = _is_underlined(line, level)
-    between = {*_between(wide, strips, line.size, least if underlined else _END_GAP * line.size)}
+    some = [gap for gap, _ in wide]
+    between = {*_between(some, strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
     return parted(line, sorted(cuts), layer)
 
@@ -285,18 +287,23 @@ def _center(gap: Gap) -> float:
     return sum(gap) / 2
 
 
-def _cuts(line: TextLine, wide: list[Gap], edges: _Edges, between: set[Gap], underlined: bool) -> Iterator[float]:
-    """Yield where to cut a line with some wide gaps, of which some are `between` columns."""
-    found = [(max(_sides(line, edges, *far), int(far in between)), *far) for far in wide]
-    plain = 0.0 if underlined else _OUTLIER * _widest(found)
-    for sides, end, start in found:
-        if sides > int(start - end <= plain):
-            yield (end + start) / 2
+def _cuts(
+    line: TextLine, wide: list[tuple[Gap, bool]], edges: _Edges, between: set[Gap], underlined: bool
+) -> Iterator[float]:
+    """Yield where to cut a line with some wide gaps, of which some are `between` columns.
+
+    Where the page draws no space, but most others, a side is enough; a gap of more than a letter's width needs none.
+    """
+    found = [(max(_sides(line, edges, *gap), int(gap in between)), gap, undrawn) for gap, undrawn in wide]
+    plain = 0.0 if underlined else _OUTLIER * _widest([(sides, gap) for sides, gap, undrawn in found if not undrawn])
+    for sides, gap, undrawn in found:
+        if sides > int(not undrawn and width(gap) <= plain) or (undrawn and width(gap) > _UNDRAWN_GAP * line.size):
+            yield _center(gap)
 
 
-def _widest(found: list[tuple[int, float, float]]) -> float:
+def _widest(found: list[tuple[int, Gap]]) -> float:
     """Return the width of the widest gap that has nothing beside it on any side."""
-    return max((start - end for sides, end, start in found if not sides), default=0.0)
+    return max((width(gap) for sides, gap in found if not sides), default=0.0)
 
 
 def _sides(line: TextLine, edges: _Edges, end: float, start: float) -> int:
