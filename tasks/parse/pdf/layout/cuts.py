@@ -29,7 +29,7 @@ the space beside a word in another font is half a size wide."""
 _SHARED = 0.25  # font sizes that a gap and a strip share: a header that is centred may reach into its column's gap
 _MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work for each line
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
-_UNDRAWN_GAP = 1.0  # font sizes of a gap for which the page draws no space: beside code in a margin of its own is less
+_UNDRAWN_GAP = 0.6  # font sizes of a gap for which the page draws no space: beside code in a margin of its own is less
 _FOOT = 2.0  # points by which a rule under a header may stand within the header's box
 
 _CELL = 28  # letters of a cell beside which such gaps are looked for: lines of two columns of text have more
@@ -292,7 +292,7 @@ def _cuts(
 ) -> Iterator[float]:
     """Yield where to cut a line with some wide gaps, of which some are `between` columns.
 
-    Where the page draws no space, but most others, a side is enough; a gap of more than a letter's width needs none.
+    Where the page draws no space, but most others, a side is enough; a gap that is wide besides needs none.
     """
     found = [(max(_sides(line, edges, *gap), int(gap in between)), gap, undrawn) for gap, undrawn in wide]
     plain = 0.0 if underlined else _OUTLIER * _widest([(sides, gap) for sides, gap, undrawn in found if not undrawn])
