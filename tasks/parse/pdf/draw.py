@@ -49,8 +49,7 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     body = body_size(sheets, code)
     mark_furniture(sheets, body)
     pages = [*_pages(sheets, code)]
-    for page in pages:
-        mark_tables([*chain(*page[1:])])
+    mark_tables([[*chain(*page[1:])] for page in pages])
     lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
     mark_contents(lines)
     title = mark_headings(lines, outline, body, stated)
