@@ -24,7 +24,8 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 # How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.
 _MIN_ROWS = 3
-_MIN_HEADED = 2  # where a rule below the first row, or its bold letters over three columns, say that it is a header
+_MIN_HEADED = 2  # where a rule below the first row, or its bold letters, say that it is a header
+_EXACT = 0.5  # points between the beginnings of the cells of two rows: chance brings three words no closer
 _MIN_PAIRS = 4  # two columns are also made by forms, lists and contents
 _MIN_SHARE = 0.6
 """Share of the rows that have two cells or more. With less, most of the rows are lines of text."""
@@ -187,7 +188,8 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     if len(spans) < 2:
         return None
     ruled, headed = _is_ruled(cut, spans, rules), _is_set_apart(cut, len(spans))
-    enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), ruled, headed))
+    few = ruled or headed or _are_a_pair(cut, len(spans))
+    enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), few))
     if not enough or are_doubtful(cut, spans, ruled or headed, _are_banded(cut, spans, rules)):
         return None
     spans = _with_sides(spans, cut)
@@ -232,11 +234,18 @@ def _are_all(row: Row, style: str) -> bool:
     return all(getattr(line.font, style) for cell in row for line in cell)
 
 
-def _least_rows(width: int, ruled: bool, headed: bool) -> int:
+def _are_a_pair(cut: list[Row], width: int) -> bool:
+    """Return whether two rows stand alone and all of their cells, in three columns or more, begin exactly alike."""
+    if len(cut) > _MIN_HEADED or width < _MIN_ROWS or any(len(row) < width for row in cut):
+        return False
+    return all(abs(one[0].box[0] - other[0].box[0]) < _EXACT for one, other in zip(*cut, strict=True))
+
+
+def _least_rows(width: int, few: bool) -> int:
     """Return the minimum number of complete rows: fewer if other signs say that they are a table."""
-    if ruled or (headed and width > 2):
+    if few:
         return _MIN_HEADED
-    return _MIN_ROWS if width > 2 or headed else _MIN_PAIRS
+    return _MIN_ROWS if width > 2 else _MIN_PAIRS
 
 
 def _are_enough(counts: Counter[int], width: int, least: int) -> bool:
