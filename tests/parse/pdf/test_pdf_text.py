@@ -179,12 +179,18 @@ def test_footnotes_are_named_where_the_text_refers_to_them() -> None:
 def test_a_cell_of_a_table_refers_to_a_footnote_too() -> None:
     pdf = page()
     pdf.lines(60, 800, LEFT)
-    pdf.table(60, 700, (90, 120), [["Mill", "Built"], ["Upper", "1911"], ["Lower", "1880"]])
-    pdf.text(63 + text_width("Upper", 10), 676.5, "1", 6)
+    for at, (mill, built, miller) in enumerate(
+        [("Mill", "Built", "Miller"), ("Upper", "1911", "Ansel"), ("Low", "1880", "Ida")]
+    ):
+        pdf.text(60, 700 - 15 * at, mill)
+        if at == 1:
+            pdf.text(60 + text_width(mill, 10), 689, "1", 6)
+        pdf.text(160, 700 - 15 * at, built)
+        pdf.text(260, 700 - 15 * at, miller)
     pdf.text(60, 100, "1", 5)
     pdf.text(64, 98, "It was built by a miller.", 8)
     parsed = read(pdf)
-    assert "| Upper[^1] | 1911 |" in parsed.text
+    assert "| Upper[^1] | 1911 | Ansel |" in parsed.text
     assert parsed.elements[-1].attributes == {"footnote": "1"}
 
 
