@@ -145,3 +145,8 @@ def test_headings_with_nothing_but_tables_between_them_are_no_list() -> None:
         "Payload",
         "Variants",
     ]
+
+
+def test_bold_capitals_a_little_smaller_than_the_text_are_headings() -> None:
+    pdf = written(("Mills of the valley", 18, "bold"), ("THE UPPER MILL", 8.3, "bold"), ("THE LOWER MILL", 8.3, "bold"))
+    assert [text for _, text in headings(read(pdf))] == ["Mills of the valley", "THE UPPER MILL", "THE LOWER MILL"]
