@@ -155,12 +155,12 @@ def _are_bold(row: list[Item]) -> bool:
 
 
 def _is_heading(row: list[Item], cells: list[Item]) -> bool:
-    """Return whether a row is one piece from the left in another font than the cells above it."""
+    """Return whether a row is one piece in the first column, or left of it, in another font than the cells above it."""
     one, other = row[0], cells[0]
     if len(row) > 1 or not isinstance(one, TextLine) or not isinstance(other, TextLine):
         return False
     alike = one.font == other.font and abs(one.size - other.size) < _SAME_SIZE * one.size
-    return one.box[0] < other.box[0] + STRAY and not alike
+    return one.box[0] < max(other.box[0] + STRAY, other.box[2]) and not alike
 
 
 def _is_below(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
