@@ -5,6 +5,7 @@ import pytest
 from docmill.tasks.parse.pdf.letters.special_characters import clean
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
+from tests.kit.writers.pdf import text_width
 
 CONTENTS = [
     "1 The river .......... 2",
@@ -106,3 +107,21 @@ def test_a_table_of_the_titles_and_pages_of_the_document_is_a_list_of_contents_w
         pdf.lines(60, 700, ["The station stands on a ridge, and a path leads up to it."])
     (first, *_) = read(pdf).elements
     assert first.kind == ("toc" if titled else "table")
+
+
+def test_a_cell_of_a_table_refers_to_a_footnote_too() -> None:
+    pdf = page()
+    pdf.lines(60, 800, LEFT)
+    for at, (mill, built, miller) in enumerate(
+        [("Mill", "Built", "Miller"), ("Upper", "1911", "Ansel"), ("Low", "1880", "Ida")]
+    ):
+        pdf.text(60, 700 - 15 * at, mill)
+        if at == 1:
+            pdf.text(60 + text_width(mill, 10), 689, "1", 6)
+        pdf.text(160, 700 - 15 * at, built)
+        pdf.text(260, 700 - 15 * at, miller)
+    pdf.text(60, 100, "1", 5)
+    pdf.text(64, 98, "It was built by a miller.", 8)
+    parsed = read(pdf)
+    assert "| Upper[^1] | 1911 | Ansel |" in parsed.text
+    assert parsed.elements[-1].attributes == {"footnote": "1"}

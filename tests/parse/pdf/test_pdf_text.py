@@ -176,24 +176,6 @@ def test_footnotes_are_named_where_the_text_refers_to_them() -> None:
     assert note.attributes == {"footnote": "1"}
 
 
-def test_a_cell_of_a_table_refers_to_a_footnote_too() -> None:
-    pdf = page()
-    pdf.lines(60, 800, LEFT)
-    for at, (mill, built, miller) in enumerate(
-        [("Mill", "Built", "Miller"), ("Upper", "1911", "Ansel"), ("Low", "1880", "Ida")]
-    ):
-        pdf.text(60, 700 - 15 * at, mill)
-        if at == 1:
-            pdf.text(60 + text_width(mill, 10), 689, "1", 6)
-        pdf.text(160, 700 - 15 * at, built)
-        pdf.text(260, 700 - 15 * at, miller)
-    pdf.text(60, 100, "1", 5)
-    pdf.text(64, 98, "It was built by a miller.", 8)
-    parsed = read(pdf)
-    assert "| Upper[^1] | 1911 | Ansel |" in parsed.text
-    assert parsed.elements[-1].attributes == {"footnote": "1"}
-
-
 def test_code_keeps_its_lines_and_indents() -> None:
     pdf = page()
     pdf.lines(60, 740, ["The function that follows is what all of this is about:"])

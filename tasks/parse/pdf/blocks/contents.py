@@ -1,6 +1,8 @@
 """PDF contents: lists whose lines end with leaders and the number of a page, and tables of such numbers."""
 
 import re
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import pairwise
 
 from docmill.tasks.parse.pdf.blocks.headings import squeeze
@@ -56,17 +58,19 @@ def _counts(page: list[TextLine], row: list[int]) -> bool:
 
 def mark_tables(pages: list[list[Item]]) -> None:
     """Mark the tables of contents: a line of their page names them, or the document has their titles as lines."""
-    said: set[str] | None = None
+    said = cache(partial(_said, pages))
     for items in pages:
         tables = [item for item in items if isinstance(item, PageTable)]
         named = bool(tables) and _name_contents(items)
         for table in tables:
-            first, last = ([row[side] for row in table.cells] for side in (0, -1))
-            if named:
-                table.contents = _lists_pages(first) or _lists_pages(last)
-            elif _rises(last):
-                said = said if said is not None else _said(pages)
-                table.contents = _are_titles(table, said)
+            table.contents = _is_of_contents(table, named, said)
+
+
+def _is_of_contents(table: PageTable, named: bool, said: Callable[[], set[str]]) -> bool:
+    first, last = ([row[side] for row in table.cells] for side in (0, -1))
+    if named:
+        return _lists_pages(first) or _lists_pages(last)
+    return _rises(last) and _are_titles(table, said())
 
 
 def _said(pages: list[list[Item]]) -> set[str]:

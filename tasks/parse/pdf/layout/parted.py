@@ -26,7 +26,7 @@ def width(gap: Gap) -> float:
 def gaps_of(line: TextLine, layer: TextLayer) -> list[tuple[Gap, bool]]:
     """Return the gaps between a line's words, each with whether the page draws no space there, but most others."""
     gaps = [(before[2], after[0]) for before, after in pairwise(layer.word_boxes(line))]
-    undrawn = layer.undrawn(line)
+    undrawn = layer.undrawn(line) if gaps else []
     if len(gaps) > _LEAST_GAPS and 2 * sum(undrawn) > len(gaps):  # a font for which some programs draw no spaces
         undrawn = [False] * len(gaps)
     return [*zip(gaps, undrawn, strict=True)]

@@ -7,7 +7,7 @@ import ctypes
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 from operator import methodcaller
@@ -61,6 +61,7 @@ class TextLayer:
         self._place = place
         self._number = number
         self._fonts: dict[int | None, Font] = {}
+        self._is_flat = cache(is_flat)
         self._scaled: dict[tuple[int | None, float, int], float] = {}
         self._settings: dict[int | None, Setting] = {}
         self._origin = (ctypes.c_double * 2)()  # where pdfium writes a place
@@ -98,7 +99,7 @@ class TextLayer:
             for text, span, box in zip(texts, spans, self._boxes(spans), strict=True)
         ]
         sizes = self._sizes_of(middles, pointers, boxes)
-        flat = {pointer for pointer in {*pointers} if is_flat(pointer)} if is_upright(self._place) else None
+        flat = {pointer for pointer in {*pointers} if self._is_flat(pointer)} if is_upright(self._place) else None
         if flat:
             boxes = [
                 line_box(box, size, self._baseline(middle) + self._place[5]) if pointer in flat else box
@@ -284,8 +285,6 @@ class TextLayer:
 
         Cells that stand close together have such a gap: each is drawn for itself.
         """
-        if line.first == NOWHERE:
-            return []
         gaps = [end for _, end in map(_SPAN, _WORDS.finditer(self.text, line.first, line.last + 1))][:-1]
         return [not drawn for drawn in are_drawn(gaps, self._reference)] if self._draws_spaces else [False] * len(gaps)
 
