@@ -111,10 +111,15 @@ def _check_notes(found: list[PageBlock]) -> None:
 
 def _marks(found: list[PageBlock]) -> set[str]:
     """Return the raised numbers in what is no footnote: in text and in the cells of tables."""
-    said = [line.text for block in found if not block.note for line in block.lines]
-    tables = [block.items[0] for block in found if isinstance(block.items[0], PageTable)]
-    said += chain.from_iterable(row for table in tables for row in table.cells)
-    return {unmarked(text) for mark, text in MARKED.findall("".join(said)) if mark == RAISED}
+    said = "".join(chain.from_iterable(map(_said, found)))
+    return {unmarked(text) for mark, text in MARKED.findall(said) if mark == RAISED}
+
+
+def _said(block: PageBlock) -> Iterator[str]:
+    if isinstance(block.items[0], PageTable):
+        yield from chain.from_iterable(block.items[0].cells)
+    elif not block.note:
+        yield from (line.text for line in block.lines)
 
 
 def _drawn(sheets: list[PageContent], found: list[PageBlock]) -> Canvas:

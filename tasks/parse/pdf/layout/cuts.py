@@ -35,6 +35,7 @@ _FOOT = 2.0  # points by which a rule under a header may stand within the header
 _CELL = 28  # letters of a cell beside which such gaps are looked for: lines of two columns of text have more
 
 _PLACE = itemgetter(0)  # of an edge
+_GAP_OF = itemgetter(0)  # and of a gap with whether it is drawn
 _Edge = tuple[float, list[float]]  # how far across, and the heights of the pieces that begin or end there, in order
 _Gap = tuple[float, float, float]  # between two pieces: the height of their middle, where it begins, where it ends
 
@@ -254,12 +255,16 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     if not (inside.left or inside.right or figures or strips):
         return [line]
     gaps = gaps_of(line, layer)
-    wide = [(gap, undrawn) for gap, undrawn in gaps if undrawn or width(gap) > least]
+    wide = _wide(gaps, least)
     underlined = _is_underlined(line, level)
-    some = [gap for gap, _ in wide]
-    between = {*_between(some, strips, line.size, least if underlined else _END_GAP * line.size)}
+    between = {*_between([*map(_GAP_OF, wide)], strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
     return parted(line, sorted(cuts), layer)
+
+
+def _wide(gaps: list[tuple[Gap, bool]], least: float) -> list[tuple[Gap, bool]]:
+    """Return the gaps that are wider than `least`, and those for which the page draws no space."""
+    return [(gap, undrawn) for gap, undrawn in gaps if undrawn or width(gap) > least]
 
 
 def _far(gaps: list[tuple[Gap, bool]], size: float) -> Iterator[float]:
