@@ -300,9 +300,11 @@ def _cuts(
     Where the page draws no space, but most others, a side is enough; a gap that is wide besides needs none.
     """
     found = [(max(_sides(line, edges, *gap), int(gap in between)), gap, undrawn) for gap, undrawn in wide]
-    plain = 0.0 if underlined else _OUTLIER * _widest([(sides, gap) for sides, gap, undrawn in found if not undrawn])
+    spaces = [(sides, gap) for sides, gap, undrawn in found if not undrawn]
+    plain = 0.0 if underlined else _OUTLIER * _widest(spaces)
     for sides, gap, undrawn in found:
-        if sides > int(not undrawn and width(gap) <= plain) or (undrawn and width(gap) > _UNDRAWN_GAP * line.size):
+        least = int(width(gap) <= _UNDRAWN_GAP * line.size) if undrawn else 1 + int(width(gap) <= plain)
+        if sides >= least:
             yield _center(gap)
 
 

@@ -60,7 +60,7 @@ class TextLayer:
         self._reference = reference(text_page)
         self._place = place
         self._number = number
-        self._fonts: dict[int | None, Font] = {}
+        self._font = cache(read_font)
         self._is_flat = cache(is_flat)
         self._scaled: dict[tuple[int | None, float, int], float] = {}
         self._settings: dict[int | None, Setting] = {}
@@ -99,12 +99,8 @@ class TextLayer:
             for text, span, box in zip(texts, spans, self._boxes(spans), strict=True)
         ]
         sizes = self._sizes_of(middles, pointers, boxes)
-        flat = {pointer for pointer in {*pointers} if self._is_flat(pointer)} if is_upright(self._place) else None
-        if flat:
-            boxes = [
-                line_box(box, size, self._baseline(middle) + self._place[5]) if pointer in flat else box
-                for box, size, middle, pointer in zip(boxes, sizes, middles, pointers, strict=True)
-            ]
+        if any(map(self._is_flat, {*pointers})):
+            boxes = [*map(self._whole_box, boxes, sizes, middles, pointers)]
         lines = []
         for text, span, box, size, pointer in zip(texts, spans, boxes, sizes, pointers, strict=True):
             plain = self._clean(text, span[0])
@@ -118,6 +114,12 @@ class TextLayer:
             size = line_size(text, size, box, span[0], self._real_sizes)
             lines.append(TextLine(plain, size, font, box, self._number, *span))
         return lines
+
+    def _whole_box(self, box: Box, size: float, middle: int, pointer: int | None) -> Box:
+        """Return the box of a line as high as that of lines in fonts that state their depth."""
+        if not self._is_flat(pointer) or not is_upright(self._place):
+            return box
+        return line_box(box, size, self._baseline(middle) + self._place[5])
 
     def _middles(self, spans: list[Span]) -> list[int]:
         """Return the characters halfway, but none of the spaces that pdfium adds: they have no font."""
@@ -193,12 +195,6 @@ class TextLayer:
         return self._font(
             self._calls["FPDFTextObj_GetFont"](self._calls["FPDFText_GetTextObject"](self._reference, index))
         )
-
-    def _font(self, pointer: int | None) -> Font:
-        font = self._fonts.get(pointer)
-        if font is None:
-            font = self._fonts[pointer] = read_font(pointer)
-        return font
 
     def _boxes(self, spans: list[Span]) -> list[Box]:
         """Return the boxes around the first and the last characters of spans."""
