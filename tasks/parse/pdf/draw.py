@@ -49,8 +49,7 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     body = body_size(sheets, code)
     mark_furniture(sheets, body)
     pages = [*_pages(sheets, code)]
-    for page in pages:
-        mark_tables([*chain(*page[1:])])
+    mark_tables([[*chain(*page[1:])] for page in pages])
     lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
     mark_contents(lines)
     title = mark_headings(lines, outline, body, stated)
@@ -111,9 +110,16 @@ def _check_notes(found: list[PageBlock]) -> None:
 
 
 def _marks(found: list[PageBlock]) -> set[str]:
-    """Return the raised numbers in what is no footnote."""
-    said = "".join(line.text for block in found if not block.note for line in block.lines)
+    """Return the raised numbers in what is no footnote: in text and in the cells of tables."""
+    said = "".join(chain.from_iterable(map(_said, found)))
     return {unmarked(text) for mark, text in MARKED.findall(said) if mark == RAISED}
+
+
+def _said(block: PageBlock) -> Iterator[str]:
+    if isinstance(block.items[0], PageTable):
+        yield from chain.from_iterable(block.items[0].cells)
+    elif not block.note:
+        yield from (line.text for line in block.lines)
 
 
 def _drawn(sheets: list[PageContent], found: list[PageBlock]) -> Canvas:

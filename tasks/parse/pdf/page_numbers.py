@@ -6,6 +6,7 @@ from itertools import pairwise
 
 # Figures, or \b[ivxlc]+\b: written with one set of first signs, which the search skips to, it is twice as fast.
 _NUMBER = re.compile(r"[\divxlc](?:(?<=\d)\d*|(?<=[ivxlc])(?<!\w[ivxlc])[ivxlc]*\b)")
+_SHARP = "\u266f"  # for a "#" of the text itself, which is no number
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _CLAUSE = re.compile(r"\W*#(?:[.)]|\.#)+\W*")  # "4.", "2.2", "(3)", "18.13"
 _DOTTED = re.compile(r"#(?:\.#)*")
@@ -17,7 +18,7 @@ _EDGE = re.compile(r"\W*(\d{1,4})(?=\s|$)|.*?(?:\s|\w-|^)(\d{1,4})$")
 
 def form(text: str) -> str:
     """Return the text of a line in small letters with "#" for each number, Roman ones included."""
-    return _NUMBER.sub("#", text.lower())
+    return _NUMBER.sub("#", text.lower().replace("#", _SHARP))
 
 
 def numbers(text: str) -> tuple[int, ...]:

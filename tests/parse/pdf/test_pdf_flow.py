@@ -5,6 +5,7 @@ import pytest
 from docmill.tasks.parse.pdf.letters.special_characters import clean
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
+from tests.kit.writers.pdf import text_width
 
 CONTENTS = [
     "1 The river .......... 2",
@@ -91,3 +92,36 @@ def test_paragraphs_a_little_apart_are_told_by_the_distance_of_their_feet() -> N
     for number, line in enumerate([*first, *second]):
         pdf.text(60, 740 - 12 * number - 5 * (number > 3), line)
     assert parts(read(pdf), "paragraph") == [" ".join(first), " ".join(second)]
+
+
+@pytest.mark.parametrize("titled", [True, False])
+def test_a_table_of_the_titles_and_pages_of_the_document_is_a_list_of_contents_without_a_name(titled: bool) -> None:
+    titles = ["Before you go up", "Foundation and mast", "Probes and wiring", "Troubleshooting"]
+    pdf = page()
+    for at, title in enumerate(titles):
+        for x, cell in ((60, str(at + 1)), (90, title), (500, str(at + 2))):
+            pdf.text(x, 740 - 20 * at, cell, 11)
+    for at, title in enumerate(titles):
+        pdf.add_page()
+        pdf.text(60, 740, f"{at + 1} {title if titled else 'Of the station'}", 16, "bold")
+        pdf.lines(60, 700, ["The station stands on a ridge, and a path leads up to it."])
+    (first, *_) = read(pdf).elements
+    assert first.kind == ("toc" if titled else "table")
+
+
+def test_a_cell_of_a_table_refers_to_a_footnote_too() -> None:
+    pdf = page()
+    pdf.lines(60, 800, LEFT)
+    for at, (mill, built, miller) in enumerate(
+        [("Mill", "Built", "Miller"), ("Upper", "1911", "Ansel"), ("Low", "1880", "Ida")]
+    ):
+        pdf.text(60, 700 - 15 * at, mill)
+        if at == 1:
+            pdf.text(60 + text_width(mill, 10), 689, "1", 6)
+        pdf.text(160, 700 - 15 * at, built)
+        pdf.text(260, 700 - 15 * at, miller)
+    pdf.text(60, 100, "1", 5)
+    pdf.text(64, 98, "It was built by a miller.", 8)
+    parsed = read(pdf)
+    assert "| Upper[^1] | 1911 | Ansel |" in parsed.text
+    assert parsed.elements[-1].attributes == {"footnote": "1"}

@@ -98,3 +98,13 @@ def test_numbers_count_if_most_go_up_as_pages_do() -> None:
     assert is_slow([1, 1, 2, 2])
     assert not is_slow([1, 2, 1, 1])
     assert not is_slow([1, 2, 3, 3])
+
+
+def test_signs_of_code_in_the_margins_are_no_numbers() -> None:
+    pdf = Pdf({})
+    for at in range(4):
+        pdf.add_page()
+        pdf.text(60, 800, "#" if at else "# 1", 10, "mono")
+        pdf.lines(60, 600, [f"The {GOODS[at]} are delivered within thirty days."])
+    assert parts(read(pdf), "paragraph") == [f"The {one} are delivered within thirty days." for one in GOODS[:4]]
+    assert form("# 12") == "\u266f #"

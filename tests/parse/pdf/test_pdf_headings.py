@@ -129,3 +129,24 @@ def test_text_in_slanted_letters_within_paragraphs_is_no_heading() -> None:
 )
 def test_fonts_are_bold_and_slanted_by_their_names(name: str, bold: bool, italic: bool) -> None:
     assert _named(name.encode())[::2] == (bold, italic)
+
+
+def test_headings_with_nothing_but_tables_between_them_are_no_list() -> None:
+    pdf = page()
+    pdf.lines(60, 800, LEFT)
+    pdf.text(60, 720, "Events of the gate", 14, "bold")
+    for at, name in enumerate(("Resource", "Related", "Payload", "Variants")):
+        pdf.text(60, 690 - 80 * at, name, 10, "bold")
+        pdf.table(60, 680 - 80 * at, (100, 120), [["Label", "Meaning"], [f"gate {at}", "opens"], ["mill", "turns"]])
+    assert [text for _, text in headings(read(pdf))] == [
+        "Events of the gate",
+        "Resource",
+        "Related",
+        "Payload",
+        "Variants",
+    ]
+
+
+def test_bold_capitals_a_little_smaller_than_the_text_are_headings() -> None:
+    pdf = written(("Mills of the valley", 18, "bold"), ("THE UPPER MILL", 8.3, "bold"), ("THE LOWER MILL", 8.3, "bold"))
+    assert [text for _, text in headings(read(pdf))] == ["Mills of the valley", "THE UPPER MILL", "THE LOWER MILL"]

@@ -135,15 +135,22 @@ def test_a_table_over_two_pages_is_one_with_one_header_and_its_cut_row_whole() -
     ]
 
 
-def test_one_row_below_a_filled_header_is_a_table() -> None:
-    pdf = page()
-    for filled in (False, True):
+def test_one_row_below_a_filled_or_bold_header_is_a_table() -> None:
+    for filled, font in ((False, ""), (True, ""), (False, "bold")):
         pdf = page()
         if filled:
             pdf.pages[-1].append("0.9 g 58 734 340 18 re f 0 g")
+        written(pdf, (60, 260), 740, [("option", "meaning")], font)
+        written(pdf, (60, 260), 718, [("small", "sections share a chunk")])
+        assert bool(cells_of(read(pdf))) == (filled or bool(font))
+
+
+def test_one_row_below_a_header_is_a_table_if_three_cells_begin_exactly_alike() -> None:
+    for off in (0.0, 2.0):
+        pdf = page()
         written(pdf, (60, 160, 260), 740, [("option", "default", "meaning")])
-        written(pdf, (60, 160, 260), 718, [("small", "50 tokens", "sections share a chunk")])
-        assert bool(cells_of(read(pdf))) == filled
+        written(pdf, (60, 160 + off, 260 - off), 718, [("small", "50 tokens", "sections share a chunk")])
+        assert bool(cells_of(read(pdf))) == (not off)
 
 
 def test_items_have_other_signs_and_numbers_without_a_stop() -> None:

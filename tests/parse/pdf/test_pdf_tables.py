@@ -206,3 +206,61 @@ def test_marks_that_pdfium_reads_as_one_word_stand_in_their_rows() -> None:
         pdf.pages[-1].append(f"BT /F0 10 Tf {16 - text_width('X', 10):.2f} Tc {x} {y} Td ({marks}) Tj ET")
     table = next(one for one in read(pdf).elements if one.kind == "table")
     assert table.attributes["cells"][1:] == [["Guest", "X", "", ""], ["Clerk", "X", "X", ""], ["Buyer", "", "X", "X"]]
+
+
+def test_rows_between_the_rule_under_the_header_and_the_last_one_are_several() -> None:
+    pdf = page()
+    rows = [("Label", "Meaning"), ("gate.resource.id", "The number that the gate has"), ("gate.name", "Its name")]
+    for y in (752, 736, 700):
+        pdf.rule(58, y, 400)
+    for at, row in enumerate(rows):
+        for x, cell in zip((60, 200), row, strict=True):
+            pdf.text(x, 740 - 16 * at, cell, 10, "regular" if at else "bold")
+    (table,) = (one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [[*row] for row in rows]
+
+
+def test_cells_that_are_no_further_apart_than_words_are_told_by_the_space_that_the_page_does_not_draw() -> None:
+    pdf = page()
+    rows = [
+        ("key", "what it is made of", "what leaves it as it is"),
+        ("source", "the name in the settings", "a move of the folder"),
+        ("a hash of content", "each byte of the file itself", "a rename or a copy of it"),
+        ("chunk", "the text and its context", "an edit of other text"),
+    ]
+    xs = (60, 63.5 + text_width(rows[2][0], 10), 67 + text_width(rows[2][0] + rows[2][1], 10))
+    for at, row in enumerate(rows):
+        for x, cell in zip(xs, row, strict=True):
+            pdf.text(x, 740 - 14 * at, cell)
+    (table,) = (one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [[*row] for row in rows]
+
+
+def test_a_bold_header_of_one_row_may_leave_out_a_column() -> None:
+    pdf = page()
+    for y, font, cells in (
+        (740, "bold", ("argument", "", "meaning")),
+        (725, "regular", ("folder", "optional", "where it is")),
+    ):
+        for x, cell in zip((60, 130, 200), cells, strict=True):
+            pdf.text(x, y, cell, 10, font) if cell else None
+    (table,) = (one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [["argument", "", "meaning"], ["folder", "optional", "where it is"]]
+
+
+def test_the_last_rule_of_a_table_and_the_first_of_the_next_part_them() -> None:
+    pdf = page()
+    tables = [
+        [["argument", "", "meaning"], ["search", "optional", "only keys with these words"]],
+        [["option", "default", "meaning"], ["--json", "", "print one object of JSON"], ["--all", "no", "print all"]],
+    ]
+    y = 740
+    for rows in tables:
+        pdf.rule(58, y, 300)
+        for row in rows:
+            for x, cell in zip((60, 130, 200), row, strict=True):
+                pdf.text(x, y - 11, cell, 10) if cell else None
+            y -= 15
+            pdf.rule(58, y, 300)
+        y -= 12
+    assert [one.attributes["cells"] for one in read(pdf).elements if one.kind == "table"] == tables

@@ -2,6 +2,8 @@
 
 import pytest
 
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.pdf.letters.scripts import LEVEL, LOWERED, MARKED, RAISED, scripts_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import NOTHING, text_of
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
@@ -314,3 +316,18 @@ def test_a_script_beside_another_stands_beside_what_that_does() -> None:
 def test_a_letter_of_a_formula_outside_the_first_plane_is_an_ordinary_one() -> None:
     assert text_of([0x61, 0xD835, 0xDC65, 0x62]) == f"ax{NOTHING}b"
     assert text_of([0xD835, 0x62]) == "\ufffdb"
+
+
+def test_lines_in_a_font_that_states_no_depth_are_as_high_as_others() -> None:
+    pdf = page()
+    for at in range(5):
+        pdf.lines(
+            60, 740 - 60 * at, ["A mill that stands by (some) water, and the men who run it,", "see no sea", "now."]
+        )
+    font = b"/BaseFont /ABCDEF+Flat /FontDescriptor << /Type /FontDescriptor /FontName /ABCDEF+Flat /Flags 34 /StemV 80"
+    font += b" /ItalicAngle 0 /FontBBox [-166 -225 1000 931] /Ascent 450 /Descent 0 /CapHeight 718 >> /Encoding"
+    flat = parse(pdf.to_bytes().replace(b"/BaseFont /Helvetica /Encoding", font, 1), FileType("pdf"), ParseOptions())
+    assert parts(flat) == ["A mill that stands by (some) water, and the men who run it, see no sea now."] * 5
+    (box, *_) = (one.box for one in flat.elements)
+    assert box is not None
+    assert box[3] - box[1] > 2 * 12.5 + 10  # two steps from line to line, and a line

@@ -1,8 +1,11 @@
 """PDF contents: lists whose lines end with leaders and the number of a page, and tables of such numbers."""
 
 import re
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import pairwise
 
+from docmill.tasks.parse.pdf.blocks.headings import squeeze
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.text.line import TextLine
 
@@ -53,13 +56,31 @@ def _counts(page: list[TextLine], row: list[int]) -> bool:
     return all(before <= after for before, after in pairwise(int(number) for number in numbers if number))
 
 
-def mark_tables(items: list[Item]) -> None:
-    """Mark the tables of contents among a page's items: a line of it names them, and their pages rise."""
-    tables = [item for item in items if isinstance(item, PageTable)]
-    if tables and _name_contents(items):
+def mark_tables(pages: list[list[Item]]) -> None:
+    """Mark the tables of contents: a line of their page names them, or the document has their titles as lines."""
+    said = cache(partial(_said, pages))
+    for items in pages:
+        tables = [item for item in items if isinstance(item, PageTable)]
+        named = bool(tables) and _name_contents(items)
         for table in tables:
-            first, last = ([row[side] for row in table.cells] for side in (0, -1))
-            table.contents = _lists_pages(first) or _lists_pages(last)
+            table.contents = _is_of_contents(table, named, said)
+
+
+def _is_of_contents(table: PageTable, named: bool, said: Callable[[], set[str]]) -> bool:
+    first, last = ([row[side] for row in table.cells] for side in (0, -1))
+    if named:
+        return _lists_pages(first) or _lists_pages(last)
+    return _rises(last) and _are_titles(table, said())
+
+
+def _said(pages: list[list[Item]]) -> set[str]:
+    return {squeeze(item.text) for items in pages for item in items if isinstance(item, TextLine)}
+
+
+def _are_titles(table: PageTable, said: set[str]) -> bool:
+    """Return whether what stands before the numbers of a table's rows is said elsewhere, with its own number or not."""
+    rows = [(squeeze("".join(row[:-1])), squeeze("".join(row[1:-1]))) for row in table.cells]
+    return sum(bool(said.intersection(filter(None, row))) for row in rows) >= _MOST_ROWS * len(rows)
 
 
 def _name_contents(items: list[Item]) -> bool:
@@ -68,8 +89,16 @@ def _name_contents(items: list[Item]) -> bool:
 
 def _lists_pages(column: list[str]) -> bool:
     """Return whether a column of a table, its first or last, holds numbers of pages."""
-    numbers = [int(cell) for cell in column if cell.isascii() and cell.isdecimal()]
-    rise = all(before <= after for before, after in pairwise(numbers))
     # What is counted from one is the rows, and no pages.
-    counted = numbers == [*range(1, len(numbers) + 1)]
-    return rise and not counted and len(numbers) >= max(_LEAST_ROWS, _MOST_ROWS * len(column))
+    return _rises(column) and _numbers(column) != [*range(1, len(_numbers(column)) + 1)]
+
+
+def _rises(column: list[str]) -> bool:
+    """Return whether most cells of a column are numbers that never go down."""
+    numbers = _numbers(column)
+    rise = all(before <= after for before, after in pairwise(numbers))
+    return rise and len(numbers) >= max(_LEAST_ROWS, _MOST_ROWS * len(column))
+
+
+def _numbers(column: list[str]) -> list[int]:
+    return [int(cell) for cell in column if cell.isascii() and cell.isdecimal()]

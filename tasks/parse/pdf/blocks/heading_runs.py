@@ -10,7 +10,7 @@ from docmill.tasks.parse.pdf.text.line import TextLine
 
 LARGE = 1.12  # of the body's size, from which on a line is large: less is set a little larger, more loses low levels
 _STRONG_SIZE = 0.95  # from which on bold or slanted text may be a heading: smaller is a label of a table or a drawing
-_CAPITAL_SIZE = 0.85  # for capital letters, which look larger than small ones: small capitals are four fifths
+_CAPITAL_SIZE = 0.8  # for capital letters, which look larger than small ones: small capitals are four fifths
 _MONO_SMALLER = 0.2  # fonts of one width are set smaller than those beside them
 _SAME_SIZE = 0.03  # of the size: programs round, and scale fonts to fit
 
@@ -133,9 +133,8 @@ class BodyText:
         if line.level or line.size >= LARGE * self.size:
             return True
         font = line.font
-        if font.bold or font.italic:
-            least = _STRONG_SIZE - _MONO_SMALLER * font.mono
-            return line.size >= least * self.size
+        if (font.bold or font.italic) and line.size >= (_STRONG_SIZE - _MONO_SMALLER * font.mono) * self.size:
+            return True
         return line.size >= _CAPITAL_SIZE * self.size and is_capital(line.text)
 
     def is_large(self, look: Look) -> bool:

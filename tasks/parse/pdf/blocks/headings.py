@@ -27,6 +27,8 @@ _LABEL_SIZE = 1.5  # of the body's size, below which large letters may be labels
 _LEVELS = 6  # as Markdown has
 _MAX_TITLES = 200  # of one page: each is compared with all of its lines
 _MAX_LINES = 3  # over which a title may run: each line that may begin one is compared with so many after it
+_TABLE = 3.0
+"""Font sizes between two headings that may hold a table: one of a header and a row takes more, empty room less."""
 _IN_A_ROW = 3  # runs set alike without text between them: names, labels, a list; two of them if both are numbered
 
 
@@ -200,7 +202,7 @@ def _rows(runs: list[HeadingRun]) -> Iterator[list[HeadingRun]]:
     """Yield runs that stand one after the other without text between them and that are set alike."""
     row = runs[:1]
     for before, run in pairwise(runs):
-        if before.after is run.lines[0] and before.look == run.look:
+        if before.after is run.lines[0] and before.look == run.look and not _TABLE < run.gap_above() < float("inf"):
             row.append(run)
             continue
         yield row

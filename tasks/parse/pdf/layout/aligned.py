@@ -24,7 +24,8 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 # How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.
 _MIN_ROWS = 3
-_MIN_HEADED = 2  # where a rule below the first row, or its bold letters over three columns, say that it is a header
+_MIN_HEADED = 2  # where a rule below the first row, or its bold letters, say that it is a header
+_EXACT = 0.5  # points between the beginnings of the cells of two rows: chance brings three words no closer
 _MIN_PAIRS = 4  # two columns are also made by forms, lists and contents
 _MIN_SHARE = 0.6
 """Share of the rows that have two cells or more. With less, most of the rows are lines of text."""
@@ -118,7 +119,7 @@ def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
     last, widest = start + 1, 0.0
     for place in range(start + 1, len(rows)):
         above, row = rows[place - 1], rows[place]
-        if not _is_next(above, row, rows[last - 1], rules) or _is_next_header(rows[start], above, row):
+        if not _is_next(above, row, rows[last - 1], rules) or _begins_table(rows[start], above, row, rules):
             break
         if place > start + 1:  # a header, too, stands further from its rows
             apart, parted = gap(above, row), is_parted(above, row, rules)
@@ -137,9 +138,16 @@ def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: Level
     return _is_below(above, row, rules) and not _is_heading(row, cells)
 
 
-def _is_next_header(first: list[Item], above: list[Item], row: list[Item]) -> bool:
-    """Return whether a row of several cells begins another table: it is bold as the first one and as none above it."""
-    return len(row) > 1 and _are_bold(row) and not _are_bold(above) and _are_bold(first)
+def _begins_table(first: list[Item], above: list[Item], row: list[Item], rules: LevelRules) -> bool:
+    """Return whether a row of several cells begins another table.
+
+    It is bold as the first one and as none above it, or stands below the last rule of one and the first of another.
+    """
+    if len(row) < 2:
+        return False
+    if _are_bold(row) and not _are_bold(above) and _are_bold(first):
+        return True
+    return rules.are_two(middle(above[0]), middle(row[0]), row[0].box[0], row[-1].box[2])
 
 
 def _are_bold(row: list[Item]) -> bool:
@@ -147,12 +155,12 @@ def _are_bold(row: list[Item]) -> bool:
 
 
 def _is_heading(row: list[Item], cells: list[Item]) -> bool:
-    """Return whether a row is one piece from the left in another font than the cells above it."""
+    """Return whether a row is one piece in the first column, or left of it, in another font than the cells above it."""
     one, other = row[0], cells[0]
     if len(row) > 1 or not isinstance(one, TextLine) or not isinstance(other, TextLine):
         return False
     alike = one.font == other.font and abs(one.size - other.size) < _SAME_SIZE * one.size
-    return one.box[0] < other.box[0] + STRAY and not alike
+    return one.box[0] < max(other.box[0] + STRAY, other.box[2]) and not alike
 
 
 def _is_below(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
@@ -180,7 +188,8 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     if len(spans) < 2:
         return None
     ruled, headed = _is_ruled(cut, spans, rules), _is_set_apart(cut, len(spans))
-    enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), ruled, headed))
+    few = ruled or headed or _are_a_pair(cut, len(spans))
+    enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), few))
     if not enough or are_doubtful(cut, spans, ruled or headed, _are_banded(cut, spans, rules)):
         return None
     spans = _with_sides(spans, cut)
@@ -215,8 +224,8 @@ def _are_banded(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
 
 
 def _is_set_apart(cut: list[Row], width: int) -> bool:
-    """Return whether the first row is whole and bold, or slanted, and the second is not."""
-    if len(cut[0]) != width:
+    """Return whether the first row is bold, or slanted, and the second is not; one of more columns may be empty."""
+    if len(cut[0]) < max(width - 1, 2):
         return False
     return any(_are_all(cut[0], style) and not _are_all(cut[1], style) for style in ("bold", "italic"))
 
@@ -225,11 +234,18 @@ def _are_all(row: Row, style: str) -> bool:
     return all(getattr(line.font, style) for cell in row for line in cell)
 
 
-def _least_rows(width: int, ruled: bool, headed: bool) -> int:
+def _are_a_pair(cut: list[Row], width: int) -> bool:
+    """Return whether two rows stand alone and all of their cells, in three columns or more, begin exactly alike."""
+    if len(cut) > _MIN_HEADED or width < _MIN_ROWS or any(len(row) < width for row in cut):
+        return False
+    return all(abs(one[0].box[0] - other[0].box[0]) < _EXACT for one, other in zip(*cut, strict=True))
+
+
+def _least_rows(width: int, few: bool) -> int:
     """Return the minimum number of complete rows: fewer if other signs say that they are a table."""
-    if ruled or (headed and width > 2):
+    if few:
         return _MIN_HEADED
-    return _MIN_ROWS if width > 2 or headed else _MIN_PAIRS
+    return _MIN_ROWS if width > 2 else _MIN_PAIRS
 
 
 def _are_enough(counts: Counter[int], width: int, least: int) -> bool:

@@ -71,11 +71,17 @@ def _band(item: Item, bands: list[Box]) -> int | None:
 
 
 def _is_row(some: list[Item], band: Box) -> bool:
-    """Return whether lines in a band are the cells of one row: one has one line, and those of others go on below."""
+    """Return whether lines in a band are the cells of one row: one has one line, and those of others go on below.
+
+    Cells that stand over one another are those of several rows.
+    """
     cells = in_cells(some)
     if len(cells) < 2 or min(map(len, cells)) > 1:
         return False
-    ends = [*(span_of(cell)[0] for cell in cells[1:]), band[2]]
+    spans = [*map(span_of, cells)]
+    if any(left[1] > right[0] for left, right in pairwise(spans)):
+        return False
+    ends = [*(left for left, _ in spans[1:]), band[2]]
     return all(_is_wrapped(cell, end) for cell, end in zip(cells, ends, strict=True))
 
 

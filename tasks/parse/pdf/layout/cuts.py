@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from operator import itemgetter
-from statistics import median
 from typing import NamedTuple
 
-from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.parted import parted
+from docmill.tasks.parse.pdf.layout.parted import Gap, gaps_of, loose, parted, width
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
@@ -31,18 +29,14 @@ the space beside a word in another font is half a size wide."""
 _SHARED = 0.25  # font sizes that a gap and a strip share: a header that is centred may reach into its column's gap
 _MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work for each line
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
+_UNDRAWN_GAP = 0.6  # font sizes of a gap for which the page draws no space: beside code in a margin of its own is less
 _FOOT = 2.0  # points by which a rule under a header may stand within the header's box
 
-_LOOSE_GAP, _LOOSE_MONO_GAP = 0.55, 1.0
-"""Font sizes of a gap that is no space between words unless all of its line are as wide: twice a space and more."""
-_LOOSE = 1.8  # times the usual gap of its line, if there are several
-_PLAIN, _PLAIN_GAP = 2.5, 0.85  # times the usual gap, and font sizes: one alone is no space
-_LEAST_GAPS = 3  # of a line, from which on one is usual
 _CELL = 28  # letters of a cell beside which such gaps are looked for: lines of two columns of text have more
 
 _PLACE = itemgetter(0)  # of an edge
+_GAP_OF = itemgetter(0)  # and of a gap with whether it is drawn
 _Edge = tuple[float, list[float]]  # how far across, and the heights of the pieces that begin or end there, in order
-_Space = tuple[float, float]  # between two words: where it begins, where it ends
 _Gap = tuple[float, float, float]  # between two pieces: the height of their middle, where it begins, where it ends
 
 
@@ -140,12 +134,12 @@ def _strips(line: TextLine, gaps: list[_Gap], least: float) -> list[_Strip]:
     return strips
 
 
-def _between(wide: list[_Space], strips: list[_Strip], size: float, least_end: float) -> Iterator[_Space]:
+def _between(wide: list[Gap], strips: list[_Strip], size: float, least_end: float) -> Iterator[Gap]:
     """Yield the widest of a line's gaps in each strip; at an end of the rows it is wider than `least_end`."""
     for strip in strips:
         over = [gap for gap in wide if min(gap[1], strip.right) - max(gap[0], strip.left) > _SHARED * size]
-        found = max(over, key=_width, default=None)
-        if found is not None and (len({*strip.below}) > 1 or _width(found) > least_end):
+        found = max(over, key=width, default=None)
+        if found is not None and (len({*strip.below}) > 1 or width(found) > least_end):
             yield found
 
 
@@ -175,20 +169,20 @@ def _sure_cuts(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> di
     Where no row has its cells further apart, nothing else tells of their columns. The gaps are added to those of the
     rows. A whole line between rows is one of them if it has such a gap under and over theirs.
     """
-    loose = _loose_of_each(lines, rows.cells, layer)
-    wide = _with_heights(lines, {at: [gap for gap, _ in gaps] for at, gaps in loose.items()})
-    found = {at: _sure_gaps(lines[at], gaps, wide, rows.gaps) for at, gaps in loose.items()}
+    some = {at: loose(lines[at], layer) for at in sorted(rows.cells)}
+    wide = _with_heights(lines, {at: [gap for gap, _ in gaps] for at, gaps in some.items()})
+    found = {at: _sure_gaps(lines[at], gaps, wide, rows.gaps) for at, gaps in some.items()}
     rows.gaps[:] = sorted([*rows.gaps, *_with_heights(lines, found)])
     rows.places.update([at for at in range(1, len(lines) - 1) if _is_between_rows(lines, at, rows, layer)])
     return {at: [*map(_center, gaps)] for at, gaps in found.items() if gaps}
 
 
-def _with_heights(lines: list[TextLine], gaps: dict[int, list[_Space]]) -> list[_Gap]:
+def _with_heights(lines: list[TextLine], gaps: dict[int, list[Gap]]) -> list[_Gap]:
     """Return the gaps of some lines, each with the middle of its line, from the top."""
     return sorted([(_middle(lines[at]), *gap) for at, some in gaps.items() for gap in some])
 
 
-def _sure_gaps(line: TextLine, gaps: list[tuple[_Space, bool]], wide: list[_Gap], known: list[_Gap]) -> list[_Space]:
+def _sure_gaps(line: TextLine, gaps: list[tuple[Gap, bool]], wide: list[_Gap], known: list[_Gap]) -> list[Gap]:
     """Return the gaps of a line that are certain alone, or agree with `wide` gaps of lines or `known` ones of rows."""
     middle, least = _middle(line), _SHARED * line.size
     near = _near(line, wide), _near(line, known)
@@ -208,7 +202,7 @@ def _is_between_rows(lines: list[TextLine], at: int, rows: _SideBySide, layer: T
     near = _crossing(line, rows.gaps)
     if not near or not near[0][0] < _middle(line) < near[-1][0]:
         return False
-    for (end, start), _ in _loose(line, *layer.word_boxes([line])):
+    for (end, start), _ in loose(line, layer):
         own = (_middle(line), end, start)
         if {other[0] > own[0] for other in near if _are_over(own, other, _SHARED * line.size)} == {True, False}:
             return True
@@ -223,23 +217,6 @@ def _are_over(one: _Gap, other: _Gap, least: float) -> bool:
 def _begin_alike(one: _Gap, other: _Gap) -> bool:
     """Return whether cells of two lines begin on one place, behind gaps."""
     return one[0] != other[0] and abs(one[2] - other[2]) < _STRAY
-
-
-def _loose_of_each(lines: list[TextLine], places: set[int], layer: TextLayer) -> dict[int, list[tuple[_Space, bool]]]:
-    """Return the gaps of `_loose` of the lines at some places."""
-    some = [at for at in sorted(places) if " " in lines[at].text]
-    boxes = layer.word_boxes([lines[at] for at in some])
-    return {at: _loose(lines[at], words) for at, words in zip(some, boxes, strict=True)}
-
-
-def _loose(line: TextLine, words: list[Box]) -> list[tuple[_Space, bool]]:
-    """Return the gaps of a line that are far wider than its usual one, each with whether that alone is certain."""
-    gaps = [(before[2], after[0]) for before, after in pairwise(words)]
-    least = (_LOOSE_MONO_GAP if line.font.mono else _LOOSE_GAP) * line.size
-    known = len(gaps) >= _LEAST_GAPS
-    usual = median(map(_width, gaps)) if known else 0.0
-    plain = max(_PLAIN * usual, _PLAIN_GAP * line.size)
-    return [(gap, known and _width(gap) > plain) for gap in gaps if _width(gap) > max(least, _LOOSE * usual)]
 
 
 def _of_several(found: dict[int, list[tuple[float, float]]], outer: Callable[[list[float]], float]) -> list[_Edge]:
@@ -277,16 +254,22 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     strips = _strips(line, near, least)
     if not (inside.left or inside.right or figures or strips):
         return [line]
-    gaps = [*pairwise(*layer.word_boxes([line]))]
-    wide, underlined = [*_wider(gaps, least)], _is_underlined(line, level)
-    between = {*_between(wide, strips, line.size, least if underlined else _END_GAP * line.size)}
+    gaps = gaps_of(line, layer)
+    wide = _wide(gaps, least)
+    underlined = _is_underlined(line, level)
+    between = {*_between([*map(_GAP_OF, wide)], strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
     return parted(line, sorted(cuts), layer)
 
 
-def _far(gaps: list[tuple[Box, Box]], size: float) -> Iterator[float]:
+def _wide(gaps: list[tuple[Gap, bool]], least: float) -> list[tuple[Gap, bool]]:
+    """Return the gaps that are wider than `least`, and those for which the page draws no space."""
+    return [(gap, undrawn) for gap, undrawn in gaps if undrawn or width(gap) > least]
+
+
+def _far(gaps: list[tuple[Gap, bool]], size: float) -> Iterator[float]:
     """Yield the middles of gaps between figures that are no spaces."""
-    return ((one[2] + other[0]) / 2 for one, other in gaps if other[0] - one[2] > _FIGURES_GAP * size)
+    return (_center(gap) for gap, _ in gaps if width(gap) > _FIGURES_GAP * size)
 
 
 def _inside(line: TextLine, edges: list[_Edge]) -> list[_Edge]:
@@ -305,31 +288,29 @@ def _inside(line: TextLine, edges: list[_Edge]) -> list[_Edge]:
     return found
 
 
-def _width(gap: _Space) -> float:
-    return gap[1] - gap[0]
-
-
-def _center(gap: _Space) -> float:
+def _center(gap: Gap) -> float:
     return sum(gap) / 2
 
 
-def _cuts(line: TextLine, wide: list[_Space], edges: _Edges, between: set[_Space], underlined: bool) -> Iterator[float]:
-    """Yield where to cut a line with some wide gaps, of which some are `between` columns."""
-    found = [(max(_sides(line, edges, *far), int(far in between)), *far) for far in wide]
-    plain = 0.0 if underlined else _OUTLIER * _widest(found)
-    for sides, end, start in found:
-        if sides > int(start - end <= plain):
-            yield (end + start) / 2
+def _cuts(
+    line: TextLine, wide: list[tuple[Gap, bool]], edges: _Edges, between: set[Gap], underlined: bool
+) -> Iterator[float]:
+    """Yield where to cut a line with some wide gaps, of which some are `between` columns.
+
+    Where the page draws no space, but most others, a side is enough; a gap that is wide besides needs none.
+    """
+    found = [(max(_sides(line, edges, *gap), int(gap in between)), gap, undrawn) for gap, undrawn in wide]
+    spaces = [(sides, gap) for sides, gap, undrawn in found if not undrawn]
+    plain = 0.0 if underlined else _OUTLIER * _widest(spaces)
+    for sides, gap, undrawn in found:
+        least = int(width(gap) <= _UNDRAWN_GAP * line.size) if undrawn else 1 + int(width(gap) <= plain)
+        if sides >= least:
+            yield _center(gap)
 
 
-def _wider(gaps: list[tuple[Box, Box]], least: float) -> Iterator[_Space]:
-    """Yield where gaps that are wide enough begin and end."""
-    return ((one[2], other[0]) for one, other in gaps if other[0] - one[2] > least)
-
-
-def _widest(found: list[tuple[int, float, float]]) -> float:
+def _widest(found: list[tuple[int, Gap]]) -> float:
     """Return the width of the widest gap that has nothing beside it on any side."""
-    return max((start - end for sides, end, start in found if not sides), default=0.0)
+    return max((width(gap) for sides, gap in found if not sides), default=0.0)
 
 
 def _sides(line: TextLine, edges: _Edges, end: float, start: float) -> int:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text.fonts import Font
 
 NOWHERE = -1  # the place in pdfium's text of what is no part of a page's content: filled in, or laid over it
@@ -35,3 +36,9 @@ class TextLine:
         """Return the height of the line's box in points."""
         _, top, _, bottom = self.box
         return bottom - top
+
+
+def from_the_left(pieces: list[TextLine]) -> list[TextLine]:
+    """Return pieces of a line as rows of tables are looked for: those read from the right come the other way round."""
+    is_leftward = is_right_to_left("".join(piece.text for piece in pieces))
+    return sorted(pieces, key=lambda piece: piece.box[0]) if is_leftward else pieces

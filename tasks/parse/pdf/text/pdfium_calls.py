@@ -41,6 +41,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "FPDFText_GetBoundedText": (_INT, _POINTER, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE, _POINTER, _INT),
     "FPDFFont_GetBaseFontName": (ctypes.c_size_t, _POINTER, _POINTER, ctypes.c_size_t),
     "FPDFFont_GetFlags": (_INT, _POINTER),
+    "FPDFFont_GetDescent": (_INT, _POINTER, ctypes.c_float, _POINTER),
     "FPDFFont_GetWeight": (_INT, _POINTER),
     "FPDFPage_CountObjects": (_INT, _POINTER),
     "FPDFFormObj_CountObjects": (_INT, _POINTER),
@@ -78,6 +79,7 @@ class Handle(ctypes.c_void_p):
 # pointers must be handles or references, never numbers.
 _OFTEN: dict[str, Any] = {
     "FPDFText_GetUnicode": ctypes.c_uint,
+    "FPDFText_IsGenerated": _INT,
     "FPDFText_GetLooseCharBox": _INT,
     "FPDFText_GetMatrix": _INT,
     "FPDFText_GetCharOrigin": _INT,

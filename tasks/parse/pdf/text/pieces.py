@@ -1,10 +1,15 @@
 """PDF pieces: pdfium's boxes of what is drawn in one font and size, and the scripts that they show."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 from docmill.tasks.parse.pdf.letters.right_to_left import STROKE
 from docmill.tasks.parse.pdf.letters.scripts import Script, Setting, scripts_of, small_boxes
+from docmill.tasks.parse.pdf.letters.special_characters import SOFT
+from docmill.tasks.parse.pdf.text.letter_gaps import Span
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls, numbers_from
 from docmill.tasks.parse.pdf.text.place import Place, is_upright, placed_sides
 
@@ -12,6 +17,50 @@ _FLAT = 2.5
 """Times as wide as high is no letter and no figure, but the stroke by which LibreOffice draws out a justified word. The
 stroke has no code point of its own: it comes as a control character, or as any letter or figure."""
 _SIDES = 4  # of a box: left, top, right, bottom
+_LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
+_SPACES, _DRAWN = 50, 0.8
+"""Spaces of a page that are looked at, and the share of them that it draws; some programs leave out all."""
+
+
+def texts_of(page: str) -> tuple[list[str], list[Span]]:
+    """Return the non-blank texts of the lines of a page's text, and the characters that each spans."""
+    texts: list[str] = []
+    spans: list[Span] = []
+    start = 0
+    for row in page.split("\n"):
+        text = row.strip()
+        if not text.isprintable():  # pdfium marks a cut word by a control character, with no new line
+            for match in _LINE.finditer(page, start, start + len(row)):
+                text, first = match[1].rstrip(), match.start(1)
+                texts.append(text)
+                spans.append((first, first + len(text.rstrip(SOFT)) - 1))
+        elif text:
+            first = start + row.index(text[0])
+            texts.append(text)
+            spans.append((first, first + len(text) - 1))
+        start += len(row) + 1
+    return texts, spans
+
+
+class Spaces:
+    """The spaces of a page's text: the page draws them, or pdfium adds them, as in wide gaps."""
+
+    def __init__(self, page: str, text_page: Any) -> None:
+        self._page = page
+        self._text_page = text_page
+
+    def undrawn(self, places: Sequence[int]) -> list[bool]:
+        """Return for each of some spaces whether pdfium added it, on a page that draws most others."""
+        return [not drawn for drawn in self._are_drawn(places)] if self._draws_most else [False] * len(places)
+
+    def _are_drawn(self, places: Sequence[int]) -> Iterator[bool]:
+        return (not added for added in map(calls()["FPDFText_IsGenerated"], repeat(self._text_page), places))
+
+    @cached_property
+    def _draws_most(self) -> bool:
+        places = [at for at, sign in enumerate(self._page) if sign == " "]
+        some = places[:: len(places) // _SPACES + 1]
+        return sum(self._are_drawn(some)) >= _DRAWN * len(some)
 
 
 def sides_of_pieces(text: str, text_page: Any) -> Sequence[float]:

@@ -7,7 +7,7 @@ import ctypes
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import chain, islice, repeat, starmap
 from math import hypot
 from operator import methodcaller
@@ -31,14 +31,13 @@ from docmill.tasks.parse.pdf.letters.special_characters import (
     in_columns,
 )
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, holds_two, tall_lines
-from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, KnownFonts, line_size
+from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, is_flat, line_box, line_size, read_font
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, Words, groups_of_words, parts_of_words
-from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
+from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, from_the_left
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
-from docmill.tasks.parse.pdf.text.pieces import scripts_in, sides_of_pieces, without_strokes
-from docmill.tasks.parse.pdf.text.place import Place, around_all, around_each, around_pairs, placed
+from docmill.tasks.parse.pdf.text.pieces import Spaces, scripts_in, sides_of_pieces, texts_of, without_strokes
+from docmill.tasks.parse.pdf.text.place import Place, around_all, around_each, around_pairs, is_upright, placed
 
-_LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _SPAN = methodcaller("span")
 _MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link laid over a page does not repeat all of it
@@ -59,7 +58,8 @@ class TextLayer:
         self._reference = reference(text_page)
         self._place = place
         self._number = number
-        self._fonts = KnownFonts()
+        self._font = cache(read_font)
+        self._is_flat = cache(is_flat)
         self._scaled: dict[tuple[int | None, float, int], float] = {}
         self._settings: dict[int | None, Setting] = {}
         self._words_of: dict[Span, Words] = {}
@@ -69,6 +69,7 @@ class TextLayer:
         self._matrix_at = ctypes.byref(self._matrix)
         self.text = without_cuts(page_text(text_page))
         self._is_leftward = may_be_right_to_left(self.text)  # on few pages, and only their lines are asked
+        self._spaces = Spaces(self.text, self._reference)
         self._pieces = sides_of_pieces(self.text, self._reference)
         self._scripts = scripts_in(self._pieces, self.text, self._reference, place, self._setting)
         self._firsts = [script.first for script in self._scripts]
@@ -85,22 +86,7 @@ class TextLayer:
 
     def lines(self) -> list[TextLine]:
         """Return the page's lines in content order, those with wide gaps in pieces."""
-        texts: list[str] = []
-        spans: list[Span] = []
-        start = 0
-        for row in self.text.split("\n"):
-            text = row.strip()
-            if not text.isprintable():  # pdfium marks a cut word by a control character, with no new line
-                for match in _LINE.finditer(self.text, start, start + len(row)):
-                    text, first = match[1].rstrip(), match.start(1)
-                    texts.append(text)
-                    spans.append((first, first + len(text.rstrip(SOFT)) - 1))
-            elif text:
-                first = start + row.index(text[0])
-                texts.append(text)
-                spans.append((first, first + len(text) - 1))
-            start += len(row) + 1
-        return self._in_pieces(self._made(texts, spans))
+        return self._in_pieces(self._made(*texts_of(self.text)))
 
     def _made(self, texts: list[str], spans: list[Span]) -> list[TextLine]:
         """Return a line for each non-blank text; its characters are those of the span."""
@@ -108,17 +94,19 @@ class TextLayer:
             return []
         middles = self._middles(spans)
         pointers = [*self._pointers(middles)]
-        boxes = self._boxes(spans)
-        if self._is_leftward:
-            each = zip(texts, spans, boxes, strict=True)
-            boxes = [self._box_of(span) if may_be_right_to_left(text) else box for text, span, box in each]
+        boxes = [
+            self._box_of(span) if self._may_turn(span) else box
+            for span, box in zip(spans, self._boxes(spans), strict=True)
+        ]
         sizes = self._sizes_of(middles, pointers, boxes)
+        if any(map(self._is_flat, {*pointers})):
+            boxes = [*map(self._whole_box, boxes, sizes, middles, pointers)]
         lines = []
         for text, span, box, size, pointer in zip(texts, spans, boxes, sizes, pointers, strict=True):
             plain = self._clean(text, span[0])
             if not plain or plain == HYPHEN:
                 continue
-            font = self._fonts[pointer]
+            font = self._font(pointer)
             if font is not PLAIN:
                 font, size = self._styled(font, size, span)
                 if font.mono and "  " in text:
@@ -126,6 +114,12 @@ class TextLayer:
             size = line_size(text, size, box, span[0], self._real_sizes)
             lines.append(TextLine(plain, size, font, box, self._number, *span))
         return lines
+
+    def _whole_box(self, box: Box, size: float, middle: int, pointer: int | None) -> Box:
+        """Return the box of a line as high as that of lines in fonts that state their depth."""
+        if not self._is_flat(pointer) or not is_upright(self._place):
+            return box
+        return line_box(box, size, self._baseline(middle) + self._place[5])
 
     def _middles(self, spans: list[Span]) -> list[int]:
         """Return the characters halfway, but none of the spaces that pdfium adds: they have no font."""
@@ -171,7 +165,7 @@ class TextLayer:
         if font.mono:  # its quarters, but not signs that the font may lack
             half = sum(span) // 2
             places += [at for at in self._middles([(span[0], half), (half, span[1])]) if self.text[at].isascii()]
-        fonts = [*map(self._fonts.__getitem__, self._pointers(places))]
+        fonts = [*map(self._font, self._pointers(places))]
         plain = [at for at, one in zip(places, fonts, strict=True) if font.mono and not one.mono]
         return reduce(Font.both, fonts, font), self._real_sizes(plain[:1])[0] if plain else size
 
@@ -198,7 +192,7 @@ class TextLayer:
 
     def font_at(self, index: int) -> Font:
         """Return the font of a character."""
-        return self._fonts[next(self._pointers([index]))]
+        return self._font(next(self._pointers([index])))
 
     def _pointers(self, indexes: Iterable[int]) -> Iterator[int | None]:
         """Return the addresses of the fonts of characters."""
@@ -227,7 +221,7 @@ class TextLayer:
             letters = [*self._apart(line, words)] if two else words
             groups.append(groups_of_words(letters, GAP * line.size, is_right_to_left(line.text)))
         cut = self._cut(some, groups)
-        parts = {index: _from_the_left(each) for index, each in zip(wide, cut, strict=True)}
+        parts = {index: from_the_left(each) for index, each in zip(wide, cut, strict=True)}
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
     def _is_level(self, line: TextLine) -> bool:
@@ -256,12 +250,14 @@ class TextLayer:
         new = {*places}.difference(self._words_of)
         found = [[(at, end - 1) for at, end in map(_SPAN, _WORDS.finditer(self.text, a, b + 1))] for a, b in new]
         boxes = iter(self._boxes([*chain.from_iterable(found)]))
-        for (first, last), spans in zip(new, found, strict=True):
+        for line, spans in zip(new, found, strict=True):
             own = [*islice(boxes, len(spans))]
-            if self._is_leftward and may_be_right_to_left(self.text[first : last + 1]):
-                own = [*map(self._box_of, spans)]
-            self._words_of[first, last] = [*zip(spans, own, strict=True)]
+            self._words_of[line] = [*zip(spans, map(self._box_of, spans) if self._may_turn(line) else own, strict=True)]
         return [*map(self._words_of.__getitem__, places)]
+
+    def _may_turn(self, span: Span) -> bool:
+        """Return whether some of a span may be read from the right."""
+        return self._is_leftward and may_be_right_to_left(self.text[span[0] : span[1] + 1])
 
     def _box_of(self, word: Span) -> Box:
         """Return the box around all letters of a word, whose first and last need not be at its ends."""
@@ -284,6 +280,13 @@ class TextLayer:
         """Return the boxes of the words of lines; a line that is no part of the page's content is one."""
         words = iter(self._words([line for line in lines if line.first != NOWHERE]))
         return [[line.box] if line.first == NOWHERE else [box for _, box in next(words)] for line in lines]
+
+    def undrawn(self, line: TextLine) -> list[bool]:
+        """Return for each gap between words of a line whether pdfium added its space, and the page draws most others.
+
+        Cells that stand close together have such a gap: each is drawn for itself.
+        """
+        return self._spaces.undrawn([last + 1 for (_, last), _ in self._words([line])[0][:-1]])
 
     def placed_in(self, line: TextLine, cell: Callable[[float], int]) -> list[tuple[int, str]]:
         """Return the cells that a line stands in, from the left, each with its part of the text.
@@ -342,9 +345,3 @@ class TextLayer:
         self._calls["FPDFText_GetCharOrigin"](self._reference, index, *self._origin_at)
         x, y = self._origin
         return self._place[1] * x + self._place[3] * y
-
-
-def _from_the_left(pieces: list[TextLine]) -> list[TextLine]:
-    """Return pieces of a line as rows of tables are looked for: those read from the right come the other way round."""
-    is_leftward = is_right_to_left("".join(piece.text for piece in pieces))
-    return sorted(pieces, key=lambda piece: piece.box[0]) if is_leftward else pieces
