@@ -231,7 +231,7 @@ def test_a_kill_at_any_moment_of_the_merge_loses_nothing(
         for number in (1, 2, 3):
             add_note(bench, MOST_SEGMENTS + number)
             bench.ingest()
-        # One of all before the kill, and one of each commit since; without the merge there would be three times as many.
+        # One of all before the kill, and one of each commit since; without the merge there would be eleven.
         assert segments(bench) <= 4, names[at]
         assert verify(bench.root, deep=True) == []
         assert_searches_agree(bench)
