@@ -11,6 +11,8 @@ from tests.bench.parsing.looks.programs import (
     typst,
     weasyprint,
 )
+from tests.bench.parsing.looks.typesetters import formatting_objects, groff, latex
+from tests.bench.parsing.looks.viewers import abiword, firefox, qt, wkhtmltopdf, xhtml2pdf
 
 _RULED = "table { border-collapse: collapse } td, th { border: 1px solid #444; padding: 2pt 5pt; text-align: left }"
 _OPEN = "table { border-collapse: collapse; width: 100% } td, th { padding: 3pt 8pt 3pt 0; text-align: left }"
@@ -207,3 +209,18 @@ FOURTH: dict[str, Printer] = {
     ),
 }
 """Looks that no rule was made on after these: cards, small print, pages across, contracts, theses, reports."""
+
+FIFTH: dict[str, Printer] = {
+    "latex-article": latex("pdflatex", "article"),
+    "latex-koma": latex("lualatex", "scrartcl", r"\KOMAoptions{parskip=half,fontsize=10pt}"),
+    "groff-ms": groff("ms"),
+    "fop": formatting_objects("ulink.show=0", "paper.type=A4", "body.start.indent=0pt"),
+    "firefox-article": firefox(_OPEN + "body { font: 11pt/1.4 serif } tr { border-bottom: 1px solid #ccc }"),
+    "firefox-grid": firefox(_RULED + "body { font: 10pt sans-serif } th { background: #eee }"),
+    "wkhtmltopdf-open": wkhtmltopdf(_OPEN + "body { font: 14px/1.5 sans-serif } thead { border-bottom: 2px solid }"),
+    "wkhtmltopdf-grid": wkhtmltopdf(_RULED + "body { font: 15px serif } h2 { color: #246 }"),
+    "abiword": abiword,
+    "qt": qt("td, th { padding: 4px; text-align: left }"),
+    "xhtml2pdf": xhtml2pdf("td, th { padding: 3pt; border: .5pt solid black; text-align: left }"),
+}
+"""Programs that no look above is printed by: TeX, groff, FOP, Firefox, the WebKit of Qt and its rich text, AbiWord."""
