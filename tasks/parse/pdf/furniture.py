@@ -80,7 +80,7 @@ class _Sheets:
 
 
 def mark_furniture(sheets: list[PageContent], body: float) -> None:
-    """Mark text that runs up a margin, and lines in a margin that repeat, or count, on most pages.
+    """Mark text that runs up a margin or is off the page, and lines in a margin that repeat, or count, on most pages.
 
     Lines repeat if they say the same at the same place; numbers in them stay the same, count with the pages, or are
     those of chapters. What stands beside the number of a page belongs to it: the running title of a chapter does.
@@ -96,10 +96,13 @@ def mark_furniture(sheets: list[PageContent], body: float) -> None:
 
 
 def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
-    """Mark what runs up a page; return the other lines at its top and at its bottom."""
+    """Mark what runs up a page and what is off it; return the other lines at its top and at its bottom."""
     found = []
-    for line in sheet.items:
-        if not isinstance(line, TextLine):
+    lines = [line for line in sheet.items if isinstance(line, TextLine)]
+    for line in _off(lines, sheet.height):
+        line.furniture = True
+    for line in lines:
+        if line.furniture:
             continue
         left, top, right, bottom = line.box
         if bottom - top > _UPRIGHT * (right - left) and len(line.text) >= _FEW:
@@ -109,6 +112,15 @@ def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
         elif top > sheet.height * (1 - margin):
             found.append(_Marginal(line, False, sheet.height - bottom, form(line.text)))
     return found
+
+
+def _off(lines: list[TextLine], height: float) -> list[TextLine]:
+    """Return the lines above or below a page, which nobody sees; none if all are: then the page states false sides.
+
+    At the end of a page, Qt draws the rest of a row that goes on, and clips it.
+    """
+    off = [line for line in lines if line.box[3] < 0 or line.box[1] > height]
+    return off if len(off) < len(lines) else []
 
 
 def _inner(sheets: list[PageContent], margin: float) -> dict[int, set[tuple[str, int]]]:

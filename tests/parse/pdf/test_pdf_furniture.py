@@ -108,3 +108,14 @@ def test_signs_of_code_in_the_margins_are_no_numbers() -> None:
         pdf.lines(60, 600, [f"The {GOODS[at]} are delivered within thirty days."])
     assert parts(read(pdf), "paragraph") == [f"The {one} are delivered within thirty days." for one in GOODS[:4]]
     assert form("# 12") == "\u266f #"
+
+
+def test_what_is_drawn_above_or_below_a_page_is_furniture() -> None:
+    pdf = Pdf({})
+    pdf.add_page()
+    pdf.text(60, 860, "The end of a row that stands on the page before.")
+    pdf.text(60, 700, "The only line that is seen.")
+    pdf.text(60, -30, "The beginning of another row.")
+    parsed = read(pdf)
+    assert parts(parsed, "paragraph") == ["The only line that is seen."]
+    assert len(parts(parsed, "furniture")) == 2

@@ -206,7 +206,7 @@ def test_an_address_in_a_font_of_one_width_is_no_code() -> None:
     assert [one.kind for one in read(pdf).elements] == ["paragraph", "paragraph", "code"]
 
 
-@pytest.mark.parametrize("scale", [0.75, 0.24, 2])
+@pytest.mark.parametrize("scale", [0.75, 0.24, 0.06, 2])
 def test_a_page_that_is_drawn_at_another_scale_reads_the_same(scale: float) -> None:
     plain, scaled = page(), page()
     scaled.pages[-1].append(f"{scale} 0 0 {scale} 0 0 cm")

@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from statistics import median, median_low
+from statistics import median
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
-from docmill.tasks.parse.pdf.text.fonts import is_by_height
+from docmill.tasks.parse.pdf.text.fonts import fitting_size, is_by_height
 from docmill.tasks.parse.pdf.text.letter_gaps import Words
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import Place, is_upright, placed, placed_sides
@@ -56,9 +56,12 @@ def gapped(lines: list[TextLine], tall: set[int], pieces: Sequence[float], place
 
 
 def tall_lines(lines: list[TextLine]) -> set[int]:
-    """Return the lines that are so high that they may hold two, which pdfium reads as one if text is very small."""
+    """Return the lines that are so high that they may hold several, which pdfium reads as one.
+
+    It does so with very small text, and with text that is drawn large and scaled down, as Qt does: there, with most.
+    """
     heights = [line.box[3] - line.box[1] for line in lines]
-    usual = _TALL * median_low(heights) if heights else 0.0
+    usual = _TALL * min(heights, default=0.0)
     return {
         index
         for index, (line, height) in enumerate(zip(lines, heights, strict=True))
@@ -71,6 +74,11 @@ def holds_two(line: TextLine, words: Words) -> bool:
     heights = [box[3] - box[1] for _, box in words]
     least = min(heights)
     return max(heights) > _TALL * least or least > _TWO * line.size or is_by_height(line.size, line.height)
+
+
+def size_of_each(line: TextLine, words: Words) -> float:
+    """Return the size of the lines that a high one holds: its own may have been taken from the height of all."""
+    return min(line.size, *(fitting_size(line.size, box[3] - box[1]) for _, box in words))
 
 
 def _loose(lines: list[TextLine]) -> list[int]:

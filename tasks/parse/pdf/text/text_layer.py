@@ -30,7 +30,7 @@ from docmill.tasks.parse.pdf.letters.special_characters import (
     clean_marked,
     in_columns,
 )
-from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, holds_two, tall_lines
+from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, holds_two, size_of_each, tall_lines
 from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, is_flat, line_box, line_size, read_font
 from docmill.tasks.parse.pdf.text.letter_gaps import Span, Words, groups_of_words, parts_of_words
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, from_the_left
@@ -219,7 +219,8 @@ class TextLayer:
         for index, line, words in zip(wide, some, self._words(some), strict=True):
             two = index in tall and holds_two(line, words) and self._is_level(line)
             letters = [*self._apart(line, words)] if two else words
-            groups.append(groups_of_words(letters, GAP * line.size, is_right_to_left(line.text)))
+            size = size_of_each(line, words) if two else line.size
+            groups.append(groups_of_words(letters, GAP * size, is_right_to_left(line.text)))
         cut = self._cut(some, groups)
         parts = {index: from_the_left(each) for index, each in zip(wide, cut, strict=True)}
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
