@@ -20,6 +20,7 @@ _ITALIC = re.compile(
     re.IGNORECASE,
 )
 _MONO = re.compile(r"mono|courier|consol|menlo|typewriter|inconsolata|source ?code|fixed|(?:cm|sf|l)tt", re.IGNORECASE)
+_NOT_BOLD = re.compile(r"-(?:regular|roman|book|light)", re.IGNORECASE)  # though typewriter fonts have wide stems
 _BOLD_WEIGHT = 560
 """The weight that pdfium makes of a font's stem, five times its width; text is set in 400, seldom in 500. The bold of
 Computer Modern has 570, those of other families 600 and more."""
@@ -73,7 +74,9 @@ def read_font(pointer: int | None) -> Font:
     length = ask["FPDFFont_GetBaseFontName"](pointer, ctypes.addressof(name), _NAME_BYTES)
     bold, mono, italic = _named(name.value if 0 < length <= _NAME_BYTES else b"")
     flags = max(ask["FPDFFont_GetFlags"](pointer), 0)  # -1 where it has none
-    bold = bold or bool(flags & _FORCE_BOLD) or ask["FPDFFont_GetWeight"](pointer) >= _BOLD_WEIGHT
+    if not bold:
+        heavy = bold is None and ask["FPDFFont_GetWeight"](pointer) >= _BOLD_WEIGHT
+        bold = heavy or bool(flags & _FORCE_BOLD)
     return _font(bold, mono or bool(flags & _FIXED_PITCH), italic or bool(flags & _SLANTED))
 
 
@@ -82,10 +85,11 @@ def _font(bold: bool, mono: bool, italic: bool) -> Font:
 
 
 @lru_cache(maxsize=_KNOWN_NAMES)
-def _named(name: bytes) -> tuple[bool, bool, bool]:
-    """Return whether a font is bold, whether it is monospaced, and whether it is slanted, by its name."""
+def _named(name: bytes) -> tuple[bool | None, bool, bool]:
+    """Return whether a font is bold, None if its name does not say, whether it is monospaced, and whether it slants."""
     text = name.decode("latin-1")
-    return _BOLD.search(text) is not None, _MONO.search(text) is not None, _ITALIC.search(text) is not None
+    bold = True if _BOLD.search(text) else False if _NOT_BOLD.search(text) else None
+    return bold, _MONO.search(text) is not None, _ITALIC.search(text) is not None
 
 
 def is_flat(pointer: int | None) -> bool:
