@@ -16,6 +16,7 @@ from docmill.tasks.parse.pdf.text.line import TextLine
 
 # Of the page's height. A wider margin holds text of the page, which few pages do not tell from what repeats.
 _MARGIN, _NARROW_MARGIN = 0.16, 0.08
+_OFF_CENTRE = 0.03  # of the page's width, by which a number in the middle of its foot may be off it
 _LARGE = 1.12  # of the body's font size: text this large in a margin may be a heading
 _FEW = 6  # letters: fewer than these that run up a page are a label of a drawing
 _UPRIGHT = 2  # times as high as it is wide: text that runs up the page
@@ -93,6 +94,20 @@ def mark_furniture(sheets: list[PageContent], body: float) -> None:
         pages = _Sheets(written, heights, body, cache(partial(_inner, sheets, margin)))
         _mark_repeated(found, pages)
         _mark_counted([one for one in found if not pages.is_large(one.line)], pages)
+    if written <= 2:
+        _mark_centred(sheets)
+
+
+def _mark_centred(sheets: list[PageContent]) -> None:
+    """Mark the number in the middle of the foot of one or two pages, on which nothing tells that it counts."""
+    for sheet in sheets:
+        lines = [line for line in sheet.items if isinstance(line, TextLine) and not line.furniture]
+        lowest = max(lines, key=lambda line: line.box[1], default=None)
+        if lowest is None or not is_lone(form(lowest.text)) or lowest.box[1] < (1 - _MARGIN) * sheet.height:
+            continue
+        left, top, right, _ = lowest.box
+        centred = abs(left + right - sheet.width) / 2 < _OFF_CENTRE * sheet.width
+        lowest.furniture = centred and all(line is lowest or line.box[3] < top for line in lines)
 
 
 def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:

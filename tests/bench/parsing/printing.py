@@ -4,8 +4,8 @@
 
 A program that is not installed prints nothing, and is named. Without --written, the project's own pages are printed:
 43 of them, each in two of the `known` looks (86 PDFs), 30 in the 15 `new` looks, 40 in the 10 `other`, 48 in the 8 of
-the `third` set, 54 in the 9 of the `fourth`, 55 in the 11 of the `fifth`. Beside the PDFs, FOLDER gets the Markdown
-that was printed, in `written`.
+the `third` set, 54 in the 9 of the `fourth`, 55 in the 11 of the `fifth`, and 36 as six
+forms of `papers`. Beside the PDFs, FOLDER gets the Markdown that was printed, in `written`.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from tests.bench.parsing.looks.programs import Printer
-from tests.bench.parsing.looks.styles import FIFTH, FOURTH, KNOWN, NEW, OTHER, THIRD
+from tests.bench.parsing.looks.styles import FIFTH, FOURTH, KNOWN, NEW, OTHER, PAPERS, THIRD
 
 _ROOT = Path(__file__).parents[3]
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
@@ -26,6 +26,7 @@ _SETS = {
     "third": (THIRD, 48, 1),
     "fourth": (FOURTH, 54, 1),
     "fifth": (FIFTH, 55, 1),
+    "papers": (PAPERS, 36, 1),
 }
 """Looks, how many documents are printed in them, and how many of the looks each is printed in."""
 

@@ -3,8 +3,8 @@
 import pytest
 
 from docmill.tasks.parse.pdf.page_numbers import counts, edge_number, form, is_clause, is_lone, is_slow, numbers
-from tests.kit.pdf_pages import parts, read
-from tests.kit.writers.pdf import Pdf
+from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
+from tests.kit.writers.pdf import WIDTH, Pdf
 
 CLAUSES = ["1.1", "2.2", "4.1", "4.3", "7.2", "18.13"]
 GOODS = ["pumps", "valves", "pipes", "meters", "filters", "tanks"]
@@ -119,3 +119,13 @@ def test_what_is_drawn_above_or_below_a_page_is_furniture() -> None:
     parsed = read(pdf)
     assert parts(parsed, "paragraph") == ["The only line that is seen."]
     assert len(parts(parsed, "furniture")) == 2
+
+
+def test_the_number_in_the_middle_of_the_foot_of_a_single_page_is_furniture_and_parts_no_columns() -> None:
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    pdf.lines(310, 740, RIGHT)
+    pdf.text(WIDTH / 2 - 3, 90, "1")
+    parsed = read(pdf)
+    assert parts(parsed, "furniture") == ["1"]
+    assert parts(parsed, "paragraph") == [" ".join(LEFT), " ".join(RIGHT)]

@@ -11,7 +11,7 @@ from tests.bench.parsing.looks.programs import (
     typst,
     weasyprint,
 )
-from tests.bench.parsing.looks.typesetters import formatting_objects, groff, latex
+from tests.bench.parsing.looks.typesetters import formatting_objects, groff, latex, paper
 from tests.bench.parsing.looks.viewers import abiword, firefox, qt, wkhtmltopdf, xhtml2pdf
 
 _RULED = "table { border-collapse: collapse } td, th { border: 1px solid #444; padding: 2pt 5pt; text-align: left }"
@@ -224,3 +224,13 @@ FIFTH: dict[str, Printer] = {
     "xhtml2pdf": xhtml2pdf("td, th { padding: 3pt; border: .5pt solid black; text-align: left }"),
 }
 """Programs that no look above is printed by: TeX, groff, FOP, Firefox, the WebKit of Qt and its rich text, AbiWord."""
+
+PAPERS: dict[str, Printer] = {
+    "article": paper("article"),
+    "article-columns": paper("article", "twocolumn", contents=True),
+    "article-contents": paper("article", "11pt", "a4paper", contents=True),
+    "koma-columns": paper("scrartcl", "twocolumn"),
+    "memoir": paper("memoir", "article", "10pt"),
+    "report": paper("report", "a4paper", contents=True),
+}
+"""Papers by TeX, with a title, authors, a date and a list of contents, in one column or two; tables are left out."""

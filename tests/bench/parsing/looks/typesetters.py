@@ -13,6 +13,7 @@ from tests.bench.parsing.looks.programs import Printer
 
 _SECONDS = 180  # for one document: LuaLaTeX lists the fonts of a machine at its first start
 _DOCBOOK_TO_OBJECTS = "/usr/share/xml/docbook/stylesheet/docbook-xsl-ns/fo/docbook.xsl"  # where Debian puts it
+_AUTHORS = ("author=Ada Keller", "author=Bruno Frei")
 _BREAKABLE = {"\u2192": "->", "\u2190": "<-", "\u2265": ">=", "\u2264": "<="}
 """Characters that the standard fonts of TeX and groff lack, and what people write for them there."""
 
@@ -34,13 +35,13 @@ def _with_widths(body: str) -> str:
     return str(html.tostring(page, encoding="unicode"))
 
 
-def latex(engine: str, document_class: str, preamble: str = "") -> Printer:
-    """Print by an engine of TeX."""
+def latex(engine: str, document_class: str, preamble: str = "", options: tuple[str, ...] = ()) -> Printer:
+    """Print by an engine of TeX; `options` are pandoc's."""
 
     def write(body: str) -> bytes | None:
         if shutil.which(engine) is None:
             return None
-        source = _converted(body, "latex", f"--variable=documentclass={document_class}")
+        source = _converted(body, "latex", f"--variable=documentclass={document_class}", *options)
         source = source.replace(r"\begin{document}", preamble + r"\begin{document}", 1)
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "it.tex").write_text(source, encoding="utf-8")
@@ -50,6 +51,22 @@ def latex(engine: str, document_class: str, preamble: str = "") -> Printer:
                     [engine, "-interaction=nonstopmode", "it.tex"], capture_output=True, timeout=_SECONDS, cwd=folder
                 )
             return Path(folder, "it.pdf").read_bytes()
+
+    return write
+
+
+def paper(document_class: str, *class_options: str, contents: bool = False) -> Printer:
+    """Print a paper by TeX: with a title, two authors and a date, and without tables, which two columns cannot hold."""
+
+    def write(body: str) -> bytes | None:
+        page = html.fragment_fromstring(body, create_parent="div")
+        heading = page.find("h1")
+        told = ["title=" + ("" if heading is None else heading.text_content()), *_AUTHORS, "date=May 2024"]
+        for node in [*page.iter("table"), *([] if heading is None else [heading])]:
+            node.drop_tree()
+        options = [f"--metadata={one}" for one in told] + [f"--variable=classoption={one}" for one in class_options]
+        printer = latex("lualatex", document_class, options=(*options, *["--toc"] * contents))
+        return printer(str(html.tostring(page, encoding="unicode")))
 
     return write
 
