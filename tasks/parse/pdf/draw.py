@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import chain
 
 from docmill.tasks.parse.canvas import Box, Canvas
@@ -16,6 +17,7 @@ from docmill.tasks.parse.pdf.blocks.run_in_headings import with_run_in_headings
 from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock, blocks, marker_of
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.layout.continued import release_header
+from docmill.tasks.parse.pdf.layout.flow_measure import step_of_all
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
@@ -27,6 +29,9 @@ from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link
 
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LEVEL}|\\d+)\\s*")
+_POWER = re.compile(
+    r"(?<![^\W\d_])(?:[a-z\u03b1-\u03c9]|[kcdm]m)$"
+)  # before an exponent: a letter alone, or a unit of length
 _ALL = 0.97
 """Share of plain text in a font of one width that makes it a typewritten document. Such a document still holds a few
 signs in other fonts; a manual that is mostly listings keeps its code as long as a thirtieth of it is text."""
@@ -54,9 +59,10 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     mark_contents(lines)
     title = mark_headings(lines, outline, body, stated)
     mark_numbers(chain.from_iterable(lines))
+    usual_step = cache(partial(step_of_all, [flow for page in pages for flow in page[1:]]))
     found: list[PageBlock] = []
     for page in pages:
-        on_page = [block for flow in page for block in blocks(flow, body, code)]
+        on_page = [block for flow in page for block in blocks(flow, body, code, usual_step)]
         _check_notes(on_page)
         found += on_page
     return _drawn(sheets, found), title
@@ -201,7 +207,8 @@ def _script(found: re.Match[str], notes: Container[str]) -> str:
     mark, text = found[1], unmarked(found[2])
     if mark != RAISED:
         return lowered(text)
-    return f"[^{text}]" if text in notes else raised(text, found.string[: found.start()])
+    before = found.string[: found.start()]
+    return f"[^{text}]" if text in notes and not _POWER.search(before) else raised(text, before)
 
 
 def _link(sheets: list[PageContent], found: list[PageBlock]) -> None:

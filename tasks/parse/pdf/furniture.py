@@ -16,6 +16,7 @@ from docmill.tasks.parse.pdf.text.line import TextLine
 
 # Of the page's height. A wider margin holds text of the page, which few pages do not tell from what repeats.
 _MARGIN, _NARROW_MARGIN = 0.16, 0.08
+_LOWEST_MARGIN = 0.3  # below a narrow text: its last line may be the page's number, which has to count
 _OFF_CENTRE = 0.03  # of the page's width, by which a number in the middle of its foot may be off it
 _LARGE = 1.12  # of the body's font size: text this large in a margin may be a heading
 _FEW = 6  # letters: fewer than these that run up a page are a label of a drawing
@@ -101,19 +102,26 @@ def mark_furniture(sheets: list[PageContent], body: float) -> None:
 def _mark_centred(sheets: list[PageContent]) -> None:
     """Mark the number in the middle of the foot of one or two pages, on which nothing tells that it counts."""
     for sheet in sheets:
-        lines = [line for line in sheet.items if isinstance(line, TextLine) and not line.furniture]
-        lowest = max(lines, key=lambda line: line.box[1], default=None)
-        if lowest is None or not is_lone(form(lowest.text)) or lowest.box[1] < (1 - _MARGIN) * sheet.height:
-            continue
-        left, top, right, _ = lowest.box
-        centred = abs(left + right - sheet.width) / 2 < _OFF_CENTRE * sheet.width
-        lowest.furniture = centred and all(line is lowest or line.box[3] < top for line in lines)
+        lowest = _lowest_number([line for line in sheet.items if isinstance(line, TextLine)], sheet.height)
+        if lowest is not None and lowest.box[1] > (1 - _MARGIN) * sheet.height:
+            off = abs(lowest.box[0] + lowest.box[2] - sheet.width) / 2
+            lowest.furniture |= off < _OFF_CENTRE * sheet.width
+
+
+def _lowest_number(lines: list[TextLine], height: float) -> TextLine | None:
+    """Return the last line of a page if it is nothing but a number, with no other line beside it."""
+    lines = [line for line in lines if not line.furniture]
+    lowest = max(lines, key=lambda line: line.box[1], default=None)
+    if lowest is None or lowest.box[1] < (1 - _LOWEST_MARGIN) * height or not is_lone(form(lowest.text)):
+        return None
+    return lowest if all(line is lowest or line.box[3] < lowest.box[1] for line in lines) else None
 
 
 def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
     """Mark what runs up a page and what is off it; return the other lines at its top and at its bottom."""
     found = []
     lines = [line for line in sheet.items if isinstance(line, TextLine)]
+    lowest = _lowest_number(lines, sheet.height)
     for line in _off(lines, sheet.height):
         line.furniture = True
     for line in lines:
@@ -124,7 +132,7 @@ def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
             line.furniture = True
         elif bottom < sheet.height * margin:
             found.append(_Marginal(line, True, bottom, form(line.text)))
-        elif top > sheet.height * (1 - margin):
+        elif top > sheet.height * (1 - margin) or line is lowest:
             found.append(_Marginal(line, False, sheet.height - bottom, form(line.text)))
     return found
 

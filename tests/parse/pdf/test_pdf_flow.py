@@ -37,6 +37,61 @@ def test_a_table_of_rising_pages_below_its_name_is_a_list_of_contents(name: str,
     assert [one.kind for one in read(pdf).elements] == ["title", kind]
 
 
+def test_tables_below_the_name_of_a_list_of_contents_are_parts_of_it() -> None:
+    pdf = page()
+    pdf.text(60, 780, "Contents", 16, "bold")
+    y = 750.0
+    for number, (chapter, sections) in enumerate({"The river": ["Sources", "Mouth"], "The road": ["Tolls", "Inns"]}.items(), 1):
+        for place, title in ((str(number), chapter), *((f"  {number}.{n}", one) for n, one in enumerate(sections, 1))):
+            pdf.text(60, y, place, font="bold" if title == chapter else "regular")
+            pdf.text(90, y, title + " . . . . . . . ." * (title != chapter))
+            pdf.text(300, y, str(3 * number), font="bold" if title == chapter else "regular")
+            y -= 14
+        y -= 20
+    pdf.lines(60, y, LEFT)
+    parsed = read(pdf)
+    assert not parts(parsed, "table")
+    assert " ".join(parts(parsed, "toc")).split()[-1] == "6"
+
+
+@pytest.mark.parametrize(
+    ("end", "begins", "whole"),
+    [
+        ("and the millers say that he has a mind of the mill.", "docmill knows of that, too, and tells it.", True),
+        ("and the millers say that he has a mind of the mills", "Board and of the river, as of old.", True),
+        ("and the millers say that he has a mind of the mill.", "The road has none.", False),
+        ("and the millers say so.", "docmill knows of that, too, and tells it.", False),
+    ],
+)
+def test_a_text_goes_on_in_the_next_column_where_its_last_line_is_full(end: str, begins: str, whole: bool) -> None:
+    pdf = page()
+    pdf.lines(60, 740, ["and the millers say that he has a mind of the mill,"] * 4 + [end])
+    pdf.lines(320, 740, [begins, *RIGHT])
+    assert (f"{end} {begins}" in parts(read(pdf), "paragraph")[0]) is whole
+
+
+def test_short_paragraphs_are_told_apart_by_the_distance_of_lines_elsewhere_in_the_document() -> None:
+    pdf = page()
+    for at, line in enumerate(LEFT * 2):
+        pdf.text(60, 760 - 11 * at, line)
+    pdf.add_page()
+    for at, line in enumerate(("Write the page as files.", "Open one of them in a browser.", "List all of them.")):
+        pdf.text(60, 760 - 15 * at, line)
+    assert len(parts(read(pdf), "paragraph")) == 4
+
+
+@pytest.mark.parametrize(("before", "mark"), [("x", "x^1^"), ("5 km", "5 km^1^"), ("the mill", "the mill[^1]")])
+def test_an_exponent_is_no_mark_of_a_note(before: str, mark: str) -> None:
+    pdf = page()
+    pdf.text(60, 740, before)
+    pdf.text(60 + text_width(before, 10), 744, "1", 6)
+    pdf.lines(60, 700, ["as the miller said", "of his stones"])
+    pdf.text(60 + text_width("of his stones", 10), 691.5, "1", 6)
+    pdf.text(60, 60, "1", 5)
+    pdf.text(64, 57, "He said so in spring.", 8)
+    assert mark in read(pdf).text
+
+
 def test_prices_with_leaders_are_no_contents() -> None:
     pdf = page()
     pdf.lines(60, 750, ["Coffee .......... 3", "Tea .......... 2", "Cake .......... 5"])

@@ -3,7 +3,7 @@
 import pytest
 
 from docmill.tasks.parse.pdf.page_numbers import counts, edge_number, form, is_clause, is_lone, is_slow, numbers
-from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
+from tests.kit.pdf_pages import LEFT, RIGHT, parts, read
 from tests.kit.writers.pdf import WIDTH, Pdf
 
 CLAUSES = ["1.1", "2.2", "4.1", "4.3", "7.2", "18.13"]
@@ -122,10 +122,20 @@ def test_what_is_drawn_above_or_below_a_page_is_furniture() -> None:
 
 
 def test_the_number_in_the_middle_of_the_foot_of_a_single_page_is_furniture_and_parts_no_columns() -> None:
-    pdf = page()
+    pdf = Pdf({})
+    pdf.add_page()
     pdf.lines(60, 740, LEFT)
     pdf.lines(310, 740, RIGHT)
     pdf.text(WIDTH / 2 - 3, 90, "1")
     parsed = read(pdf)
     assert parts(parsed, "furniture") == ["1"]
     assert parts(parsed, "paragraph") == [" ".join(LEFT), " ".join(RIGHT)]
+
+
+def test_a_number_below_a_short_text_is_furniture_if_it_counts() -> None:
+    pdf = Pdf({})
+    for number in range(1, 5):
+        pdf.add_page()
+        pdf.lines(60, 600, [f"{line} {number}" for line in LEFT])
+        pdf.text(300, 200, str(number))
+    assert parts(read(pdf), "furniture") == ["1", "2", "3", "4"]

@@ -151,3 +151,48 @@ def test_headings_with_nothing_but_tables_between_them_are_no_list() -> None:
 def test_bold_capitals_a_little_smaller_than_the_text_are_headings() -> None:
     pdf = written(("Mills of the valley", 18, "bold"), ("THE UPPER MILL", 8.3, "bold"), ("THE LOWER MILL", 8.3, "bold"))
     assert [text for _, text in headings(read(pdf))] == ["Mills of the valley", "THE UPPER MILL", "THE LOWER MILL"]
+
+
+def _paper(*byline: str, below: str = "", size: float = 12) -> Pdf:
+    """Return a paper with a title, a byline in plain letters larger than the text, and a section."""
+    pdf = page()
+    pdf.text(200, 790, "On the millers of the river", 17)
+    for at, line in enumerate(byline):
+        pdf.text(250, 755 - 24 * at, line, size)
+    y = 745.0 - 24 * len(byline)
+    if below:
+        pdf.text(60, y, below, 10, "bold")
+        y -= 20
+    y = pdf.lines(60, y, LEFT) - 30
+    pdf.text(60, y, "1 The mill", 14, "bold")
+    pdf.lines(60, y - 20, RIGHT)
+    return pdf
+
+
+@pytest.mark.parametrize(
+    ("byline", "below"),
+    [
+        (("Ada Keller", "May 2024"), ""),
+        (("Ada Keller", "Bruno Frei"), "Abstract"),
+        (("Zurich, 3 May 2024",), "Contents"),
+    ],
+)
+def test_authors_and_a_date_below_a_title_are_no_headings(byline: tuple[str, ...], below: str) -> None:
+    found = [text for _, text in headings(read(_paper(*byline, below=below)))]
+    assert not {*byline} & {*found}
+    assert found[0] == "On the millers of the river"
+    assert found[-1] == "1 The mill"
+
+
+def test_a_heading_below_a_title_stays_though_it_is_set_in_plain_letters() -> None:
+    assert (2, "What millers say") in [
+        (min(level, 2), text) for level, text in headings(read(_paper("What millers say")))
+    ]
+
+
+def test_a_formula_is_no_heading_however_large_its_brackets_are() -> None:
+    pdf = page()
+    y = pdf.lines(60, 760, LEFT) - 20
+    pdf.text(200, y, "f(x) = (d / 2c) + T", 22)
+    pdf.lines(60, y - 40, RIGHT)
+    assert headings(read(pdf)) == []

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import cache, partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from docmill.tasks.parse.pdf.blocks.headings import squeeze
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
@@ -64,6 +64,18 @@ def mark_tables(pages: list[list[Item]]) -> None:
         named = bool(tables) and _name_contents(items)
         for table in tables:
             table.contents = _is_of_contents(table, named, said)
+        if named:
+            _mark_parts(items)
+
+
+def _mark_parts(items: list[Item]) -> None:
+    """Mark the tables directly below the name of a list of contents whose last columns are one list of pages."""
+    start = next(at for at, item in enumerate(items) if _is_name(item)) + 1
+    parts = [*takewhile(lambda item: isinstance(item, PageTable), items[start:])]
+    if _lists_pages([row[-1] for part in parts if isinstance(part, PageTable) for row in part.cells]):
+        for part in parts:
+            if isinstance(part, PageTable):
+                part.contents = True
 
 
 def _is_of_contents(table: PageTable, named: bool, said: Callable[[], set[str]]) -> bool:
@@ -84,7 +96,11 @@ def _are_titles(table: PageTable, said: set[str]) -> bool:
 
 
 def _name_contents(items: list[Item]) -> bool:
-    return any(isinstance(item, TextLine) and _NAME.fullmatch(item.text) for item in items)
+    return any(map(_is_name, items))
+
+
+def _is_name(item: Item) -> bool:
+    return isinstance(item, TextLine) and _NAME.fullmatch(item.text) is not None
 
 
 def _lists_pages(column: list[str]) -> bool:

@@ -10,7 +10,13 @@ from itertools import pairwise
 
 from docmill.tasks.parse.pdf.blocks.heading_levels import set_levels
 from docmill.tasks.parse.pdf.blocks.heading_runs import BodyText, HeadingRun, runs_of, usual_gap
-from docmill.tasks.parse.pdf.blocks.heading_text import depth, is_sentence, reads_as_heading, says_no_heading
+from docmill.tasks.parse.pdf.blocks.heading_text import (
+    depth,
+    is_formula,
+    is_sentence,
+    reads_as_heading,
+    says_no_heading,
+)
 from docmill.tasks.parse.pdf.blocks.title_page import mark_title
 from docmill.tasks.parse.pdf.text.fonts import Font
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -135,7 +141,7 @@ def _may_be_heading(run: HeadingRun, body: BodyText, weak: bool) -> bool:
 def _is_large_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
     if run.lines[0].font.mono and not run.look.bold:
         return False
-    if len(text) > MAX_HEADING or sum(map(str.isalpha, text)) < 2 or is_sentence(text):
+    if len(text) > MAX_HEADING or sum(map(str.isalpha, text)) < 2 or is_sentence(text) or is_formula(text):
         return False
     return run.look.size >= _LABEL_SIZE * body.size or run.is_placed()
 

@@ -14,6 +14,8 @@ _GOES_ON = (*_TEXT, "code")
 _OPEN = (",", ";", "-", "\u2010", "(", HYPHEN)
 # Of the font size: text on in another column is set alike but for a sign in its line; code has only one size.
 _SAME_SIZE, _SAME_CODE_SIZE = 0.1, 0.05
+_JUSTIFIED = 2  # lines above that end alike: by chance, two do so in ragged text
+_RAGGED = 0.3  # of the font size, by which justified lines may differ: TeX hangs punctuation into the margin
 _SMALL_PRINT = 0.9  # of it: notices and notes are set in nine tenths of the text's size and less
 
 
@@ -79,13 +81,24 @@ def _is_elsewhere(last: TextLine, first: TextLine) -> bool:
 
 
 def _goes_on(before: PageBlock, after: PageBlock) -> bool:
-    """Return whether a text plainly goes on: it stops within a sentence, and the next begins with a small letter."""
+    """Return whether a text plainly goes on: it stops within a sentence, and the next begins with a small letter.
+
+    One of both is enough where its last line is as long as those above it.
+    """
     if after.kind != "paragraph" or before.kind not in _TEXT or not before.lines:
         return False
     last, first = before.lines[-1], after.lines[0]
     if not _is_set_alike(last, first) or not _is_elsewhere(last, first):
         return False
-    return first.text[:1].islower() and _is_open(last.text.rstrip())
+    signs = first.text[:1].islower() + _is_open(last.text.rstrip())
+    return signs == 2 or (signs == 1 and _is_full(before.lines))
+
+
+def _is_full(lines: list[TextLine]) -> bool:
+    """Return whether the last of some lines ends where those above it end, as within a justified paragraph."""
+    last = lines[-1]
+    above = [line.box[2] for line in lines[-1 - _JUSTIFIED : -1] if line.page == last.page]
+    return len(above) == _JUSTIFIED and max(above) - min(*above, last.box[2]) < _RAGGED * last.size
 
 
 def _is_set_alike(last: TextLine, first: TextLine) -> bool:

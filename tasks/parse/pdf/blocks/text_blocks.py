@@ -1,7 +1,7 @@
 """PDF text blocks: runs of lines that form one heading, list item, paragraph or code listing."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -74,14 +74,14 @@ class PageBlock:
         return around_all([item.box for item in self.items])
 
 
-def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
+def blocks(flow: list[Item], body: float, code: bool, usual_step: Callable[[], float]) -> list[PageBlock]:
     """Return the blocks of a flow; monospaced lines are code if `code`.
 
-    `body` is the font size of most of the document's text.
+    `body` is the font size of most of the document's text, `usual_step` its distance from line to line, in font sizes.
     """
     indents: list[float] = []  # of the items that the next may be within
     found = []
-    for group in _groups(flow, FlowMeasure(flow), code):
+    for group in _groups(flow, FlowMeasure(flow, usual_step), code):
         block = _block(group, code) if isinstance(group, list) else PageBlock(group.kind, [group], group.page)
         if block.kind == "title":
             indents = []

@@ -1,6 +1,7 @@
 """PDF flow measures: how far apart the lines of a flow usually are, and how wide they are."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
@@ -15,10 +16,14 @@ SHORT = 0.2  # of the width, by which a line that ends a paragraph is shorter th
 
 
 class FlowMeasure:
-    """The typical measures of a flow's lines; computed on demand, since few flows need them."""
+    """The typical measures of a flow's lines; computed on demand, since few flows need them.
 
-    def __init__(self, flow: list[Item]) -> None:
+    `usual_step` gives that of the whole document, for a flow that has too few lines to tell its own.
+    """
+
+    def __init__(self, flow: list[Item], usual_step: Callable[[], float] = float) -> None:
         self._flow = flow
+        self._usual_step = usual_step
 
     @cached_property
     def lines(self) -> list[TextLine]:
@@ -33,8 +38,12 @@ class FlowMeasure:
     @cached_property
     def _within(self) -> list[tuple[TextLine, TextLine]]:
         """Return lines and those below them that go on their sentences; nothing if they are too few to tell."""
-        found = [pair for pair in pairwise(self.lines) if self.is_full(pair[0]) and may_go_on(*pair)]
-        return found if len(found) >= _ENOUGH else []
+        return self.within if len(self.within) >= _ENOUGH else []
+
+    @cached_property
+    def within(self) -> list[tuple[TextLine, TextLine]]:
+        """Return lines and those below them that go on their sentences."""
+        return [pair for pair in pairwise(self.lines) if self.is_full(pair[0]) and may_go_on(*pair)]
 
     @cached_property
     def gap(self) -> float:
@@ -45,7 +54,7 @@ class FlowMeasure:
     @cached_property
     def step(self) -> float:
         """Return the usual distance from the foot of such a line to that of the next, in font sizes; 0 if unknown."""
-        return median([(lower.box[3] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
+        return _usual_step(self._within) or self._usual_step()
 
     @cached_property
     def pitch(self) -> float:
@@ -67,6 +76,16 @@ class FlowMeasure:
         """Return whether a line ends far from where others do."""
         left, right = self.sides
         return right - line.box[2] > SHORT * max(right - left, 1)
+
+
+def step_of_all(flows: Iterable[list[Item]]) -> float:
+    """Return the usual step of all flows of a document, in font sizes; 0 if too few lines tell it."""
+    found = [pair for flow in flows for pair in FlowMeasure(flow).within]
+    return _usual_step(found) if len(found) >= _ENOUGH else 0.0
+
+
+def _usual_step(pairs: list[tuple[TextLine, TextLine]]) -> float:
+    return median([(lower.box[3] - upper.box[3]) / upper.size for upper, lower in pairs] or [0.0])
 
 
 def may_go_on(upper: TextLine, lower: TextLine) -> bool:

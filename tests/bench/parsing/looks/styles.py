@@ -230,7 +230,7 @@ PAPERS: dict[str, Printer] = {
     "article-columns": paper("article", "twocolumn", contents=True),
     "article-contents": paper("article", "11pt", "a4paper", contents=True),
     "koma-columns": paper("scrartcl", "twocolumn"),
-    "memoir": paper("memoir", "article", "10pt"),
+    "koma-report": paper("scrreprt", "10pt"),
     "report": paper("report", "a4paper", contents=True),
 }
 """Papers by TeX, with a title, authors, a date and a list of contents, in one column or two; tables are left out."""

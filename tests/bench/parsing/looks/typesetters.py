@@ -13,6 +13,7 @@ from tests.bench.parsing.looks.programs import Printer
 
 _SECONDS = 180  # for one document: LuaLaTeX lists the fonts of a machine at its first start
 _DOCBOOK_TO_OBJECTS = "/usr/share/xml/docbook/stylesheet/docbook-xsl-ns/fo/docbook.xsl"  # where Debian puts it
+_WRAPPED = r"\lstset{breaklines=true,columns=fullflexible,basicstyle=\ttfamily\footnotesize}"
 _AUTHORS = ("author=Ada Keller", "author=Bruno Frei")
 _BREAKABLE = {"\u2192": "->", "\u2190": "<-", "\u2265": ">=", "\u2264": "<="}
 """Characters that the standard fonts of TeX and groff lack, and what people write for them there."""
@@ -65,7 +66,8 @@ def paper(document_class: str, *class_options: str, contents: bool = False) -> P
         for node in [*page.iter("table"), *([] if heading is None else [heading])]:
             node.drop_tree()
         options = [f"--metadata={one}" for one in told] + [f"--variable=classoption={one}" for one in class_options]
-        printer = latex("lualatex", document_class, options=(*options, *["--toc"] * contents))
+        options += ["--syntax-highlighting=idiomatic", *["--toc"] * contents]
+        printer = latex("lualatex", document_class, _WRAPPED, tuple(options))
         return printer(str(html.tostring(page, encoding="unicode")))
 
     return write
