@@ -29,6 +29,8 @@ from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link
 
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LEVEL}|\\d+)\\s*")
+_CIRCLES = ("\u25e6", "\u2218")  # what TeX raises for degrees
+_THANKS = re.compile(r"\s*\^[*\u2217\u2020\u2021\u00a7]+\^$")  # behind a title: the mark of what a note says of it
 _POWER = re.compile(
     r"(?<![^\W\d_])(?:[a-z\u03b1-\u03c9]|[kcdm]m)$"
 )  # before an exponent: a letter alone, or a unit of length
@@ -178,7 +180,7 @@ class _PageDrawing:
 
     def _draw_text(self, block: PageBlock, text: str, box: Box) -> None:
         if block.kind == "title":
-            self.canvas.heading(text, block.level, box)
+            self.canvas.heading(_THANKS.sub("", text), block.level, box)
         elif block.kind == "list_item":
             marker = marker_of(text)
             text = text[marker.end() :] if marker else text
@@ -207,6 +209,8 @@ def _script(found: re.Match[str], notes: Container[str]) -> str:
     mark, text = found[1], unmarked(found[2])
     if mark != RAISED:
         return lowered(text)
+    if text in _CIRCLES:
+        return "\u00b0"
     before = found.string[: found.start()]
     return f"[^{text}]" if text in notes and not _POWER.search(before) else raised(text, before)
 

@@ -51,15 +51,24 @@ class _Marginal:
 
 @dataclass(slots=True)
 class _Sheets:
-    """What is asked of all pages: how many have text, their heights by number, the size of the body's letters.
+    """What is asked of all pages: which have text, their heights by number, the size of the body's letters.
 
     `inner` gives the text and the place of the lines outside the margins, by page; few documents are asked for them.
     """
 
-    written: int
+    texts: set[int]
     heights: dict[int, float]
     body: float
     inner: Callable[[], dict[int, set[tuple[str, int]]]]
+
+    @property
+    def written(self) -> int:
+        return len(self.texts)
+
+    @property
+    def running(self) -> set[int]:
+        """Return the pages that have heads and feet if any have: of three and more with text, all but the first."""
+        return self.texts - {min(self.texts)} if self.written > 2 else self.texts
 
     def is_large(self, line: TextLine) -> bool:
         return line.size >= self.body * _LARGE
@@ -87,12 +96,13 @@ def mark_furniture(sheets: list[PageContent], body: float) -> None:
     Lines repeat if they say the same at the same place; numbers in them stay the same, count with the pages, or are
     those of chapters. What stands beside the number of a page belongs to it: the running title of a chapter does.
     """
-    written = sum(bool(sheet.items) for sheet in sheets)
+    texts = {sheet.number for sheet in sheets if sheet.items}
+    written = len(texts)
     margin = _MARGIN if written > 2 else _NARROW_MARGIN
     found = [one for sheet in sheets for one in _in_margins(sheet, margin)]
     if written > 1:
         heights = {one.number: one.height for one in sheets}
-        pages = _Sheets(written, heights, body, cache(partial(_inner, sheets, margin)))
+        pages = _Sheets(texts, heights, body, cache(partial(_inner, sheets, margin)))
         _mark_repeated(found, pages)
         _mark_counted([one for one in found if not pages.is_large(one.line)], pages)
     if written <= 2:
@@ -160,14 +170,22 @@ def _inner(sheets: list[PageContent], margin: float) -> dict[int, set[tuple[str,
 
 
 def _mark_repeated(found: list[_Marginal], pages: _Sheets) -> None:
-    """Mark lines that are on most of the pages with text; of few pages, those further in must be on all."""
+    """Mark lines that are on most of the pages with text, and what stands beside them.
+
+    Of few pages, lines further in must be on all but a title page.
+    """
+    kept: list[_Marginal] = []
     for group in _repetitions(found, pages):
         on = {one.page for one in group}
         if not _repeats(group, on, pages):
             continue
         for one in group:
             is_inner = pages.written <= _FEW_PAGES and _is_inner(one.line, pages.heights[one.page])
-            one.line.furniture |= not is_inner or len(on) == pages.written
+            if not is_inner or on >= pages.running:
+                kept.append(one)
+    _mark_beside(kept, [one for one in found if not pages.is_large(one.line)])
+    for one in kept:
+        one.line.furniture = True
 
 
 def _repeats(group: list[_Marginal], on: set[int], pages: _Sheets) -> bool:
@@ -221,8 +239,13 @@ def _mark_counted(found: list[_Marginal], pages: _Sheets) -> None:
         if number is not None:
             counting[one.top, number - one.page].append(one)
     counted = [one for group in counting.values() for at in _at_one_place(group) for one in _counted(at, pages)]
-    levels = {(one.page, round(one.line.box[3])) for one in counted}
-    for one in found:  # what stands beside the number of the page belongs to it
+    _mark_beside(counted, found)
+
+
+def _mark_beside(kept: list[_Marginal], found: list[_Marginal]) -> None:
+    """Mark furniture and what stands beside it: the title of a chapter, or a date, belongs to the number of a page."""
+    levels = {(one.page, round(one.line.box[3])) for one in kept}
+    for one in found:
         one.line.furniture |= any((one.page, round(one.line.box[3]) + near) in levels for near in (-1, 0, 1))
 
 

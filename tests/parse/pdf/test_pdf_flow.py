@@ -41,7 +41,9 @@ def test_tables_below_the_name_of_a_list_of_contents_are_parts_of_it() -> None:
     pdf = page()
     pdf.text(60, 780, "Contents", 16, "bold")
     y = 750.0
-    for number, (chapter, sections) in enumerate({"The river": ["Sources", "Mouth"], "The road": ["Tolls", "Inns"]}.items(), 1):
+    for number, (chapter, sections) in enumerate(
+        {"The river": ["Sources", "Mouth"], "The road": ["Tolls", "Inns"]}.items(), 1
+    ):
         for place, title in ((str(number), chapter), *((f"  {number}.{n}", one) for n, one in enumerate(sections, 1))):
             pdf.text(60, y, place, font="bold" if title == chapter else "regular")
             pdf.text(90, y, title + " . . . . . . . ." * (title != chapter))

@@ -139,3 +139,14 @@ def test_a_number_below_a_short_text_is_furniture_if_it_counts() -> None:
         pdf.lines(60, 600, [f"{line} {number}" for line in LEFT])
         pdf.text(300, 200, str(number))
     assert parts(read(pdf), "furniture") == ["1", "2", "3", "4"]
+
+
+def test_a_head_that_only_the_first_of_a_few_pages_lacks_is_furniture_with_what_stands_beside_it() -> None:
+    pdf = Pdf({})
+    for number, chapter in enumerate(("", "1 DUTIES", "2 WINTER")):
+        pdf.add_page()
+        if number:
+            pdf.text(60, 742, "Handbook of gates", 10)
+            pdf.text(400, 742, chapter, 10)
+        pdf.lines(60, 680, [f"{line} {number}" for line in LEFT])
+    assert parts(read(pdf), "furniture") == ["Handbook of gates 1 DUTIES", "Handbook of gates 2 WINTER"]

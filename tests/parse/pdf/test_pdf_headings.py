@@ -5,7 +5,7 @@ import pytest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.pdf.text.fonts import _named
 from tests.kit.pdf_pages import LEFT, RIGHT, page, read
-from tests.kit.writers.pdf import Pdf
+from tests.kit.writers.pdf import Pdf, text_width
 
 Lines = list[tuple[str, float, str]]  # text, size and font
 
@@ -196,3 +196,11 @@ def test_a_formula_is_no_heading_however_large_its_brackets_are() -> None:
     pdf.text(200, y, "f(x) = (d / 2c) + T", 22)
     pdf.lines(60, y - 40, RIGHT)
     assert headings(read(pdf)) == []
+
+
+def test_the_mark_of_a_note_is_no_part_of_a_title() -> None:
+    pdf = page()
+    pdf.text(60, 790, "On the millers", 17, "bold")
+    pdf.text(60 + text_width("On the millers", 17, "bold"), 797, "*", 10)
+    pdf.lines(60, 750, LEFT)
+    assert headings(read(pdf)) == [(1, "On the millers")]
