@@ -146,6 +146,7 @@ class Pdf:
     links: list[tuple[int, str, str]] = field(default_factory=list)  # page from 0, rectangle, address
     fields: list[tuple[int, str]] = field(default_factory=list)  # page from 0, annotation
     fonts: dict[str, str] = field(default_factory=FONTS.copy)
+    resources: str = ""  # what pages name besides fonts
 
     def add_page(self, turn: int = 0) -> None:
         self.turns[len(self.pages)] = turn
@@ -211,7 +212,7 @@ class Pdf:
             stream = "\n".join(operators)
             objects.append(
                 f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] {self.more_of(number, fields_at)}"
-                f"/Resources << /Font << {fonts} >> >> /Contents {pages_at + 2 * number + 1} 0 R >>"
+                f"/Resources << /Font << {fonts} >> {self.resources}>> /Contents {pages_at + 2 * number + 1} 0 R >>"
             )
             objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
         return file_bytes(objects + self.outline_objects(outline_at, pages_at) + [says for _, says in self.fields])

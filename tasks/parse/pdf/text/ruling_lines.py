@@ -15,7 +15,7 @@ Rule = tuple[float, float, float]  # where it stands, from, to
 Point = tuple[float, float]
 Side = tuple[Point, Point]
 
-_PATH, _FORM = 2, 5  # FPDF_PAGEOBJ_...
+_PATH, _SHADING, _FORM = 2, 4, 5  # FPDF_PAGEOBJ_...
 _LINE_TO, _MOVE_TO = 0, 2  # FPDF_SEGMENT_...
 _UNCHANGED = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)  # the matrix of what stands where its own numbers say
 _MATRIX = ctypes.c_float * 6  # FS_MATRIX: a, b, c, d, e, f
@@ -134,6 +134,9 @@ class _ObjectWalk:
         paths = [*compress(objects, map(_PATH.__eq__, kinds))]
         if paths:
             self._paths(paths, place)
+        if _SHADING in kinds:  # bullets of slides that look like balls
+            balls = [*compress(objects, map(_SHADING.__eq__, kinds))]
+            self.rules.dots += filter(_is_dot, placed(boxes_from("FPDFPageObj_GetBounds", balls), place))
         if _FORM in kinds and depth < _MAX_DEPTH:
             for one, kind in zip(objects, kinds, strict=True):
                 if kind == _FORM and self._left > 0:
@@ -154,7 +157,7 @@ class _ObjectWalk:
         for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
             left, top, right, bottom = box
             wide, high = right - left, bottom - top
-            if _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high:
+            if _is_dot(box):
                 self.rules.dots.append(box)
             elif self._only_dots:
                 continue
@@ -203,6 +206,11 @@ class _ObjectWalk:
     def _point(self, segment: int) -> Point:
         self.ask["FPDFPathSegment_GetPoint"](segment, *self._pair_at)
         return self._pair[0], self._pair[1]
+
+
+def _is_dot(box: Box) -> bool:
+    wide, high = box[2] - box[0], box[3] - box[1]
+    return _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high
 
 
 def _two_places(numbers: Any) -> tuple[int, int]:
