@@ -60,6 +60,12 @@ def test_the_next_block_after_an_empty_note_is_none() -> None:
     assert read("html", page).text == "a[^1]\n\ntext"
 
 
+@pytest.mark.parametrize("said", ["1. At sea level.", "[1] At sea level.", "1 At sea level."])
+def test_a_note_of_a_page_that_begins_with_its_own_number_says_it_once(said: str) -> None:
+    page = f'<p>It opens.<sup><a href="#n">1</a></sup></p><p id="n">{said}</p>'
+    assert read("html", page).text == "It opens.[^1]\n\n[^1]: At sea level."
+
+
 def test_raised_text_of_an_article_in_xml_is_marked_and_data_of_that_name_is_not() -> None:
     article = "<article><body><p>10<sup>6</sup> as found<xref><sup>1</sup></xref></p></body></article>"
     assert read("xml", article).text == "10^6^ as found^1^"

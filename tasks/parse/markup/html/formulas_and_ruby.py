@@ -111,3 +111,9 @@ def _fill(node: Any, text: str) -> None:
     for child in list(node):
         node.remove(child)
     node.text = text
+
+
+def without_own_mark(text: str, mark: str) -> str:
+    """Return the text of a footnote without the number that it begins with, as `1.`, `[1]` or `(1)`."""
+    begins = re.match(rf"[\[(]?{re.escape(mark)}[\]).:]?\s+(?=\S)", text)
+    return text[begins.end() :] if begins else text

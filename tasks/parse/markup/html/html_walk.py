@@ -9,6 +9,7 @@ from lxml import etree
 
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.formulas.scripts import shown_formula, with_fractions
+from docmill.tasks.parse.markup.html.formulas_and_ruby import without_own_mark
 from docmill.tasks.parse.markup.html.html_nodes import code_language, drop, is_hidden, leads_back, stated_number
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
@@ -235,7 +236,8 @@ class PageWalk:
     def _draw_block(self, text: str) -> None:
         links = self._links_of_block()
         if self._note:
-            self.canvas.paragraph(f"{self._note}: {text}", footnote=self._note[2:-1], **links)
+            mark = self._note[2:-1]
+            self.canvas.paragraph(f"{self._note}: {without_own_mark(text, mark)}", footnote=mark, **links)
             self._note = self._marker = ""
         elif self._contents:
             self.canvas.paragraph(text, kind="toc")
