@@ -19,7 +19,7 @@ from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.reader.store import open_store
 from docmill.storage.upkeep.compact import compact, vacuum
 from docmill.storage.upkeep.verify import verify
-from tests.kit.keyword_segments import HARMS, add_note, assert_searches_agree, files_in, keywords_of, segments
+from tests.kit.faults.lost_merges import HARMS, add_note, assert_searches_agree, files_in, keywords_of, segments
 from tests.kit.victim import Countdown, ingest, start
 from tests.kit.workbench import Workbench
 

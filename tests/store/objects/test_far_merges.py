@@ -15,7 +15,7 @@ from docmill.storage.objects import lease
 from docmill.storage.upkeep.compact import compact, vacuum
 from docmill.storage.upkeep.verify import verify
 from tests.kit.far_bench import FarBench
-from tests.kit.keyword_segments import HARMS, add_note, assert_searches_agree, files_in, keywords_of, segments
+from tests.kit.faults.lost_merges import HARMS, add_note, assert_searches_agree, files_in, keywords_of, segments
 from tests.kit.victim import Countdown, ingest, start
 from tests.kit.workbench import Workbench
 
