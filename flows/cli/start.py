@@ -1,8 +1,12 @@
 """Start: the entry point of the `docmill` command, which loads it such that Ctrl-C ends it without a traceback."""
 
+import atexit
+import gc
 import signal
 
 _INTERRUPTED = 130  # the exit status of a command that Ctrl-C has ended, also while it is at work
+_NEW_OBJECTS = 10_000
+"""Objects that are made between two looks for cyclic garbage. With Python's 700, loading modules takes 0.03 s more."""
 
 
 def main() -> None:
@@ -11,6 +15,8 @@ def main() -> None:
     While modules load there is nothing to tidy up, so Ctrl-C ends the process at once. If SIGINT is ignored, as in the
     background of a shell, it stays so.
     """
+    gc.set_threshold(_NEW_OBJECTS)
+    atexit.register(gc.freeze)  # a last look at what all modules hold takes 0.1 s, and frees nothing
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -29,7 +29,7 @@ class StoreFolder:
     always_shows_newest: ClassVar[bool] = True
     """Whether `current/` must show the newest snapshot; a mirror without a writer has no `current/`."""
     next_writer_is_here: ClassVar[bool] = True
-    """Whether the next writer finds what this one leaves in the folder; that of a mirror may be another machine."""
+    """Whether every writer finds what the last one left in the folder; in a mirror, only what this machine left."""
 
     @property
     def name(self) -> str:

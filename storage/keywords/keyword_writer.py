@@ -125,6 +125,17 @@ def overdue(state: KeywordState) -> bool:
     return sum(segment.postings < FULL_POSTINGS for segment in state.segments) > MOST_BEHIND
 
 
+def note(root: Path, committed: KeywordState) -> None:
+    """Note that a state was committed from this folder, unless `merge_ahead` has noted it."""
+    if not is_noted(root, committed):
+        merged_ahead.write(root, MergedAhead(committed, committed))
+
+
+def is_noted(root: Path, committed: KeywordState) -> bool:
+    """Return whether a state was committed from this folder, and nothing has been committed from it since."""
+    return merged_ahead.is_noted(root, committed)
+
+
 def merge_ahead(root: Path, committed: KeywordState) -> None:
     """Merge the segments of a committed state where that is due, for the next commit; the caller holds the lock.
 

@@ -135,7 +135,7 @@ def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int |
         changed = _spread(changed)
     if changed == base:
         return None
-    put(changed.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds")))
+    put(changed.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds")), base)
     return number
 
 

@@ -72,7 +72,7 @@ def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wai
         made = made.changed(tables={**made.snapshot.tables, "runs": write_single(root, "runs", runs)})
         # Before the commit: a version without a tag could be removed under the snapshot that needs it.
         vectors.tag(root, made.snapshot.vectors, vector_tag(number))
-        put(made)
+        put(made, newest)
         # The candidate holds what was staged for it; the next run would take it over for nothing.
         staging.clear(root)
         discard_held(folder, [name])

@@ -129,18 +129,31 @@ def commit(
 ) -> tuple[StoredSnapshot, ChunkMoves]:
     """Commit one snapshot on top of `base`; the caller holds the writer's lock."""
     made, moves = prepare(folder, base, changes, run, rewriting)
-    put(made)
+    put(made, base)
     return made, moves
 
 
-def put(made: StoredSnapshot) -> None:
-    """Commit the prepared snapshot, then merge postings for the commit after it."""
+def put(made: StoredSnapshot, base: StoredSnapshot | None) -> None:
+    """Commit the prepared snapshot, then merge postings for the commit after it, if that is likely made here, too."""
+    root, here = made.root, _stays_here(made.folder, base)
     made.folder.commit(made.snapshot)
     current_folder.publish(made)
-    if made.folder.next_writer_is_here:
-        # The snapshot is committed, whatever becomes of the merge; the next commit does without it and tries again.
-        with suppress(OSError, StoreError):
-            keyword_writer.merge_ahead(made.root, made.snapshot.keywords)
+    # The snapshot is committed, whatever becomes of the merge; the next commit does without it and tries again.
+    with suppress(OSError, StoreError):
+        if here:
+            keyword_writer.merge_ahead(root, made.snapshot.keywords)
+        if not made.folder.next_writer_is_here:
+            keyword_writer.note(root, made.snapshot.keywords)
+
+
+def _stays_here(folder: StoreFolder, base: StoredSnapshot | None) -> bool:
+    """Return whether the commits before and after one on top of `base` are made in this folder, as far as known.
+
+    Of a store in a bucket, that is so once a machine has made two commits in a row. A merge that it leaves to its next
+    commit would be lost to another machine.
+    """
+    noted = base is not None and keyword_writer.is_noted(base.root, base.snapshot.keywords)
+    return folder.next_writer_is_here or noted
 
 
 def prepare(
@@ -288,5 +301,5 @@ def _postings(folder: StoreFolder, base: StoredSnapshot | None, changes: Changes
         return keyword_writer.rebuild(root, rows, before.language)
     wanted = pa.concat_arrays([moves.added, moves.renamed])
     made = keyword_writer.update(root, before, moves.removed, posting_rows(changes.chunks, titles, wanted))
-    later = folder.next_writer_is_here and not keyword_writer.overdue(made)
+    later = _stays_here(folder, base) and not keyword_writer.overdue(made)
     return made if later else keyword_writer.merged(root, made)

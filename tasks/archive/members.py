@@ -13,7 +13,6 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.archive import zip_aes
 from docmill.tasks.archive.archive_options import Share
 from docmill.tasks.archive.zip_names import readable_names
-from docmill.tasks.parse.mail.messages import attachments
 
 _PIECE = 1 << 20  # bytes read at once, and so the most by which a limit is exceeded
 _LOCAL_HEADER = 30  # bytes before a zip member's name, the minimum distance to the next header
@@ -138,6 +137,8 @@ def one_member(name: str, stream: BinaryIO, share: Share) -> Iterator[Member]:
 
 def mail_members(data: bytes, mail_format: str, share: Share) -> Iterator[Member]:
     """Yield the attachments of a mail."""
+    from docmill.tasks.parse.mail.messages import attachments  # a twentieth of the modules of a run, for mails alone
+
     for name, content in attachments(data, mail_format, share.options.total_bytes):
         # Counted although they are in memory already: attachments of attachments add up.
         share.take(len(content))

@@ -104,6 +104,11 @@ class RouteTable:
         for glob, _ in (*self.by_glob, *self.contexts):
             _compile(glob)
 
+    @property
+    def minds_paths(self) -> bool:
+        """Whether the path of a document may decide its routes."""
+        return bool(self.by_glob or self.contexts)
+
     def route(self, uri: str, content_type: str, metadata: Mapping[str, Any] | None = None) -> Route:
         """Return the route of a content type in a document; raise ConfigError if its front matter is wrong."""
         return self.decide(uri, content_type, metadata or {})[0]

@@ -23,7 +23,7 @@ plugins, too.
 
 import json
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
 from importlib.util import find_spec
@@ -73,6 +73,7 @@ class Recipe:
     readers: ReaderTable = field(default_factory=ReaderTable)
     _parsers: dict[tuple[FileType, str, str], str] = field(default_factory=dict, compare=False, repr=False)
     _chunkers: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    _usual: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def with_passwords(self, passwords: tuple[str, ...]) -> "Recipe":
         """Return the recipe with other passwords to try; what lies on disk has none."""
@@ -124,14 +125,24 @@ class Recipe:
 
     def chunk_key(self, text_key: str, uri: str, content_types: Iterable[str], metadata: str) -> str:
         """Return the key of the chunks of a canonical text with regions of some types; `metadata` is its row's."""
-        said = json.loads(metadata) if OWN_KEY in metadata else {}
+        kinds = {*content_types}
         try:
-            routes = {kind: self.routes.route(uri, kind, said) for kind in set(content_types)}
+            chunkers = self._chunkers_of(kinds, uri, json.loads(metadata) if OWN_KEY in metadata else {})
         except ConfigError as error:  # the document's front matter has become invalid
             return key_of("no chunks", text_key, str(error))
-        chunkers = tuple(sorted((kind, self._chunker_key(route)) for kind, route in routes.items()))
         # Once a grammar is installed, code that was split without one is split again.
-        return _chunk_key(text_key, chunkers, (absent(),) if "code" in routes and absent() else ())
+        return _chunk_key(text_key, chunkers, (absent(),) if "code" in kinds and absent() else ())
+
+    def _chunkers_of(self, kinds: Iterable[str], uri: str, said: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+        """Return each content type with the key of its chunker, sorted; `said` are the metadata of the document."""
+        usual = "" if said or self.routes.minds_paths else " ".join(sorted(kinds))
+        if usual in self._usual:
+            return self._usual[usual]
+        routes = {kind: self.routes.route(uri, kind, said) for kind in kinds}
+        chunkers = tuple(sorted((kind, self._chunker_key(route)) for kind, route in routes.items()))
+        if usual:  # a million documents share a few sets of types
+            self._usual[usual] = chunkers
+        return chunkers
 
     def _chunkers_key(self) -> str:
         """Return the key of all routes and all plugins: one of them may do better with a document."""

@@ -74,7 +74,7 @@ def publish_snapshot(
     finding = judge(base, made, gate) if gate and base else None
     if finding and finding.worse:
         return Published(None, candidate=candidates.keep(made), finding=finding)
-    put(made)
+    put(made, base)
     staging.clear(made.root)
     if base and base.snapshot.pending and not retention.keep_steps:
         _drop_steps(made)

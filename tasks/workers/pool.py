@@ -99,12 +99,12 @@ class Pool:
             self._submit(task, light)
         return _results(tasks)
 
-    def start_ahead(self, module: str) -> None:
-        """Start the first worker, for work that will come; meanwhile it imports `module`."""
+    def start_ahead(self, module: str, *told: str) -> None:
+        """Start the first worker, for work that will come; meanwhile it calls `module.rehearse(*told)`."""
         with self._lock:
             if not self._closed and not self._threads:
                 self._idle += 1  # as it soon will be: what comes meanwhile need not start one more
-                self._begin(self._supervise_ahead, module)
+                self._begin(self._supervise_ahead, module, *told)
 
     def close(self) -> None:
         """Kill the workers; what has not been done is cancelled."""
@@ -145,11 +145,11 @@ class Pool:
         self._threads.append(thread)
         thread.start()
 
-    def _supervise_ahead(self, module: str) -> None:
+    def _supervise_ahead(self, *rehearsal: str) -> None:
         """Own a worker that starts before there is work."""
         worker: _Worker | None = None
         with suppress(Exception):  # the first task that comes tries again, and says why there is none
-            worker = self._start(module)
+            worker = self._start(rehearsal)
         with self._lock:
             self._idle -= 1
         self._supervise(worker)
@@ -207,8 +207,8 @@ class Pool:
             if task is None or task.future.set_running_or_notify_cancel():
                 return task
 
-    def _start(self, module: str = "") -> "_Worker":
-        worker = _Worker(self.limits, module)
+    def _start(self, rehearsal: Sequence[str] = ()) -> "_Worker":
+        worker = _Worker(self.limits, rehearsal)
         with self._lock:
             self._workers.add(worker)
             # `close` may have listed the workers before this one was added.
@@ -235,12 +235,12 @@ class Pool:
 class _Worker:
     """One worker process, the pipe to it, its own folder for temporary files, and the guard of both."""
 
-    def __init__(self, limits: Limits, module: str) -> None:
+    def __init__(self, limits: Limits, rehearsal: Sequence[str]) -> None:
         self._pipe, theirs = Pipe()
         self._folder = make_folder()
         numbers = (theirs.fileno(), os.getpid(), limits.memory_mb, math.ceil(limits.timeout_s))
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _BOOT, json.dumps(sys.path), *map(str, numbers), module],
+            [sys.executable, "-P", "-c", _BOOT, json.dumps(sys.path), *map(str, numbers), *rehearsal],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

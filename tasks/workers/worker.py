@@ -1,12 +1,14 @@
 """The inside of a worker process: limits first, then one document after another until the pipe closes."""
 
+import gc
 import logging
 import os
 import pickle
 import resource
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any
@@ -36,7 +38,8 @@ def announce(parser: str) -> None:
 def serve(arguments: list[str]) -> None:
     """Answer requests on an inherited pipe.
 
-    `arguments` are its number, the parent's pid, megabytes, seconds, and a module to import meanwhile, or "".
+    `arguments` are its number, the parent's pid, megabytes and seconds; if there are more, a module with a function
+    `rehearse` to call before the first request, and what to call it with.
     """
     fd, parent, memory_mb, timeout_s = map(int, arguments[:4])
     # Ctrl-C reaches all processes of a terminal; the parent ends its workers itself, and says what is kept.
@@ -48,9 +51,9 @@ def serve(arguments: list[str]) -> None:
     pipe = Connection(fd)
     send(pipe, note("ready"))
     _notes.append(pipe)
-    if arguments[4]:
-        with suppress(Exception):  # which the first answer names
-            import_module(arguments[4])
+    if arguments[4:]:
+        with suppress(Exception), _uncollected():  # what fails, the first answer names
+            import_module(arguments[4]).rehearse(*arguments[5:])
     limited = False
     while True:
         try:
@@ -58,13 +61,24 @@ def serve(arguments: list[str]) -> None:
         except (EOFError, ConnectionError):
             return
         if not limited:
-            with suppress(Exception):  # which the answer names
+            with suppress(Exception), _uncollected():  # which the answer names
                 pickle.loads(request)  # import what the work needs, plugins too, before its memory is limited
             _limit_memory(memory_mb)
             limited = True
         _limit_time(timeout_s)
         send(pipe, _answer(request, memory_mb))
         release()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Do not look for garbage while modules load: they make many objects, all of which stay."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _answer(request: bytes, memory_mb: int) -> bytes:

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 import chardet.models
@@ -40,6 +41,10 @@ kept: list[bytes] = []
 
 def has_loaded(module: str) -> tuple[bool, int]:
     return module in sys.modules, os.getpid()
+
+
+def rehearse(module: str) -> None:
+    import_module(module)
 
 
 def misbehave(how: str) -> str:
@@ -166,11 +171,14 @@ def test_a_large_process_drops_the_tables_of_encodings_and_loads_them_again(monk
     assert decode(text.encode("cp1250")).text == text
 
 
-@pytest.mark.parametrize(("module", "loaded"), [("colorsys", True), ("no.such.module", False)])
-def test_a_worker_that_starts_ahead_of_its_work_has_loaded_a_module(module: str, loaded: bool) -> None:
+@pytest.mark.parametrize(
+    ("rehearsal", "module", "loaded"),
+    [(__name__, "colorsys", True), (__name__, "no.such.module", False), ("no.such.rehearsal", "colorsys", False)],
+)
+def test_a_worker_that_starts_ahead_of_its_work_has_rehearsed_it(rehearsal: str, module: str, loaded: bool) -> None:
     with Pool(Limits(workers=2)) as pool:
         for _ in range(2):
-            pool.start_ahead(module)
+            pool.start_ahead(rehearsal, module)
         (first,) = pool.map(has_loaded, [module])
         (second,) = pool.map(has_loaded, [module])
         assert first == second, "one worker does what comes, while it starts and after"
@@ -179,10 +187,10 @@ def test_a_worker_that_starts_ahead_of_its_work_has_loaded_a_module(module: str,
 
 def test_a_pool_that_closes_while_a_worker_starts_ahead_leaves_nothing() -> None:
     pool = Pool(Limits(workers=1))
-    pool.start_ahead("colorsys")
+    pool.start_ahead(__name__, "colorsys")
     began = time.monotonic()
     pool.close()
-    pool.start_ahead("colorsys")
+    pool.start_ahead(__name__, "colorsys")
     assert time.monotonic() - began < 10
     assert not any(thread.is_alive() for thread in pool._threads)
 

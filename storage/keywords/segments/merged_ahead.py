@@ -1,6 +1,7 @@
 """Merged ahead: the state that a writer has made of a committed one by merging segments, for the next commit to take.
 
 Only the next commit names the merged files. To lose them, or the note about them, costs that merge and nothing else.
+The note stays in the folder: of a store in a bucket, it is in the mirror of the machine that has committed.
 """
 
 from collections.abc import Collection, Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MergedAhead:
-    """Two states of the same living chunks: that of a snapshot, and one of fewer segments."""
+    """Two states of the same living chunks: that of a snapshot, and one of fewer segments, or the same."""
 
     committed: KeywordState
     merged: KeywordState
@@ -59,6 +60,12 @@ def taken(root: Path, committed: KeywordState) -> KeywordState:
             path_of(root, file)
         return found.merged
     return committed
+
+
+def is_noted(root: Path, committed: KeywordState) -> bool:
+    """Return whether there is a note of this very state, whatever has become of its files."""
+    found = _read(root)
+    return found is not None and found.committed == committed
 
 
 def waiting_files(root: Path, kept: Collection[KeywordState]) -> Iterator[FileRef]:

@@ -4,7 +4,7 @@ It takes about 4 ms a file and 60 MB once, so it is asked only if name and conte
 """
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.languages import LANGUAGES
@@ -54,9 +54,19 @@ _FORMATS = {
 
 @lru_cache(maxsize=1)
 def _model() -> "Magika":
+    import onnxruntime
     from magika import Magika
 
-    return Magika()
+    class SingleThread(Magika):
+        """One that computes in the calling thread; with a thread for each core, idle ones spin for as long again."""
+
+        def _init_onnx_session(self) -> Any:
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = options.inter_op_num_threads = 1
+            onnxruntime.disable_telemetry_events()
+            return onnxruntime.InferenceSession(self._model_path, options, providers=["CPUExecutionProvider"])
+
+    return SingleThread()
 
 
 def classify(text: str, least: float) -> FileType | None:

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.flows.hosting.worker_ahead import changed_files
+from docmill.storage.embedding.space import FOLDERS
+from docmill.tasks.document.rehearsal import rehearse
 from docmill.tasks.workers.pool import Pool
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench
@@ -59,11 +61,23 @@ def test_only_some_files_of_a_large_tree_are_looked_at(bench: Workbench, monkeyp
     assert len(changed(bench)) <= 1
 
 
+def test_after_a_changed_file_only_some_more_are_looked_at(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmill.flows.hosting.worker_ahead._MORE_FILES", 2)
+    bench.write({f"{number}.txt": "One of many.\n" for number in range(9)})
+    assert 1 <= len(changed(bench)) <= 3
+
+
+@pytest.mark.parametrize("names", ["a.md/b.txt/c.html/d.pdf/e", ""])
+def test_a_rehearsal_reads_its_own_documents(names: str) -> None:
+    rehearse(names, "")
+    rehearse(names, str(FOLDERS[NAME]()))
+
+
 def test_a_command_starts_a_worker_ahead_only_if_there_seems_to_be_work(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[str] = []
-    monkeypatch.setattr(Pool, "start_ahead", lambda _, module: started.append(module))
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr(Pool, "start_ahead", lambda _, *rehearsal: started.append(rehearsal))
 
     def run(*words: str) -> None:
         flags = ["--store", str(bench.root), "--embedding-model", NAME, "--engine", "local"]
@@ -75,6 +89,6 @@ def test_a_command_starts_a_worker_ahead_only_if_there_seems_to_be_work(
     bench.write({"new.txt": "This comes.\n"})
     run("plan")
     run("ingest")
-    assert started == ["docmill.tasks.document.process"] * 2
+    assert started == [("docmill.tasks.document.rehearsal", "new.txt", str(FOLDERS[NAME]()))] * 2
     run("ingest")
     assert len(started) == 2

@@ -47,7 +47,7 @@ def as_before(bench: Workbench) -> None:
     base = read(bench)
     spread = rebucket(base.root, base.pieces("documents"), "documents", base.snapshot.buckets)
     number, named = base.number + 1, {**base.snapshot.tables, "documents": spread}
-    put(base.changed(number=number, document_buckets=0, tables=named))
+    put(base.changed(number=number, document_buckets=0, tables=named), base)
     assert read(bench).snapshot.format == snapshots.FORMAT
 
 

@@ -19,7 +19,7 @@ from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.reader.store import open_store
 from docmill.storage.upkeep.compact import compact, vacuum
 from docmill.storage.upkeep.verify import verify
-from tests.kit.far_bench import FarBench
+from tests.kit.faults.lost_merges import HARMS, add_note, assert_searches_agree, files_in, keywords_of, segments
 from tests.kit.victim import Countdown, ingest, start
 from tests.kit.workbench import Workbench
 
@@ -53,36 +53,6 @@ def crowded(crowded_folder: Path, tmp_path: Path) -> Callable[[], Workbench]:
         return Workbench(tmp_path / "bench")
 
     return make
-
-
-def add_note(bench: Workbench, number: int) -> None:
-    bench.write({f"note-{number}.txt": f"Note of day {number}, about rain and the {'very ' * number}red knob.\n"})
-
-
-def keywords_of(bench: Workbench) -> KeywordState:
-    return snapshots.read(bench.root).keywords
-
-
-def segments(bench: Workbench) -> int:
-    return len(keywords_of(bench).segments)
-
-
-def files_in(bench: Workbench) -> set[Path]:
-    return set((bench.root / "keywords").iterdir())
-
-
-def assert_searches_agree(bench: Workbench) -> None:
-    """Compare with an index of the same chunks that has one segment."""
-    chunks = {row.chunk_id: row.text for row in bench.chunks()}
-    found = {hit.chunk_id: hit.score for hit in open_store(bench.root).search("knob rain", k=50, mode="keyword")}
-    clean = bench.folder.parent / "clean"
-    shutil.rmtree(clean, ignore_errors=True)
-    other = Workbench(clean)
-    shutil.copytree(bench.docs, other.docs)
-    other.ingest()
-    expected = {hit.chunk_id: hit.score for hit in open_store(other.root).search("knob rain", k=50, mode="keyword")}
-    assert len(found) == len(chunks)
-    assert found == pytest.approx(expected, rel=0, abs=1e-9)
 
 
 def test_a_commit_writes_one_segment_and_the_next_one_takes_the_merge(crowded: Callable[[], Workbench]) -> None:
@@ -152,29 +122,7 @@ def test_a_merge_of_another_state_is_not_taken_and_its_files_are_swept(crowded: 
     assert verify(bench.root, deep=True) == []
 
 
-def lose_the_note(bench: Workbench) -> None:
-    shutil.rmtree(bench.root / "cache")
-
-
-def break_the_note(bench: Workbench) -> None:
-    (note,) = (bench.root / "cache").glob("merged*")
-    note.write_bytes(note.read_bytes().replace(b'"dead":0', b'"dead":1'))
-
-
-def lose_the_files(bench: Workbench) -> None:
-    kept = {bench.root / file.path for file in keywords_of(bench).files()}
-    for path in files_in(bench) - kept:
-        path.unlink()
-
-
-def cut_the_files(bench: Workbench) -> None:
-    kept = {file.path for file in keywords_of(bench).files()}
-    for file in taken(bench.root, keywords_of(bench)).files():
-        if file.path not in kept:
-            os.truncate(bench.root / file.path, file.bytes // 2)
-
-
-@pytest.mark.parametrize("harm", [lose_the_note, break_the_note, lose_the_files, cut_the_files])
+@pytest.mark.parametrize("harm", HARMS)
 def test_a_lost_merge_costs_only_that_merge(
     crowded: Callable[[], Workbench], harm: Callable[[Workbench], None]
 ) -> None:
@@ -248,17 +196,6 @@ def test_merges_that_are_never_taken_leave_their_work_to_a_commit(crowded: Calla
         add_note(bench, MOST_SEGMENTS + 1 + number)
     assert seen == [*range(MOST_SEGMENTS, MOST_BEHIND + 1), 1, 2]
     assert verify(bench.root, deep=True) == []
-
-
-def test_commits_to_an_object_store_merge_by_themselves(far: FarBench) -> None:
-    one, two = far, far.on("two")
-    for number in range(2 * MOST_SEGMENTS):
-        add_note(far, number)
-        machine = two if number % 3 else one
-        machine.ingest()
-        assert segments(machine) <= MOST_SEGMENTS
-        assert not [*(machine.root / "cache").glob("merged*")]
-    assert_searches_agree(one.on("three"))
 
 
 def test_a_merge_is_overdue_when_twice_as_many_segments_wait_as_it_takes(tmp_path: Path) -> None:
