@@ -77,6 +77,8 @@ class _Sheets:
         """Return whether some of the pages with text are most of them, or most of the left or right ones."""
         if len(pages) > _MOST * self.written:
             return True
+        if len(pages) < 2:
+            return False
         # Books print left and right pages differently, so most pages of one parity are enough.
         parity = max(sum(page % 2 == odd for page in pages) for odd in (0, 1))
         if parity >= _LEAST_OF_PARITY and parity > _MOST_OF_PARITY * self.written / 2:
@@ -202,7 +204,8 @@ def _repetitions(found: list[_Marginal], pages: _Sheets) -> Iterable[list[_Margi
         text = one.line.text.lower() if pages.is_large(one.line) and not _tells_pages(one, pages) else one.form
         groups[one.top, text].append(one)
     for group in groups.values():
-        yield from _at_one_place(group)
+        if len(group) > 1:  # as few are: most lines are said once
+            yield from _at_one_place(group)
 
 
 def _tells_pages(one: _Marginal, pages: _Sheets) -> bool:

@@ -109,7 +109,7 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
     filled = fields(page, form, place, number) if annotations > len(links) else []
     lines = with_fields(lines, filled) if filled else lines
     sheet.items, sheet.level = _with_tables(lines, layer, page, place)
-    sheet.links = page_links(links, document, layer, place)
+    sheet.links = page_links(links, document, text_page, place)
     return sheet
 
 

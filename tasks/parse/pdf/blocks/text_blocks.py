@@ -195,7 +195,7 @@ def _is_other_kind(last: TextLine, line: TextLine) -> bool:
 
 
 def _is_at_code(last: TextLine, line: TextLine) -> bool:
-    return _is_code(line) or _is_code(last)
+    return (line.font.mono or last.font.mono) and (_is_code(line) or _is_code(last))
 
 
 def _is_more_code(last: TextLine, line: TextLine, pitch: float) -> bool:

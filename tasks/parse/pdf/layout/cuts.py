@@ -8,7 +8,8 @@ from itertools import chain, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
-from docmill.tasks.parse.pdf.layout.parted import Gap, gaps_of, loose, parted, width
+from docmill.tasks.parse.pdf.layout.parted import gaps_of, loose, parted, width
+from docmill.tasks.parse.pdf.text.letter_gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
@@ -77,11 +78,11 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     """
     edges, rows = _edges(lines)
     sure = _sure_cuts(lines, rows, layer)
-    sides = [[place for place, _ in side] for side in (edges.left, edges.right) if side]
+    sides = [([place for place, _ in side], side) for side in edges if side]
     found: list[TextLine] = []
     for index, line in enumerate(lines):
         near = _crossing(line, rows.gaps) if index in rows.places else []
-        if not near and _is_whole(line, sides):
+        if not near and _is_whole(line, sides, index in sure):
             found.append(line)
             continue
         parts = parted(line, sure.get(index, ()), layer)
@@ -92,14 +93,17 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     return found
 
 
-def _is_whole(line: TextLine, sides: list[list[float]]) -> bool:
-    """Return whether a line has no edge of a column inside and is no row of figures; quick, as nearly all are whole."""
+def _is_whole(line: TextLine, sides: list[tuple[list[float], list[_Edge]]], sure: bool) -> bool:
+    """Return whether a line has no edge of a column inside and is no row of figures; quick, as nearly all are whole.
+
+    The edges are given with their places; they need not be near if the line is `sure` to be cut.
+    """
     text = line.text
     if " " not in text:
         return True
     start, end = line.box[0] + line.size, line.box[2]
-    for places in sides:
-        if bisect_right(places, start) < bisect_left(places, end):
+    for places, edges in sides:
+        if bisect_right(places, start) < bisect_left(places, end) and (sure or _inside(line, edges)):
             return False
     return text[0].isalpha() or text[-1].isalpha() or any(map(str.isalpha, text))
 
@@ -169,6 +173,7 @@ def _sure_cuts(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> di
     Where no row has its cells further apart, nothing else tells of their columns. The gaps are added to those of the
     rows. A whole line between rows is one of them if it has such a gap under and over theirs.
     """
+    layer.ask_for_words(map(lines.__getitem__, rows.cells))
     some = {at: loose(lines[at], layer) for at in sorted(rows.cells)}
     wide = _with_heights(lines, {at: [gap for gap, _ in gaps] for at, gaps in some.items()})
     found = {at: _sure_gaps(lines[at], gaps, wide, rows.gaps) for at, gaps in some.items()}
@@ -196,7 +201,7 @@ def _is_agreed(own: _Gap, wide: list[_Gap], known: list[_Gap], least: float) -> 
 
 def _is_between_rows(lines: list[TextLine], at: int, rows: _SideBySide, layer: TextLayer) -> bool:
     """Return whether a whole line between rows has a wide gap under and over theirs."""
-    if at in rows.places or not {at - 1, at + 1} <= rows.cells:
+    if at - 1 not in rows.cells or at + 1 not in rows.cells or at in rows.places:
         return False
     line = lines[at]
     near = _crossing(line, rows.gaps)

@@ -101,8 +101,8 @@ def may_hold_table(lines: list[TextLine]) -> bool:
 
     Lines with right-to-left letters have figures of another font beside them, which stand at another height.
     """
-    middles = sorted(line.box[1] + line.box[3] for line in lines)
-    level = sum(other - one < 2 * _SAME_LEVEL for one, other in pairwise(middles))
+    middles = sorted([line.box[1] + line.box[3] for line in lines])
+    level = sum([other - one < 2 * _SAME_LEVEL for one, other in pairwise(middles)])
     return level > 1 or any(may_be_right_to_left(line.text) for line in lines)
 
 

@@ -1,9 +1,9 @@
 """PDF parted lines: the gaps of a line, and its pieces, which keep the bullet drawn before it."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from statistics import median
 
+from docmill.tasks.parse.pdf.text.letter_gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
@@ -15,8 +15,6 @@ _LOOSE = 1.8  # times the usual gap of its line, if there are several
 _PLAIN, _PLAIN_GAP = 2.5, 0.85  # times the usual gap, and font sizes: one alone is no space
 _LEAST_GAPS = 3  # of a line, from which on one is usual
 
-Gap = tuple[float, float]  # between two words: where it begins, where it ends
-
 
 def width(gap: Gap) -> float:
     """Return how wide a gap is."""
@@ -25,8 +23,7 @@ def width(gap: Gap) -> float:
 
 def gaps_of(line: TextLine, layer: TextLayer) -> list[tuple[Gap, bool]]:
     """Return the gaps between a line's words, each with whether the page draws no space there, but most others."""
-    gaps = [(before[2], after[0]) for before, after in pairwise(*layer.word_boxes([line]))]
-    undrawn = layer.undrawn(line) if gaps else []
+    gaps, undrawn = layer.gaps(line)
     if len(gaps) > _LEAST_GAPS and 2 * sum(undrawn) > len(gaps):  # a font for which some programs draw no spaces
         undrawn = [False] * len(gaps)
     return [*zip(gaps, undrawn, strict=True)]

@@ -112,7 +112,12 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
     whole: list[Item] = items[:1]
     before = whole[0] if whole else None
     for item in items[1:]:
-        if isinstance(before, TextLine) and isinstance(item, TextLine) and _beside(before, item, reach):
+        if (
+            isinstance(before, TextLine)
+            and isinstance(item, TextLine)
+            and item.box[0] >= before.box[2] - before.size  # as few are
+            and _beside(before, item, reach)
+        ):
             _append(before, item)
         else:
             whole.append(item)
@@ -121,8 +126,8 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
 
 
 def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
-    """Return whether a line continues another to its right, at most `reach` font sizes away."""
-    if other.box[0] < one.box[2] - one.size or other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
+    """Return whether a line that begins where another ends continues it, at most `reach` font sizes away."""
+    if other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
         return False
     if reach < _ROW and (one.ruled or _is_half_lower(one, other)):
         return False

@@ -101,7 +101,7 @@ def _between_texts(lines: list[TextLine], pieces: Sequence[float], place: Place)
     """Yield the lines with a gap between two of pdfium's pieces of text that is wide for their size."""
     if not lines or not pieces:
         return
-    least = _ROUNDED * _TIGHT_GAP * min(line.size for line in lines)
+    least = _ROUNDED * _TIGHT_GAP * min([line.size for line in lines])
     gaps = _gaps(pieces, place, least, _may_be_leftward(lines))
     levels = _by_level(lines) if gaps else {}
     for left, top, right, bottom in gaps:

@@ -130,10 +130,12 @@ def line_size(text: str, size: float, box: Box, begins: int, sizes: Callable[[li
     `begins` is the place of its first letter; `sizes` gives the sizes of the letters at some places.
     """
     height = box[3] - box[1]
+    if height <= _HIGH * size:  # as nearly all
+        return fitting_size(size, height)
     number = _NUMBER.match(text) if text[:1].isdecimal() else None
     if number is not None:
         text, begins = text[number.end() :], begins + number.end()
-    if height > _HIGH * size and text[:1].isupper() and text[_second_letter(text) :][:1].isalpha():
+    if text[:1].isupper() and text[_second_letter(text) :][:1].isalpha():
         first, second = sizes([begins, begins + _second_letter(text)])
         if _CAPITALS[0] * size < first < _CAPITALS[1] * size and second < _CAPITALS[0] * size:
             size = first

@@ -8,6 +8,7 @@ from docmill.tasks.parse.pdf.text.place import around
 
 Span = tuple[int, int]  # the first and the last of some characters of the page, by their numbers in pdfium
 Words = Sequence[tuple[Span, Box]]
+Gap = tuple[float, float]  # between two words: where it begins, where it ends
 
 _LETTER_GAP = 0.35
 """Font sizes between letters of one word that stand in different cells: programs write the marks of a row as one word,
@@ -59,6 +60,7 @@ def runs_of_letters(word: Span, letters: Sequence[Box], size: float) -> Iterator
 
 def _is_other_level(one: Box, other: Box) -> bool:
     """Return whether letters of one size stand on two lines, which pdfium reads as one where they were drawn so."""
-    height, other_height = one[3] - one[1], other[3] - other[1]
-    alike = _ALIKE * height < other_height < height / _ALIKE
-    return alike and abs(other[1] - one[1]) > _OFF_LEVEL * height
+    height = one[3] - one[1]
+    if abs(other[1] - one[1]) <= _OFF_LEVEL * height:  # as nearly all
+        return False
+    return _ALIKE * height < other[3] - other[1] < height / _ALIKE

@@ -1,9 +1,9 @@
 """PDF pieces: pdfium's boxes of what is drawn in one font and size, and the scripts that they show."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import Any
 
 from docmill.tasks.parse.pdf.letters.right_to_left import STROKE
@@ -51,16 +51,17 @@ class Spaces:
 
     def undrawn(self, places: Sequence[int]) -> list[bool]:
         """Return for each of some spaces whether pdfium added it, on a page that draws most others."""
-        return [not drawn for drawn in self._are_drawn(places)] if self._draws_most else [False] * len(places)
+        return [*map(bool, self._are_added(places))] if self._draws_most else [False] * len(places)
 
-    def _are_drawn(self, places: Sequence[int]) -> Iterator[bool]:
-        return (not added for added in map(calls()["FPDFText_IsGenerated"], repeat(self._text_page), places))
+    def _are_added(self, places: Iterable[int]) -> Iterator[int]:
+        return map(calls()["FPDFText_IsGenerated"], repeat(self._text_page), places)
 
     @cached_property
     def _draws_most(self) -> bool:
-        places = [at for at, sign in enumerate(self._page) if sign == " "]
-        some = places[:: len(places) // _SPACES + 1]
-        return sum(self._are_drawn(some)) >= _DRAWN * len(some)
+        letters = [*accumulate(map(len, self._page.split(" ")))][:-1]  # that stand before each space
+        count = len(letters)
+        some = [letters[at] + at for at in range(0, count, count // _SPACES + 1)]
+        return [*self._are_added(some)].count(0) >= _DRAWN * len(some)
 
 
 def sides_of_pieces(text: str, text_page: Any) -> Sequence[float]:

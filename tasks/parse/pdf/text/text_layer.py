@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache, partial, reduce
-from itertools import chain, islice, repeat, starmap
+from itertools import chain, islice, pairwise, repeat, starmap
 from math import hypot
 from operator import methodcaller
 
@@ -32,7 +32,7 @@ from docmill.tasks.parse.pdf.letters.special_characters import (
 )
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, holds_two, size_of_each, tall_lines
 from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, is_flat, line_box, line_size, read_font
-from docmill.tasks.parse.pdf.text.letter_gaps import Span, Words, groups_of_words, parts_of_words
+from docmill.tasks.parse.pdf.text.letter_gaps import Gap, Span, Words, groups_of_words, parts_of_words
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, from_the_left
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
 from docmill.tasks.parse.pdf.text.pieces import Spaces, scripts_in, sides_of_pieces, texts_of, without_strokes
@@ -40,7 +40,6 @@ from docmill.tasks.parse.pdf.text.place import Place, around_all, around_each, a
 
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _SPAN = methodcaller("span")
-_MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link laid over a page does not repeat all of it
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
 _SLOPE = 0.1  # of its length, by which a level line may go up: scans are askew by less
 _STEPS = 20
@@ -54,7 +53,6 @@ class TextLayer:
 
     def __init__(self, text_page: int, place: Place, number: int) -> None:
         self._calls = calls()
-        self._raw = text_page
         self._reference = reference(text_page)
         self._place = place
         self._number = number
@@ -71,7 +69,7 @@ class TextLayer:
         self._is_leftward = may_be_right_to_left(self.text)  # on few pages, and only their lines are asked
         self._spaces = Spaces(self.text, self._reference)
         self._pieces = sides_of_pieces(self.text, self._reference)
-        self._scripts = scripts_in(self._pieces, self.text, self._reference, place, self._setting)
+        self._scripts = scripts_in(self._pieces, self.text, self._reference, place, cache(self._setting))
         self._firsts = [script.first for script in self._scripts]
 
     def _setting(self, index: int) -> Setting:
@@ -90,20 +88,17 @@ class TextLayer:
 
     def _made(self, texts: list[str], spans: list[Span]) -> list[TextLine]:
         """Return a line for each non-blank text; its characters are those of the span."""
-        if not texts:
-            return []
         middles = self._middles(spans)
         pointers = [*self._pointers(middles)]
-        boxes = [
-            self._box_of(span) if self._may_turn(span) else box
-            for span, box in zip(spans, self._boxes(spans), strict=True)
-        ]
+        boxes = self._boxes(spans)
+        if self._is_leftward:
+            boxes = [self._box_of(one) if self._may_turn(one) else box for one, box in zip(spans, boxes, strict=True)]
         sizes = self._sizes_of(middles, pointers, boxes)
         if any(map(self._is_flat, {*pointers})):
             boxes = [*map(self._whole_box, boxes, sizes, middles, pointers)]
         lines = []
-        for text, span, box, size, pointer in zip(texts, spans, boxes, sizes, pointers, strict=True):
-            plain = self._clean(text, span[0])
+        said = self._cleaned(texts, spans)
+        for text, plain, span, box, size, pointer in zip(texts, said, spans, boxes, sizes, pointers, strict=True):
             if not plain or plain == HYPHEN:
                 continue
             font = self._font(pointer)
@@ -125,6 +120,12 @@ class TextLayer:
         """Return the characters halfway, but none of the spaces that pdfium adds: they have no font."""
         middles = [(first + last) // 2 for first, last in spans]
         return [middle + (self.text[middle] == " ") for middle in middles]
+
+    def _cleaned(self, texts: list[str], spans: list[Span]) -> Iterator[str]:
+        """Return the texts of spans as people write them."""
+        if self._firsts or self._is_leftward:
+            return (self._clean(text, first) for text, (first, _) in zip(texts, spans, strict=True))
+        return map(clean, texts)  # as on most pages
 
     def _clean(self, text: str, first: int) -> str:
         if self._is_leftward and may_be_right_to_left(text):
@@ -249,12 +250,16 @@ class TextLayer:
         """Return the words of lines, each with its box; pdfium is asked for them once."""
         places = [(line.first, line.last) for line in lines]
         new = {*places}.difference(self._words_of)
-        found = [[(at, end - 1) for at, end in map(_SPAN, _WORDS.finditer(self.text, a, b + 1))] for a, b in new]
-        boxes = iter(self._boxes([*chain.from_iterable(found)]))
-        for line, spans in zip(new, found, strict=True):
-            own = [*islice(boxes, len(spans))]
-            self._words_of[line] = [*zip(spans, map(self._box_of, spans) if self._may_turn(line) else own, strict=True)]
+        if new:
+            self._words_of.update(zip(new, self._words_in(new), strict=True))
         return [*map(self._words_of.__getitem__, places)]
+
+    def _words_in(self, places: Iterable[Span]) -> Iterator[Words]:
+        found = [[(at, end - 1) for at, end in map(_SPAN, _WORDS.finditer(self.text, a, b + 1))] for a, b in places]
+        boxes = iter(self._boxes([*chain.from_iterable(found)]))
+        for place, spans in zip(places, found, strict=True):
+            own = [*islice(boxes, len(spans))]
+            yield [*zip(spans, map(self._box_of, spans) if self._may_turn(place) else own, strict=True)]
 
     def _may_turn(self, span: Span) -> bool:
         """Return whether some of a span may be read from the right."""
@@ -277,17 +282,18 @@ class TextLayer:
             piece.ruled = True
         return made
 
-    def word_boxes(self, lines: list[TextLine]) -> list[list[Box]]:
-        """Return the boxes of the words of lines; a line that is no part of the page's content is one."""
-        words = iter(self._words([line for line in lines if line.first != NOWHERE]))
-        return [[line.box] if line.first == NOWHERE else [box for _, box in next(words)] for line in lines]
+    def ask_for_words(self, lines: Iterable[TextLine]) -> None:
+        """Ask pdfium for the words of lines, whose gaps will be wanted one by one: to ask once for all is faster."""
+        self._words([line for line in lines if line.first != NOWHERE and " " in line.text])
 
-    def undrawn(self, line: TextLine) -> list[bool]:
-        """Return for each gap between words of a line whether pdfium added its space, and the page draws most others.
+    def gaps(self, line: TextLine) -> tuple[list[Gap], list[bool]]:
+        """Return the gaps between a line's words, and for each whether pdfium added it where most spaces are drawn.
 
         Cells that stand close together have such a gap: each is drawn for itself.
         """
-        return self._spaces.undrawn([last + 1 for (_, last), _ in self._words([line])[0][:-1]])
+        words = self._words([line])[0] if line.first != NOWHERE else ()
+        gaps = [(before[2], after[0]) for (_, before), (_, after) in pairwise(words)]
+        return gaps, self._spaces.undrawn([last + 1 for (_, last), _ in words[:-1]]) if gaps else []
 
     def placed_in(self, line: TextLine, cell: Callable[[float], int]) -> list[tuple[int, str]]:
         """Return the cells that a line stands in, from the left, each with its part of the text.
@@ -320,14 +326,6 @@ class TextLayer:
         ends = boxes_from("FPDFText_GetLooseCharBox", [line.first, line.last], self._reference)
         first, last = placed(ends, self._place)
         return last[1] < first[1]
-
-    def text_in(self, sides: tuple[float, float, float, float]) -> str:
-        """Return the text in a box of the page's own coordinates, in one line."""
-        buffer = bytearray(2 * _MAX_BOUNDED)
-        start = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
-        written = self._calls["FPDFText_GetBoundedText"](self._raw, *sides, start, _MAX_BOUNDED)
-        text = buffer[: 2 * max(min(written, _MAX_BOUNDED), 0)].decode("utf-16-le", "replace")
-        return clean(text.rstrip("\0"))
 
     def _raised_in(self, written: str, first: int) -> set[int]:
         """Return the places of raised figures in a text that is read from the right."""
