@@ -204,3 +204,15 @@ def test_the_mark_of_a_note_is_no_part_of_a_title() -> None:
     pdf.text(60 + text_width("On the millers", 17, "bold"), 797, "*", 10)
     pdf.lines(60, 750, LEFT)
     assert headings(read(pdf)) == [(1, "On the millers")]
+
+
+def test_bold_comments_in_code_are_no_headings() -> None:
+    pdf = page()
+    y = pdf.lines(60, 760, LEFT) - 10
+    for line, font in (("# The mill", "mono-bold"), ("", ""), ("grind()", "mono"), ("", ""), ("# Flour", "mono-bold")):
+        if line:
+            pdf.text(60, y, line, 8, font)
+        y -= 10
+    pdf.text(60, y, "bake()", 8, "mono")
+    pdf.lines(60, y - 30, RIGHT)
+    assert [one.kind for one in read(pdf).elements] == ["paragraph", "code", "paragraph"]

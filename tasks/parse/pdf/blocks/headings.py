@@ -149,11 +149,19 @@ def _is_large_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
 def _is_weak_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
     """Return whether lines about as large as the text are a heading: short, apart, and above text."""
     font = run.lines[0].font
+    if font.mono and _is_within_code(run, body):
+        return False
     if not reads_as_heading(text, font.mono) or not (body.bold if run.look.bold else body.italic):
         return False
     if len(run.lines) > _MOST_LINES or not run.is_wrapped() or not run.is_placed():
         return False
     return _is_above_text(run, body) and (_is_alone(run) if font.bold else _is_apart(run, body))
+
+
+def _is_within_code(run: HeadingRun, body: BodyText) -> bool:
+    """Return whether a line in small letters of one width is above others of their size: a comment in code, say."""
+    size, after = run.look.size, run.after
+    return size < body.size and after is not None and after.font.mono and after.size == size
 
 
 def _may_end_column(run: HeadingRun, body: BodyText) -> bool:
