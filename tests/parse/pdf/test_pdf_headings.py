@@ -216,3 +216,17 @@ def test_bold_comments_in_code_are_no_headings() -> None:
     pdf.text(60, y, "bake()", 8, "mono")
     pdf.lines(60, y - 30, RIGHT)
     assert [one.kind for one in read(pdf).elements] == ["paragraph", "code", "paragraph"]
+
+
+def test_headings_in_small_capitals_are_of_one_level_whatever_their_numbers_are() -> None:
+    pdf = page()
+    y = 780.0
+    for number, name in (("I.", "Scope"), ("II.", "Methods"), ("III.", "Of it"), ("IV.", "Results")):
+        x = 60.0
+        for text, size in ((f"{number} {name[0]}", 10), (name[1:].upper(), 8)):
+            pdf.text(x, y, text, size)
+            x += text_width(text, size)
+        y = pdf.lines(60, y - 25, LEFT) - 25
+    found = headings(read(pdf))
+    assert len(found) == 4
+    assert len({level for level, _ in found}) == 1

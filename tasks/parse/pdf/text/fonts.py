@@ -26,7 +26,8 @@ _BOLD_WEIGHT = 560
 Computer Modern has 570, those of other families 600 and more."""
 # Flags in a PDF's font descriptor (PDF 1.7, table 123).
 _FIXED_PITCH, _SLANTED, _FORCE_BOLD = 1, 1 << 6, 1 << 18
-_NUMBER = re.compile(r"\d[\d.]*[.)]? +")  # of a heading
+_NUMBER = re.compile(r"(?:\d[\d.]*[.)]?|[IVX]+\.) +")  # of a heading
+_NUMBERING = frozenset("0123456789IVX")
 _NAME_BYTES = 128  # longer than the names of real fonts; nothing is made of a name that does not fit
 _NAME = ctypes.c_char * _NAME_BYTES
 _HIGH = 1.4  # of its size: a line that is higher may begin with a larger letter
@@ -130,9 +131,11 @@ def line_size(text: str, size: float, box: Box, begins: int, sizes: Callable[[li
     `begins` is the place of its first letter; `sizes` gives the sizes of the letters at some places.
     """
     height = box[3] - box[1]
-    if height <= _HIGH * size:  # as nearly all
+    if (
+        height <= _HIGH * size and not text.isupper()
+    ):  # as nearly all; the boxes of some fonts are as high as small letters
         return fitting_size(size, height)
-    number = _NUMBER.match(text) if text[:1].isdecimal() else None
+    number = _NUMBER.match(text) if text[:1] in _NUMBERING else None
     if number is not None:
         text, begins = text[number.end() :], begins + number.end()
     if text[:1].isupper() and text[_second_letter(text) :][:1].isalpha():
