@@ -131,7 +131,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=9,
+            version=10,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",

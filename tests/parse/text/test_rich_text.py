@@ -157,3 +157,47 @@ def test_items_and_headings_have_the_numbers_that_the_file_shows() -> None:
         ("title", "# Article II. Fees"),
         ("list_item", "7. Seven."),
     ]
+
+
+def row_of(cells: list[tuple[str, int, str]]) -> bytes:
+    """Return a row of cells, each with what is stated of it, where it ends in twips, and its text."""
+    stated = "".join(f"{flag}\\clvertalc\\cellx{end}" for flag, end, _ in cells)
+    shown = "".join(f"\\pard\\plain\\intbl{{\\loch {text}}}\\cell" for *_, text in cells)
+    return rf"\trowd\trql{stated}{shown}\row\pard".encode()
+
+
+UPPER, LOWER = "\\clvmgf", "\\clvmrg"
+HEADED = [
+    [(UPPER, 800, "Region"), ("", 2000, "Sales"), (UPPER, 2700, "Total")],
+    [(LOWER, 800, ""), ("", 1410, "2024"), ("", 2010, "2025"), (LOWER, 2700, "")],
+    [("", 800, "North"), ("", 1400, "10"), ("", 2000, "12"), ("", 2700, "{\\b 22}")],
+    [("", 2000, "All of them"), ("", 2700, "38")],
+]
+
+
+def test_cells_of_several_rows_and_columns_keep_their_columns() -> None:
+    plain = b"".join(row_of([("", 900, one), ("", 2900, other)]) for one, other in ("ab", "cd"))
+    parsed = read(rb"\pard Before.\par" + b"".join(map(row_of, HEADED)) + rb"\pard Between.\par" + plain)
+    tables = [one.attributes for one in parsed.elements if one.kind == "table"]
+    assert tables[0]["header_rows"] == 1
+    assert tables[0]["cells"] == [
+        ["Region", "Sales 2024", "Sales 2025", "Total"],
+        ["North", "10", "12", "22"],
+        ["All of them", "", "", "38"],
+    ]
+    assert tables[1]["cells"] == [["a", "b"], ["c", "d"]]
+
+
+def test_cells_that_go_on_the_one_at_their_left_are_part_of_it() -> None:
+    rows = [
+        [("\\clmgf", 500, "Both"), ("\\clmrg", 900, ""), ("", 1300, "one")],
+        [("", 500, "x"), ("", 900, "y"), ("", 1300, "z")],
+    ]
+    assert read(b"".join(map(row_of, rows))).elements[0].attributes["cells"] == [["Both", "", "one"], ["x", "y", "z"]]
+
+
+@pytest.mark.parametrize("head", [rb"\cellx", rb"\cellx5\cellx5", rb"\clvmrg\cellx5\clmrg\cellx1", rb"\cellx-9\cellx9"])
+def test_rows_that_state_nothing_useful_lose_no_cell(head: bytes) -> None:
+    row = rb"\trowd" + head + rb"\pard\intbl one\cell two\cell\row"
+    other = rb"\trowd\cellx5\cellx9\cellx99\pard\intbl three\cell four\cell five\cell\row"
+    assert {"one", "two", "three", "four", "five"} <= set(read(row + other + row).text.split())

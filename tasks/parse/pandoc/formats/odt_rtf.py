@@ -10,9 +10,10 @@ from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.flat_document import as_container
 from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
-from docmill.tasks.parse.pandoc.document import read_document
+from docmill.tasks.parse.pandoc.document import drawn_document, read_document
 from docmill.tasks.parse.pandoc.formats.open_body import prepare_body
 from docmill.tasks.parse.pandoc.formats.rtf_letters import with_letters
+from docmill.tasks.parse.pandoc.formats.rtf_tables import read_sized, with_sizes
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
 from docmill.tasks.parse.titles.contents_list import with_contents
 from docmill.tasks.parse.zip_limits import check_container
@@ -86,12 +87,12 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
 
     Tracked changes count as accepted, as in other formats.
     """
-    data = with_letters(data)
+    data = with_sizes(with_letters(data))
     metadata = _rtf_metadata(data[:_RTF_HEAD])
     data = _RTF_LOWERED.sub(rb"\\sub", data)
     data = _RTF_DELETED.sub(rb"\\v", _RTF_NOTE.sub(rb"{\\footnote", data))
     data = _with_leaders(_RTF_NUMBERED.sub(_numbered, _with_levels(_with_plain_cells(data))))
-    return with_contents(read_document(data, "rtf", metadata))
+    return with_contents(drawn_document(read_sized(data), metadata))
 
 
 def _numbered(match: re.Match[bytes]) -> bytes:
