@@ -14,7 +14,7 @@ from pathlib import Path
 from docmill.storage.embedding.space import FOLDERS
 from tests.bench.table import Figure, show
 
-_DOCMILL = [sys.executable, "-m", "docmill.flows.cli.app"]
+_DOCMILL = [sys.executable, "-m", "docmill.flows.cli.start"]
 _CORPUS = Path(__file__).parents[1] / "corpus"
 _LIBRARIES = "import duckdb, pyarrow"  # the least that a command on Parquet and SQL imports
 _MODEL = (
