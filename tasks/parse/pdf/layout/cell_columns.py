@@ -95,7 +95,13 @@ def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool)
     columns = _columns(rows, spans)
     if _are_contents(columns) or (_are_long(columns, _SHORT) and not (banded or _may_be_long(rows, columns, headed))):
         return True
-    return any(_stands_askew(rows, column, headed, len(spans)) for column in columns[1:])
+    within = _in_one(columns, spans) if banded else columns
+    return any(_stands_askew(rows, column, headed, len(spans)) for column in within[1:])
+
+
+def _in_one(columns: list[Column], spans: list[Span]) -> list[Column]:
+    """Return columns without cells that stand over several, which are no lines of text where rules part the rows."""
+    return [[cell for cell in column if len(places_over(cell, spans)) == 1] for column in columns]
 
 
 def _may_be_long(rows: list[Row], columns: list[Column], headed: bool) -> bool:
@@ -129,6 +135,8 @@ def _stands_askew(rows: list[Row], column: Column, headed: bool, width: int) -> 
 
     A header may stand otherwise than the cells below it, and span several columns if these are several.
     """
+    if not column:
+        return False
     loose = headed or (len(rows[0]) < width and len(column) > 2)
     below = column[1:] if loose and len(column) > 1 and column[0] in rows[0] else column
     return _stray(below) > _ALIGNED * width

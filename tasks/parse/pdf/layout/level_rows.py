@@ -14,7 +14,7 @@ _CLOSE = 0.6  # of its height: a next line of one cell is closer, and the next r
 _OFF_STEP = 0.15  # of the distance between lines of a cell: the next row is further away than that
 _HIGHER = 0.35  # of its height, by which what stands in the middle of two lines is above the lower one
 _OFF_MIDDLE = 0.25  # of its height, by which a line is off the level of another
-_MOST_LINES = 6  # of a cell: with more, what is joined as one row is rather a column of text beside another
+_MOST_LINES = 12  # of a cell: with more, what is joined as one row is rather a column of text beside another
 
 
 def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:

@@ -1,0 +1,102 @@
+"""Rows whose cells have many lines: told by rules and fills, by the rows around, and by a header that is repeated."""
+
+from tests.kit.pdf_pages import page, read
+from tests.kit.writers.pdf import Pdf, text_width
+
+LINE = 11.25  # points from one line of a cell to the next
+MARGIN = 5.0  # points above and below the cells of a row
+
+Row = tuple[list[str], ...]
+
+
+def rows_of(pdf: Pdf) -> list[list[str]]:
+    return [row for one in read(pdf).elements if one.kind == "table" for row in one.attributes["cells"]]
+
+
+def said(row: Row) -> list[str]:
+    return [" ".join(cell) for cell in row]
+
+
+def in_middle(pdf: Pdf, xs: tuple[float, ...], top: float, row: Row, filled: bool = False) -> float:
+    """Write a row whose cells stand in its middle, those behind the first ending where others do; return its foot."""
+    high = LINE * max(map(len, row)) + 2 * MARGIN
+    if filled:
+        pdf.pages[-1].append(f"0.9 g 58 {top - high:.2f} 480 {high:.2f} re f 0 g")
+    for column, cell in enumerate(row):
+        y = top - (high - LINE * len(cell)) / 2 - 9
+        for at, line in enumerate(cell):
+            x = xs[column] - (text_width(line, 10) if column in (1, 2) else 0)
+            pdf.text(x, y - LINE * at, line) if line else None
+    return top - high
+
+
+XS = (60.0, 360.0, 430.0, 438.0)
+HEADER: Row = (["what was measured"], ["found"], ["bound"], ["command"])
+TALL: list[Row] = [
+    (
+        ["how long it takes to read all of the files of a", "folder anew, once they were all changed"],
+        ["2.5, 2.7, and", "2.9 seconds"],
+        ["3 s of", "wall time"],
+        ["run all", "folders twice"],
+    ),
+    (["what one of them costs"], ["0.1 s"], ["0.3 s"], ["the same"]),
+    (
+        [
+            "how much memory the largest of the processes",
+            "takes that read the files of such a folder, of",
+            "all of them",
+        ],
+        ["140, 150 and", "170 MB"],
+        ["\u2013"],
+        ["the same"],
+    ),
+    (["how many are read again"], ["0; 0"], ["0; 0"], ["the same"]),
+    (["how many of these are gone"], ["12 of 900"], ["\u2013"], ["see above"]),
+    (
+        ["how long a second run takes over a folder in", "which nothing has changed since the first"],
+        ["0.3, 0.4, and", "0.2 s"],
+        ["1 s of", "wall time"],
+        ["run all", "folders twice"],
+    ),
+]
+
+
+def test_where_fills_part_rows_one_whose_cells_hold_several_paragraphs_is_one() -> None:
+    two = (
+        ["Twice.", "", "", "First with all of", "them."],
+        ["0.3 s", "", "", "0.2 s"],
+        ["1 s"],
+        ["run all", "folders"],
+    )
+    rows: list[Row] = [HEADER, TALL[1], TALL[3], two, TALL[4], TALL[1]]
+    pdf = page()
+    top = 760.0
+    for at, row in enumerate(rows):
+        top = in_middle(pdf, XS, top, row, filled=at % 2 == 0)
+    assert rows_of(pdf) == [[" ".join(" ".join(cell).split()) for cell in row] for row in rows]
+
+
+def test_a_cell_between_fills_is_cut_off_by_the_rows_around_however_high_these_are() -> None:
+    high = (["line of a cell that is high"] * 9, ["4.5 s"], ["6 s"], ["no command"])
+    rows: list[Row] = [HEADER, high, (["high"] * 9, ["12 s"], ["\u2013"], ["no command"]), high, TALL[1]]
+    pdf = page()
+    top = 760.0
+    for at, row in enumerate(rows):
+        top = in_middle(pdf, XS, top, row, filled=at % 2 == 0)
+    assert rows_of(pdf) == [said(row) for row in rows]
+
+
+def test_a_cell_over_two_columns_leaves_rows_between_rules_a_table() -> None:
+    rows: list[Row] = [HEADER, TALL[1], TALL[3], TALL[4], TALL[1]]
+    pdf = page()
+    top = 760.0
+    for row in rows:
+        pdf.rule(58, top, 480)
+        top = in_middle(pdf, XS, top, row)
+    pdf.rule(58, top, 480)
+    pdf.text(60, top - 14, "how many are left")
+    pdf.text(360 - text_width("none", 10), top - 14, "none")
+    pdf.text(400, top - 14, "not measured, as none is")
+    pdf.rule(58, top - 22, 480)
+    found = ["how many are left", "none", "not measured, as none is", ""]
+    assert rows_of(pdf) == [*map(said, rows), found]
