@@ -8,13 +8,16 @@ from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 _LEAST_CELLS = 2  # of a header: one word alone may be the page's
+_MOST_REST = 12  # lines of the rest of a row; more are a text below the table
+_CLOSE = 0.6  # of a line's height, by which the lines of a cell are closer; as wide a gap parts rows
 _LOWER_START = "([{\"'\u201e\u201c\u2018\u00ab\u2013\u2014-,;.:%&/+"
 """Signs, besides small letters, that the rest of a cell may begin with; a new cell begins with a letter or a figure."""
 
 
 def release_header(items: list[Item], table: PageTable) -> None:
     """Take the header of a table, repeated at the top of the next page, out of that page's furniture."""
-    lines = [item for item in items if isinstance(item, TextLine) and item.furniture and item.text in table.cells[0]]
+    header = " ".join(table.cells[0])
+    lines = [item for item in items if isinstance(item, TextLine) and item.furniture and item.text in header]
     if len(lines) >= _LEAST_CELLS:
         for line in lines:
             line.furniture = False
@@ -29,6 +32,28 @@ def with_header_apart(rows: list[list[Item]], table: PageTable) -> list[list[Ite
         return rows
     said = [item.text for item in first[:count] if isinstance(item, TextLine)]
     return [first[:count], first[count:], *rows[1:]] if said == header else rows
+
+
+def repeats_header(row: list[Item], table: PageTable) -> bool:
+    """Return whether a row says what the header of a table does, perhaps in other pieces."""
+    header = [cell for cell in table.cells[0] if cell]
+    said = " ".join(item.text for item in row if isinstance(item, TextLine))
+    return len(header) >= _LEAST_CELLS and said.split() == " ".join(header).split()
+
+
+def rest_of_row(rows: list[list[Item]], spans: list[Span]) -> list[Item]:
+    """Return the lines below a header that go on the row that the end of the page before cut: single ones in a column.
+
+    A row of its own has several cells.
+    """
+    rest: list[Item] = []
+    for row in rows[:_MOST_REST]:
+        line = row[0]
+        near = not rest or line.box[1] - rest[-1].box[3] < _CLOSE * (line.box[3] - line.box[1])
+        if len(row) > 1 or not isinstance(line, TextLine) or not near or len(places_over([line], spans)) != 1:
+            break
+        rest.append(line)
+    return rest
 
 
 def fitting_rows(rows: list[list[Item]], spans: list[Span]) -> list[Row]:
@@ -66,7 +91,7 @@ def append_table(table: PageTable, more: PageTable) -> bool:
     repeated = len(header) if header == more.cells[: len(header)] else 0
     rows = more.cells[repeated:]
     shift = len(table.cells) - repeated
-    if rows and not _is_right_to_left(rows[0]) and _is_rest(table.cells[-1], rows[0]):
+    if rows and not _is_right_to_left(rows[0]) and (more.cut or _is_rest(table.cells[-1], rows[0])):
         table.cells[-1] = [f"{one} {other}".strip() for one, other in zip(table.cells[-1], rows.pop(0), strict=True)]
         shift -= 1
     table.cells += rows

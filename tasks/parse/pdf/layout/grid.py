@@ -51,7 +51,8 @@ class PageTable:
     """A table of a page: its rows of cells, how many of them are its header, and its box.
 
     `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
-    `columns` are where each begins and ends; `end_page` is the page that the table ends on.
+    `columns` are where each begins and ends; `end_page` is the page that the table ends on. The first row below the
+    header of one that is `cut` is the rest of the last one on the page before.
     """
 
     cells: list[list[str]]
@@ -62,6 +63,7 @@ class PageTable:
     contents: bool = False  # it is a list of contents
     spans: list[Span] = field(default_factory=list)
     columns: list[tuple[float, float]] = field(default_factory=list)
+    cut: bool = False
     end_page: int = field(init=False)
 
     def __post_init__(self) -> None:

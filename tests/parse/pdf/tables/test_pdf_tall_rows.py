@@ -100,3 +100,29 @@ def test_a_cell_over_two_columns_leaves_rows_between_rules_a_table() -> None:
     pdf.rule(58, top - 22, 480)
     found = ["how many are left", "none", "not measured, as none is", ""]
     assert rows_of(pdf) == [*map(said, rows), found]
+
+
+def test_a_repeated_header_whose_cells_touch_is_one_and_what_is_single_below_it_is_the_rest_of_a_row() -> None:
+    pdf = page()
+    pdf.text(60, 800, "What was found, and what was wanted of it, is said by these figures of the last run:")
+    xs = (60.0, 240.0, 320.0)
+    header = ("what was measured", "found", "command")
+    rows = [
+        ("how long it takes", "2 s", "run all"),
+        ("what one of them costs", "0.1 s", "run one"),
+        ("the largest process", "140 MB", "run"),
+    ]
+    for at, row in enumerate([header, *rows]):
+        for x, cell in zip(xs, row, strict=True):
+            pdf.text(x, 120 - 20 * at, cell)
+    pdf.add_page()
+    pdf.text(60, 800, header[0])
+    pdf.text(240, 800, f"{header[1]}  {header[2]}")
+    for at, line in enumerate(("Of All That", "Read Files", "From Folders", "Of Others")):
+        pdf.text(60, 780 - 12 * at, line)
+    more = [("how many are gone", "none", "run all"), ("how many are left", "900", "run all")]
+    for at, row in enumerate(more):
+        for x, cell in zip(xs, row, strict=True):
+            pdf.text(x, 720 - 20 * at, cell)
+    rows[-1] = ("the largest process Of All That Read Files From Folders Of Others", *rows[-1][1:])
+    assert rows_of(pdf) == [[*row] for row in [header, *rows, *more]]
