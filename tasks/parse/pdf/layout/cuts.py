@@ -16,7 +16,7 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _NEAR = 4.0  # heights of a line: a neighbour further up or down is of another table
-_NEAR_ROWS, _FAR_ROWS = 5.5, 9.0
+_NEAR_ROWS, _FAR_ROWS = 5.5, 16.0
 """The same for the gaps of rows, which may have cells of several lines; only where none is near, those further away."""
 _LEVEL = -0.3
 """Share of the lower line's height, which lines side by side share: a cell in the middle of its row is off by half."""
