@@ -19,6 +19,7 @@ from docmill.tasks.parse.pdf.layout.continued import (
     repeats_header,
     rest_of_row,
     widened,
+    with_header,
     with_header_apart,
 )
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
@@ -80,17 +81,18 @@ def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tu
     if any(_is_heading(row, rows[start]) for row in rows[:start]):
         return 0, []
     cut = fitting_rows(rows[: _end(rows, start, rules)], before.columns)
-    table = _more(before, cut, rules)
+    table = _more(before.columns, cut, rules)
     return (0, []) if table is None else (len(cut), [table])
 
 
 def _more_below_header(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
     """Return the same of a page whose first row repeats the header: below it may stand the rest of a row."""
-    rest = rest_of_row(rows[1:], before.columns)
+    columns = with_header(before, in_cells(rows[0]))
+    rest = rest_of_row(rows[1:], columns)
     start = 1 + len(rest)
     end = _end(rows, start, rules) if start < len(rows) else start
-    below = fitting_rows(rows[start:end], before.columns)
-    table = _more(before, [in_cells(rest), *below] if rest else below, rules)
+    below = fitting_rows(rows[start:end], columns, headed=True)
+    table = _more(columns, [in_cells(rest), *below] if rest else below, rules)
     if table is None:
         return 0, []
     table.cells.insert(0, before.cells[0])
@@ -98,8 +100,8 @@ def _more_below_header(before: PageTable, rows: list[list[Item]], rules: LevelRu
     return start + len(below), [table]
 
 
-def _more(before: PageTable, cut: list[Row], rules: LevelRules) -> PageTable | None:
-    spans = widened(before.columns, cut)
+def _more(columns: list[Span], cut: list[Row], rules: LevelRules) -> PageTable | None:
+    spans = widened(columns, cut)
     cells = _cells(cut, spans, rules) if cut else None
     return None if cells is None else _made(cells, cut, spans)
 

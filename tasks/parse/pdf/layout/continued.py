@@ -56,13 +56,16 @@ def rest_of_row(rows: list[list[Item]], spans: list[Span]) -> list[Item]:
     return rest
 
 
-def fitting_rows(rows: list[list[Item]], spans: list[Span]) -> list[Row]:
-    """Return the cells of the first rows whose cells stand each in one of some columns; none unless one row has two."""
+def fitting_rows(rows: list[list[Item]], spans: list[Span], headed: bool = False) -> list[Row]:
+    """Return the cells of the first rows whose cells stand each in one of some columns; none unless one row has two.
+
+    Below a header that is repeated, `headed`, one of several cells may stand over several columns.
+    """
     found: list[Row] = []
     for row in rows:
         cells = in_cells(row)
         places = [places_over(cell, spans) for cell in cells]
-        if not cells or any(len(over) != 1 for over in places) or len({*chain(*places)}) < len(cells):
+        if not cells or not (_are_beside(places) if headed and len(cells) > 1 else _are_apart(places)):
             break
         found.append(cells)
     while found and len(found[-1]) < 2:
@@ -70,11 +73,33 @@ def fitting_rows(rows: list[list[Item]], spans: list[Span]) -> list[Row]:
     return found
 
 
+def _are_apart(places: list[list[int]]) -> bool:
+    """Return whether cells, by the columns that each stands over, stand in one each and in different ones."""
+    return all(len(over) == 1 for over in places) and len({*chain(*places)}) == len(places)
+
+
+def _are_beside(places: list[list[int]]) -> bool:
+    """Return whether the first columns of cells are different ones, and most cells stand in one each."""
+    single = sum(len(over) == 1 for over in places)
+    return all(places) and 2 * single > len(places) and len({over[0] for over in places}) == len(places)
+
+
 def widened(spans: list[Span], rows: list[Row]) -> list[Span]:
-    """Return columns with the cells of more rows."""
+    """Return columns with the cells of more rows that stand in one each."""
     wide = [*spans]
     for cell in chain.from_iterable(rows):
-        (place,) = places_over(cell, spans)
+        place, *more = places_over(cell, spans)
+        if not more:
+            left, right = span_of(cell)
+            wide[place] = min(wide[place][0], left), max(wide[place][1], right)
+    return wide
+
+
+def with_header(table: PageTable, row: Row) -> list[Span]:
+    """Return the columns of a table with its header as the next page repeats it."""
+    places = [place for place, cell in enumerate(table.cells[0]) if cell]
+    wide = [*table.columns]
+    for place, cell in zip(places, row, strict=False) if len(places) == len(row) else ():
         left, right = span_of(cell)
         wide[place] = min(wide[place][0], left), max(wide[place][1], right)
     return wide
