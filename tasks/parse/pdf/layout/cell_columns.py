@@ -28,6 +28,7 @@ _MOST_PARTED = 0.75
 of justified text do in a narrow column; with less, lines of such text are rows."""
 _MARK = 6  # letters of the number of a clause: "(viii)"
 _OFF_MIDDLE = 0.2  # font sizes by which middles of cells may differ: half a line, or half the height of a font, is more
+_MIN_UNEVEN = 3  # rows whose cells begin on one level and have different numbers of lines; chance brings two
 _MIN_TALLER = 2
 """Rows with a cell of several lines that the page's content keeps together: what columns of text, written line by line,
 have none of."""
@@ -106,7 +107,20 @@ def _in_one(columns: list[Column], spans: list[Span]) -> list[Column]:
 
 
 def _may_hold_text(rows: list[Row], columns: list[Column], headed: bool) -> bool:
-    return _are_centred(rows) or _may_be_long(rows, columns, headed)
+    if _are_centred(rows) or _may_be_long(rows, columns, headed):
+        return True
+    return _begin_level(rows) and not _are_marked(columns) and not _are_long(columns, _SENTENCES)
+
+
+def _begin_level(rows: list[Row]) -> bool:
+    """Return whether the cells of several rows, of which some have more lines, all begin on one level.
+
+    Paragraphs of text in columns begin where the one above ends.
+    """
+    uneven = [row for row in rows if len({*map(len, row)}) > 1]
+    levels = [[(cell[0].box[1] + cell[0].box[3]) / 2 for cell in row] for row in uneven]
+    off = max([(max(tops) - min(tops)) / row[0][0].size for tops, row in zip(levels, uneven, strict=True)], default=0)
+    return len(uneven) >= _MIN_UNEVEN and off < _OFF_MIDDLE
 
 
 def _are_centred(rows: list[Row]) -> bool:

@@ -174,7 +174,7 @@ def _is_within(row: list[Item], item: Item) -> bool:
 def _is_taller(rows: list[list[Item]], item: Item) -> bool:
     """Return whether an item begins a cell of more lines than those left of it, which reaches up to the row above."""
     row = rows[-1]
-    if len(rows) < 2 or row[-1].box[0] < row[0].box[2] or item.box[0] < max(one.box[2] for one in row):
+    if len(rows) < 2 or item.box[0] < max(one.box[2] for one in row):
         return False
     return max(one.box[3] for one in rows[-2]) < item.box[1] < min(one.box[1] for one in row)
 

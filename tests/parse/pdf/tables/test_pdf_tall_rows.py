@@ -156,3 +156,34 @@ def test_a_line_as_far_above_a_row_as_the_lines_of_its_first_cell_are_apart_belo
         pdf.text(x, top - 30, text)
     in_middle(pdf, XS, top - 46, TALL[4])
     assert rows_of(pdf)[3] == [" ".join(cell), "12 of 900", "none", "the same"]
+
+
+def test_a_cell_of_many_lines_begins_above_the_one_line_of_the_first_cell() -> None:
+    pdf = page()
+    rows: list[Row] = [
+        (["artifact"], [f"{word} takes time to make, and is" for word in ("A result", "A text", "A vector")]),
+        (["bucket"], [f"{word} of which there are as many" for word in ("One", "Two", "Three", "Four", "Five")]),
+        (["mirror"], [f"{word} of a store that is kept" for word in ("The copy", "The state", "The name", "The list")]),
+        (["strategy"], ["what cuts a text"]),
+    ]
+    top = 760.0
+    for row in rows:
+        top = in_middle(pdf, (60.0, 420.0), top, row)
+    assert rows_of(pdf) == [said(row) for row in rows]
+
+
+def test_long_cells_without_a_header_make_a_table_where_all_begin_on_the_level_of_their_row() -> None:
+    rows: list[tuple[list[str], list[str]]] = [
+        (["a worker hangs, or loses its connection"], ["the others go on with what it had to do,", "after a while"]),
+        (["a batch of files kills two of the workers"], ["it is halved until one file is left, which", "is not read"]),
+        (["a worker dies over what it has to write", "again, or sends nothing back"], ["the driver writes it"]),
+        (["the driver dies, or is stopped by someone"], ["what it asked for is called off; the next", "run goes on"]),
+    ]
+    for off, found in ((0.0, [said(row) for row in rows]), (7.0, [])):
+        pdf = page()
+        y = 760.0
+        for names, text in rows:
+            pdf.lines(60, y, names)
+            pdf.lines(300, y - off, text)
+            y -= 32
+        assert rows_of(pdf) == found
