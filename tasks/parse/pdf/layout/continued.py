@@ -17,10 +17,15 @@ _LOWER_START = "([{\"'\u201e\u201c\u2018\u00ab\u2013\u2014-,;.:%&/+"
 def release_header(items: list[Item], table: PageTable) -> None:
     """Take the header of a table, repeated at the top of the next page, out of that page's furniture."""
     header = " ".join(table.cells[0])
-    lines = [item for item in items if isinstance(item, TextLine) and item.furniture and item.text in header]
-    if len(lines) >= _LEAST_CELLS:
-        for line in lines:
+    lines = [item for item in items if isinstance(item, TextLine) and item.text in header]
+    held = [line for line in lines if line.furniture]
+    if held and sum(_are_level(line, held[0]) for line in lines) >= _LEAST_CELLS:
+        for line in held:
             line.furniture = False
+
+
+def _are_level(one: TextLine, other: TextLine) -> bool:
+    return one.box[1] < other.box[3] and other.box[1] < one.box[3]
 
 
 def with_header_apart(rows: list[list[Item]], table: PageTable) -> list[list[Item]]:
