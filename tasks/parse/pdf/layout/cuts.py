@@ -23,6 +23,7 @@ _LEVEL = -0.3
 _MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
 _MOST_COLUMNS = 200  # a map or a drawing has more, and each costs a look at every line
 _STRAY = 1.2  # points that the edges of one column may be apart
+_EXACT = 0.3  # points: words of text begin so near to the edge of a column by chance only
 _GAP, _MONO_GAP = 0.4, 0.7
 """Font sizes. A gap must be wider than the spaces of a line, which in fonts of one width are as wide as letters."""
 _FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, or in a row of them, is as wide
@@ -264,16 +265,16 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     if not (inside.left or inside.right or figures or strips):
         return [line]
     gaps = gaps_of(line, layer)
-    wide = _wide(gaps, least)
+    wide = [one for one in gaps if one[1] or width(one[0]) > least or _is_at_edge(line, inside.left, one[0][1])]
     underlined = _is_underlined(line, level)
     between = {*_between([*map(_GAP_OF, wide)], strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
     return parted(line, sorted(cuts), layer)
 
 
-def _wide(gaps: list[tuple[Gap, bool]], least: float) -> list[tuple[Gap, bool]]:
-    """Return the gaps that are wider than `least`, and those for which the page draws no space."""
-    return [(gap, undrawn) for gap, undrawn in gaps if undrawn or width(gap) > least]
+def _is_at_edge(line: TextLine, edges: list[_Edge], place: float) -> bool:
+    """Return whether cells above and below a line begin exactly where one of its words does."""
+    return _around(line, edges, place, _EXACT) > 1
 
 
 def _far(gaps: list[tuple[Gap, bool]], size: float) -> Iterator[float]:
@@ -327,9 +328,9 @@ def _sides(line: TextLine, edges: _Edges, end: float, start: float) -> int:
     return max(_around(line, edges.right, end), _around(line, edges.left, start))
 
 
-def _around(line: TextLine, edges: list[_Edge], place: float) -> int:
+def _around(line: TextLine, edges: list[_Edge], place: float, stray: float = _STRAY) -> int:
     middle = _middle(line)
-    heights = [one for edge, middles in edges if abs(edge - place) < _STRAY for one in middles]
+    heights = [one for edge, middles in edges if abs(edge - place) < stray for one in middles]
     return any(one < middle for one in heights) + any(one > middle for one in heights)
 
 
