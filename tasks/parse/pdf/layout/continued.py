@@ -146,8 +146,11 @@ def _over(span: Span, spans: list[Span]) -> list[int]:
 
 
 def _is_rest(above: list[str], row: list[str]) -> bool:
-    """Return whether a row goes on the one above it: beside its name, within sentences that have begun there."""
+    """Return whether a row goes on the one above it: beside its name, within sentences that have begun there.
+
+    What the end of the page left no room for stands below what is empty there.
+    """
     filled = [(one, other) for one, other in zip(above, row, strict=True) if other]
     if row[0] or not filled:
         return False
-    return all(one and (other[0].islower() or other[0] in _LOWER_START) for one, other in filled)
+    return all(not one or other[0].islower() or other[0] in _LOWER_START for one, other in filled)
