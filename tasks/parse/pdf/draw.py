@@ -168,7 +168,7 @@ class _PageDrawing:
             cells = [row[::-1] for row in cells]
             spans = [(row, len(cells[row]) - at - columns, rows, columns) for row, at, rows, columns in spans]
         more = {"spans": [[*span] for span in spans]} if spans else {}
-        self.canvas.table(cells, table.header_rows, box, **block.attributes, **more)
+        self.canvas.table(cells, table.header_rows, box, whole=True, **block.attributes, **more)
 
     def _draw_text(self, block: PageBlock, text: str, box: Box) -> None:
         if block.kind == "title":

@@ -19,9 +19,14 @@ def release_header(items: list[Item], table: PageTable) -> None:
     header = " ".join(table.cells[0])
     lines = [item for item in items if isinstance(item, TextLine) and item.text in header]
     held = [line for line in lines if line.furniture]
-    if held and sum(_are_level(line, held[0]) for line in lines) >= _LEAST_CELLS:
+    if _count_level(lines, held) >= _LEAST_CELLS:
         for line in held:
             line.furniture = False
+
+
+def _count_level(lines: list[TextLine], held: list[TextLine]) -> int:
+    """Return how many lines stand on the level of the first of some."""
+    return sum(_are_level(line, held[0]) for line in lines) if held else 0
 
 
 def _are_level(one: TextLine, other: TextLine) -> bool:

@@ -265,16 +265,23 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     if not (inside.left or inside.right or figures or strips):
         return [line]
     gaps = gaps_of(line, layer)
-    wide = [one for one in gaps if one[1] or width(one[0]) > least or _is_at_edge(line, inside.left, one[0][1])]
+    wide = _wide(line, gaps, inside.left, least)
     underlined = _is_underlined(line, level)
     between = {*_between([*map(_GAP_OF, wide)], strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
     return parted(line, sorted(cuts), layer)
 
 
-def _is_at_edge(line: TextLine, edges: list[_Edge], place: float) -> bool:
-    """Return whether cells above and below a line begin exactly where one of its words does."""
-    return _around(line, edges, place, _EXACT) > 1
+def _wide(line: TextLine, gaps: list[tuple[Gap, bool]], edges: list[_Edge], least: float) -> list[tuple[Gap, bool]]:
+    """Return the gaps that are wider than `least`, and those for which the page draws no space.
+
+    Of narrower ones, those are behind which cells above and below the line begin exactly where its next word does.
+    """
+    return [
+        (gap, undrawn)
+        for gap, undrawn in gaps
+        if undrawn or width(gap) > least or _around(line, edges, gap[1], _EXACT) > 1
+    ]
 
 
 def _far(gaps: list[tuple[Gap, bool]], size: float) -> Iterator[float]:

@@ -293,3 +293,11 @@ def test_a_piece_of_a_line_that_is_cut_again_stays_apart_from_the_piece_behind_i
         calls()["FPDFText_ClosePage"](text_page)
     document.close()
     assert [(piece.text, piece.ruled) for piece in pieces] == [("one", True), ("two", True), ("three", False)]
+
+
+def test_a_ruled_column_without_text_is_one() -> None:
+    rows = [("argument", "", "meaning"), ("file", "", "what is read"), ("to", "", "where it is put")]
+    pdf = page()
+    pdf.table(60, 740, (60, 20, 120), rows)
+    (table,) = (one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [[*row] for row in rows]
