@@ -150,3 +150,16 @@ def test_headings_with_nothing_but_tables_between_them_are_no_list() -> None:
 def test_bold_capitals_a_little_smaller_than_the_text_are_headings() -> None:
     pdf = written(("Mills of the valley", 18, "bold"), ("THE UPPER MILL", 8.3, "bold"), ("THE LOWER MILL", 8.3, "bold"))
     assert [text for _, text in headings(read(pdf))] == ["Mills of the valley", "THE UPPER MILL", "THE LOWER MILL"]
+
+
+def test_a_heading_in_the_middle_of_a_page_that_a_table_alone_fills_is_one() -> None:
+    pdf = page()
+    pdf.text(60, 780, "These are limits.")
+    y = 760.0
+    for name in ("embedding", "retention"):
+        pdf.table(60, y, (120, 120, 200), [("key", "type", "meaning"), (name, "text", "what it is"), ("size", "", "")])
+        pdf.text(280 - len(name) * 3.6, y - 90, f"[{name}]", 12, "bold")
+        pdf.text(60, y - 120, "One model turns the texts into vectors, and a store keeps it.")
+        y -= 140
+    titles = [one.attributes["text"] for one in read(pdf).elements if one.kind == "title"]
+    assert titles == ["[embedding]", "[retention]"]

@@ -6,8 +6,9 @@ it says and on what is around it: items, labels of drawings, captions and quotat
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 
+from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.heading_levels import set_levels
 from docmill.tasks.parse.pdf.blocks.heading_runs import BodyText, HeadingRun, runs_of, usual_gap
 from docmill.tasks.parse.pdf.blocks.heading_text import depth, is_sentence, reads_as_heading, says_no_heading
@@ -32,14 +33,17 @@ _TABLE = 3.0
 _IN_A_ROW = 3  # runs set alike without text between them: names, labels, a list; two of them if both are numbered
 
 
-def mark_headings(pages: Pages, outline: Outline, body: float, stated: str = "") -> str:
+def mark_headings(
+    pages: Pages, outline: Outline, body: float, stated: str = "", tables: Iterable[list[Box]] = ()
+) -> str:
     """Set the levels of headings, and return the title of the document, or "" if none can be told.
 
-    `stated` is the title that the file's metadata gives.
+    `stated` is the title that the file's metadata gives, `tables` are the boxes of each page's tables.
     """
     _mark_outlined(pages, outline)
     text = BodyText(body, usual_gap(pages, body), *_marks_headings(pages))
-    runs = [run for page in pages for run in runs_of(page, text)]
+    boxes = chain(tables, repeat([]))
+    runs = [run for page, some in zip(pages, boxes, strict=False) for run in runs_of(page, text, some)]
     _keep(runs, text, len(pages))
     _drop_rows(runs)
     title = mark_title(runs, stated)
