@@ -124,7 +124,7 @@ def _crossing(line: TextLine, rows: _SideBySide) -> list[_Gap]:
 def _near(line: TextLine, gaps: list[_Gap], bands: list[Box], heights: float = _NEAR_ROWS) -> list[_Gap]:
     """Return the gaps of rows so many heights from a line, and those of the bands around its own however high."""
     middle, reach = _middle(line), heights * max(line.box[3] - line.box[1], line.size)
-    upper, lower = heights_around(line, bands) or (middle, middle)
+    upper, lower = (heights_around(line, bands) if bands else None) or (middle, middle)
     first, last = bisect_left(gaps, (min(upper, middle - reach),)), bisect_left(gaps, (max(lower, middle + reach),))
     return gaps[first : min(last, first + _MOST_NEAR)]
 
@@ -194,6 +194,8 @@ def _with_heights(lines: list[TextLine], gaps: dict[int, list[Gap]]) -> list[_Ga
 
 def _sure_gaps(line: TextLine, gaps: list[tuple[Gap, bool]], wide: list[_Gap], rows: _SideBySide) -> list[Gap]:
     """Return the gaps of a line that are certain alone, or agree with `wide` gaps of lines or those of rows."""
+    if not gaps:  # as in most lines
+        return []
     middle, least = _middle(line), _SHARED * line.size
     near = _near(line, wide, rows.bands), _near(line, rows.gaps, rows.bands)
     return [gap for gap, certain in gaps if certain or _is_agreed((middle, *gap), *near, least)]
@@ -277,10 +279,11 @@ def _wide(line: TextLine, gaps: list[tuple[Gap, bool]], edges: list[_Edge], leas
 
     Of narrower ones, those are behind which cells above and below the line begin exactly where its next word does.
     """
+    exact = [edge for edge in edges if len(edge[1]) > 1]
     return [
         (gap, undrawn)
         for gap, undrawn in gaps
-        if undrawn or width(gap) > least or _around(line, edges, gap[1], _EXACT) > 1
+        if undrawn or width(gap) > least or (exact and _around(line, exact, gap[1], _EXACT) > 1)
     ]
 
 
