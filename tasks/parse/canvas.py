@@ -71,9 +71,14 @@ class Canvas:
             fence = max(["```", *(found + "`" for found in _FENCE.findall(text))], key=len)
             self._write("code", f"{fence}{language}\n{text}\n{fence}", 0, box, {"language": language})
 
-    def table(self, rows: Rows, header_rows: int = 1, box: Box | None = None, **attributes: Any) -> None:
-        """Write a pipe table, one row a line; without header rows its header line is empty."""
-        cells = even(rows)
+    def table(
+        self, rows: Rows, header_rows: int = 1, box: Box | None = None, whole: bool = False, **attributes: Any
+    ) -> None:
+        """Write a pipe table, one row a line; without header rows its header line is empty.
+
+        Columns without text are left out unless the table is `whole`.
+        """
+        cells = _spaced(rows) if whole else even(rows)
         if any(map(any, cells)):
             attributes |= {"cells": cells, "header_rows": min(header_rows, 1)}
             self._write("table", pipe_table(cells, header_rows), 0, box, attributes)
@@ -126,9 +131,13 @@ def tidy(text: str) -> str:
 
 def even(rows: Rows) -> list[list[str]]:
     """Return a table's cells as lines of single-spaced text, rows of equal width, no empty columns."""
-    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    cells = _spaced(rows)
     width = max(map(len, cells), default=0)
     return _without_empty_columns([row + [""] * (width - len(row)) for row in cells if any(row)], width)
+
+
+def _spaced(rows: Rows) -> list[list[str]]:
+    return [[" ".join(cell.split()) for cell in row] for row in rows]
 
 
 def _without_empty_columns(cells: list[list[str]], width: int) -> list[list[str]]:

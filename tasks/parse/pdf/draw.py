@@ -59,15 +59,19 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     mark_tables([[*chain(*page[1:])] for page in pages])
     lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
     mark_contents(lines)
-    title = mark_headings(lines, outline, body, stated)
+    tables = ([item.box for item in chain(*page[1:]) if isinstance(item, PageTable)] for page in pages)
+    title = mark_headings(lines, outline, body, stated, tables)
     mark_numbers(chain.from_iterable(lines))
+    return _drawn(sheets, [*_blocks(pages, body, code)]), title
+
+
+def _blocks(pages: list[list[list[Item]]], body: float, code: bool) -> Iterator[PageBlock]:
+    """Yield the blocks of all pages."""
     usual_step = cache(partial(step_of_all, [flow for page in pages for flow in page[1:]]))
-    found: list[PageBlock] = []
     for page in pages:
         on_page = [block for flow in page for block in blocks(flow, body, code, usual_step)]
         _check_notes(on_page)
-        found += on_page
-    return _drawn(sheets, found), title
+        yield from on_page
 
 
 def _pages(sheets: list[PageContent], code: bool) -> Iterator[list[list[Item]]]:
@@ -176,7 +180,7 @@ class _PageDrawing:
             cells = [row[::-1] for row in cells]
             spans = [(row, len(cells[row]) - at - columns, rows, columns) for row, at, rows, columns in spans]
         more = {"spans": [[*span] for span in spans]} if spans else {}
-        self.canvas.table(cells, table.header_rows, box, **block.attributes, **more)
+        self.canvas.table(cells, table.header_rows, box, whole=True, **block.attributes, **more)
 
     def _draw_text(self, block: PageBlock, text: str, box: Box) -> None:
         if block.kind == "title":

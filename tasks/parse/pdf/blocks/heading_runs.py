@@ -1,10 +1,11 @@
 """PDF heading runs: lines set alike, one below the other, that may be one heading, and what stands around them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.heading_text import depth, is_capital
 from docmill.tasks.parse.pdf.text.line import TextLine
 
@@ -47,7 +48,7 @@ class HeadingRun:
     """Lines that stand out and that are set alike; `before` and `after` are the lines around them on the page.
 
     `above` and `below` are some lines of their column, which tell where its text begins and ends; `sides` are those of
-    all lines of the page.
+    all lines and tables of the page.
     `kept` says whether it is taken for a heading, `outlined` whether the outline names it, at `level`.
     """
 
@@ -117,6 +118,10 @@ def _sides(lines: list[TextLine]) -> tuple[float, float]:
     return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
 
 
+def _around_all(sides: tuple[float, float], tables: Sequence[Box]) -> tuple[float, float]:
+    return min([sides[0], *(box[0] for box in tables)]), max([sides[1], *(box[2] for box in tables)])
+
+
 @dataclass(frozen=True, slots=True)
 class BodyText:
     """The size of the body's letters, the gap between lines of its paragraphs, and how much may stand out."""
@@ -158,8 +163,8 @@ def usual_gap(pages: list[list[TextLine]], body: float) -> float:
     return median(gaps) if len(gaps) >= _ENOUGH else _USUAL_GAP
 
 
-def runs_of(page: list[TextLine], body: BodyText) -> Iterator[HeadingRun]:
-    """Yield the runs of a page's lines that stand out."""
+def runs_of(page: list[TextLine], body: BodyText, tables: Sequence[Box] = ()) -> Iterator[HeadingRun]:
+    """Yield the runs of a page's lines that stand out; the boxes of its `tables` also tell how wide it is."""
     start, count = 0, len(page)
     sides: tuple[float, float] | None = None
     while start < count:
@@ -169,7 +174,7 @@ def runs_of(page: list[TextLine], body: BodyText) -> Iterator[HeadingRun]:
         end = start + 1
         while end < count and _goes_on(page[end - 1], page[end], body):
             end += 1
-        sides = sides or _sides(page)
+        sides = sides or _around_all(_sides(page), tables)
         yield _run(page, start, end, sides)
         start = end
 

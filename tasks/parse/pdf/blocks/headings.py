@@ -6,8 +6,9 @@ it says and on what is around it: items, labels of drawings, captions and quotat
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 
+from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.heading_levels import set_levels
 from docmill.tasks.parse.pdf.blocks.heading_runs import BodyText, HeadingRun, runs_of, usual_gap
 from docmill.tasks.parse.pdf.blocks.heading_text import (
@@ -38,14 +39,17 @@ _TABLE = 3.0
 _IN_A_ROW = 3  # runs set alike without text between them: names, labels, a list; two of them if both are numbered
 
 
-def mark_headings(pages: Pages, outline: Outline, body: float, stated: str = "") -> str:
+def mark_headings(
+    pages: Pages, outline: Outline, body: float, stated: str = "", tables: Iterable[list[Box]] = ()
+) -> str:
     """Set the levels of headings, and return the title of the document, or "" if none can be told.
 
-    `stated` is the title that the file's metadata gives.
+    `stated` is the title that the file's metadata gives, `tables` are the boxes of each page's tables.
     """
     _mark_outlined(pages, outline)
     text = BodyText(body, usual_gap(pages, body), *_marks_headings(pages))
-    runs = [run for page in pages for run in runs_of(page, text)]
+    boxes = chain(tables, repeat([]))
+    runs = [run for page, some in zip(pages, boxes, strict=False) for run in runs_of(page, text, some)]
     _keep(runs, text, len(pages))
     _drop_rows(runs)
     title = mark_title(runs, stated)
@@ -131,7 +135,7 @@ def _marks_headings(pages: Pages) -> tuple[bool, bool]:
 def _may_be_heading(run: HeadingRun, body: BodyText, weak: bool) -> bool:
     """Return whether lines that stand out are a heading; `weak` signs, such as bold, are allowed or not."""
     text = run.text
-    if run.is_spread() or says_no_heading(text):
+    if run.is_spread() or says_no_heading(text) or _is_within_code(run, body):
         return False
     if body.is_large(run.look):
         return _is_large_heading(run, text, body)
@@ -149,8 +153,6 @@ def _is_large_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
 def _is_weak_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
     """Return whether lines about as large as the text are a heading: short, apart, and above text."""
     font = run.lines[0].font
-    if font.mono and _is_within_code(run, body):
-        return False
     if not reads_as_heading(text, font.mono) or not (body.bold if run.look.bold else body.italic):
         return False
     if len(run.lines) > _MOST_LINES or not run.is_wrapped() or not run.is_placed():
@@ -159,9 +161,11 @@ def _is_weak_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
 
 
 def _is_within_code(run: HeadingRun, body: BodyText) -> bool:
-    """Return whether a line in small letters of one width is above others of their size: a comment in code, say."""
-    size, after = run.look.size, run.after
-    return size < body.size and after is not None and after.font.mono and after.size == size
+    """Return whether small letters of one width are above others of their size: a comment in code, say."""
+    after = run.after
+    if after is None or not (run.lines[0].font.mono and after.font.mono):
+        return False
+    return after.size == run.look.size < body.size
 
 
 def _may_end_column(run: HeadingRun, body: BodyText) -> bool:

@@ -14,7 +14,14 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     place_of,
     span_of,
 )
-from docmill.tasks.parse.pdf.layout.continued import fitting_rows, widened, with_header_apart
+from docmill.tasks.parse.pdf.layout.continued import (
+    fitting_rows,
+    repeats_header,
+    rest_of_row,
+    widened,
+    with_header,
+    with_header_apart,
+)
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
@@ -68,15 +75,35 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
 
 def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
     """Return how many rows go on the table of the page before, and these as a table; 0 and none if none do."""
+    if repeats_header(rows[0], before):
+        return _more_below_header(before, rows, rules)
     start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1]) if len(row) > 1), 0)  # the rest of a row first
     if any(_is_heading(row, rows[start]) for row in rows[:start]):
         return 0, []
     cut = fitting_rows(rows[: _end(rows, start, rules)], before.columns)
-    spans = widened(before.columns, cut)
-    cells = _cells(cut, spans, rules, before.cells[0]) if cut else None
-    if cells is None:
+    table = _more(before.columns, cut, rules)
+    return (0, []) if table is None else (len(cut), [table])
+
+
+def _more_below_header(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
+    """Return the same of a page whose first row repeats the header: below it may stand the rest of a row."""
+    columns = with_header(before, in_cells(rows[0]))
+    rest = rest_of_row(rows[1:], columns)
+    start = 1 + len(rest)
+    end = _end(rows, start, rules) if start < len(rows) else start
+    below = fitting_rows(rows[start:end], columns, headed=True)
+    table = _more(columns, [in_cells(rest), *below] if rest else below, rules)
+    if table is None:
         return 0, []
-    return len(cut), [_made(cells, cut, spans)]
+    table.cells.insert(0, before.cells[0])
+    table.cut = bool(rest)
+    return start + len(below), [table]
+
+
+def _more(columns: list[Span], cut: list[Row], rules: LevelRules) -> PageTable | None:
+    spans = widened(columns, cut)
+    cells = _cells(cut, spans, rules) if cut else None
+    return None if cells is None else _made(cells, cut, spans)
 
 
 def _made(cells: list[list[str]], cut: list[Row], spans: list[Span]) -> PageTable:
@@ -268,20 +295,14 @@ def _around(spans: list[Span]) -> list[Span]:
     return [(min(start for start, _ in spans), max(end for _, end in spans))] if spans else []
 
 
-def _cells(
-    cut: list[Row], spans: list[Span], rules: LevelRules, header: list[str] | None = None
-) -> list[list[str]] | None:
-    """Return the texts of cells by row and column, None where a cell stands in no column.
-
-    `header` is that of the page before. What stands below it where it is repeated is never more of its cells.
-    """
+def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[list[str]] | None:
+    """Return the texts of cells by row and column, None where a cell stands in no column."""
     rows: list[defaultdict[int, list[str]]] = []
     for at, row in enumerate(cut):
         places = [place_of(cell, spans) for cell in row]
         if -1 in places:
             return None
-        below_header = at == 1 and _texts(rows[0], len(spans)) == header
-        if not at or below_header or not _is_more(cut[at - 1], row, places[0], rules):
+        if not at or not _is_more(cut[at - 1], row, places[0], rules):
             rows.append(defaultdict(list))
         for cell, place in zip(row, places, strict=True):
             rows[-1][place] += [line.text for line in cell]

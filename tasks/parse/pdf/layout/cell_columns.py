@@ -27,6 +27,8 @@ _MOST_PARTED = 0.75
 """Share of the rows with one piece at most in each column. In the others, the words of a cell stand far apart, as those
 of justified text do in a narrow column; with less, lines of such text are rows."""
 _MARK = 6  # letters of the number of a clause: "(viii)"
+_OFF_MIDDLE = 0.2  # font sizes by which middles of cells may differ: half a line, or half the height of a font, is more
+_MIN_UNEVEN = 3  # rows whose cells begin on one level and have different numbers of lines; chance brings two
 _MIN_TALLER = 2
 """Rows with a cell of several lines that the page's content keeps together: what columns of text, written line by line,
 have none of."""
@@ -93,9 +95,44 @@ def _are_parted(row: Row, spans: list[Span]) -> bool:
 def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool) -> bool:
     """Return whether something says that columns, below a header or not, in rows that are `banded`, are no table's."""
     columns = _columns(rows, spans)
-    if _are_contents(columns) or (_are_long(columns, _SHORT) and not (banded or _may_be_long(rows, columns, headed))):
+    if _are_contents(columns) or (_are_long(columns, _SHORT) and not (banded or _may_hold_text(rows, columns, headed))):
         return True
-    return any(_stands_askew(rows, column, headed, len(spans)) for column in columns[1:])
+    within = _in_one(columns, spans) if banded else columns
+    return any(_stands_askew(rows, column, headed, len(spans)) for column in within[1:])
+
+
+def _in_one(columns: list[Column], spans: list[Span]) -> list[Column]:
+    """Return columns without cells that stand over several, which are no lines of text where rules part the rows."""
+    return [[cell for cell in column if len(places_over(cell, spans)) == 1] for column in columns]
+
+
+def _may_hold_text(rows: list[Row], columns: list[Column], headed: bool) -> bool:
+    if _are_centred(rows) or _may_be_long(rows, columns, headed):
+        return True
+    return _begin_level(rows) and not _are_marked(columns) and not _are_long(columns, _SENTENCES)
+
+
+def _begin_level(rows: list[Row]) -> bool:
+    """Return whether the cells of several rows, of which some have more lines, all begin on one level.
+
+    Paragraphs of text in columns begin where the one above ends.
+    """
+    uneven = [row for row in rows if len({*map(len, row)}) > 1]
+    levels = [[(cell[0].box[1] + cell[0].box[3]) / 2 for cell in row] for row in uneven]
+    off = max([(max(tops) - min(tops)) / row[0][0].size for tops, row in zip(levels, uneven, strict=True)], default=0)
+    return len(uneven) >= _MIN_UNEVEN and off < _OFF_MIDDLE
+
+
+def _are_centred(rows: list[Row]) -> bool:
+    """Return whether the cells of several rows, of which some have more lines, all stand in the middle of their row."""
+    uneven = [row for row in rows if len({*map(len, row)}) > 1]
+    return len(uneven) >= _MIN_TALLER and all(_middles_differ(row) < _OFF_MIDDLE for row in uneven)
+
+
+def _middles_differ(row: Row) -> float:
+    """Return how far apart the middles of a row's cells are, in font sizes."""
+    middles = [(cell[0].box[1] + cell[-1].box[3]) / 2 for cell in row]
+    return (max(middles) - min(middles)) / row[0][0].size
 
 
 def _may_be_long(rows: list[Row], columns: list[Column], headed: bool) -> bool:
@@ -129,6 +166,8 @@ def _stands_askew(rows: list[Row], column: Column, headed: bool, width: int) -> 
 
     A header may stand otherwise than the cells below it, and span several columns if these are several.
     """
+    if not column:
+        return False
     loose = headed or (len(rows[0]) < width and len(column) > 2)
     below = column[1:] if loose and len(column) > 1 and column[0] in rows[0] else column
     return _stray(below) > _ALIGNED * width

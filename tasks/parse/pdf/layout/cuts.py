@@ -8,6 +8,8 @@ from itertools import chain, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.layout.banded import bands_of, heights_around
 from docmill.tasks.parse.pdf.layout.parted import gaps_of, loose, parted, width
 from docmill.tasks.parse.pdf.text.letter_gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -15,13 +17,15 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _NEAR = 4.0  # heights of a line: a neighbour further up or down is of another table
-_NEAR_ROWS = 5.5  # the same for the gaps of rows, which may have cells of several lines
+_NEAR_ROWS, _FAR_ROWS = 5.5, 16.0
+"""The same for the gaps of rows, which may have cells of several lines; only where none is near, those further away."""
 _LEVEL = -0.3
 """Share of the lower line's height, which lines side by side share: a cell in the middle of its row is off by half."""
 _MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
 _MOST_COLUMNS = 200  # a map or a drawing has more, and each costs a look at every line
 _STRAY = 1.2  # points that the edges of one column may be apart
-_GAP, _MONO_GAP = 0.4, 0.8
+_EXACT = 0.3  # points: words of text begin so near to the edge of a column by chance only
+_GAP, _MONO_GAP = 0.4, 0.7
 """Font sizes. A gap must be wider than the spaces of a line, which in fonts of one width are as wide as letters."""
 _FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, or in a row of them, is as wide
 _END_GAP = 0.7
@@ -53,12 +57,13 @@ class _SideBySide:
     """The gaps between pieces that stand side by side, from the top, and the places of these pieces among the lines.
 
     Only these pieces are cut at gaps of other rows: other lines near a table are text. `cells` are those of them that
-    are as short as a cell, or stand beside one that is.
+    are as short as a cell, or stand beside one that is. `bands` are the page's boxes between rules, as rows have.
     """
 
     gaps: list[_Gap]
     places: set[int]
     cells: set[int]
+    bands: list[Box]
 
 
 @dataclass(slots=True)
@@ -76,12 +81,12 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     One of them is enough where the gap is wider than the line's gaps at which none do, and for a header or a last row,
     under which one of the `level` rules stands. Figures are cut wherever they stand far apart.
     """
-    edges, rows = _edges(lines)
+    edges, rows = _edges(lines, bands_of(level))
     sure = _sure_cuts(lines, rows, layer)
     sides = [([place for place, _ in side], side) for side in edges if side]
     found: list[TextLine] = []
     for index, line in enumerate(lines):
-        near = _crossing(line, rows.gaps) if index in rows.places else []
+        near = _crossing(line, rows) if index in rows.places else []
         if not near and _is_whole(line, sides, index in sure):
             found.append(line)
             continue
@@ -108,18 +113,23 @@ def _is_whole(line: TextLine, sides: list[tuple[list[float], list[_Edge]]], sure
     return text[0].isalpha() or text[-1].isalpha() or any(map(str.isalpha, text))
 
 
-def _crossing(line: TextLine, gaps: list[_Gap]) -> list[_Gap]:
+def _crossing(line: TextLine, rows: _SideBySide) -> list[_Gap]:
     """Return the gaps of rows near a line that are over or under its words."""
     if " " not in line.text:
         return []
     left, _, right, _ = line.box
-    return [gap for gap in _near(line, gaps) if gap[1] < right and gap[2] > left]
+    for heights in (_NEAR_ROWS, _FAR_ROWS):
+        found = [gap for gap in _near(line, rows.gaps, rows.bands, heights) if gap[1] < right and gap[2] > left]
+        if found:
+            return found
+    return []
 
 
-def _near(line: TextLine, gaps: list[_Gap]) -> list[_Gap]:
-    """Return the gaps of rows near a line."""
-    middle, reach = _middle(line), _NEAR_ROWS * max(line.box[3] - line.box[1], line.size)
-    first, last = bisect_left(gaps, (middle - reach,)), bisect_left(gaps, (middle + reach,))
+def _near(line: TextLine, gaps: list[_Gap], bands: list[Box], heights: float = _NEAR_ROWS) -> list[_Gap]:
+    """Return the gaps of rows so many heights from a line, and those of the bands around its own however high."""
+    middle, reach = _middle(line), heights * max(line.box[3] - line.box[1], line.size)
+    upper, lower = (heights_around(line, bands) if bands else None) or (middle, middle)
+    first, last = bisect_left(gaps, (min(upper, middle - reach),)), bisect_left(gaps, (max(lower, middle + reach),))
     return gaps[first : min(last, first + _MOST_NEAR)]
 
 
@@ -147,7 +157,7 @@ def _between(wide: list[Gap], strips: list[_Strip], size: float, least_end: floa
             yield found
 
 
-def _edges(lines: list[TextLine]) -> tuple[_Edges, _SideBySide]:
+def _edges(lines: list[TextLine], bands: list[Box]) -> tuple[_Edges, _SideBySide]:
     """Return the edges of columns, none where there are too many, and the rows that they were found in."""
     left: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     right: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
@@ -164,7 +174,7 @@ def _edges(lines: list[TextLine]) -> tuple[_Edges, _SideBySide]:
             places |= {place, index}
             if min(len(one.text), len(other.text)) <= _CELL:
                 cells |= {place, index}
-    return _Edges(_of_several(left, min), _of_several(right, max)), _SideBySide(sorted(gaps), places, cells)
+    return _Edges(_of_several(left, min), _of_several(right, max)), _SideBySide(sorted(gaps), places, cells, bands)
 
 
 def _sure_cuts(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> dict[int, list[float]]:
@@ -176,7 +186,7 @@ def _sure_cuts(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> di
     layer.ask_for_words(map(lines.__getitem__, rows.cells))
     some = {at: loose(lines[at], layer) for at in sorted(rows.cells)}
     wide = _with_heights(lines, {at: [gap for gap, _ in gaps] for at, gaps in some.items()})
-    found = {at: _sure_gaps(lines[at], gaps, wide, rows.gaps) for at, gaps in some.items()}
+    found = {at: _sure_gaps(lines[at], gaps, wide, rows) for at, gaps in some.items()}
     rows.gaps[:] = sorted([*rows.gaps, *_with_heights(lines, found)])
     rows.places.update([at for at in range(1, len(lines) - 1) if _is_between_rows(lines, at, rows, layer)])
     return {at: [*map(_center, gaps)] for at, gaps in found.items() if gaps}
@@ -187,10 +197,12 @@ def _with_heights(lines: list[TextLine], gaps: dict[int, list[Gap]]) -> list[_Ga
     return sorted([(_middle(lines[at]), *gap) for at, some in gaps.items() for gap in some])
 
 
-def _sure_gaps(line: TextLine, gaps: list[tuple[Gap, bool]], wide: list[_Gap], known: list[_Gap]) -> list[Gap]:
-    """Return the gaps of a line that are certain alone, or agree with `wide` gaps of lines or `known` ones of rows."""
+def _sure_gaps(line: TextLine, gaps: list[tuple[Gap, bool]], wide: list[_Gap], rows: _SideBySide) -> list[Gap]:
+    """Return the gaps of a line that are certain alone, or agree with `wide` gaps of lines or those of rows."""
+    if not gaps:  # as in most lines
+        return []
     middle, least = _middle(line), _SHARED * line.size
-    near = _near(line, wide), _near(line, known)
+    near = _near(line, wide, rows.bands), _near(line, rows.gaps, rows.bands)
     return [gap for gap, certain in gaps if certain or _is_agreed((middle, *gap), *near, least)]
 
 
@@ -204,7 +216,7 @@ def _is_between_rows(lines: list[TextLine], at: int, rows: _SideBySide, layer: T
     if at - 1 not in rows.cells or at + 1 not in rows.cells or at in rows.places:
         return False
     line = lines[at]
-    near = _crossing(line, rows.gaps)
+    near = _crossing(line, rows)
     if not near or not near[0][0] < _middle(line) < near[-1][0]:
         return False
     for (end, start), _ in loose(line, layer):
@@ -260,16 +272,24 @@ def _cut(line: TextLine, edges: _Edges, near: list[_Gap], level: LevelRules, lay
     if not (inside.left or inside.right or figures or strips):
         return [line]
     gaps = gaps_of(line, layer)
-    wide = _wide(gaps, least)
+    wide = _wide(line, gaps, inside.left, least)
     underlined = _is_underlined(line, level)
     between = {*_between([*map(_GAP_OF, wide)], strips, line.size, least if underlined else _END_GAP * line.size)}
     cuts = {*_cuts(line, wide, inside, between, underlined), *(_far(gaps, line.size) if figures else ())}
     return parted(line, sorted(cuts), layer)
 
 
-def _wide(gaps: list[tuple[Gap, bool]], least: float) -> list[tuple[Gap, bool]]:
-    """Return the gaps that are wider than `least`, and those for which the page draws no space."""
-    return [(gap, undrawn) for gap, undrawn in gaps if undrawn or width(gap) > least]
+def _wide(line: TextLine, gaps: list[tuple[Gap, bool]], edges: list[_Edge], least: float) -> list[tuple[Gap, bool]]:
+    """Return the gaps that are wider than `least`, and those for which the page draws no space.
+
+    Of narrower ones, those are behind which cells above and below the line begin exactly where its next word does.
+    """
+    exact = [edge for edge in edges if len(edge[1]) > 1]
+    return [
+        (gap, undrawn)
+        for gap, undrawn in gaps
+        if undrawn or width(gap) > least or (exact and _around(line, exact, gap[1], _EXACT) > 1)
+    ]
 
 
 def _far(gaps: list[tuple[Gap, bool]], size: float) -> Iterator[float]:
@@ -305,17 +325,12 @@ def _cuts(
     Where the page draws no space, but most others, a side is enough; a gap that is wide besides needs none.
     """
     found = [(max(_sides(line, edges, *gap), int(gap in between)), gap, undrawn) for gap, undrawn in wide]
-    spaces = [(sides, gap) for sides, gap, undrawn in found if not undrawn]
-    plain = 0.0 if underlined else _OUTLIER * _widest(spaces)
+    # The widest gap that the page fills with a space, and that has nothing beside it on any side.
+    plain = max((width(gap) for sides, gap, undrawn in found if not (undrawn or sides or underlined)), default=0.0)
     for sides, gap, undrawn in found:
-        least = int(width(gap) <= _UNDRAWN_GAP * line.size) if undrawn else 1 + int(width(gap) <= plain)
+        least = int(width(gap) <= _UNDRAWN_GAP * line.size) if undrawn else 1 + int(width(gap) <= _OUTLIER * plain)
         if sides >= least:
             yield _center(gap)
-
-
-def _widest(found: list[tuple[int, Gap]]) -> float:
-    """Return the width of the widest gap that has nothing beside it on any side."""
-    return max((width(gap) for sides, gap in found if not sides), default=0.0)
 
 
 def _sides(line: TextLine, edges: _Edges, end: float, start: float) -> int:
@@ -323,9 +338,9 @@ def _sides(line: TextLine, edges: _Edges, end: float, start: float) -> int:
     return max(_around(line, edges.right, end), _around(line, edges.left, start))
 
 
-def _around(line: TextLine, edges: list[_Edge], place: float) -> int:
+def _around(line: TextLine, edges: list[_Edge], place: float, stray: float = _STRAY) -> int:
     middle = _middle(line)
-    heights = [one for edge, middles in edges if abs(edge - place) < _STRAY for one in middles]
+    heights = [one for edge, middles in edges if abs(edge - place) < stray for one in middles]
     return any(one < middle for one in heights) + any(one > middle for one in heights)
 
 

@@ -43,6 +43,8 @@ _YEAR = range(1800, 2200)
 """Figures that are years: a header may be made of these, and of no other figures."""
 _YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
 
+_NARROW = 6.0  # points: as wide are the margins of a column without text; what lies between borders is less
+
 _ROUNDING = 0.01  # points: a rule's place went through sums on its way to the grid's
 
 
@@ -51,7 +53,8 @@ class PageTable:
     """A table of a page: its rows of cells, how many of them are its header, and its box.
 
     `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
-    `columns` are where each begins and ends; `end_page` is the page that the table ends on.
+    `columns` are where each begins and ends; `end_page` is the page that the table ends on. The first row below the
+    header of one that is `cut` is the rest of the last one on the page before.
     """
 
     cells: list[list[str]]
@@ -62,6 +65,7 @@ class PageTable:
     contents: bool = False  # it is a list of contents
     spans: list[Span] = field(default_factory=list)
     columns: list[tuple[float, float]] = field(default_factory=list)
+    cut: bool = False
     end_page: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -170,14 +174,15 @@ def _fill(texts: defaultdict[int, list[str]], line: TextLine, grid: Grid, layer:
 
 
 def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> tuple[list[list[str]], list[Span]]:
-    """Return the cells' texts by row, without empty rows and columns, and the spans of those that are larger.
+    """Return the cells' texts by row, without empty rows, and the spans of those that are larger.
 
-    The text of a cell that spans rows or columns stands once, in its first row and column.
+    Columns without text are left out unless each row has a cell in them. The text of a cell that spans rows or columns
+    stands once, in its first row and column.
     """
     joint = {number: text for number, held in texts.items() if number >= 0 and (text := joined(held, Vocabulary()))}
     places = {number: place for number, place in _places_of_cells(grid).items() if number in joint}
     used_rows = sorted({min(rows) for rows, _ in places.values()})
-    used_columns = sorted({min(columns) for _, columns in places.values()})
+    used_columns = sorted({min(columns) for _, columns in places.values()}.union(_empty_columns(grid)))
     cells = [[""] * len(used_columns) for _ in used_rows]
     spans: list[Span] = []
     for number, (rows, columns) in places.items():
@@ -187,6 +192,14 @@ def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> tuple[list[list[str
         if size != (1, 1):
             spans.append((row, column, *size))
     return cells, spans
+
+
+def _empty_columns(grid: Grid) -> Iterator[int]:
+    """Yield the columns, wide enough for cells, in which each row has one of its own."""
+    for column, (left, right) in enumerate(pairwise(grid.xs)):
+        own = {numbers[column] for numbers in grid.owner if numbers.count(numbers[column]) == 1}
+        if right - left > _NARROW and len(own) == len(grid.owner):
+            yield column
 
 
 def _places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:

@@ -56,6 +56,7 @@ def parted(line: TextLine, places: Sequence[float], layer: TextLayer) -> list[Te
     if not places:
         return [line]
     pieces = layer.parted(line, places)
+    pieces[-1].ruled = line.ruled
     first = pieces[0]
     if first is not line and line.text.startswith(BULLET) and not first.text.startswith(BULLET):
         first.text = f"{BULLET} {first.text}"

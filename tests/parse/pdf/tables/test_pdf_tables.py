@@ -3,6 +3,10 @@
 import pytest
 
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.pdf.layout.parted import parted
+from docmill.tasks.parse.pdf.pdf_file import open_pdf, opened_page
+from docmill.tasks.parse.pdf.text.pdfium_calls import calls
+from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 from tests.kit.pdf_pages import page, read
 from tests.kit.writers.pdf import text_width
 
@@ -264,3 +268,36 @@ def test_the_last_rule_of_a_table_and_the_first_of_the_next_part_them() -> None:
             pdf.rule(58, y, 300)
         y -= 12
     assert [one.attributes["cells"] for one in read(pdf).elements if one.kind == "table"] == tables
+
+
+def test_a_cell_one_space_before_the_next_is_parted_where_cells_above_and_below_begin() -> None:
+    rows = [("csharp", ".cs, .csx"), ("swift", ".swift"), ("objectivec", ".m, .mm"), ("ruby", ".rake"), ("php", ".php")]
+    pdf = page()
+    for at, row in enumerate(rows):
+        for x, cell in zip((60, 60 + text_width("objectivec ", 10, "mono")), row, strict=True):
+            pdf.text(x, 740 - 15 * at, cell, 10, "mono")
+        pdf.text(250, 740 - 15 * at, "a language", 10)
+    (table,) = (one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [[*row, "a language"] for row in rows]
+
+
+def test_a_piece_of_a_line_that_is_cut_again_stays_apart_from_the_piece_behind_it() -> None:
+    pdf = page()
+    pdf.text(60, 740, "one two three")
+    document = open_pdf(pdf.to_bytes(), ())
+    with opened_page(document, 1) as opened:
+        text_page = calls()["FPDFText_LoadPage"](opened)
+        layer = TextLayer(text_page, (1, 0, 0, -1, 0, 842), 1)
+        first, last = parted(layer.lines()[0], [96.0], layer)
+        pieces = [*parted(first, [79.0], layer), last]
+        calls()["FPDFText_ClosePage"](text_page)
+    document.close()
+    assert [(piece.text, piece.ruled) for piece in pieces] == [("one", True), ("two", True), ("three", False)]
+
+
+def test_a_ruled_column_without_text_is_one() -> None:
+    rows = [("argument", "", "meaning"), ("file", "", "what is read"), ("to", "", "where it is put")]
+    pdf = page()
+    pdf.table(60, 740, (60, 20, 120), rows)
+    (table,) = (one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [[*row] for row in rows]
