@@ -22,17 +22,19 @@ _UNDERLINED = [("LINEBELOW", (0, 0), (-1, 0), 1, "black")]
 Printer = Callable[[str], bytes | None]
 
 
-def _page(body: str, css: str) -> str:
+def page_of(body: str, css: str, more: str = "") -> str:
+    """Return a page of HTML that programs print as it is meant, with `more` at its end."""
     head = f"<meta charset='utf-8'><style>{css} {_WRAP}</style>"
-    return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
+    body = body.replace("<details>", "<details open>")  # what is closed is not printed
+    return f"<!doctype html><html><head>{head}</head><body>{body}{more}</body></html>"
 
 
 def chromium(css: str) -> Printer:
-    return lambda body: by_chromium(_page(body, css))
+    return lambda body: by_chromium(page_of(body, css))
 
 
 def weasyprint(css: str) -> Printer:
-    return lambda body: by_weasyprint(_page(body, css))
+    return lambda body: by_weasyprint(page_of(body, css))
 
 
 def _run(command: list[str], folder: str) -> None:
@@ -46,7 +48,7 @@ def office(form: str, css: str = "") -> Printer:
         if shutil.which("soffice") is None:
             return None
         with tempfile.TemporaryDirectory() as folder:
-            _source(_page(body, css), form, Path(folder, f"it.{form}"))
+            _source(page_of(body, css), form, Path(folder, f"it.{form}"))
             profile = f"-env:UserInstallation=file://{folder}/profile"
             reader = ["--infilter=HTML (StarWriter)"] if form == "html" else []
             _run(
@@ -135,7 +137,7 @@ def _inside(item: Any) -> list[Any]:
 def story(body: str) -> bytes:
     """Print by the layout of MuPDF."""
     pymupdf = import_module("pymupdf")
-    story, inner = pymupdf.Story(html=_page(body, "body { font-family: sans-serif }")), pymupdf.Rect(60, 60, 535, 780)
+    story, inner = pymupdf.Story(html=page_of(body, "body { font-family: sans-serif }")), pymupdf.Rect(60, 60, 535, 780)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "it.pdf")
         writer, more = pymupdf.DocumentWriter(str(path)), 1

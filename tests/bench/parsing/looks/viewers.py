@@ -10,17 +10,12 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from tests.bench.parsing.looks.programs import Printer
+from tests.bench.parsing.looks.programs import Printer, page_of
 
 _SECONDS = 180  # for one document: far more than any of the project's pages takes
 _WAIT = 0.3  # seconds between two looks for Firefox's file
-_WRAP = "pre { white-space: pre-wrap }"  # else the ends of long lines are beyond the page
 _PRINTING = {"print.always_print_silent": True, "print_printer": "Mozilla Save to PDF"}
 _TO_FILE = "print.printer_Mozilla_Save_to_PDF.print_to_file"
-
-
-def _page(body: str, css: str, more: str = "") -> str:
-    return f"<!doctype html><html><head><meta charset='utf-8'><style>{css} {_WRAP}</style></head><body>{body}{more}"
 
 
 def firefox(css: str) -> Printer:
@@ -35,7 +30,7 @@ def firefox(css: str) -> Printer:
             settings = {**_PRINTING, _TO_FILE: True, f"{_TO_FILE}name": str(printed)}
             lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in settings.items()]
             Path(folder, "user.js").write_text("".join(lines))
-            page.write_text(_page(body, css, "<script>onload = () => print()</script>"), encoding="utf-8")
+            page.write_text(page_of(body, css, "<script>onload = () => print()</script>"), encoding="utf-8")
             command = [program, "--headless", "--no-remote", "--profile", folder, page.as_uri()]
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
@@ -61,7 +56,7 @@ def wkhtmltopdf(css: str) -> Printer:
         if shutil.which("wkhtmltopdf") is None:
             return None
         command = ["wkhtmltopdf", "--quiet", "--disable-javascript", "-", "-"]
-        page = _page(body, css).encode()
+        page = page_of(body, css).encode()
         # Its exit code is 1 for a link that it cannot follow.
         return subprocess.run(command, input=page, capture_output=True, timeout=_SECONDS).stdout
 
@@ -89,7 +84,7 @@ def qt(css: str) -> Printer:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "it.pdf")
             document, writer = gui.QTextDocument(), gui.QPdfWriter(str(path))
-            document.setHtml(_page(body, css))
+            document.setHtml(page_of(body, css))
             document.print_(writer)
             del writer, application  # the writer ends the file when it goes
             return path.read_bytes()
@@ -100,7 +95,7 @@ def qt(css: str) -> Printer:
 def xhtml2pdf(css: str) -> Printer:
     def write(body: str) -> bytes:
         written = io.BytesIO()
-        import_module("xhtml2pdf.pisa").CreatePDF(_page(body, css), dest=written)
+        import_module("xhtml2pdf.pisa").CreatePDF(page_of(body, css), dest=written)
         return written.getvalue()
 
     return write

@@ -322,15 +322,27 @@ def test_a_centred_heading_between_short_lines_is_one() -> None:
     assert "What comes now" in " ".join(parts(read(pdf), "title"))
 
 
-def test_rows_that_are_drawn_large_and_scaled_down_are_rows() -> None:
+def test_what_stands_below_empty_cells_at_the_end_of_a_page_is_of_their_row() -> None:
     pdf = page()
-    pdf.pages[-1].append("0.06 0 0 0.06 0 0 cm")
-    rows = [("strategy", "does"), ("fixed", "Makes windows of one size."), ("page", "Makes a chunk of each page.")]
-    for at, row in enumerate(rows):
-        for x, text in zip((70, 154), row, strict=True):
-            pdf.text(x / 0.06, (700 - 20 * at) / 0.06, text, 9 / 0.06, "bold" if at == 0 else "regular")
-    pdf.text(70 / 0.06, 600 / 0.06, "What follows is a paragraph again, with a line of its own", 9 / 0.06)
-    pdf.text(70 / 0.06, 588 / 0.06, "and another.", 9 / 0.06)
-    table, paragraph = read(pdf).elements
-    assert [*map(tuple, table.attributes["cells"])] == rows
-    assert paragraph.kind == "paragraph"
+    pdf.text(60, 800, "What is kept, and for how long, is said by these settings of the store:")
+    xs = (60.0, 180.0, 300.0)
+    rows: Rows = [("what", "setting", "how long"), ("a draft", "keep_days", "30 days"), ("a note", "days", "a day")]
+    written(pdf, xs, 120, [*rows, ("a file", "hours", "")])
+    pdf.add_page()
+    more: Rows = [("a page", "page_days", "one week"), ("a word", "word_days", "one day")]
+    written(pdf, xs, 800, [("", "", "One hour"), *more])
+    assert cells_of(read(pdf)) == [[*map(list, rows), ["a file", "hours", "One hour"], *map(list, more)]]
+
+
+def test_a_cell_over_two_columns_goes_on_a_table_below_its_repeated_header() -> None:
+    pdf = page()
+    pdf.text(60, 800, "What is kept, and for how long, is said by these settings of the store:")
+    xs = (60.0, 180.0, 300.0, 400.0)
+    header = ("what", "setting", "how long", "since")
+    rows: Rows = [header, ("a draft", "keep_days", "30 days", "May"), ("a note", "days", "a day", "June")]
+    written(pdf, xs, 120, rows)
+    pdf.add_page()
+    more: Rows = [("a page", "page_days", "one week", "May"), ("a file", "hours", "as long as it takes to do", "")]
+    last: Rows = [("a word", "word_days", "one day", "July")]
+    written(pdf, xs, 800, [header, *more, *last])
+    assert cells_of(read(pdf)) == [[*map(list, rows), *map(list, more), *map(list, last)]]

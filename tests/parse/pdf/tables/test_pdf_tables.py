@@ -301,3 +301,17 @@ def test_a_ruled_column_without_text_is_one() -> None:
     pdf.table(60, 740, (60, 20, 120), rows)
     (table,) = (one for one in read(pdf).elements if one.kind == "table")
     assert table.attributes["cells"] == [[*row] for row in rows]
+
+
+def test_rows_that_are_drawn_large_and_scaled_down_are_rows() -> None:
+    pdf = page()
+    pdf.pages[-1].append("0.06 0 0 0.06 0 0 cm")
+    rows = [("strategy", "does"), ("fixed", "Makes windows of one size."), ("page", "Makes a chunk of each page.")]
+    for at, row in enumerate(rows):
+        for x, text in zip((70, 154), row, strict=True):
+            pdf.text(x / 0.06, (700 - 20 * at) / 0.06, text, 9 / 0.06, "bold" if at == 0 else "regular")
+    pdf.text(70 / 0.06, 600 / 0.06, "What follows is a paragraph again, with a line of its own", 9 / 0.06)
+    pdf.text(70 / 0.06, 588 / 0.06, "and another.", 9 / 0.06)
+    table, paragraph = read(pdf).elements
+    assert [*map(tuple, table.attributes["cells"])] == rows
+    assert paragraph.kind == "paragraph"

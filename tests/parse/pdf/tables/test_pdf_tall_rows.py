@@ -1,5 +1,9 @@
 """Rows whose cells have many lines: told by rules and fills, by the rows around, and by a header that is repeated."""
 
+from docmill.tasks.parse.pdf.layout.continued import release_header
+from docmill.tasks.parse.pdf.layout.grid import PageTable
+from docmill.tasks.parse.pdf.text.fonts import Font
+from docmill.tasks.parse.pdf.text.line import TextLine
 from tests.kit.pdf_pages import page, read
 from tests.kit.writers.pdf import Pdf, text_width
 
@@ -187,3 +191,15 @@ def test_long_cells_without_a_header_make_a_table_where_all_begin_on_the_level_o
             pdf.lines(300, y - off, text)
             y -= 32
         assert rows_of(pdf) == found
+
+
+def test_a_repeated_header_is_released_where_one_of_its_cells_was_taken_for_furniture() -> None:
+    table = PageTable([["content type", "what it is"], ["data", "fields with values"]], 1, (60, 700, 300, 760), 1)
+
+    def line(text: str, left: float, top: float, furniture: bool) -> TextLine:
+        return TextLine(text, 10, Font(), (left, top, left + 60, top + 12), 2, 0, 0, furniture=furniture)
+
+    for top, released in ((40, True), (90, False)):
+        first = line("content type", 60, 40, True)
+        release_header([first, line("what it is", 200, top, False)], table)
+        assert first.furniture != released
