@@ -25,7 +25,10 @@ def import_lancedb() -> Any:
     """Return the module `lancedb`; the packages that it does without are executed when something asks for a name."""
     with _importing:  # two threads that defer the client at once would make it twice
         defer_client()
-        with _standing_in():
+        try:
+            with _standing_in():
+                import lancedb
+        except (AttributeError, TypeError):  # another LanceDB, which does more with these names than to name them
             import lancedb
 
     return lancedb

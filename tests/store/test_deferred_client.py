@@ -1,7 +1,9 @@
 """LanceDB is imported without the client that it does not need, and whoever asks for that client gets it."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 _CODE = """
 import sys
@@ -38,6 +40,25 @@ assert theirs is NamespaceNotFoundError is lance_namespace.errors.NamespaceNotFo
 assert JsonArrowField is models.JsonArrowField and models.json_arrow_field.JsonArrowField is JsonArrowField
 class Own(LanceNamespace): pass
 """
+
+
+_ANOTHER = """
+from docmill.storage.lance.deferred_client import import_lancedb
+lancedb = import_lancedb()
+from lance_namespace import LanceNamespace
+assert issubclass(lancedb.Catalog, LanceNamespace)
+"""
+
+
+def test_a_lancedb_that_derives_classes_from_those_of_a_catalog_is_imported_with_them(tmp_path: Path) -> None:
+    package = tmp_path / "lancedb"
+    package.mkdir()
+    (package / "__init__.py").write_text("from lancedb.catalog import Catalog\n")
+    (package / "catalog.py").write_text(
+        "from lance_namespace import LanceNamespace\nclass Catalog(LanceNamespace): pass\n"
+    )
+    paths = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    subprocess.run([sys.executable, "-c", _ANOTHER], check=True, env={**os.environ, "PYTHONPATH": paths})
 
 
 def test_what_stands_in_for_names_of_a_catalog_does_what_they_do() -> None:
