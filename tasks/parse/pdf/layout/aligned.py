@@ -13,6 +13,7 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     lines_of,
     place_of,
     span_of,
+    within,
 )
 from docmill.tasks.parse.pdf.layout.continued import (
     fitting_rows,
@@ -26,7 +27,7 @@ from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.place import around_all
+from docmill.tasks.parse.pdf.text.place import around, around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 # How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.
@@ -69,8 +70,34 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
             start += 1
             continue
         some, start = _next_items(rows, start, code, rules)
+        if out and isinstance(some[0], PageTable) and isinstance(out[-1], TextLine):
+            _take_name_of_columns(out, some[0], rules)
         out += some
     return out
+
+
+def _take_name_of_columns(out: list[Item], table: PageTable, rules: LevelRules) -> None:
+    """Put the last line into the names of the columns that it stands over, if it does over some."""
+    line = out[-1]
+    over = _columns_below(line, table, rules) if isinstance(line, TextLine) else []
+    if isinstance(line, TextLine) and over:
+        names = table.cells[0]
+        table.cells[0] = [f"{line.text} {name}" if at in over else name for at, name in enumerate(names)]
+        table.box = around(table.box, line.box)
+        out.pop()
+
+
+def _columns_below(line: TextLine, table: PageTable, rules: LevelRules) -> list[int]:
+    """Return the columns that a line between two rules names: the lower one is as wide as some of them, not all."""
+    _, top, _, bottom = line.box
+    for where, start, end in rules.wide():
+        if not max(top, bottom - line.size) < where < table.box[1] + line.size:
+            continue
+        over = within([span_of([line]), *table.columns], start - STRAY, end + STRAY)
+        above = rules.between(top - line.size, (top + bottom) / 2, start, end)
+        if above and over[:1] == [0] and 2 < len(over) <= len(table.columns):
+            return [at - 1 for at in over[1:]]
+    return []
 
 
 def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:

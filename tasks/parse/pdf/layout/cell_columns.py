@@ -250,6 +250,11 @@ def places_over(cell: Cell, spans: list[Span]) -> list[int]:
     return [number for number, (left, right) in enumerate(spans) if first < right and last > left]
 
 
+def within(spans: list[Span], start: float, end: float) -> list[int]:
+    """Return the places of the spans that begin behind `start` and end before `end`."""
+    return [at for at, (first, last) in enumerate(spans) if start < first and last < end]
+
+
 def span_of(lines: list[TextLine]) -> Span:
     """Return where lines begin on the left and end on the right."""
     if len(lines) == 1:  # as nearly all cells
