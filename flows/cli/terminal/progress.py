@@ -76,9 +76,10 @@ def _lines(brief: bool) -> Iterator[Progress]:
 
 
 class _Lines:
-    """The phase at hand, and since when."""
+    """The phase at hand, and since when; a phase that one thread closes, another says nothing more of."""
 
     def __init__(self, brief: bool = False) -> None:
+        self._lock = threading.Lock()
         self._phase: Phase | None = None
         self._began = self._due = time.monotonic()
         self._first_s = EVERY_S if brief else min(FIRST_S, EVERY_S)
@@ -93,19 +94,21 @@ class _Lines:
         self._phase = phase
 
     def say_if_due(self, now: float) -> None:
-        if self._phase is not None and now >= self._due:
-            self._due = now + EVERY_S
-            self.say()
+        with self._lock:
+            if self._phase is not None and now >= self._due:
+                self._due = now + EVERY_S
+                self.say()
 
     def say(self) -> None:
         if (phase := self._phase) is not None:
             note(f"{phase.name}: {figures(phase)}")
 
     def close(self) -> None:
-        if (phase := self._phase) is not None and time.monotonic() - self._began >= self._least_s:
-            said = f"{counted(phase.done, phase.unit)} in " if phase.unit else "done in "
-            note(f"{phase.name}: {said}{time.monotonic() - self._began:.1f} s")
-        self._phase = None
+        with self._lock:
+            if (phase := self._phase) is not None and time.monotonic() - self._began >= self._least_s:
+                said = f"{counted(phase.done, phase.unit)} in " if phase.unit else "done in "
+                note(f"{phase.name}: {said}{time.monotonic() - self._began:.1f} s")
+            self._phase = None
 
 
 def figures(phase: Phase) -> str:

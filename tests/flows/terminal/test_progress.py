@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Callable, Sequence
 from fcntl import ioctl
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from docmill.flows.cli.terminal import progress
 from docmill.flows.cli.terminal.progress import _Lines, figures
 from docmill.flows.runs.phases import COMMIT, EMBED, PARSE, Phase
 from tests.kit.docmill_with_fake_model import MARK, SLOW
@@ -144,3 +146,21 @@ def test_the_share_of_a_run_never_stands_still_while_it_embeds() -> None:
         Phase(COMMIT, 1, 1),
     ]
     assert [phase.percent for phase in phases] == [10.0, 10.0, 54.5, 99.0, 100.0]
+
+
+def test_a_phase_that_ends_is_not_said_to_go_on_by_the_thread_that_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    lines = _Lines()
+    repeating = threading.Thread(target=lines.say_if_due, args=[time.monotonic() + 60])
+
+    def note(message: str) -> None:
+        if not repeating.ident:
+            repeating.start()
+            repeating.join(0.1)
+        said.append(message)
+
+    monkeypatch.setattr(progress, "note", note)
+    lines.show(Phase(EMBED, 90, 90, "tokens"))
+    lines.close()
+    repeating.join()
+    assert len(said) == 1
