@@ -59,8 +59,8 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     mark_tables([[*chain(*page[1:])] for page in pages])
     lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
     mark_contents(lines)
-    tables = ([item.box for item in chain(*page[1:]) if isinstance(item, PageTable)] for page in pages)
-    title = mark_headings(lines, outline, body, stated, tables)
+    tables = [[item.box for item in chain(*page[1:]) if isinstance(item, PageTable)] for page in pages]
+    title = mark_headings(lines, tables, outline, body, stated)
     mark_numbers(chain.from_iterable(lines))
     return _drawn(sheets, [*_blocks(pages, body, code)]), title
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import cache, partial
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from docmill.tasks.parse.pdf.blocks.headings import squeeze
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
@@ -61,21 +61,23 @@ def mark_tables(pages: list[list[Item]]) -> None:
     said = cache(partial(_said, pages))
     for items in pages:
         tables = [item for item in items if isinstance(item, PageTable)]
-        named = bool(tables) and _name_contents(items)
+        name = next((at for at, item in enumerate(items) if _is_name(item)), None) if tables else None
         for table in tables:
-            table.contents = _is_of_contents(table, named, said)
-        if named:
-            _mark_parts(items)
+            table.contents = _is_of_contents(table, name is not None, said)
+        if name is not None:
+            _mark_parts(items[name + 1 :])
 
 
-def _mark_parts(items: list[Item]) -> None:
+def _mark_parts(below: list[Item]) -> None:
     """Mark the tables directly below the name of a list of contents whose last columns are one list of pages."""
-    start = next(at for at, item in enumerate(items) if _is_name(item)) + 1
-    parts = [*takewhile(lambda item: isinstance(item, PageTable), items[start:])]
-    if _lists_pages([row[-1] for part in parts if isinstance(part, PageTable) for row in part.cells]):
+    parts: list[PageTable] = []
+    for item in below:
+        if not isinstance(item, PageTable):
+            break
+        parts.append(item)
+    if _lists_pages([row[-1] for part in parts for row in part.cells]):
         for part in parts:
-            if isinstance(part, PageTable):
-                part.contents = True
+            part.contents = True
 
 
 def _is_of_contents(table: PageTable, named: bool, said: Callable[[], set[str]]) -> bool:
@@ -93,10 +95,6 @@ def _are_titles(table: PageTable, said: set[str]) -> bool:
     """Return whether what stands before the numbers of a table's rows is said elsewhere, with its own number or not."""
     rows = [(squeeze("".join(row[:-1])), squeeze("".join(row[1:-1]))) for row in table.cells]
     return sum(bool(said.intersection(filter(None, row))) for row in rows) >= _MOST_ROWS * len(rows)
-
-
-def _name_contents(items: list[Item]) -> bool:
-    return any(map(_is_name, items))
 
 
 def _is_name(item: Item) -> bool:

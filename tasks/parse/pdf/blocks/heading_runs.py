@@ -1,6 +1,6 @@
 """PDF heading runs: lines set alike, one below the other, that may be one heading, and what stands around them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -118,7 +118,7 @@ def _sides(lines: list[TextLine]) -> tuple[float, float]:
     return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
 
 
-def _around_all(sides: tuple[float, float], tables: Sequence[Box]) -> tuple[float, float]:
+def _around_all(sides: tuple[float, float], tables: list[Box]) -> tuple[float, float]:
     return min([sides[0], *(box[0] for box in tables)]), max([sides[1], *(box[2] for box in tables)])
 
 
@@ -163,7 +163,7 @@ def usual_gap(pages: list[list[TextLine]], body: float) -> float:
     return median(gaps) if len(gaps) >= _ENOUGH else _USUAL_GAP
 
 
-def runs_of(page: list[TextLine], body: BodyText, tables: Sequence[Box] = ()) -> Iterator[HeadingRun]:
+def runs_of(page: list[TextLine], tables: list[Box], body: BodyText) -> Iterator[HeadingRun]:
     """Yield the runs of a page's lines that stand out; the boxes of its `tables` also tell how wide it is."""
     start, count = 0, len(page)
     sides: tuple[float, float] | None = None

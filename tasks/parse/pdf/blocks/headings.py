@@ -6,7 +6,7 @@ it says and on what is around it: items, labels of drawings, captions and quotat
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, pairwise, repeat
+from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.heading_levels import set_levels
@@ -39,17 +39,14 @@ _TABLE = 3.0
 _IN_A_ROW = 3  # runs set alike without text between them: names, labels, a list; two of them if both are numbered
 
 
-def mark_headings(
-    pages: Pages, outline: Outline, body: float, stated: str = "", tables: Iterable[list[Box]] = ()
-) -> str:
+def mark_headings(pages: Pages, tables: list[list[Box]], outline: Outline, body: float, stated: str) -> str:
     """Set the levels of headings, and return the title of the document, or "" if none can be told.
 
-    `stated` is the title that the file's metadata gives, `tables` are the boxes of each page's tables.
+    `tables` are the boxes of each page's tables, `stated` is the title that the file's metadata gives.
     """
     _mark_outlined(pages, outline)
     text = BodyText(body, usual_gap(pages, body), *_marks_headings(pages))
-    boxes = chain(tables, repeat([]))
-    runs = [run for page, some in zip(pages, boxes, strict=False) for run in runs_of(page, text, some)]
+    runs = [run for page, boxes in zip(pages, tables, strict=True) for run in runs_of(page, boxes, text)]
     _keep(runs, text, len(pages))
     _drop_rows(runs)
     title = mark_title(runs, stated)

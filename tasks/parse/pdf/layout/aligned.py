@@ -79,8 +79,7 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
 def _take_name_of_columns(out: list[Item], table: PageTable, rules: LevelRules) -> None:
     """Put the last line into the names of the columns that it stands over, if it does over some."""
     line = out[-1]
-    over = _columns_below(line, table, rules) if isinstance(line, TextLine) else []
-    if isinstance(line, TextLine) and over:
+    if isinstance(line, TextLine) and (over := _columns_below(line, table, rules)):
         names = table.cells[0]
         table.cells[0] = [f"{line.text} {name}" if at in over else name for at, name in enumerate(names)]
         table.box = around(table.box, line.box)

@@ -155,6 +155,5 @@ def _is_wrapped(cell: Cell, room: float) -> bool:
 def _has_no_room(one: TextLine, other: TextLine, room: float) -> bool:
     if other.box[1] <= one.box[1] or not any(map(str.isalpha, one.text + other.text)):
         return False
-    wide, next_wide = one.box[2] - one.box[0], other.box[2] - other.box[0]
-    word = next_wide * len(other.text.split(" ", 1)[0]) / len(other.text)
-    return wide > _HALF * room and wide + word > room - _MARGIN * one.size
+    wide = one.box[2] - one.box[0]
+    return wide > _HALF * room and wide + other.first_word_width > room - _MARGIN * one.size

@@ -97,8 +97,8 @@ def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool)
     columns = _columns(rows, spans)
     if _are_contents(columns) or (_are_long(columns, _SHORT) and not (banded or _may_hold_text(rows, columns, headed))):
         return True
-    within = _in_one(columns, spans) if banded else columns
-    return any(_stands_askew(rows, column, headed, len(spans)) for column in within[1:])
+    held = _in_one(columns, spans) if banded else columns
+    return any(_stands_askew(rows, column, headed, len(spans)) for column in held[1:])
 
 
 def _in_one(columns: list[Column], spans: list[Span]) -> list[Column]:
@@ -117,21 +117,24 @@ def _begin_level(rows: list[Row]) -> bool:
 
     Paragraphs of text in columns begin where the one above ends.
     """
-    uneven = [row for row in rows if len({*map(len, row)}) > 1]
-    levels = [[(cell[0].box[1] + cell[0].box[3]) / 2 for cell in row] for row in uneven]
-    off = max([(max(tops) - min(tops)) / row[0][0].size for tops, row in zip(levels, uneven, strict=True)], default=0)
-    return len(uneven) >= _MIN_UNEVEN and off < _OFF_MIDDLE
+    uneven = _uneven(rows)
+    return len(uneven) >= _MIN_UNEVEN and all(_middles_differ(row, 0) < _OFF_MIDDLE for row in uneven)
 
 
 def _are_centred(rows: list[Row]) -> bool:
     """Return whether the cells of several rows, of which some have more lines, all stand in the middle of their row."""
-    uneven = [row for row in rows if len({*map(len, row)}) > 1]
-    return len(uneven) >= _MIN_TALLER and all(_middles_differ(row) < _OFF_MIDDLE for row in uneven)
+    uneven = _uneven(rows)
+    return len(uneven) >= _MIN_TALLER and all(_middles_differ(row, -1) < _OFF_MIDDLE for row in uneven)
 
 
-def _middles_differ(row: Row) -> float:
-    """Return how far apart the middles of a row's cells are, in font sizes."""
-    middles = [(cell[0].box[1] + cell[-1].box[3]) / 2 for cell in row]
+def _uneven(rows: list[Row]) -> list[Row]:
+    """Return the rows whose cells have different numbers of lines."""
+    return [row for row in rows if len({*map(len, row)}) > 1]
+
+
+def _middles_differ(row: Row, last: int) -> float:
+    """Return how far apart the middles of a row's cells are, from the first line to the `last`, in font sizes."""
+    middles = [(cell[0].box[1] + cell[last].box[3]) / 2 for cell in row]
     return (max(middles) - min(middles)) / row[0][0].size
 
 

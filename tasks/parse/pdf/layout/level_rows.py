@@ -13,9 +13,7 @@ _RISE = 1.6  # so many heights of a line may a cell begin above the middle of it
 _CLOSE = 0.6  # of its height: a next line of one cell is closer, and the next row of a table that is set wide is not
 _OFF_STEP = 0.15  # of the distance between lines of a cell: the next row is further away than that
 _OFF_LINE = 0.5  # points by which that distance may differ: a line in another font is as far away to a few tenths
-_FAR_ROW = (
-    2.0  # times that distance, by which a row is further from the one above than its lines: beyond, text is above
-)
+_FAR_ROW = 2.0  # times that distance, by which the row above is further away than its lines: beyond, it is text
 _HIGHER = 0.35  # of its height, by which what stands in the middle of two lines is above the lower one
 _OFF_MIDDLE = 0.25  # of its height, by which a line is off the level of another
 _MOST_LINES = 12  # of a cell: with more, what is joined as one row is rather a column of text beside another
@@ -69,8 +67,7 @@ def _is_line_above(upper: TextLine, lower: TextLine, step: float, widest: float)
     off = abs(middle(lower) - middle(upper) - step)
     if upper.size != lower.size or off > _OFF_LINE or not _is_aligned(upper, lower):
         return False
-    word = len(lower.text.split(" ", 1)[0]) * (lower.box[2] - lower.box[0]) / len(lower.text)
-    return upper.box[2] - upper.box[0] + word > widest
+    return upper.box[2] - upper.box[0] + lower.first_word_width > widest
 
 
 def _on_levels(items: list[Item], rules: LevelRules) -> list[list[Item]]:

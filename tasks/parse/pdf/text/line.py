@@ -37,6 +37,12 @@ class TextLine:
         _, top, _, bottom = self.box
         return bottom - top
 
+    @property
+    def first_word_width(self) -> float:
+        """Return how wide its first word is in points, by its share of the letters."""
+        left, _, right, _ = self.box
+        return (right - left) * len(self.text.split(" ", 1)[0]) / len(self.text)
+
 
 def from_the_left(pieces: list[TextLine]) -> list[TextLine]:
     """Return pieces of a line as rows of tables are looked for: those read from the right come the other way round."""

@@ -136,7 +136,8 @@ class _ObjectWalk:
             self._paths(paths, place)
         if _SHADING in kinds:  # bullets of slides that look like balls
             balls = [*compress(objects, map(_SHADING.__eq__, kinds))]
-            self.rules.dots += filter(_is_dot, placed(boxes_from("FPDFPageObj_GetBounds", balls), place))
+            boxes = placed(boxes_from("FPDFPageObj_GetBounds", balls), place)
+            self.rules.dots += [box for box in boxes if _is_dot(box[2] - box[0], box[3] - box[1])]
         if _FORM in kinds and depth < _MAX_DEPTH:
             for one, kind in zip(objects, kinds, strict=True):
                 if kind == _FORM and self._left > 0:
@@ -157,7 +158,7 @@ class _ObjectWalk:
         for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
             left, top, right, bottom = box
             wide, high = right - left, bottom - top
-            if _is_dot(box):
+            if _is_dot(wide, high):
                 self.rules.dots.append(box)
             elif self._only_dots:
                 continue
@@ -208,8 +209,7 @@ class _ObjectWalk:
         return self._pair[0], self._pair[1]
 
 
-def _is_dot(box: Box) -> bool:
-    wide, high = box[2] - box[0], box[3] - box[1]
+def _is_dot(wide: float, high: float) -> bool:
     return _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high
 
 
