@@ -34,14 +34,15 @@ Floats = npt.NDArray[np.float32]
 class AtlasFiles:
     """What was written: the file of the points, that of the words of clusters or None, and how many points there are.
 
-    `left_out` counts chunks without a vector, and those beyond the points that a map has. `has_neighbours` says whether
-    the rows name their nearest ones.
+    `left_out` counts the `pending` chunks, which wait for their vectors, and those beyond the points that a map has.
+    `has_neighbours` says whether the rows name their nearest ones.
     """
 
     chunks: Path
     labels: Path | None
     points: int
     left_out: int
+    pending: int
     has_neighbours: bool
 
     @property
@@ -70,7 +71,7 @@ def write_atlas(store: Store, to: Path) -> AtlasFiles:
         _write(table, chunks)
         if labels is not None:
             _write(_labels(made), labels)
-    return AtlasFiles(chunks, labels, len(table), made.left_out, "neighbors" in table.column_names)
+    return AtlasFiles(chunks, labels, len(table), made.left_out, made.pending, "neighbors" in table.column_names)
 
 
 def _places(to: Path) -> tuple[Path, Path | None]:
@@ -109,7 +110,7 @@ def _vectors(store: Store, made: ChunkMap) -> Floats:
     """Return the vector of each point, float32 (points, dimension) of unit length."""
     keys = made.chunks.column("embedding_key").combine_chunks()
     distinct = pc.unique(keys)
-    flat = Packs(store.stored.packs("embeddings")).take(distinct).column("vector").combine_chunks().flatten()
+    flat = Packs(store.stored.ensure_packs("embeddings")).take(distinct).column("vector").combine_chunks().flatten()
     matrix = np.asarray(flat, np.float32).reshape(len(distinct), -1)
     found: Floats = matrix[pc.index_in(keys, value_set=distinct).to_numpy()]
     return found

@@ -22,6 +22,7 @@ from docmill.storage.keywords.analysis.stopwords import STOP_WORDS
 from docmill.storage.process.extras import extra
 from docmill.storage.reader.store import Store
 from docmill.storage.tables.tables import read_table
+from docmill.storage.writer.pending_vectors import waiting_in, without
 
 MOST_POINTS = 200_000
 """Points of a map. A browser moves as many at 30 frames a second; of larger stores it shows a sample by id, a hash."""
@@ -47,13 +48,15 @@ class ChunkMap:
     """The points of a map and the words of its clusters.
 
     `chunks` has a row for each point: chunk_id, uri, content_type, strategy, embedding_key. `places` has its x and y in
-    [0, 1], shape (points, 2). `left_out` counts the chunks that have no point.
+    [0, 1], shape (points, 2). `left_out` counts the chunks that have no point, among them the `pending` ones, which
+    wait for their vectors.
     """
 
     chunks: pa.Table
     places: Floats
     labels: tuple[Label, ...]
     left_out: int
+    pending: int
 
 
 def chunk_map(store: Store) -> ChunkMap:
@@ -65,17 +68,19 @@ def chunk_map(store: Store) -> ChunkMap:
     """
     rows = read_table(store.stored, "chunks", _COLUMNS)
     all_rows = len(rows)
+    held = Packs(store.stored.ensure_packs("embeddings"))
+    rows = without(rows, waiting_in(store.stored).column("chunk_id"))
+    pending = all_rows - len(rows)
     rows = rows.filter(pc.not_equal(rows.column("embedding_key"), "")).sort_by("chunk_id").slice(0, MOST_POINTS)
     if not len(rows):
-        return ChunkMap(rows.drop_columns("text"), np.zeros((0, 2), np.float32), (), all_rows)
+        return ChunkMap(rows.drop_columns("text"), np.zeros((0, 2), np.float32), (), all_rows, pending)
     keys = pc.unique(rows.column("embedding_key")).sort()
-    held = Packs(store.stored.packs("embeddings"))
     placed = _placed(_kept_in(store), keys, lambda some: _vectors(held, some))
     at = pc.index_in(rows.column("embedding_key"), value_set=keys).to_numpy()
     places = np.clip(placed[at] + _jitter(rows.column("chunk_id")), 0, 1).astype(np.float32)
     language = store.stored.snapshot.keywords.language
     labels = labels_of(places, rows.column("text"), STOP_WORDS.get(language, frozenset()))
-    return ChunkMap(rows.drop_columns("text"), places, labels, all_rows - len(rows))
+    return ChunkMap(rows.drop_columns("text"), places, labels, all_rows - len(rows), pending)
 
 
 def _kept_in(store: Store) -> Path:

@@ -15,6 +15,7 @@ from docmill.storage.arrow_schema import CHUNKS, from_table, to_table
 from docmill.storage.reader.store import Store
 from docmill.storage.schema import ChunkRow, Parsed
 from docmill.storage.tables.tables import read_table
+from docmill.storage.writer.pending_vectors import with_vectors
 from docmill.storage.writer.vector_rows import vector_rows
 from docmill.tasks.batch.resolve_lookups import LookupSources, vectors_of
 from docmill.tasks.evaluate import chunk_measures as measures
@@ -93,16 +94,20 @@ def _sample(store: Store, rows: list[ChunkRow], most: int) -> list[Written]:
 
 
 def _vectors(store: Store, rows: list[ChunkRow]) -> npt.NDArray[np.float32]:
-    batches = list(vector_rows(store.stored.packs("embeddings"), to_table(rows, CHUNKS)))
+    """Return the vectors of chunks, float32 (n, dim); those of chunks that wait for theirs are left out."""
+    packs = store.stored.ensure_packs("embeddings")
+    batches = list(vector_rows(packs, with_vectors(store.stored, to_table(rows, CHUNKS))))
+    if not batches:
+        return np.zeros((0, store.snapshot.space.dimension), np.float32)
     flat = pa.Table.from_batches(batches).column("vector").combine_chunks().flatten()
-    return np.asarray(flat, np.float32).reshape(len(rows), -1)
+    return np.asarray(flat, np.float32).reshape(-1, store.snapshot.space.dimension)
 
 
 def _coherence(settings: Settings, store: Store, documents: list[Written]) -> Iterator[tuple[str, Mapping[str, float]]]:
     """Yield how similar the sentences within a chunk are, for some chunks."""
     # By id, which is a hash: a sample that is the same each time, and of no document in particular.
     pairs = sorted(pair for one in documents for pair in measures.inner_sentences(one))[:_COHERENT]
-    packs = tuple(store.stored.packs("embeddings"))
+    packs = tuple(store.stored.ensure_packs("embeddings"))
     # Kept: a second measurement of the same store embeds nothing.
     target = store.root / "cache" / "quality" / "embeddings-sentences.parquet"
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -39,6 +39,8 @@ def chunks(
     found = chunk_quality(settings, store, looking)
     if not found:
         raise StoreError(f"{settings.store} holds no chunk to measure")
+    if store.snapshot.pending:
+        note(f"vectors {store.snapshot.spelled_vectors()}; near duplicates are measured among the chunks that have one")
     save_rows(lambda: keep(store, at or "", found, looking))
     _print(found, as_json)
 

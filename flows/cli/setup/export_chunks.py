@@ -74,11 +74,16 @@ def export(
         print_json(asdict(done))
     else:
         print_text(_spelled(done))
-    if done.pending:
+    _end(done.pending)
+
+
+def _end(pending: int) -> None:
+    """End the command: partly done if chunks were left out that wait for their vectors."""
+    if pending:
         from docmill.flows.runs.phases import counted
         from docmill.flows.runs.report import EXIT_PARTLY
 
-        note(f"left out, as they wait for their vectors: {counted(done.pending, 'chunks')}; docmill ingest embeds them")
+        note(f"left out, as they wait for their vectors: {counted(pending, 'chunks')}; docmill ingest embeds them")
         raise typer.Exit(EXIT_PARTLY)
 
 
@@ -93,10 +98,11 @@ def _export_map(store_folder: Path, to: Path, at: str | None, as_json: bool) -> 
         number = store.snapshot.number
     if as_json:
         print_json({"snapshot": number, **asdict(done), "command": done.command})
-        return
-    left = f", {done.left_out:,} left out" if done.left_out else ""
-    print_text(f"{done.chunks}: snapshot {number}, {counted(done.points, 'points')}{left}")
-    note(f"open it with: {done.command}")
+    else:
+        left = f", {done.left_out:,} left out" if done.left_out else ""
+        print_text(f"{done.chunks}: snapshot {number}, {counted(done.points, 'points')}{left}")
+        note(f"open it with: {done.command}")
+    _end(done.pending)
 
 
 def _spelled(done: "Exported") -> str:

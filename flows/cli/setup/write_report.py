@@ -42,6 +42,7 @@ def report(
     if html is None:
         raise UsageError("Name the folder to write to, such as: docmill report --html report", context)
     settings = settings_of(context)
+    from docmill.flows.runs.phases import counted
     from docmill.flows.serving.open_stores import ServedStore
     from docmill.flows.serving.page.report_files import write_report
     from docmill.storage.reader.store import open_store
@@ -50,6 +51,8 @@ def report(
     with open_store(settings.store, at) as store, interruptible(lambda: "nothing was written"), waiting("writing"):
         done = write_report(ServedStore(name, store), html, documents)
     print_text(f"{done.folder / 'index.html'}: snapshot {done.snapshot}, {done.held:,} of {done.documents:,} documents")
+    if done.pending:
+        note(f"left out of the map, as they wait for their vectors: {counted(done.pending, 'chunks')}")
     if done.held < done.documents:
         why = "--documents N holds more" if done.held == documents else "more characters are too many for a browser"
         note(f"left out the texts of {done.documents - done.held:,} documents: {why}")

@@ -42,6 +42,7 @@ def map_columns(store: Store, made: ChunkMap) -> dict[str, Any]:
         "gaps": gaps(store, uris["names"]),
         "labels": [asdict(label) for label in made.labels],
         "left_out": made.left_out,
+        "pending": made.pending,
     }
 
 

@@ -67,7 +67,8 @@ class PageRoutes:
         served = self._stores.get(store, at)
         snapshot = served.store.snapshot
         counts = {name: snapshot.rows(name) for name in ("documents", "chunks")}
-        status = {"snapshot": snapshot.number, "created": snapshot.created, **counts}
+        vectors = snapshot.vector_state()
+        status = {"snapshot": snapshot.number, "created": snapshot.created, **counts, "vectors": vectors}
         return as_json({**served.head, "status": status, "stores": self._stores.names})
 
     def rows(self, asked: RowsQuestion) -> Response:

@@ -120,7 +120,7 @@ def _between(store: Store, before: Store | None) -> dict[str, str]:
 
 def _about(served: ServedStore, held: Held, before: Store | None) -> dict[str, Any]:
     whole = served.store.status()
-    status = {name: whole[name] for name in ("snapshot", "created", "documents", "chunks", "rejects")}
+    status = {name: whole[name] for name in ("snapshot", "created", "documents", "chunks", "rejects", "vectors")}
     made = datetime.now(UTC).isoformat(timespec="seconds")
     return {
         "head": served.head,

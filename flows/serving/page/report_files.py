@@ -32,12 +32,16 @@ _OWN = {"index.html", "page", "data"}
 
 @dataclass(frozen=True, slots=True)
 class WrittenReport:
-    """A report that was written: its folder, the snapshot, and how many of its documents it holds whole."""
+    """A report that was written: its folder, the snapshot, and how many of its documents it holds whole.
+
+    `pending` counts the chunks of the snapshot that have no vector yet, and so no point on the map.
+    """
 
     folder: Path
     snapshot: int
     documents: int
     held: int
+    pending: int
 
 
 def write_report(served: ServedStore, folder: Path, most: int) -> WrittenReport:
@@ -51,7 +55,9 @@ def write_report(served: ServedStore, folder: Path, most: int) -> WrittenReport:
     """
     held = held_of(served.store, most)
     write_folder(folder, values_of(served, held))
-    return WrittenReport(folder, served.store.snapshot.number, held.total, held.documents)
+    snapshot = served.store.snapshot
+    pending = snapshot.pending.chunks if snapshot.pending else 0
+    return WrittenReport(folder, snapshot.number, held.total, held.documents, pending)
 
 
 def write_folder(folder: Path, values: Iterable[tuple[str, Any]]) -> None:

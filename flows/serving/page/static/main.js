@@ -88,6 +88,7 @@ function Where({ place, served: { stores, status } }) {
         </select></label>`}
       <span>${number(status.documents)} documents, ${number(status.chunks)} chunks</span>
       <span>snapshot ${status.snapshot}, ${time(status.created)}</span>
+      ${status.vectors.pending > 0 && html`<span>vectors: ${Math.floor(100 * status.vectors.share)} %, keywords answer</span>`}
       ${isReport && html`<span>a report of <span class="figure">${time(status.made)}</span></span>`}
       ${place.at && html`<a href=${link(place.view, { ...place, view: "", at: "" })}>to the newest</a>`}
     </div>

@@ -88,7 +88,7 @@ function Drawn({ map, place }) {
     <div class="controls">
       <${Choice} label="Colour by" value=${by} of=${COLOURS} set=${(name) => go("map", { by: name })} />
       <button type="button" aria-pressed=${encircling} onClick=${() => encircle(!encircling)}>Encircle</button>
-      <span class="told">${plural(map.chunk_id.length, "chunk")}${map.left_out > 0 && `, ${number(map.left_out)} left out`}. Zoom with the wheel or + and −,
+      <span class="told">${plural(map.chunk_id.length, "chunk")}${map.left_out > 0 && `, ${number(map.left_out)} left out`}${map.pending > 0 && ` (${number(map.pending)} wait for their vectors)`}. Zoom with the wheel or + and −,
         drag to move, press 0 to see all.</span>
     </div>
     <div class="map">
