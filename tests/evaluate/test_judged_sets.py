@@ -17,6 +17,7 @@ from tests.bench.sets.collection import Asked, Collection, Given
 from tests.bench.sets.filing_texts import NUMBERS, QUESTIONS
 from tests.bench.sets.filings import ASKED, make_filings
 from tests.bench.sets.links import read_links, section_of
+from tests.bench.sets.public import read_answers
 from tests.bench.sets.untitled import TOGETHER, read_untitled
 from tests.bench.sets.worth import documents_ranked, excerpts_held, hit_at, pages_led_to
 
@@ -129,6 +130,18 @@ def test_untitled_files_have_the_articles_at_the_places_of_the_questions(tmp_pat
     assert sorted(said) == sorted(f"First of {n}. Second one. Third. Fourth.\n\nFifth." for n in (7, 31))
     firsts = [re.sub(r"\d+", "0", text.splitlines()[0]) for text in found.documents.values()]
     assert firsts == [" = Title 0 = ", "TITLE 0", "Title 0"]
+
+
+def test_answers_are_places_or_documents(tmp_path: Path) -> None:
+    place = {"document": "a.md", "start_char": 4, "end_char": 8, "text": "snow"}
+    rows = [{"question": "what falls?", "answers": [place]}, {"question": "where?", "documents": ["b.md"]}]
+    write(
+        tmp_path, {"docs/a.md": "The snow.", "docs/b.md": "Here.", "questions.jsonl": "\n".join(map(json.dumps, rows))}
+    )
+    found = read_answers(tmp_path)
+    assert found.documents == {"a.md": "The snow.", "b.md": "Here."}
+    assert [one.references for one in found.questions] == [(Passage("a.md", 4, 8),), ()]
+    assert [one.grades for one in found.questions] == [{}, {"b.md": 1}]
 
 
 def test_code_keeps_its_lines_and_loses_its_docstrings() -> None:

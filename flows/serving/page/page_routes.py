@@ -19,7 +19,8 @@ from docmill.flows.serving.page.page_questions import MOST, Question, RowsQuesti
 from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
 from docmill.storage.errors import ConfigError, QueryError, Rejected
 from docmill.storage.history import snapshots
-from docmill.storage.keywords.analysis.analyser import load_analyser, separate
+from docmill.storage.keywords.analysis.analyser import load_analyser
+from docmill.storage.keywords.analysis.separation import separate
 from docmill.storage.reader.stored_documents import chunks_in, row_of
 from docmill.storage.schema import Draft
 

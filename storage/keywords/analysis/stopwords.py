@@ -4,10 +4,8 @@ Languages that are not listed have none.
 """
 # ruff: noqa: RUF001  Russian is written in Cyrillic
 
-import re
-import unicodedata
+from docmill.storage.keywords.analysis.folding import fold
 
-_ACCENT = re.compile("[\u0300-\u036f]")
 _ENGLISH = """
 a about above after again against ain all am an and any are aren as at be because been before being below between both
 but by can could couldn d did didn do does doesn doing don down during each few for from further had hadn has hasn
@@ -104,15 +102,8 @@ _RUSSIAN = """
 """
 
 
-def without_accents(text: str) -> str:
-    """Return a text without the diacritics of Latin, Greek and Cyrillic letters; marks of other scripts stay."""
-    if text.isascii():
-        return text
-    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
-
-
 def _words(text: str) -> frozenset[str]:
-    return frozenset(without_accents(text).split())
+    return frozenset(map(fold, text.split()))
 
 
 STOP_WORDS: dict[str, frozenset[str]] = {

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.keywords.analysis.analyser import Analyser, load_analyser, separate
+from docmill.storage.keywords.analysis.analyser import Analyser, load_analyser
+from docmill.storage.keywords.analysis.separation import separate
 from docmill.storage.keywords.segments.chunk_fields import FIELDS, ChunkFields, fields_of
 from docmill.storage.keywords.segments.merge_segments import merge
 from docmill.storage.keywords.segments.postings import Postings, make_postings, spill_postings

@@ -10,9 +10,9 @@ from docmill.storage.keywords.analysis.analyser import ANALYSER_VERSION
 from docmill.storage.keywords.segments.chunk_fields import SIDE_FIELDS
 
 FOLDER = "keywords"
-SEARCHED = (1, ANALYSER_VERSION)
-"""Versions of the analyser whose postings are searched. Version 1 had one field and fewer terms, none of which changed:
-a search finds what it would have found, and the terms that are new in version 2 find nothing there."""
+SEARCHED = (1, 2, ANALYSER_VERSION)
+"""Versions of the analyser whose postings are searched. Version 1 had one field; before version 3, words with accents
+had other stems, and acronyms were stop words. A search finds all but these, until the next commit rebuilds them."""
 
 
 @dataclass(frozen=True, slots=True)

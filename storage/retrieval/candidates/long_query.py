@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.embedding.encoder import TextEncoder
-from docmill.storage.keywords.analysis.analyser import analyse, separate
+from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.keywords.analysis.separation import separate
 
 MOST_WORDS = 128
 """Different words of a query that the keyword index is asked for: more take longer and find little more, fewer lose the

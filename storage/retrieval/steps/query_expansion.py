@@ -34,7 +34,9 @@ def by_feedback(query: Query) -> list[Candidate]:
         vector = (vector / np.linalg.norm(vector)).astype(np.float32)
     new = _terms(query, texts)
     if mode != "vector":
-        words = " ".join([query.words[0]] * _REPEATED + new)
+        words = "\n".join(
+            [query.words[0]] * _REPEATED + new
+        )  # lines of their own: capitals of a line are read together
     found = query.rank(None if vector is None else vector[None], words)
     for one in found:
         one.note("expand", f"asked again with {', '.join(new) or 'no new word'} of {len(texts)} first hits")

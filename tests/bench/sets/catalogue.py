@@ -8,7 +8,7 @@ from tests.bench.sets.code import read_code
 from tests.bench.sets.collection import Collection, Given, JudgedSet
 from tests.bench.sets.filings import make_filings
 from tests.bench.sets.links import read_links
-from tests.bench.sets.public import read_beir, read_excerpts, read_faq
+from tests.bench.sets.public import read_answers, read_beir, read_excerpts, read_faq
 from tests.bench.sets.untitled import read_untitled
 from tests.bench.sets.worth import documents_ranked, excerpts_held, hit_at, pages_led_to
 
@@ -35,6 +35,8 @@ def _routed(strategy: str, **options: Any) -> dict[str, Any]:
 
 _EXCERPTS = _within(read_excerpts, "chunking_evaluation")
 _FAQ = _within(lambda path: read_faq(path, ROWS), "bank_faqs/BankFAQs.csv")
+_ANSWERED = ("xquad-en", "xquad-de", "xquad-es", "xquad-zh", "jaquad", "covid-papers")
+"""Sets whose questions are answered at given places of a document."""
 _PARTS = {"embedding": {"parts": 100}}
 _PASSAGES = tuple(f"k=8,passages={tokens}" for tokens in (300, 500, 750, 1000))
 
@@ -49,6 +51,8 @@ SETS = (
     JudgedSet("filings", lambda _: make_filings(), hit_at(5, 1, 10, share=_HALF), 10),
     JudgedSet("untitled", _within(read_untitled, "scifact"), excerpts_held(5), 5, ways=_PASSAGES),
     JudgedSet("code", lambda given: read_code(given.packages), hit_at(5, 10, 20), 20),
+    *(JudgedSet(name, _within(read_answers, name), hit_at(1, 5, 10), 10) for name in _ANSWERED),
+    JudgedSet("tatqa", _within(read_answers, "tatqa"), documents_ranked, 40),
     JudgedSet("links", lambda given: read_links(given.pages) if given.pages else None, pages_led_to(5), 20),
 )
 

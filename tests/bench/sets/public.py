@@ -1,4 +1,4 @@
-"""Read public sets of documents and judged questions: Chroma's excerpts, BEIR's judgements, FAQ rows."""
+"""Read public sets of documents and judged questions: Chroma's excerpts, BEIR's judgements, FAQ rows, answers."""
 
 import csv
 import json
@@ -6,6 +6,7 @@ import random
 import re
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
@@ -58,3 +59,16 @@ def read_faq(path: Path, count: int) -> Collection:
     chosen = random.Random(7).sample(sorted(same), min(count, len(same)))
     questions = [Asked(str(number), row[0], tuple(same[row])) for number, row in enumerate(chosen)]
     return Collection({path.name: data.decode("utf-8")}, tuple(questions), {path.name: text})
+
+
+def read_answers(folder: Path) -> Collection:
+    """Read `docs/` and `questions.jsonl`, whose questions name the places of their answers, or the right documents."""
+    documents = {path.name: path.read_bytes().decode("utf-8") for path in sorted((folder / "docs").iterdir())}
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return Collection(documents, tuple(_answered(str(number), json.loads(line)) for number, line in enumerate(lines)))
+
+
+def _answered(name: str, row: dict[str, Any]) -> Asked:
+    places = [(one["document"], one["start_char"], one["end_char"]) for one in row.get("answers", ())]
+    references = tuple(Passage(*place) for place in places)
+    return Asked(name, row["question"], references, dict.fromkeys(row.get("documents", ()), 1))

@@ -123,6 +123,16 @@ def test_words_light_up_as_the_index_finds_them() -> None:
     assert LIT.format("C#") in snippet("c#", "C and C# code", mark=True)
     assert LIT.format("C") not in snippet("c#", "C and C# code", mark=True)
     assert LIT.format("3.8.8") in snippet("3.8.8", "since 3.8.8", mark=True)
+    assert (
+        snippet("resume USA", "A résumé of the U.S.A.", mark=True)
+        == f"A {LIT.format('résumé')} of the {LIT.format('U.S.A')}."
+    )
+    assert snippet("AT&T", "(AT&T) at it", mark=True) == f"({LIT.format('AT&T')}) at it"
+    assert snippet("who", "The WHO, and who?", mark=True) == "The WHO, and who?"
+    assert snippet("WHO", "The WHO, and who?", mark=True) == f"The {LIT.format('WHO')}, and who?"
+    assert snippet("email", "“e-mail” or mail", mark=True) == f"“{LIT.format('e-mail')}” or mail"
+    assert snippet("warehouse", "a ware-\nhouse", mark=True) == f"a {LIT.format('ware-')} {LIT.format('house')}"
+    assert snippet("كتب", "«كَتَبَ»", mark=True) == f"«{LIT.format('كَتَبَ')}»"
     assert snippet("天気", "明日は天気です。", mark=True) == f"明日は{LIT.format('天気')}です。"
 
 

@@ -13,6 +13,7 @@ from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.report_data import held_of, values_of
 from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
+from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.reader.store import open_store
 from tests.kit.model_server import model_server
 from tests.kit.workbench import MakeBench, Workbench
@@ -100,6 +101,27 @@ def test_a_hit_says_what_put_it_before_the_next_and_which_words_were_ignored(pag
     assert ignored.count() == (0 if url.startswith("file:") else 1)  # a report ranks by all words
     if ignored.count():
         assert [one.strip() for one in ignored.locator("q").all_inner_texts()] == ["when", "does", "the", "and"]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "lit"),
+    [
+        ("A résumé, by the V&A", "resume V&A", ["résumé", "V&A"]),
+        ("In the U.S.A., us in the US", "USA", ["U.S.A"]),
+        ("Ask the WHO who", "WHO", ["WHO"]),
+        ("Her Ph.D. by e-mail", "phd email", ["Ph.D", "e-mail"]),
+        ("the ware-\nhouse of Øresund", "warehouse oresund", ["ware-\nhouse", "Øresund"]),
+        ("كَتَبَ الطالب", "كتب", ["كَتَبَ"]),
+    ],
+)
+def test_words_are_lit_however_they_are_written(page: Any, served: str, text: str, asked: str, lit: list[str]) -> None:
+    page.goto(served)
+    code = """async ([text, asked, terms]) => {
+        const words = await import("/page/words.js");
+        const hit = { terms: Object.fromEntries(terms.map((term) => [term, 1])) };
+        return words.lit(text, words.wordsOf(hit, asked)).filter((piece) => piece.lit).map((piece) => piece.text);
+    }"""
+    assert page.evaluate(code, [text, asked, analyse(asked)]) == lit
 
 
 def test_code_and_what_is_strong_are_drawn_and_tags_in_headings_are_left_out(page: Any, url: str) -> None:

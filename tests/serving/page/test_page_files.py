@@ -1,6 +1,7 @@
 """The files of the page: small, of one site, by name alone, and one script for a browser."""
 
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.page_bundle import FOLDER, bundle
 from docmill.flows.serving.web.http_app import http_app
+from docmill.storage.keywords.analysis.folding import fold
 
 
 @pytest.fixture
@@ -41,6 +43,16 @@ def test_the_files_of_the_page_come_by_name_alone(client: TestClient) -> None:
     again = client.get("/page/main.js", headers={"If-None-Match": answer.headers["etag"]})
     assert again.status_code == 304
     assert Path(FOLDER / "main.js").read_bytes() == answer.content
+
+
+def test_the_page_folds_letters_as_the_index_does() -> None:
+    text = (FOLDER / "words.js").read_text()
+    left_out = re.compile(re.findall(r"LEFT_OUT = /(\[.*\])/g", text)[0])
+    letters = dict(re.findall(r"(\w): \"(\w+)\"", re.findall(r"LETTERS = \{(.*)\}", text)[0]))
+    for sign in map(chr, range(0x80, 0x2000)):
+        bare = left_out.sub("", unicodedata.normalize("NFD", sign.lower()))
+        known = "".join(letters.get(one, one) for one in unicodedata.normalize("NFC", bare))
+        assert fold(sign) == known.casefold() or sign.casefold() != sign.lower(), sign
 
 
 def test_a_module_that_imports_what_another_does_not_export_is_refused(tmp_path: Path) -> None:

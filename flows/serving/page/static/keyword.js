@@ -1,6 +1,6 @@
 // Keywords: the ranking of a report, which has no server to ask. BM25 (Robertson and Zaragoza 2009) over the words of
 // texts, contexts and headings; words match as words.js lights them.
-import { matches } from "./words.js";
+import { folded, matches } from "./words.js";
 
 const WORD = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]|[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_-]*/gu; // scripts without spaces go by the sign
 const K1 = 1.2; // how soon more of the same word counts less; the usual value
@@ -8,7 +8,7 @@ const B = 0.75; // how much a long chunk must have more of it; likewise
 const OTHER_FORM = 0.5; // what another form of a word counts, which may be another word
 const FIELDS = ["text", "context", "headings"];
 
-const wordsOf = (text) => text.toLowerCase().match(WORD) ?? [];
+const wordsOf = (text) => folded(text).match(WORD) ?? [];
 const fieldsOf = (row) => [row.text, row.context, row.headings.join("\n")];
 
 /** An index of the words of chunks. */

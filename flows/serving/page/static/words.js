@@ -1,6 +1,13 @@
 // Words: which words of a text a search matched, and numbers and times as people read them.
 
-const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_-]*/gu;
+// In turn: an abbreviation with dots (U.S.A., Ph.D.), letters around a sign (AT&T, I/O), a word divided at the end of a
+// line, any other word.
+const WORD = /(?<![\p{L}\p{N}])(?:(?:\p{L}\.)+\p{L}|(?:\p{Lu}\p{Ll}?\.)+\p{Lu}\p{Ll}?)(?![\p{L}\p{N}])|(?<![\p{L}\p{N}])[A-Za-z]{1,3}[&/][A-Za-z]{1,3}(?![\p{L}\p{N}&/])|\p{L}+[-\u00ad]\n\p{Ll}+|[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_\u00ad-]*/gu;
+// What the index leaves out of a word: accents, the vowel marks of Hebrew and Arabic, and strokes (storage/keywords/analysis/folding.py).
+const LEFT_OUT = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]/g;
+const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ŧ: "t", ı: "i" };
+const JOINTS = /[.\-\u00ad\n]/g; // U.S.A. is "usa" in the index, e-mail is "email" as well
+const ACRONYM = 3; // letters of an acronym that is a small word otherwise: IT, WHO
 const SHORTEST_STEM = 4;
 // An index cuts the ends of words ("batteries" is "batteri"). A word matches a term if they share a beginning of at
 // least four letters and differ in at most three more; shorter ones match whole.
@@ -8,21 +15,33 @@ const LONGEST_END = 3;
 
 /** Return pieces of a text: { text, lit }, in order, where `lit` marks words that match one of the terms. */
 export function lit(text, terms) {
-  const wanted = terms.map((term) => term.toLowerCase()).filter(Boolean);
+  const wanted = terms.map((term) => ({ folded: folded(term), capitals: isAcronym(term) })).filter((term) => term.folded);
   if (!wanted.length) return [{ text, lit: false }];
+  const words = [...text.matchAll(WORD)]
+    .map(({ 0: word, index }) => ({ word, index, term: wanted.find((term) => found(word, term)) })).filter(({ term }) => term);
+  const acronyms = new Set(words.filter(({ word, term }) => term.capitals && isAcronym(word)).map(({ term }) => term));
   const pieces = [];
   let end = 0;
-  for (const match of text.matchAll(WORD)) {
-    if (!wanted.some((term) => matches(match[0].toLowerCase(), term))) continue;
-    if (match.index > end) pieces.push({ text: text.slice(end, match.index), lit: false });
-    pieces.push({ text: match[0], lit: true });
-    end = match.index + match[0].length;
+  for (const { word, index, term } of words) {
+    if (acronyms.has(term) && !isAcronym(word)) continue; // asked for IT, "it" beside it is another word
+    if (index > end) pieces.push({ text: text.slice(end, index), lit: false });
+    pieces.push({ text: word, lit: true });
+    end = index + word.length;
   }
   pieces.push({ text: text.slice(end), lit: false });
   return pieces;
 }
 
-/** Return whether a word has the beginning of a term, as forms of one word do. */
+const isAcronym = (said) => short(said.replace(JOINTS, ""));
+const short = (word) => word.length > 1 && word.length <= ACRONYM && word === word.toUpperCase() && word !== word.toLowerCase();
+
+/** Return a word in small letters, without accents, strokes and vowel marks. */
+export const folded = (word) =>
+  word.toLowerCase().normalize("NFD").replace(LEFT_OUT, "").normalize("NFC").replace(/[ßæœøłđðþħŧı]/g, (letter) => LETTERS[letter]);
+
+const found = (word, term) => matches(folded(word), term.folded) || matches(folded(word).replace(JOINTS, ""), term.folded);
+
+/** Return whether a folded word has the beginning of a term, as forms of one word do. */
 export function matches(word, term) {
   if (word === term) return true;
   const short = Math.min(word.length, term.length);
@@ -33,7 +52,8 @@ export function matches(word, term) {
 
 /** Return the words of a hit to light: those that the keyword ranking matched, or those of the question. */
 export const wordsOf = (hit, asked) => {
-  const terms = Object.keys(hit.terms);
+  const acronyms = new Map((asked.match(WORD) ?? []).filter(isAcronym).map((word) => word.replace(JOINTS, "")).map((word) => [folded(word), word]));
+  const terms = Object.keys(hit.terms).map((term) => acronyms.get(term) ?? term);
   return terms.length ? terms : (asked.match(WORD) ?? []).filter((word) => word.length >= SHORTEST_STEM);
 };
 

@@ -1,0 +1,71 @@
+"""Separation: split a text into the pieces that the analyser reads one by one, each at its own place."""
+
+import re
+from collections.abc import Iterator
+
+PAIR_SIGNS = {"&": "\x01", "/": "\x02"}
+"""The signs that stand for those of AT&T and I/O in pieces; elsewhere `&` and `/` separate."""
+SOFT_HYPHEN = "\u00ad"
+
+_KEPT = b"\x01\x020123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.,+#-%"
+_SEPARATE = bytes(byte if byte >= 128 or byte in _KEPT else 32 for byte in range(256))
+_PIECE = re.compile("[^ ]+")
+_DIVIDED = re.compile(r"([-\u00ad])(?<=[^\W\d_].)\n(?=([^\W\d_]))")  # begins with what is rare, which is found faster
+_PAIR = re.compile(r"[&/](?=([A-Za-z]{1,3})(?![\w&/]))")
+_PAIR_START = re.compile(r"(?:^|[^\w&/])([A-Za-z]{1,3})$")
+_PAIR_LETTERS = 4
+"""Letters of a pair, such as AT&T or CI/CD; the sides of longer ones ("and/or", "TCP/IP") are words by themselves."""
+_WORD = re.compile(r"[^\W\d_]+")
+_CAPITALS = re.compile(r"(?<!\w)[^\W\d_İ]{2,3}(?!\w)")  # the small letter of İ is two code points
+
+
+def separate(text: str) -> str:
+    """Return a text with spaces for each ASCII character between words; each remaining piece is analysed as a unit.
+
+    Every piece is where it is in the text, and of the same length, in code points. It differs from the text in this:
+    - A word divided at the end of a line is one piece, with a soft hyphen in place of the line's end.
+    - Two to four letters around `&` or `/` are one piece (AT&T, I/O).
+    - Short words are in small letters in lines without a small letter, where capitals do not mark an acronym.
+    """
+    text = _with_pairs(_without_shouting(_with_divided_words(text)))
+    separated = text.encode("utf-8", "replace").translate(_SEPARATE)
+    return separated.replace(b". ", b"  ").replace(b", ", b"  ").decode()
+
+
+def located_pieces(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each piece of a text with the offset of its first character."""
+    return ((match.start(), match.group()) for match in _PIECE.finditer(separate(text)))
+
+
+def _with_divided_words(text: str) -> str:
+    return _DIVIDED.sub(_undivided, text) if "-\n" in text or "\u00ad\n" in text else text
+
+
+def _undivided(match: re.Match[str]) -> str:
+    """Return the hyphen and a soft hyphen, if the next line goes on with a small letter."""
+    return match[1] + (SOFT_HYPHEN if match[2].islower() else "\n")
+
+
+def _without_shouting(text: str) -> str:
+    """Return a text with the short words of each line of several words, all in capitals, in small letters.
+
+    A line of one word, as a query or a cell may be, has its capitals for another reason.
+    """
+    lines = text.split("\n")
+    shouted = [number for number, line in enumerate(lines) if line.isupper()]
+    for number in shouted:
+        if len(_WORD.findall(lines[number])) > 1:
+            lines[number] = _CAPITALS.sub(lambda match: match[0].lower(), lines[number])
+    return "\n".join(lines) if shouted else text
+
+
+def _with_pairs(text: str) -> str:
+    if "&" not in text and "/" not in text:
+        return text
+    parts, done = [], 0
+    for match in _PAIR.finditer(text):
+        left = _PAIR_START.search(text, max(0, match.start() - 4), match.start())
+        if left and len(left[1]) + len(match[1]) <= _PAIR_LETTERS:
+            parts += [text[done : match.start()], PAIR_SIGNS[match[0]]]
+            done = match.end()
+    return "".join([*parts, text[done:]]) if parts else text
