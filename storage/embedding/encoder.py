@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.embedding import space as folders
-from docmill.storage.embedding.agreement import compare, light_network
+from docmill.storage.embedding.agreement import agree, compare, light_network
 from docmill.storage.embedding.network import Network
+from docmill.storage.embedding.numpy_bert import NumpyBert
 from docmill.storage.embedding.plugin_encoder import plugin_encoder
 from docmill.storage.embedding.space import EmbeddingSpace, model_dir
 from docmill.storage.embedding.text_encoder import TextEncoder, TokenVectors, Window
+from docmill.storage.embedding.torch_bert import TorchBert
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 
 __all__ = [
@@ -258,12 +260,25 @@ def _load(model: str, revision: str, space: EmbeddingSpace) -> Encoder:
     if load is not _SentenceTransformer:
         return Encoder(space, load(folder, space))
     light = light_network(space)
-    if light is not None:
-        return Encoder(space, light, lambda: _SentenceTransformer(folder, space), light.few_tokens)
-    full = _SentenceTransformer(folder, space)
-    compare(space, full)
-    light = light_network(space)
-    return Encoder(space, full) if light is None else Encoder(space, light, lambda: full, _LIGHT_TOKENS)
+    if light is None:
+        full = _SentenceTransformer(folder, space)
+        compare(space, full)
+        light = light_network(space)
+        if light is None:
+            return Encoder(space, full)
+    return Encoder(space, light, lambda: _full_network(folder, space, light), light.few_tokens)
+
+
+def _full_network(folder: str, space: EmbeddingSpace, light: NumpyBert) -> Network:
+    """Return the network for many tokens: sentence-transformers on a GPU, `TorchBert` on a CPU."""
+    import torch
+
+    if not torch.accelerator.is_available():
+        _LOG.info("loading the model %s", space.model)
+        packed = TorchBert(Path(folder))
+        if agree(light, packed):  # as the two share no library that multiplies, both are right where they agree
+            return packed
+    return _SentenceTransformer(folder, space)
 
 
 class _SentenceTransformer:

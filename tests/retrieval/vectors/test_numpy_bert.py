@@ -30,6 +30,7 @@ HIDDEN, WORDS = 24, 30522  # the vocabulary of the packaged model's tokenizer
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(agreement, "_RESULTS", {})
+    monkeypatch.setattr(agreement, "PACKAGED", frozenset())
 
 
 def write_tensors(path: Path, header: object, body: bytes = b"") -> Path:

