@@ -7,9 +7,10 @@ from threading import Event
 
 from docmill.flows.runs.batch_phases import PLAN, ends_of
 from docmill.flows.runs.engine import Node
+from docmill.flows.runs.pace import Pace, awaited
 from docmill.flows.runs.phases import EMBED, Phase, counted
 from docmill.flows.runs.run_state import Run
-from docmill.storage.artifacts.staging import Batch
+from docmill.storage.artifacts.staging import Batch, is_portion, settled_tokens
 from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, embed_batches, tokens_left
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.publishing.publish import artifact_paths
@@ -37,6 +38,9 @@ class Backlog:
         self._waiting = list(batches)
         self._taken: list[Batch] = []
         self._order: Future[Embedding] | None = None
+        self._target = Path()
+        self._pace: Pace | None = None
+        self._shown = Phase(EMBED, 0, 0, "tokens")
         self._finished = Event()
         self.embedded = Embedding(0, 0)
 
@@ -64,18 +68,39 @@ class Backlog:
         if self._order is None:
             return
         with self._run.step("embed"):
-            done = self._order.result()
+            done = awaited(self._order, self._show)
         self._waiting = [*(self._taken if done.left else ()), *self._waiting]
         self._order, self._taken = None, []
         self.embedded += done
         self._run.engine.log(f"embed: {spelled(done)}")
 
     def phase(self) -> Phase:
-        """Return how many of the tokens of all batches are embedded, and how fast."""
+        """Return how many of the tokens of all batches are settled, and how fast they were in the last minute.
+
+        It is asked for when everything is parsed: the pace beside the parsers says nothing of the time that is left.
+        """
         run = self._run
         packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob("embeddings-*.parquet"))
-        done = self.embedded.tokens
-        return Phase(EMBED, done, done + tokens_left(self.batches, packs), "tokens", self.embedded.rate)
+        if self._order:  # its portions may be joined at any moment; `_phase` counts them by their names
+            packs = tuple(path for path in packs if not is_portion(path, self._target))
+        return self._phase(self.embedded.tokens + tokens_left(self.batches, packs))
+
+    @property
+    def rate(self) -> float:
+        """Tokens per second in the last minute; while that is unknown, those of all orders, 0 if there was none."""
+        return self._shown.rate or self.embedded.rate
+
+    def _phase(self, total: int) -> Phase:
+        settled = self.embedded.tokens + (settled_tokens(self._target) if self._order else 0)
+        done = min(total, max(settled, self._shown.done))  # while portions are joined, some are counted no more
+        self._pace = self._pace or Pace(warming=done)
+        self._shown = Phase(EMBED, done, total, "tokens", self._pace.rate(done))
+        return self._shown
+
+    def _show(self) -> None:
+        """Report how far the order at work is, if it is known how much there is to do."""
+        if self._pace and self._phase(self._shown.total).done < self._shown.total:
+            self._run.engine.progress(self._shown)
 
     @property
     def _most(self) -> int:
@@ -86,7 +111,7 @@ class Backlog:
         while self._waiting and sum(map(chunk_count, self._taken)) < self._most:
             self._taken.append(self._waiting.pop(0))
         self._finished = Event()
-        order = _saved(self._run, self._taken, self._seconds)
+        order, self._target = _saved(self._run, self._taken, self._seconds)
         self._order = self._run.engine.submit(embed_batches, order, node=_node(self._run, order, self._taken))
         self._order.add_done_callback(lambda _, finished=self._finished: finished.set())  # type: ignore[misc]
 
@@ -105,7 +130,8 @@ def _node(run: Run, order: Path, batches: Sequence[Batch]) -> Node:
     return Node(f"embed {order.stem.removeprefix('embed-')}", counted(chunks, "chunks"), tuple(after))
 
 
-def _saved(run: Run, batches: Sequence[Batch], seconds: float | None) -> Path:
+def _saved(run: Run, batches: Sequence[Batch], seconds: float | None) -> tuple[Path, Path]:
+    """Save an order; return its path, and that of the pack which it writes."""
     number = len(list(run.folder.glob("embed-*.json")))
     order = EmbedOrder(
         tuple(batches),
@@ -118,4 +144,4 @@ def _saved(run: Run, batches: Sequence[Batch], seconds: float | None) -> Path:
         run.space.light,
         seconds,
     )
-    return save_order(order, run.folder / f"embed-{number:05d}.json")
+    return save_order(order, run.folder / f"embed-{number:05d}.json"), order.target

@@ -1,15 +1,15 @@
 """Batches: process a few ahead, and embed each one as it finishes."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from docmill.flows.runs.backlog import Backlog
 from docmill.flows.runs.batch_phases import BatchNodes
+from docmill.flows.runs.pace import LOOK_S, Pace
 from docmill.flows.runs.phases import PARSE, Phase
 from docmill.flows.runs.report import spent, unsaid
 from docmill.flows.runs.run_state import Run
@@ -59,17 +59,14 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
     backlog = Backlog(run, run.batches, sliced=_may_commit_early(run))
     waiting = list(run.batches)
     works = todo.works
-    done, began = 0, time.monotonic()
     if embed and not todo.empty and len(works) <= BATCH_DOCUMENTS:
         load_ahead()  # a longer run would only hold its memory for longer
-    if works:
-        run.engine.progress(Phase(PARSE, 0, len(works), "documents"))
-    for batch in _processed(run, works):
+    parsing = _Parsing(run, len(works))
+    for batch in _processed(run, works, parsing.show):
         waiting.append(batch)
         if embed:
             backlog.add(batch)
-        done += document_count(batch)
-        run.engine.progress(Phase(PARSE, done, len(works), "documents", done / (time.monotonic() - began)))
+        parsing.add(document_count(batch))
     run.batches = sorted(waiting, key=lambda batch: batch.folder)  # they come in the order in which they end
     asked = asked_texts(run.folder)
     _report_calls(run, made=embed)
@@ -79,7 +76,24 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
             left = count(unembedded(tuple(waiting), packs)) + count(unvectored(waiting_in(run.base), packs))
             return Processed(asked + left)
     partial = _embed_rest(run, backlog)
-    return Processed(backlog.embedded + asked, partial, backlog.embedded.rate)
+    return Processed(backlog.embedded + asked, partial, backlog.rate)
+
+
+class _Parsing:
+    """How many documents are parsed, and at which pace."""
+
+    def __init__(self, run: Run, total: int) -> None:
+        self._run, self._total, self._done, self._pace = run, total, 0, Pace()
+        if total:
+            self.show()
+
+    def add(self, documents: int) -> None:
+        self._done += documents
+        self.show()
+
+    def show(self) -> None:
+        rate = self._pace.rate(self._done)
+        self._run.engine.progress(Phase(PARSE, self._done, self._total, "documents", rate))
 
 
 def _report_calls(run: Run, made: bool) -> None:
@@ -94,6 +108,9 @@ def _report_calls(run: Run, made: bool) -> None:
 def _embed_rest(run: Run, backlog: Backlog) -> bool:
     """Embed what is left, or return True as soon as it is known that this takes too long for one commit."""
     early = _may_commit_early(run)
+    # An order that began beside the parsers may go on for a minute, which is time of this phase.
+    if backlog.batches and (phase := backlog.phase()).done < phase.total:
+        run.engine.progress(phase)
     backlog.settle()
     while backlog.batches:
         phase = backlog.phase()
@@ -111,8 +128,8 @@ def _may_commit_early(run: Run) -> bool:
     return run.settings.run.commit_every > 0 and run.gate is None
 
 
-def _processed(run: Run, works: Sequence[WorkItem]) -> Iterator[Batch]:
-    """Yield batches as they finish, and keep as many in flight as the engine has slots."""
+def _processed(run: Run, works: Sequence[WorkItem], look: Callable[[], None]) -> Iterator[Batch]:
+    """Yield batches as they finish, and keep as many in flight as the engine has slots; `look` is called meanwhile."""
     packs = artifact_paths(run.root, run.base, "texts")
     finished: SimpleQueue[Running] = SimpleQueue()
     in_flight = 0
@@ -127,10 +144,10 @@ def _processed(run: Run, works: Sequence[WorkItem]) -> Iterator[Batch]:
         future.add_done_callback(_put_into(finished, nodes))
         in_flight += 1
         while in_flight >= run.engine.slots:
-            yield _finished(run, finished)
+            yield _finished(run, finished, look)
             in_flight -= 1
     for _ in range(in_flight):
-        yield _finished(run, finished)
+        yield _finished(run, finished, look)
 
 
 def _put_into(finished: "SimpleQueue[Running]", nodes: BatchNodes) -> "Callable[[Future[BatchDone]], None]":
@@ -186,13 +203,21 @@ def _archives(works: Iterable[WorkItem]) -> Iterator[tuple[str, list[WorkItem]]]
         yield path, part
 
 
-def _finished(run: Run, finished: "SimpleQueue[Running]") -> Batch:
+def _finished(run: Run, finished: "SimpleQueue[Running]", look: Callable[[], None]) -> Batch:
     """Wait for the batch that ends next."""
     with run.step("parse and split"):
-        nodes, future = finished.get()
+        nodes, future = _next(finished, look)
         done = future.result()
         nodes.record(run.engine, done)
         return Batch(done.folder)
+
+
+def _next(finished: "SimpleQueue[Running]", look: Callable[[], None]) -> Running:
+    while True:
+        try:
+            return finished.get(timeout=LOOK_S)
+        except Empty:
+            look()
 
 
 def _parts(works: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, ...]]:

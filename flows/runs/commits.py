@@ -3,12 +3,14 @@
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from math import inf
 from pathlib import Path
 
 from docmill.flows.config.from_settings import retention_of
 from docmill.flows.runs.backlog import SLICE_S, spelled
 from docmill.flows.runs.engine import Node
+from docmill.flows.runs.pace import Pace, awaited
 from docmill.flows.runs.phases import COMMIT, EMBED, Phase, counted
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_state import Run
@@ -69,11 +71,11 @@ def complete(run: Run) -> bool:
     while run.base and run.base.snapshot.pending:
         before = run.base.snapshot.pending.chunks
         run.engine.tell(f"snapshot {run.base.number} is committed: vectors {run.base.snapshot.spelled_vectors()}")
-        done = _embed_for_a_while(run, run.base)
+        done, rate = _embed_for_a_while(run, run.base)
         run.report.embedded += done.texts
         run.report.tokens_embedded += done.tokens
         with run.step("commit"):
-            commit(run, save_changes(run, fill(run.base, done.rate)))
+            commit(run, save_changes(run, fill(run.base, rate)))
         if run.report.candidate:
             return False
         left = run.base.snapshot.pending
@@ -83,28 +85,33 @@ def complete(run: Run) -> bool:
     return True
 
 
-def _embed_for_a_while(run: Run, base: StoredSnapshot) -> Embedding:
-    """Embed pending vectors until it is time to commit, or until there are no more."""
+def _embed_for_a_while(run: Run, base: StoredSnapshot) -> tuple[Embedding, float]:
+    """Embed pending vectors until it is time to commit, or until there are no more.
+
+    Returns what was embedded, and the tokens per second of the last minute.
+    """
     every = run.settings.run.commit_every
     end = time.monotonic() + (60 * every if every and not run.gate else inf)
-    total = Embedding(0, 0)
+    total, pace = Embedding(0, 0), Pace(warming=0)
     with run.step("embed"):
         while (left_s := end - time.monotonic()) > 0 or not total.texts:
-            order = _saved(run, base, None if left_s == inf else min(SLICE_S, left_s))
+            order, target = _saved(run, base, None if left_s == inf else min(SLICE_S, left_s))
+            show = partial(_show_progress, run, base, total.tokens, target, pace)
             node = Node(f"embed pending {order.stem.removeprefix('fill-')}", _pending(run))
-            done = run.engine.submit(embed_pending, order, node=node).result()
+            done = awaited(run.engine.submit(embed_pending, order, node=node), show)
             if not done.texts:
                 break
             total += done
             run.engine.log(f"embed pending: {spelled(done)}")
-            _show_progress(run, base, total)
-    return total
+            _show_progress(run, base, total.tokens, None, pace)
+    return total, pace.rate(total.tokens) or total.rate
 
 
-def _saved(run: Run, base: StoredSnapshot, seconds: float | None) -> Path:
+def _saved(run: Run, base: StoredSnapshot, seconds: float | None) -> tuple[Path, Path]:
+    """Save an order; return its path, and that of the pack which it writes."""
     number = len(list(run.folder.glob("fill-*.json")))
     order = FillOrder(base, run.folder / f"embeddings-{number:05d}.parquet", seconds)
-    return save_order(order, run.folder / f"fill-{number:05d}.json")
+    return save_order(order, run.folder / f"fill-{number:05d}.json"), order.target
 
 
 def pending_chunks(run: Run) -> int:
@@ -112,12 +119,16 @@ def pending_chunks(run: Run) -> int:
     return run.base.snapshot.pending.chunks if run.base and run.base.snapshot.pending else 0
 
 
-def _show_progress(run: Run, base: StoredSnapshot, done: Embedding) -> None:
-    """Show how many of the run's tokens are embedded, those of its earlier commits included."""
+def _show_progress(run: Run, base: StoredSnapshot, done: int, target: Path | None, pace: Pace) -> None:
+    """Show how many of the run's tokens are settled, those of its earlier commits included.
+
+    `done` are those of finished orders, `target` is the pack of the order at work.
+    """
     if pending := base.snapshot.pending:
         before = run.report.tokens_embedded
-        tokens = min(done.tokens, pending.tokens)  # a text that several chunks share counts once here, and here alone
-        run.engine.progress(Phase(EMBED, before + tokens, before + pending.tokens, "tokens", done.rate))
+        settled = done + (staging.settled_tokens(target) if target else 0)
+        tokens = min(settled, pending.tokens)  # a text that several chunks share counts once here, and here alone
+        run.engine.progress(Phase(EMBED, before + tokens, before + pending.tokens, "tokens", pace.rate(settled)))
 
 
 def count_chunks(report: Report, moves: ChunkMoves) -> None:

@@ -17,7 +17,7 @@ class Phase:
         done: How many units are done.
         total: How many units there are, as far as is known now.
         unit: `"documents"`, `"tokens"`, or `""` for a commit, which is done or not.
-        rate: Units per second, 0 if unknown.
+        rate: Units per second in the last minute, 0 if unknown.
     """
 
     name: str

@@ -83,7 +83,7 @@ def ingest(
     A run that embeds for long commits several times; the last of these snapshots stays, see `commits.complete`.
     A dry run parses and splits new and changed documents, and stops before embedding. `retry` tries rejected documents
     again. `refresh_contexts` asks the language model again for contexts that are stale or were unusable. Raises
-    `SourceError` if a source is missing or would lose too many documents, `Locked` if another process writes, and
+    `SourceError` if a source is missing or would lose too many documents, `Locked` if another writer holds it, and
     `Transient` if the disk is full.
     """
     how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)

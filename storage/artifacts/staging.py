@@ -5,7 +5,7 @@ staging/<run>/batch-<n>/documents.parquet   one row for each processed file: its
                         chunks.parquet      their chunks, before they belong to a uri
                         texts.parquet       a pack of canonical texts and elements
 staging/<run>/embeddings-<n>.parquet        a pack of vectors
-staging/<run>/embeddings-<n>-<m>.parquet    a portion of them, until all portions of the pack are there
+staging/<run>/embeddings-<n>-<m>-<tokens>.parquet    a portion of them, until all portions of the pack are there
 ```
 A batch is written under a temporary name and renamed when it is complete. The next run takes over the batches of
 an earlier one, so that a killed run loses only the batches that are not finished, and one portion of vectors.
@@ -169,7 +169,7 @@ def embed_in_portions(
         some = rows.slice(done, size)
         # One portion that holds everything is the pack already, and need not be copied into it.
         alone = not parts and size >= rows.num_rows
-        parts.append(target if alone else target.with_stem(f"{target.stem}-{free + len(parts):05d}"))
+        parts.append(target if alone else _portion(target, free + len(parts), some))
         _write(parts[-1], [encode(some)])
         done += some.num_rows
         size = _next_size(some.num_rows, time.monotonic() - begun)
@@ -187,7 +187,7 @@ def _embed_in_lanes(
     def embed(number: int, some: pa.Table) -> Path | None:
         if number and seconds is not None and time.monotonic() - began >= seconds:
             return None
-        path = target.with_stem(f"{target.stem}-{free + number:05d}")
+        path = _portion(target, free + number, some)
         _write(path, [encode(some)])
         return path
 
@@ -216,8 +216,28 @@ def _by_tokens(rows: pa.Table, lanes: int) -> Iterator[pa.Table]:
 
 def _free_number(target: Path) -> int:
     """Return the first number for portions: a step that is tried again must not replace those of the first try."""
-    taken = target.parent.glob(f"{target.stem}-*{target.suffix}")
-    return max((int(path.stem.rsplit("-", 1)[1]) + 1 for path in taken), default=0)
+    return max((numbers[0] + 1 for numbers in _portions(target)), default=0)
+
+
+def is_portion(path: Path, target: Path) -> bool:
+    """Return whether a file is a portion of a pack."""
+    return path.parent == target.parent and path.stem.startswith(f"{target.stem}-")
+
+
+def settled_tokens(target: Path) -> int:
+    """Return the tokens of the portions that are finished of a pack at work."""
+    return sum(sum(numbers[1:]) for numbers in _portions(target))
+
+
+def _portion(target: Path, number: int, rows: pa.Table) -> Path:
+    """Return the path of a portion; its name says how many tokens are settled, so that no file need be opened."""
+    return target.with_stem(f"{target.stem}-{number:05d}-{sum(rows.column('tokens').to_pylist())}")
+
+
+def _portions(target: Path) -> Iterator[list[int]]:
+    """Yield the number of each portion of a pack, and its tokens; those of earlier releases name no tokens."""
+    for path in target.parent.glob(f"{target.stem}-*{target.suffix}"):
+        yield [*map(int, path.stem.removeprefix(f"{target.stem}-").split("-"))]
 
 
 def _next_size(texts: int, took_s: float) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.packs import pack_embeddings
-from docmill.storage.artifacts.staging import embed_in_portions
+from docmill.storage.artifacts.staging import embed_in_portions, settled_tokens
 from docmill.storage.upkeep.verify import verify
 from tests.kit.counting_encoder import counted, ingest_counted
 from tests.kit.victim import start
@@ -64,6 +64,11 @@ def test_a_kill_at_a_random_moment_costs_one_portion(
         assert verify(bench.root) == []
 
 
+def numbered(count: int) -> pa.Table:
+    """Return rows to embed, each of 3 tokens."""
+    return pa.table({"number": [*range(count)], "tokens": [3] * count})
+
+
 def pack(rows: pa.Table) -> pa.Table:
     """Return the pack of rows whose vectors are their numbers."""
     numbers = rows.column("number").to_pylist()
@@ -71,10 +76,22 @@ def pack(rows: pa.Table) -> pa.Table:
 
 
 def test_portions_end_as_one_pack_in_the_order_of_the_rows(tmp_path: Path) -> None:
-    done = embed_in_portions(pa.table({"number": [*range(1000)]}), pack, tmp_path / "embeddings-7.parquet")
+    done = embed_in_portions(numbered(1000), pack, tmp_path / "embeddings-7.parquet")
     assert done.rows == 1000
     assert [path.name for path in tmp_path.iterdir()] == ["embeddings-7.parquet"]
     assert pq.read_table(tmp_path / "embeddings-7.parquet").column("key").to_pylist() == [*map(str, range(1000))]
+
+
+def test_the_tokens_of_finished_portions_are_known_while_others_are_embedded(tmp_path: Path) -> None:
+    target, seen = tmp_path / "embeddings-7.parquet", []
+
+    def watched(rows: pa.Table) -> pa.Table:
+        seen.append((rows["number"][0].as_py(), settled_tokens(target)))
+        return pack(rows)
+
+    embed_in_portions(numbered(1000), watched, target)
+    assert len(seen) > 3
+    assert all(tokens == 3 * before for before, tokens in seen)
 
 
 def test_a_slow_model_gets_portions_of_fewer_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,12 +103,12 @@ def test_a_slow_model_gets_portions_of_fewer_texts(tmp_path: Path, monkeypatch: 
         time.sleep(0.004 * rows.num_rows)
         return pack(rows)
 
-    embed_in_portions(pa.table({"number": [*range(60)]}), slow, tmp_path / "embeddings-7.parquet")
+    embed_in_portions(numbered(60), slow, tmp_path / "embeddings-7.parquet")
     assert max(sizes[1:]) <= 5
 
 
 def test_what_is_left_when_the_time_is_over_is_embedded_later(tmp_path: Path) -> None:
-    rows = pa.table({"number": [*range(1000)]})
+    rows = numbered(1000)
     done = embed_in_portions(rows, pack, tmp_path / "embeddings-7.parquet", seconds=0.0)
     assert 0 < done.rows <= staging.PORTION_TEXTS, "a run that never has time gets on nevertheless"
     assert pq.read_metadata(tmp_path / "embeddings-7.parquet").num_rows == done.rows
@@ -99,7 +116,7 @@ def test_what_is_left_when_the_time_is_over_is_embedded_later(tmp_path: Path) ->
 
 def test_a_second_try_keeps_the_portions_of_the_first(tmp_path: Path) -> None:
     (tmp_path / "embeddings-7-00004.parquet").write_bytes(b"of the first try")
-    embed_in_portions(pa.table({"number": [*range(1000)]}), pack, tmp_path / "embeddings-7.parquet")
+    embed_in_portions(numbered(1000), pack, tmp_path / "embeddings-7.parquet")
     assert (tmp_path / "embeddings-7-00004.parquet").read_bytes() == b"of the first try"
 
 
@@ -110,6 +127,6 @@ def test_a_failure_leaves_the_finished_portions(tmp_path: Path) -> None:
         return pack(rows)
 
     with pytest.raises(OSError, match="gone"):
-        embed_in_portions(pa.table({"number": [*range(1000)]}), fail_late, tmp_path / "embeddings-7.parquet")
+        embed_in_portions(numbered(1000), fail_late, tmp_path / "embeddings-7.parquet")
     kept = sum(pq.read_metadata(path).num_rows for path in tmp_path.glob("embeddings-*.parquet"))
     assert 400 < kept <= 400 + staging.PORTION_TEXTS
