@@ -95,9 +95,9 @@ def ingest(
         allow_delete: Accept that a source lost many of its documents.
         retry: Try documents again that were rejected before.
         refresh_contexts: Ask the language model again where a context is stale or could not be used.
-        progress: A function that is called with a `Phase`, in this thread, each time that a part of the run is done. It
-            should return at once; what it raises ends the run. The Prefect engine does not call it: there, Prefect
-            shows the progress.
+        progress: A function that is called with a `Phase`, in this thread, each time that a part of the run is done,
+            and every 5 seconds while it waits for one. It should return at once; what it raises ends the run. The
+            Prefect engine does not call it: there, Prefect shows the progress.
 
     Returns:
         What the run did: counts of documents and chunks, seconds by step, and `exit_status`, which is 0 only if every
@@ -107,7 +107,7 @@ def ingest(
         docmill.errors.ConfigError: A setting or an argument is wrong.
         docmill.errors.SourceError: A source is missing, or it would lose too many documents.
         docmill.errors.StoreError: The store is damaged, or of another format or embedding model.
-        docmill.errors.Locked: Another process writes to the store.
+        docmill.errors.Locked: Another writer, in this or another process, holds the store.
         docmill.errors.Transient: The disk is full, or a server does not answer.
 
     Examples:

@@ -8,7 +8,7 @@ DocmillError
 │   ├── StoreError       the store is damaged, of a newer format, or of another embedding space
 │   └── QueryError       a search or an SQL statement cannot be answered
 └── Transient            the same call may work later
-    └── Locked           another process writes to the store
+    └── Locked           another writer holds the store
 
 A message says what was wrong, the value, and what would be right.
 
@@ -111,4 +111,4 @@ class QueryError(Terminal):
 
 
 class Locked(Transient):
-    """Another process is writing to the store."""
+    """Another writer, in this or another process, holds the store or the target of an export."""

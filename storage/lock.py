@@ -23,6 +23,7 @@ from docmill.storage.files import FULL, OWNER_ONLY, UNSUPPORTED, take_lock, temp
 
 _TAKEN = "{root} cannot be a store: a file stands where a folder should be; choose another name"
 _POLL_S = 0.1  # seconds between two tries to get the lock
+_LOOKS = 5  # at the name of its holder, `_POLL_S` apart
 
 
 def check_free(root: Path) -> None:
@@ -35,23 +36,27 @@ def check_free(root: Path) -> None:
 def locked(root: Path, name: str, deadline: float) -> Iterator[None]:
     """Hold the folder `root` of the store `name` for writing.
 
-    Raises `Locked` if another process still holds it at `deadline`, on the monotonic clock, and `StoreError` if the
-    file system lacks what a writer needs.
+    Raises `Locked` if another writer, in this or another process, still holds it at `deadline`, on the monotonic clock,
+    and `StoreError` if the file system lacks what a writer needs.
     """
     handle = _open(root)
     try:
         _acquire(handle, root, name, deadline)
-        _check_links(root)
-        holder = {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "since": datetime.now(UTC).isoformat("T", "seconds"),
-        }
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(holder).encode(), 0)
-        yield
+        try:
+            _name_holder(handle)
+            _check_links(root)
+            yield
+        finally:
+            os.ftruncate(handle, 0)  # until the next holder has written its name, nobody is named
     finally:
         os.close(handle)
+
+
+def _name_holder(handle: int) -> None:
+    """Write into the lock file who holds it, for the message to others."""
+    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": datetime.now(UTC).isoformat("T", "seconds")}
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, json.dumps(holder).encode(), 0)
 
 
 def _open(root: Path) -> int:
@@ -75,16 +80,28 @@ def _acquire(handle: int, root: Path, name: str, deadline: float) -> None:
             return take_lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, root / "lock")
         except BlockingIOError:
             if time.monotonic() >= deadline:
-                raise Locked(_explain(name, os.pread(handle, 4096, 0))) from None
+                raise Locked(_explain(name, _holder(handle))) from None
             time.sleep(_POLL_S)
+
+
+def _holder(handle: int) -> bytes:
+    """Return what the holder wrote about itself; one that has just taken the lock is about to."""
+    for _ in range(_LOOKS):
+        if content := os.pread(handle, 4096, 0):
+            return content
+        time.sleep(_POLL_S)
+    return b""
 
 
 def _explain(name: str, content: bytes) -> str:
     try:
         holder = json.loads(content)
-        who = f"process {holder['pid']} on {holder['host']} since {holder['since']}"
+        process = f"process {holder['pid']} on {holder['host']}"
+        if (holder["pid"], holder["host"]) == (os.getpid(), socket.gethostname()):
+            process = "another thread of this process"
+        who = f"{process} since {holder['since']}"
     except (ValueError, KeyError):
-        who = "another process"
+        who = "another writer"
     return f"{name} is being written by {who}; wait for it with --wait SECONDS"
 
 

@@ -306,9 +306,7 @@ class Settings(ConfigSection):
         le=1,
         description="Refuse a run that would delete a larger fraction of a source's documents than this.",
     )
-    wait_s: Seconds = Field(
-        default=0.0, ge=0, description="Seconds to wait for another process that writes to the store."
-    )
+    wait_s: Seconds = Field(default=0.0, ge=0, description="Seconds to wait for another writer that holds the store.")
     mirrors: str = Field(
         default="",
         description="Folder for local copies of stores on object storage; empty uses the user's cache folder.",

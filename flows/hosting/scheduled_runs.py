@@ -35,7 +35,7 @@ def serve(settings: Settings, sources: Sequence[str], cron: str, lookout: Lookou
 
     Serves the flow as a deployment of the configured Prefect API, else of an embedded server, which ends with the last
     process that uses it. Runs never overlap: a run that is due while another runs is cancelled. Raises `Locked` if
-    another process serves the same sources into the same store.
+    another run of it, in this or another process, serves the same sources into the same store.
     """
     url = configured_api()
     name = deployment_name(settings.store, sources)
@@ -67,12 +67,12 @@ def deployment_name(store: Path, sources: Sequence[str]) -> str:
 
 @contextmanager
 def alone(name: str) -> Iterator[None]:
-    """Hold the lock of a deployment during the block; raise `Locked` if another process on this machine holds it."""
+    """Hold the lock of a deployment during the block; raise `Locked` if it is held on this machine already."""
     with ExitStack() as stack:
         try:
             stack.enter_context(flocked(prefect_home() / f"docmill-{name}.lock", fcntl.LOCK_EX | fcntl.LOCK_NB, 0o600))
         except BlockingIOError:
-            raise Locked(f"another process serves these sources into this store as ingest/{name}; stop it") from None
+            raise Locked(f"these sources are served into this store already, as ingest/{name}; stop that") from None
         yield
 
 

@@ -143,4 +143,4 @@ def _who(objects: Objects) -> str:
         holder = _decode(objects.version(KEY).data)
         if {"pid", "host", "since"} <= holder.keys():  # a network or a person may have damaged it
             return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
-    return "another process"
+    return "another writer"

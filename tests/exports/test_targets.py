@@ -152,7 +152,7 @@ def test_a_target_that_was_exported_otherwise_is_refused_and_can_be_replaced(
 
 def test_two_exports_to_one_target_do_not_meet(store: Store, here: Path) -> None:
     for to, place in {"out.jsonl": "out.jsonl", "parquet:parts": "parts", "hf:set": "set/data"}.items():
-        with claim(here / place), pytest.raises(Locked, match="another process exports to"):
+        with claim(here / place), pytest.raises(Locked, match="another export writes to"):
             store.export(to)
         assert store.export(to).added
 

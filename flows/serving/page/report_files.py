@@ -50,7 +50,7 @@ def write_report(served: ServedStore, folder: Path, most: int) -> WrittenReport:
     Raises:
         docmill.errors.ConfigError: The folder holds something else than a report.
         docmill.errors.StoreError: A file of the snapshot is damaged.
-        docmill.errors.Locked: Another process writes a report there.
+        docmill.errors.Locked: Another report is being written there.
         docmill.errors.Transient: The disk is full.
     """
     held = held_of(served.store, most)

@@ -36,4 +36,4 @@ def _take(handle: int, lock: Path, path: Path) -> None:
     except BlockingIOError:
         is_ours = False
     if not is_ours:
-        raise Locked(f"another process exports to {path}; wait until it has ended")
+        raise Locked(f"another export writes to {path}; wait until it has ended")

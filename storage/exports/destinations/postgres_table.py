@@ -59,7 +59,7 @@ class PostgresTable:
         with self._explained(), psycopg.connect(self.address, connect_timeout=10) as connection:
             self._connection = connection
             if not self._value("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", f"docmill {self.table}"):
-                raise Locked(f"another process exports to {self.name}; wait until it has ended")
+                raise Locked(f"another export writes to {self.name}; wait until it has ended")
             _require_vectors(connection)
             pgvector.psycopg.register_vector(connection)
             yield

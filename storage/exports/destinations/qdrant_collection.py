@@ -151,7 +151,9 @@ class QdrantCollection:
         except RuntimeError as error:
             if "already accessed" not in str(error):
                 raise
-            raise Locked(f"{self.name} is open in another process; wait until it has ended") from error
+            raise Locked(
+                f"{self.name} is open elsewhere, in this or another process; wait until it is closed"
+            ) from error
 
 
 def _points(table: pa.Table) -> Sequence[Any]:

@@ -66,3 +66,16 @@ def test_the_lock_can_be_taken_again_after_a_failure(tmp_path: Path) -> None:
         raise RuntimeError
     with open_folder(tmp_path).lock():
         pass
+
+
+def test_a_second_writer_of_one_process_is_not_told_of_another_process(tmp_path: Path) -> None:
+    told = r"another thread of this process since 20.+--wait"
+    with open_folder(tmp_path).lock(), pytest.raises(Locked, match=told), open_folder(tmp_path).lock():
+        pass
+
+
+def test_a_writer_that_has_ended_is_never_named(tmp_path: Path, holder: "subprocess.Popen[str]") -> None:
+    end(holder)
+    with open_folder(tmp_path).lock():
+        pass
+    assert (tmp_path / "lock").read_bytes() == b""

@@ -28,7 +28,7 @@ def test_a_second_writer_is_told_who_holds_the_store(far: FarBench) -> None:
 def test_a_damaged_lease_is_one_that_another_process_holds(far: FarBench, damaged: bytes) -> None:
     with open_folder(far.root).lock():
         far.objects.put(lease.KEY, damaged)
-        with pytest.raises(Locked, match="another process has taken it over"):
+        with pytest.raises(Locked, match="another writer has taken it over"):
             lease.confirm(far.objects, far.root)
 
 
