@@ -8,6 +8,7 @@ from docmill.flows.config.from_settings import retention_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.versions.removal import Removed, commit_without, counted
+from docmill.storage.writer.current_folder import writing
 from docmill.tasks.sources.discover import name_of
 from docmill.tasks.sources.incoming import give_up_places
 
@@ -19,7 +20,7 @@ def remove(settings: Settings, sources: Sequence[str], dry_run: bool = False) ->
     """
     sources = list(dict.fromkeys(sources))
     folder = open_folder(settings.store, settings.mirrors).existing()
-    with nullcontext() if dry_run else folder.lock(settings.wait_s):
+    with nullcontext() if dry_run else writing(folder, settings.wait_s):
         folder.complete()
         newest = folder.read()
         found = counted(newest, sources)

@@ -27,6 +27,7 @@ from docmill.storage.retrieval.search_pipeline import search
 from docmill.storage.retrieval.similar import similar
 from docmill.storage.sql.statement import SqlLimits
 from docmill.storage.sql.statement_pool import select_ids
+from docmill.storage.writer.current_folder import follow_if_behind
 
 
 def open_store(path: str | Path, at: int | str | None = None) -> "Store":
@@ -52,7 +53,10 @@ def open_store(path: str | Path, at: int | str | None = None) -> "Store":
         ...     store.snapshot.number
         1
     """
-    return Store(*open_folder(path).hold(at))
+    folder = open_folder(path)
+    if at is None:
+        follow_if_behind(folder)
+    return Store(*folder.hold(at))
 
 
 class Store(StoredDocuments):
@@ -245,7 +249,7 @@ class Store(StoredDocuments):
             docmill.errors.ConfigError: `to` is no address of an export, or a package or a password is missing.
             docmill.errors.QueryError: `where` cannot be evaluated within the limits of `sql`.
             docmill.errors.StoreError: The target holds something else, or was exported otherwise; nothing has changed.
-            docmill.errors.Locked: Another process exports to the target.
+            docmill.errors.Locked: Another export writes to the target.
             docmill.errors.Transient: The disk is full, or a server does not answer.
 
         Examples:

@@ -22,6 +22,7 @@ from docmill.storage.upkeep.pruning import crowded, prune
 from docmill.storage.versions.candidates import discard_held
 from docmill.storage.versions.candidates import expired as expired_candidates
 from docmill.storage.writer.commit import put
+from docmill.storage.writer.current_folder import writing
 from docmill.storage.writer.posting_rows import stored_rows
 
 SLACK = 16
@@ -68,14 +69,14 @@ def vacuum(
     if dry_run:
         gone = removable(folder.root, retention)
         return Compaction(tuple(gone), _bytes(folder.root, gone), None, tuple(snapshots.damaged(folder.root)))
-    with folder.lock(wait_s):
+    with writing(folder, wait_s):
         return _reduced(folder, retention, lambda gone: (_tidy(folder, retention, False) if gone else None, []))
 
 
 def compact(store: str | Path | StoreFolder, retention: Retention, wait_s: float = 0.0) -> Compaction:
     """Do what `vacuum` does, and rewrite the many small files of many commits as few large ones."""
     folder = open_folder(store).existing()
-    with folder.lock(wait_s):
+    with writing(folder, wait_s):
         return compact_held(folder, retention, replace_all=True)
 
 

@@ -23,6 +23,7 @@ from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.tables.tables import read_table, write_single
 from docmill.storage.writer.commit import put
+from docmill.storage.writer.current_folder import writing
 
 
 def keep(made: StoredSnapshot) -> str:
@@ -55,7 +56,7 @@ def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wai
     """
     folder = open_folder(store).existing()
     root = folder.root
-    with folder.lock(wait_s):
+    with writing(folder, wait_s):
         candidate, newest = _read(folder, name), folder.read()
         # On a mirror the candidate's files may lie on the object store alone.
         folder.complete([candidate.snapshot])
@@ -100,7 +101,7 @@ def _renumbered(run: pa.Table, number: int) -> pa.Table:
 def discard(store: str | Path | StoreFolder, name: str, wait_s: float = 0.0) -> None:
     """Discard a candidate snapshot; the next compaction removes its files."""
     folder = open_folder(store).existing()
-    with folder.lock(wait_s):
+    with writing(folder, wait_s):
         _check_name(folder.root, name)
         discard_held(folder, [name])
 

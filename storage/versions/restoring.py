@@ -29,6 +29,7 @@ from docmill.storage.tables.tables import OF_DOCUMENTS, read_buckets, read_store
 from docmill.storage.versions.verb_runs import run_of
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import Changes, commit
+from docmill.storage.writer.current_folder import writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def restore(
     model, or lacks a file. A dry run only compares.
     """
     folder = open_folder(store).existing()
-    with nullcontext() if dry_run else folder.lock(wait_s):
+    with nullcontext() if dry_run else writing(folder, wait_s):
         newest, earlier = folder.read(), _earlier(folder, at)
         _check_model(newest, earlier)
         # A mirror may lack what is read below.

@@ -10,6 +10,7 @@ from docmill.storage.files import put_if_absent, remove
 from docmill.storage.history import tags
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.writer.current_folder import writing
 
 _NAME = re.compile(r"[^\W\d_][\w.-]{0,99}")
 _BYTES = 200  # with its suffix it is a file name, which may have 255
@@ -26,7 +27,7 @@ def set_tag(store: str | Path | StoreFolder, name: str, at: int | str | None = N
         )
     folder = open_folder(store).existing()
     root = folder.root
-    with folder.lock(wait_s):
+    with writing(folder, wait_s):
         number = folder.read(tags.find(root, at)).number
         value = {"snapshot": number, "created": datetime.now(UTC).isoformat("T", "seconds")}
         # First on the object store, which alone can say that no other machine has taken the name.
@@ -43,7 +44,7 @@ def delete_tag(store: str | Path | StoreFolder, name: str, wait_s: float = 0.0) 
     """Delete a tag; the retention then decides about the snapshot."""
     folder = open_folder(store).existing()
     root = folder.root
-    with folder.lock(wait_s):
+    with writing(folder, wait_s):
         if name not in tags.files(root):
             raise QueryError(f"no tag {name!r}; there are {', '.join(tags.tags(root)) or 'none'}")
         folder.unshare(tags.FOLDER, name)

@@ -16,6 +16,7 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.tables.tables import read_table
 from docmill.storage.versions.verb_runs import run_of
 from docmill.storage.writer.commit import Changes, commit
+from docmill.storage.writer.current_folder import writing
 
 
 def undelete(
@@ -26,7 +27,7 @@ def undelete(
     They stay although their files are gone; if a file appears again, its document follows the file.
     """
     folder = open_folder(store).existing()
-    with folder.lock(wait_s):
+    with writing(folder, wait_s):
         # A mirror may lack the tables that are read below.
         folder.complete()
         base = folder.read()

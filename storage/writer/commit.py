@@ -136,8 +136,9 @@ def commit(
 def put(made: StoredSnapshot, base: StoredSnapshot | None) -> None:
     """Commit the prepared snapshot, then merge postings for the commit after it, if that is likely made here, too."""
     root, here = made.root, _stays_here(made.folder, base)
+    current_folder.lay(made)
     made.folder.commit(made.snapshot)
-    current_folder.publish(made)
+    current_folder.show(made)
     # The snapshot is committed, whatever becomes of the merge; the next commit does without it and tries again.
     with suppress(OSError, StoreError):
         if here:

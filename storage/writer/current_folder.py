@@ -7,17 +7,17 @@ which is swapped in two steps: between them it is missing for a moment.
 """
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import SCHEMAS
-from docmill.storage.errors import Locked
+from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import UNSUPPORTED, link, remove, sync_folder, write_whole
-from docmill.storage.history import measurements
+from docmill.storage.history import measurements, snapshots
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.sql.views import ViewedStore, views_sql
 
@@ -29,11 +29,23 @@ _NUMBER = ".snapshot"
 
 def publish(shown: StoredSnapshot) -> None:
     """Make `current/` and `views.sql` show a snapshot."""
+    lay(shown)
+    show(shown)
+
+
+def lay(coming: StoredSnapshot) -> None:
+    """Make the folder that will show a snapshot. A writer does so before the commit, to leave little for after it."""
+    root = coming.root
+    folder = _folder(root, coming.number)
+    _begin(folder, _folder(root, published(root) or 0))
+    for name in SCHEMAS:
+        _link_table(coming, name, folder / name)
+
+
+def show(shown: StoredSnapshot) -> None:
+    """Make `current/` and `views.sql` show a snapshot, whose folder is there."""
     root = shown.root
     folder, before = _folder(root, shown.number), _folder(root, published(root) or 0)
-    _begin(folder, before)
-    for name in SCHEMAS:
-        _link_table(shown, name, folder / name)
     _swap(root, folder)
     write_views(shown)
     for old in sorted((root / FOLDER).iterdir()):
@@ -77,6 +89,19 @@ def _holds(path: Path, script: bytes) -> bool:
     return path.is_file() and path.read_bytes() == script
 
 
+@contextmanager
+def writing(store: StoreFolder, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold a store for writing as `StoreFolder.lock` does, with `current/` at the newest snapshot.
+
+    A writer that was killed may have left it one behind, and a verb that finds its work done makes no commit.
+    """
+    with store.lock(wait_s):
+        if store.always_shows_newest:
+            with suppress(StoreError, OSError):  # of a damaged store, which the verb itself reports or does not need
+                catch_up(store)
+        yield
+
+
 def catch_up(store: StoreFolder) -> None:
     """Show the newest snapshot if the run that committed it died too early, or if the store was moved since."""
     newest = store.newest()
@@ -91,9 +116,11 @@ def catch_up(store: StoreFolder) -> None:
 def follow(store: StoreFolder) -> bool:
     """Do what `catch_up` does if it is needed and no writer is at work; return whether it was done.
 
-    Raises `StoreError` if it is needed and the store cannot be written. A mirror is left to its writers.
+    Raises `StoreError` if it is needed and the store cannot be written. A mirror is left to its writers, and the store
+    of another user to them: they could not replace what this user has made.
     """
-    newest = store.newest() if store.always_shows_newest else None
+    mine = store.always_shows_newest and store.root.is_dir() and store.root.stat().st_uid == os.geteuid()
+    newest = store.newest() if mine else None
     if newest is None or (published(store.root) == newest.number and _has_views(newest)):
         return False
     try:
@@ -102,6 +129,17 @@ def follow(store: StoreFolder) -> bool:
     except Locked:
         return False
     return True
+
+
+def follow_if_behind(store: StoreFolder) -> None:
+    """Do what `follow` does if `current/` shows another snapshot than the newest, and if it can be done.
+
+    A writer that was killed may have left it so. Whoever opens the store next, by docmill, mends that.
+    """
+    numbers = snapshots.numbers(store.root)
+    with suppress(StoreError, OSError):
+        if numbers and published(store.root) != numbers[-1]:
+            follow(store)
 
 
 def published(root: Path) -> int | None:

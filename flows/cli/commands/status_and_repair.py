@@ -48,9 +48,9 @@ def status(
         return
     from docmill.storage.reader.store import open_store
 
+    _follow(settings.store)
     store = open_store(settings.store)
     facts = store.status()
-    _follow(settings.store)
     if as_json:
         print_json(facts)
         return

@@ -1,7 +1,7 @@
 """`current/` shows the newest snapshot, and a commit touches only the names of files that it has changed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,10 +9,20 @@ from types import SimpleNamespace
 import pyarrow.parquet as pq
 import pytest
 
+from docmill.flows.config.settings import Settings
+from docmill.flows.remove import remove
+from docmill.storage import failpoints
 from docmill.storage.arrow_schema import SCHEMAS
+from docmill.storage.errors import QueryError
+from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import newest
+from docmill.storage.reader.store import open_store
 from docmill.storage.tables import tables
+from docmill.storage.upkeep.compact import compact, vacuum
 from docmill.storage.upkeep.verify import verify
+from docmill.storage.versions.restoring import restore
+from docmill.storage.versions.tagging import set_tag
+from docmill.storage.versions.undelete import undelete
 from docmill.storage.writer import current_folder
 from tests.kit.workbench import Workbench
 
@@ -117,3 +127,68 @@ def test_names_are_right_where_listings_have_no_numbers(bench: Workbench, monkey
     for text in ("Another text.\n", "A third.\n"):
         change(bench, text)
         assert_shown(bench)
+
+
+@pytest.fixture
+def behind(bench: Workbench) -> Workbench:
+    """Return a bench whose last writer was killed between its commit and the moment when `current/` shows it."""
+
+    class Killed(BaseException):
+        pass
+
+    def die(name: str) -> None:
+        if name == "before swap current":
+            raise Killed
+
+    failpoints.watch = die
+    try:
+        with pytest.raises(Killed):
+            remove(Settings(store=bench.root), ["docs"])
+    finally:
+        failpoints.watch = None
+    made = newest(bench.root)
+    assert made is not None
+    assert made.number == 4
+    assert current_folder.published(bench.root) == 3
+    return bench
+
+
+def again(root: Path) -> None:
+    with pytest.raises(QueryError):
+        remove(Settings(store=root), ["docs"])
+
+
+VERBS: dict[str, Callable[[Path], object]] = {
+    "open": open_store,
+    "vacuum": lambda root: vacuum(root, Retention()),
+    "compact": lambda root: compact(root, Retention()),
+    "tag": lambda root: set_tag(root, "kept", 1),
+    "remove": again,
+    "restore": lambda root: restore(root, 1, Retention()),
+    "undelete": lambda root: undelete(root, ["3.txt"], Retention()),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_whoever_comes_after_a_killed_writer_shows_what_it_committed(behind: Workbench, verb: str) -> None:
+    VERBS[verb](behind.root)
+    assert_shown(behind)
+
+
+def test_all_but_the_swap_is_done_before_the_commit(bench: Workbench) -> None:
+    """A kill between the two leaves `current/` behind, so that the time between them is kept short."""
+    seen: list[str] = []
+    failpoints.watch = seen.append
+    try:
+        change(bench, "Another text.\n")
+    finally:
+        failpoints.watch = None
+    committed = seen.index("after put snapshots")
+    assert not {"before reuse current", "before link chunks"} & set(seen[committed:])
+    assert {"before reuse current", "before link chunks"} <= set(seen[:committed])
+
+
+def test_an_open_store_leaves_current_to_its_owner(behind: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    open_store(behind.root)
+    assert current_folder.published(behind.root) == 3
