@@ -10,6 +10,7 @@ from docmill.flows.cli.commands import (
     explain_document,
     ingest_and_plan,
     init_file,
+    list_and_show,
     maintenance,
     search_and_sql,
     status_and_repair,
@@ -33,7 +34,7 @@ from docmill.storage.process.sleeping_threads import let_threads_sleep
 
 GROUPS = {
     "Start": ("init", "settings", "ingest", "plan", "watch", "schedule"),
-    "Ask": ("search", "sql", "explain", "mcp", "serve", "report", "export"),
+    "Ask": ("search", "list", "show", "sql", "explain", "mcp", "serve", "report", "export"),
     "Versions": ("history", "diff", "tag", "restore", "undelete", "publish"),
     "Quality": ("evaluate", "tune"),
     "Cluster": ("worker", "cluster"),
@@ -95,6 +96,7 @@ for module in (
     write_report,
     join_cluster,
     search_and_sql,
+    list_and_show,
     explain_document,
     tag_and_diff,
     maintenance,

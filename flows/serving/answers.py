@@ -17,7 +17,7 @@ from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, S
 from docmill.storage.schema import ChunkRow, DocumentRow
 from docmill.storage.versions.diff import diff
 
-_CHUNK = (
+CHUNK_COLUMNS = (
     "chunk_id", "uri", "ordinal", "start_char", "end_char", "text", "context", "headings", "page", "line",
     "content_type", "strategy", "tokens", "role", "depth", "parent_id", "children",
 )  # fmt: skip
@@ -101,7 +101,7 @@ def document(served: ServedStore, uri: str, start: int, end: int | None, most: i
 
 def row_of(own: Document, most: int) -> dict[str, Any]:
     """Return a document's row, what its file states, and its warnings, as far as they fit."""
-    row = {**_document(own.row), "metadata": own.metadata, "warnings": own.warnings}
+    row = {**document_row(own.row), "metadata": own.metadata, "warnings": own.warnings}
     (kept,), _ = within([finite(row)], most)
     return kept
 
@@ -174,19 +174,20 @@ def _parent(store: Store, row: ChunkRow) -> list[ChunkRow]:
 
 
 def _chunk(row: ChunkRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in _CHUNK}
+    return {name: getattr(row, name) for name in CHUNK_COLUMNS}
 
 
 def documents(served: ServedStore, asked: AskedPage) -> dict[str, Any]:
     """Return a page of the list of documents; `next` is the uri after which the next page begins, or None."""
     limit = asked.limit
     rows = served.store.documents(asked.where, prefix=asked.prefix, after=asked.after, limit=limit + 1)
-    kept, left = within([_document(row) for row in rows[:limit]], asked.most)
+    kept, left = within([document_row(row) for row in rows[:limit]], asked.most)
     more = left or len(rows) > limit
     return {**served.head, "documents": kept, "next": kept[-1]["uri"] if kept and more else None}
 
 
-def _document(row: DocumentRow) -> dict[str, Any]:
+def document_row(row: DocumentRow) -> dict[str, Any]:
+    """Return what clients see of the row of a document."""
     return {name: getattr(row, name) for name in _DOCUMENT}
 
 

@@ -31,6 +31,15 @@ class GroupedCommands(TyperGroup):
         for title, names in self._sections(list(shown)).items():
             _write(formatter, title, [(name.ljust(width), _sentence(shown[name])) for name in names])
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that a person named; if there is none, say which one was meant."""
+        if args and self.groups and args[0] not in self.commands:
+            from docmill.flows.cli.terminal.unknown_command import meant_by
+
+            if ours := meant_by(args[0], self.commands):
+                ctx.fail(f"No such command {args[0]!r}. Type {ctx.command_path} {ours} instead.")
+        return super().resolve_command(ctx, args)
+
     def _sections(self, shown: Sequence[str]) -> dict[str, list[str]]:
         """Return the names of the shown commands by group."""
         sections = {title: [name for name in names if name in shown] for title, names in self.groups.items()}

@@ -76,6 +76,26 @@ splits[].chunks[].about_end | integer |
 splits[].chunks[].parts | array of integer |
 splits[].chunks[].unread | array of integer |
 """
+_DOCUMENT = """\
+{0}uri | text | name of the document, which `docmill show` takes
+{0}source | text |
+{0}title | text |
+{0}format | text |
+{0}content_type | text |
+{0}language | text |
+{0}lang | text |
+{0}author | text |
+{0}created | text |
+{0}modified | text |
+{0}characters | integer |
+{0}size | integer |
+{0}chunks | integer |
+{0}status | text |
+{0}parent | text |
+{0}reader | text |
+{0}source_url | text |
+{0}warnings | array of text |
+"""
 _CHANGES = """\
 {0}[].kind | text | `added`, `removed`, `changed` or `moved`
 {0}[].before | text or null | what it was: a uri, or a chunk as `uri[start:end]`; null if added
@@ -151,6 +171,37 @@ passage.end_char | integer | where they end, exclusive
 """),
     "sql": Printed("an array: an object for each row, its keys the columns of the statement", """\
 * | any | a value: numbers, texts, booleans, null, arrays and objects as they are; times and binary values as text
+"""),
+    "list": Printed("an array: an object for each document, ordered by `uri`", _DOCUMENT.format("")),
+    "show": Printed("one object", f"""\
+{_DOCUMENT.format("document.")}document.metadata.* | any | what the file states about itself
+sections[].number | text | place in the outline, such as `2.1`; `0` is the text before the first heading
+sections[].heading | text | its words
+sections[].headings | array of text | the headings above it and its own
+sections[].level | integer | level of the heading, 1 for the highest; 0 for section `0`
+sections[].start_char | integer | where it starts, in code points of the canonical text
+sections[].end_char | integer | where it ends, exclusive, subsections included
+sections[].characters | integer | its length
+sections[].line | integer | line on which it starts, from 1
+sections[].page | integer or null | page on which it starts, if the format has pages
+sections[].last_page | integer or null | page on which it ends
+chunks[].chunk_id | text |
+chunks[].uri | text |
+chunks[].ordinal | integer |
+chunks[].start_char | integer |
+chunks[].end_char | integer |
+chunks[].text | text |
+chunks[].context | text |
+chunks[].headings | array of text |
+chunks[].page | integer or null |
+chunks[].line | integer |
+chunks[].content_type | text | content type of its region
+chunks[].strategy | text |
+chunks[].tokens | integer |
+chunks[].role | text |
+chunks[].depth | integer |
+chunks[].parent_id | text |
+chunks[].children | array of text |
 """),
     "explain": Printed("one object", f"""\
 file | text | path of the file

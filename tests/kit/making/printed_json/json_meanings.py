@@ -31,6 +31,8 @@ SAID: dict[str, Mapping[str, str]] = {
     "plan": _attributes(docmill.Report),
     "watch": _attributes(docmill.Report),
     "search": _attributes(docmill.Hit),
+    "list": TABLES["documents"][1],
+    "show": {**TABLES["chunks"][1], **TABLES["documents"][1]},
     "explain": TABLES["chunks"][1],
     "history": TABLES["snapshots"][1],
     "rejects": TABLES["rejects"][1],

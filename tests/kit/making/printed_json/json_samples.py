@@ -33,6 +33,8 @@ COMMANDS: dict[str, Command] = {
     "ingest": ("ingest", "docs"),
     "search": ("search", "undo a commit", "-k", "1", "--passages", "40"),
     "sql": ("sql", "SELECT uri, chunks FROM documents ORDER BY uri"),
+    "list": ("list",),
+    "show": ("show", "git.md"),
     "explain": ("explain", "docs/git.md"),
     "export": ("export", "chunks.jsonl"),
     "history": ("history",),
