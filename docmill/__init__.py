@@ -14,13 +14,16 @@ version, and the changelog says when one changes. Everything else, `docmill.flow
 `docmill.flows.ingest.ingest` and `docmill.flows.evaluate.evaluate`, are entry points of deployments and keep their
 names and parameters.
 
-`import docmill` imports nothing heavy. Each name loads what it needs when it is first used.
+`import docmill` imports nothing heavy. Each name loads what it needs when it is first used. It sets the environment
+variables that stop the libraries below it from reporting their use to their makers, unless you set them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from docmill.storage.process.no_telemetry import switch_telemetry_off
 
 if TYPE_CHECKING:
     from docmill import errors
@@ -53,6 +56,8 @@ __all__ = [
     "open_store",
     "plan",
 ]
+
+switch_telemetry_off()  # before any of these libraries is imported
 
 _HOMES = {
     "Document": "docmill.storage.reader.document",

@@ -5,19 +5,17 @@
     retriever = DocmillRetriever("store", top_k=3)
     documents = retriever.run("how do I undo a commit?")["documents"]
 
-Haystack reports its use to its makers unless told otherwise. Where this module is imported before Haystack, it does
-not, unless you set `HAYSTACK_TELEMETRY_ENABLED` yourself.
+Haystack reports its use to its makers unless told otherwise. Where docmill is imported before Haystack, it does not,
+unless you set `HAYSTACK_TELEMETRY_ENABLED` yourself.
 """
 
 import asyncio
-import os
 from typing import Any
 
 from docmill.adapters.asking import Asking, Excerpt, opened
 from docmill.storage.process.extras import extra
 from docmill.storage.retrieval.candidates.search_options import Mode
 
-os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "false")  # Haystack reads it once, when it is imported
 with extra("haystack", "docmill.adapters.haystack"):
     from haystack import Document, component, default_from_dict, default_to_dict
 

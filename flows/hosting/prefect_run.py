@@ -24,7 +24,6 @@ CONNECT_S = 10.0
 QUIET = {
     "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_LOGGING_LOGGERS_PREFECT_FLOW_RUNS_LEVEL": "INFO",  # the log of a run, for the server
-    "DO_NOT_TRACK": "1",
 }
 
 

@@ -100,7 +100,7 @@ def _surroundings(settings: Settings, url: str | None) -> dict[str, str]:
     """Return the environment variables that give a run in its own process these settings and this code."""
     path = os.pathsep.join(filter(None, (str(HOUSE), os.environ.get("PYTHONPATH"))))
     home = {} if url else {"PREFECT_HOME": str(prefect_home())}
-    return {"PYTHONPATH": path, "DO_NOT_TRACK": "1", **home, **_variables(settings)}
+    return {"PYTHONPATH": path, **home, **_variables(settings)}
 
 
 def _variables(settings: Settings) -> dict[str, str]:

@@ -25,8 +25,6 @@ LEASES = "docmill-leases.lock"  # held shared by each user of the server
 ADDRESS = "docmill-server.json"  # written when the server answers
 
 ENVIRONMENT = {
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_V2_ENABLED": "false",  # this UI calls an analytics host from the browser
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_LOGGING_LEVEL": "WARNING",

@@ -20,6 +20,7 @@ from docmill.storage.embedding.space import EmbeddingSpace, model_dir
 from docmill.storage.embedding.text_encoder import TextEncoder, TokenVectors, Window
 from docmill.storage.embedding.torch_bert import TorchBert
 from docmill.storage.errors import ConfigError, QueryError, StoreError
+from docmill.storage.process.no_telemetry import stay_offline
 
 __all__ = [
     "LOADERS",
@@ -346,14 +347,9 @@ class _SentenceTransformer:
 
 
 def quiet() -> None:
-    """Stop network access, telemetry and progress bars of the libraries; call this before their import."""
-    for name, value in {
-        "HF_HUB_OFFLINE": "1",
-        "HF_HUB_DISABLE_TELEMETRY": "1",
-        "DO_NOT_TRACK": "1",
-        "TOKENIZERS_PARALLELISM": "false",
-    }.items():
-        os.environ.setdefault(name, value)
+    """Stop network access and progress bars of the libraries; call this before their import."""
+    stay_offline()
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]

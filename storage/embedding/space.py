@@ -13,6 +13,7 @@ from typing import Any
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import hash_file, write_whole
 from docmill.storage.keys import hash_bytes, key_of
+from docmill.storage.process.no_telemetry import stay_offline
 
 SPACE_VERSION = 1  # raised when the same model and text give another vector: every store then embeds again
 LATE_VERSION = 1  # the same for late vectors alone
@@ -130,11 +131,9 @@ def model_dir(model: str, revision: str = "") -> Path:
 
 def _hub_dir(name: str, revision: str) -> Path:
     # Nothing is downloaded unasked: a run must not depend on the network, nor change when a model does.
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    offline = stay_offline()
     from huggingface_hub import snapshot_download
 
-    offline = os.environ["HF_HUB_OFFLINE"].upper() not in ("0", "FALSE", "NO", "OFF", "")
     # A hash of weights is none of the hub's names; the right commit is looked for below.
     branch = "main" if not revision or _is_weights_revision(revision) else revision
     try:

@@ -5,7 +5,6 @@ what is narrative text, what a title, and what neither. Call `install` before th
 `unstructured.partition`.
 """
 
-import os
 import re
 import sys
 from functools import lru_cache
@@ -78,8 +77,7 @@ def _is_verb(word: str) -> bool:
 
 
 def install() -> None:
-    """Install these functions in `unstructured`, and switch off its telemetry."""
-    os.environ |= {"DO_NOT_TRACK": "true", "SCARF_NO_ANALYTICS": "true", "UNSTRUCTURED_DISABLE_NOTICE": "1"}
+    """Install these functions in `unstructured`."""
     name = "unstructured.nlp.tokenize"
     if getattr(sys.modules.get(name), "docmill", False):
         return

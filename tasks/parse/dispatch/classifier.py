@@ -63,7 +63,6 @@ def _model() -> "Magika":
         def _init_onnx_session(self) -> Any:
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = options.inter_op_num_threads = 1
-            onnxruntime.disable_telemetry_events()
             return onnxruntime.InferenceSession(self._model_path, options, providers=["CPUExecutionProvider"])
 
     return SingleThread()
