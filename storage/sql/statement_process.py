@@ -13,6 +13,7 @@ import pyarrow as pa
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.process.child_process import die_with, lower
 from docmill.storage.process.malloc_tuning import give_back
+from docmill.storage.process.no_network import refuse_network
 from docmill.storage.sql.sandbox import answered, load
 from docmill.storage.sql.statement import (
     END,
@@ -45,6 +46,7 @@ def serve(arguments: list[str]) -> None:
     fd, parent = map(int, arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it and decides
     die_with(parent)
+    refuse_network()
     # Before the limits: the libraries take address space that is not the statement's.
     rest = load()
     lower(resource.RLIMIT_CORE, 0)

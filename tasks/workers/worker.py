@@ -6,16 +6,15 @@ import os
 import pickle
 import resource
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from multiprocessing.connection import Connection
-from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.storage.plugins.origin import described
 from docmill.storage.process.child_process import address_space, die_with, lower
+from docmill.storage.process.no_network import refuse_network
 from docmill.tasks.workers.memory_release import release
 from docmill.tasks.workers.messages import answer, note, refusal, send
 
@@ -46,7 +45,7 @@ def serve(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Nobody would read the answer of an orphan, or end it.
     die_with(parent)
-    _block_network()
+    refuse_network()  # a document must not call home
     logging.disable(logging.ERROR)  # libraries remark on documents; what matters is in the answer
     pipe = Connection(fd)
     send(pipe, note("ready"))
@@ -92,18 +91,6 @@ def _answer(request: bytes, memory_mb: int) -> bytes:
     # SystemExit among them: a parser's library must not end the worker.
     except BaseException as error:
         return refusal(Rejected("crashed", described(error)))
-
-
-def _block_network() -> None:
-    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
-        if event.startswith("socket.") and event not in _HARMLESS:
-            raise PermissionError(f"no network while parsing ({event} {arguments[1:]!r:.80})")
-
-    # A hook, as it holds for every module and cannot be taken away; a document must not call home.
-    sys.addaudithook(refuse)
-
-
-_HARMLESS = frozenset({"socket.__new__", "socket.gethostname", "socket.getservbyname", "socket.getservbyport"})
 
 
 def _limit_memory(megabytes: int) -> None:
