@@ -192,21 +192,37 @@ def forget_unsettled(folder: Path) -> None:
 
 
 def open_to_readers(file: Path) -> None:
-    """Let others than its owner read a file, unless its file system has no modes, such as FAT."""
+    """Let others than its owner read a file of a store, if they can enter the store."""
+    _set_mode(file, 0o644)
+
+
+def close_to_others(draft: Path, final: Path, new: int = 0o600) -> None:
+    """Give a draft the mode of the file or folder that it replaces; without one, let only its owner read it.
+
+    `new` is the mode of a file that replaces none; that of a folder is `OWNER_ONLY`.
+    """
+    _set_mode(draft, final.stat().st_mode & 0o777 if final.exists() else new)
+
+
+def _set_mode(file: Path, mode: int) -> None:
+    """Set the mode of a file, unless its file system has no modes, such as FAT."""
     try:
-        file.chmod(0o644)
+        file.chmod(mode)
     except OSError as error:
         if error.errno not in UNSUPPORTED:
             raise
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Replace the content of a file in one step."""
+def write_whole(path: Path, data: bytes, closed: bool = False) -> None:
+    """Replace the content of a file in one step; a `closed` one, outside of a store, as `close_to_others` does."""
     with temporary(path.parent) as draft:
         with boundary(f"write {path.name}"):
             draft.write_bytes(data)
             _sync(draft)
-        open_to_readers(draft)
+        if closed:
+            close_to_others(draft, path)
+        else:
+            open_to_readers(draft)
         with boundary(f"replace {path.name}"):
             draft.replace(path)
         sync_folder(path.parent)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from docmill.flows.measure.chunk_map import ChunkMap, chunk_map
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.errors import ConfigError, StoreError
-from docmill.storage.files import explain_full_disk, open_to_readers, sync_folder, temporary
+from docmill.storage.files import close_to_others, explain_full_disk, sync_folder, temporary
 from docmill.storage.reader.store import Store
 from docmill.storage.tables.tables import read_table
 
@@ -153,6 +153,6 @@ def _write(table: pa.Table, path: Path) -> None:
     """Write a file in one step."""
     with temporary(path.parent) as draft:
         pq.write_table(table, draft, compression="zstd")
-        open_to_readers(draft)
+        close_to_others(draft, path)
         draft.replace(path)
     sync_folder(path.parent)

@@ -157,7 +157,7 @@ def read_kept(path: Path) -> Facts:
 
 def keep(path: Path, facts: Facts) -> None:
     """Write the facts, so that another store can be judged by the same ones."""
-    write_whole(path, json.dumps(facts, ensure_ascii=False, indent=1).encode())
+    write_whole(path, json.dumps(facts, ensure_ascii=False, indent=1).encode(), closed=True)
 
 
 def without_model() -> ConfigError:

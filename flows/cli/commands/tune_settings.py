@@ -131,6 +131,6 @@ def _save(found: "Tuning", write: bool, output: Path | None, config: Path | None
     if write:
         target = chosen_file(config) or Path(FILE_NAME)
         text = target.read_text(encoding="utf-8") if target.exists() else ""
-        write_whole(target.absolute(), merged(text, found).encode())
+        write_whole(target.absolute(), merged(text, found).encode(), closed=True)
         note(f"wrote {target}")
     hand_over(found)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from docmill.storage.exports.destinations.parts_folder import PartsFolder
 from docmill.storage.exports.destinations.row_files import PARQUET
 from docmill.storage.exports.destinations.stamp import Revision, Stamp
-from docmill.storage.files import write_whole
+from docmill.storage.files import OWNER_ONLY, write_whole
 
 DATA, CARD = "data", "README.md"
 _CARD = """\
@@ -48,6 +48,7 @@ class DatasetFolder:
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """Keep other exports of this machine away from the folder."""
+        self.root.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
         with self._data.claimed():
             yield
 

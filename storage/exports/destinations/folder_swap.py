@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from docmill.storage.failpoints import boundary
-from docmill.storage.files import UNSUPPORTED, remove, sync_folder
+from docmill.storage.files import OWNER_ONLY, UNSUPPORTED, remove, sync_folder
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of `renameat2`, from linux/fcntl.h and linux/fs.h
 
@@ -14,7 +14,7 @@ def draft_of(folder: Path) -> Path:
     """Return where a folder is made ready; what a dead export has left there is removed."""
     draft = folder.with_name(f".{folder.name}.draft")
     remove(draft)
-    draft.mkdir()
+    draft.mkdir(OWNER_ONLY)
     return draft
 
 

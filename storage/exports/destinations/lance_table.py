@@ -15,7 +15,7 @@ from docmill.storage.exports.destinations.claim import claim
 from docmill.storage.exports.destinations.columns import HELD
 from docmill.storage.exports.destinations.stamp import Revision, Stamp, read_stamp
 from docmill.storage.failpoints import boundary
-from docmill.storage.files import explain_full_disk
+from docmill.storage.files import OWNER_ONLY, explain_full_disk
 from docmill.storage.lance.deferred_client import import_lancedb
 
 _KEY = "docmill_export"
@@ -43,6 +43,7 @@ class LanceTable:
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """Keep other exports of this machine away from the table."""
+        self.folder.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
         with explain_full_disk(self._path), claim(self._path), self._explained():
             yield
 

@@ -16,12 +16,21 @@ from docmill.storage.exports.destinations.folder_swap import draft_of, settle_sw
 from docmill.storage.exports.destinations.row_files import RowFormat
 from docmill.storage.exports.destinations.stamp import Revision, Stamp, read_stamp
 from docmill.storage.failpoints import boundary
-from docmill.storage.files import explain_full_disk, hash_file, link, open_to_readers, remove, sync_folder, write_whole
+from docmill.storage.files import (
+    OWNER_ONLY,
+    close_to_others,
+    explain_full_disk,
+    hash_file,
+    link,
+    open_to_readers,
+    remove,
+    sync_folder,
+    write_whole,
+)
 from docmill.storage.keys import bucket_of
 
 MANIFEST = "_export.json"
 """The stamp of the folder and the names of its files. Programs that read folders pass over names with `_`."""
-_FOLDER_MODE = 0o755  # as a folder has that a person makes, under the common umask
 _DIGITS = 8  # of the content's hash in the name of a file: no name is used for another content
 
 
@@ -97,7 +106,7 @@ class PartsFolder:
             remove(draft)
             return write_whole(self.root / MANIFEST, after.encode())
         write_whole(draft / MANIFEST, after.encode())
-        draft.chmod(_FOLDER_MODE)
+        close_to_others(draft, self.root, OWNER_ONLY)
         sync_folder(draft)
         return swap(draft, self.root)
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -13,6 +14,7 @@ from docmill.storage.errors import ConfigError, Locked, StoreError, Transient
 from docmill.storage.exports.destinations.columns import HELD
 from docmill.storage.exports.destinations.stamp import Revision, Stamp, read_stamp
 from docmill.storage.failpoints import boundary
+from docmill.storage.files import OWNER_ONLY
 from docmill.storage.process.extras import extra
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class QdrantCollection:
                 key = os.environ.get(KEY_VARIABLE) or None
                 client = qdrant_client.QdrantClient(url=self.place, api_key=key, timeout=_TIMEOUT_S)
             else:
+                Path(self.place).mkdir(OWNER_ONLY, parents=True, exist_ok=True)
                 client = qdrant_client.QdrantClient(path=self.place)
             self._client = client
             try:

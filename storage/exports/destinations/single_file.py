@@ -14,7 +14,7 @@ from docmill.storage.exports.destinations.claim import claim
 from docmill.storage.exports.destinations.row_files import RowFormat
 from docmill.storage.exports.destinations.stamp import Revision, Stamp, read_stamp
 from docmill.storage.failpoints import boundary
-from docmill.storage.files import explain_full_disk, hash_file, open_to_readers, sync_folder, write_whole
+from docmill.storage.files import close_to_others, explain_full_disk, hash_file, sync_folder, write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,14 @@ class SingleFile:
             return
         old = [] if revision.anew or not self.path.exists() else [self.path]
         draft = self.path.with_name(f".{self.path.name}.draft")
+        draft.unlink(missing_ok=True)
+        draft.touch(0o600)  # before it holds anything
         try:
             with boundary("export file"):
                 count = _written(self.rows, draft, revision, _with_first(first, rows), old)
             revision.check(self.name, count)
             self._write_stamps({hash_file(draft): revision.stamp}, keep=True)
-            open_to_readers(draft)
+            close_to_others(draft, self.path)
             with boundary("export rename"):
                 draft.replace(self.path)
             sync_folder(self.path.parent)
@@ -95,7 +97,7 @@ class SingleFile:
         if keep and self.path.exists():
             known, now = self._stamps(), hash_file(self.path)
             found = {**{key: value for key, value in known.items() if key == now}, **found}
-        write_whole(self._beside, json.dumps(found, ensure_ascii=False, indent=1).encode())
+        write_whole(self._beside, json.dumps(found, ensure_ascii=False, indent=1).encode(), closed=True)
 
 
 def _with_first(first: pa.Table | None, rows: Iterator[pa.Table]) -> Iterator[pa.Table]:
