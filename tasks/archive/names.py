@@ -5,6 +5,8 @@ import re
 from docmill.storage.errors import Rejected
 from docmill.storage.name_grammar import fault, steps
 
+UNSAFE_PATH = "unsafe_path"
+"""The reason of names that lead out of their archive, or that no file could have."""
 _MAX_SHOWN = 200  # characters of a rejected name in a message: enough to find the member by
 _DRIVE = re.compile(r"[A-Za-z]:")  # archives alone come from systems with drives, and with backslashes between folders
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|xz|lzma|zst|z)$", re.IGNORECASE)
@@ -19,7 +21,7 @@ def inner_path(name: str) -> str:
     path = name.replace("\\", "/")
     found = "an absolute path" if _DRIVE.match(path) else fault(path)
     if found:
-        raise Rejected("unsafe_path", f"the archive names it {shown(name)!r}, {found}")
+        raise Rejected(UNSAFE_PATH, f"the archive names it {shown(name)!r}, {found}")
     return _as_unicode("/".join(steps(path)))
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -95,6 +96,20 @@ def test_a_damaged_archive_is_one_reject_and_its_documents_stay_stale(bench: Wor
     assert (back.parsed, back.exit_status, rows(bench, "uri", "rejects")) == (0, 0, [])
     assert {status for (status,) in rows(bench, "status")} == {"ok"}
     assert verify(bench.root, deep=True) == []
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_a_member_whose_name_leads_out_of_the_archive_is_a_reject(tmp_path: Path, pack: Callable[..., bytes]) -> None:
+    bench = Workbench(tmp_path)
+    bench.settings = {"discover": {"exclude": ["*.txt", ".*"]}}
+    names = ["../up.md", "/etc/passwd", ".hidden/../../up.txt", "..", "a/../../../../out.md"]
+    bench.write(
+        {"pack.zip": pack({"guide.md": FILES["guide.md"], ".hidden/kept out.md": "x", **dict.fromkeys(names, "x")})}
+    )
+    report = bench.ingest()
+    assert (report.documents.added, report.documents.rejected, report.exit_status) == (1, len(names), 3)
+    assert {*rows(bench, "uri, reason", "rejects")} == {(f"pack.zip/{name}", "unsafe_path") for name in names}
+    assert summary(bench.ingest()) == {"rejected": len(names), "unchanged": 1}
 
 
 def test_an_archive_replaced_by_a_document_loses_its_members_unless_they_are_too_many(bench: Workbench) -> None:
