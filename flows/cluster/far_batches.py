@@ -1,5 +1,6 @@
 """Far batches: turn orders of a run into parcels, and receipts into what the plain steps leave in staging."""
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from docmill.tasks.carrying.parcels import Counts, Receipt
 from docmill.tasks.carrying.perform import BATCH, ORDER, RAW, STORED, TABLES
 from docmill.tasks.document.process import PhaseSeconds, WorkItem, reject
 from docmill.tasks.document.recipe import Recipe
+from docmill.tasks.paths.local_file import ANYWHERE
 from docmill.tasks.workers.plain_json import encode
 
 _LEVEL = 1  # of compression: the driver sends text faster than it could compress it better
@@ -84,18 +86,28 @@ def _halves(sender: Sender, task: Order, sent: SentStep, why: WorkerLost) -> lis
 def _pack(sender: Sender, task: Order, target: Path) -> None:
     """Write what a worker needs for a batch."""
     stored = [work.text_key for work in task.works if work.text_key]
-    works = tuple(replace(work, path=sender.address_of(work.path), place=()) for work in task.works)
+    works = tuple(replace(work, path=sender.address_of(work.path), place=(), reach=ANYWHERE) for work in task.works)
     answering = replace(task.answering, packs=(), target=Path("asked"), asking=None)
     order = Order(Path("batch"), works, _travelling(task.recipe), (Path(STORED),) if stored else (), answering)
     with ZipFile(target, "w", ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         archive.writestr(ORDER, encode(order))
         for work, sent in zip(task.works, works, strict=True):
-            if not sent.path and not work.text_key and Path(work.path).is_file():
-                archive.write(work.path, f"{RAW}/{work.key}")
+            if not sent.path and not work.text_key:
+                _add(archive, work)
         if stored:
             with temporary(sender.folder) as draft:
                 write_pack(draft, Packs(task.text_packs).take(sorted({*stored})), "texts")
                 archive.write(draft, STORED)
+
+
+def _add(archive: ZipFile, work: WorkItem) -> None:
+    """Add the file of a work; the worker rejects one whose file is not there."""
+    try:
+        file = work.file.open()
+    except OSError:
+        return
+    with file, archive.open(f"{RAW}/{work.key}", "w") as copy:
+        shutil.copyfileobj(file, copy)
 
 
 def _travelling(recipe: Recipe) -> Recipe:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from docmill.flows.runs.backlog import Backlog
@@ -24,6 +24,7 @@ from docmill.tasks.batch.resolve_lookups import ASKED, LookupSources, asked_text
 from docmill.tasks.batch.unpack import UnpackOrder
 from docmill.tasks.document.process import WorkItem
 from docmill.tasks.model.client import close_shared
+from docmill.tasks.paths.local_file import ANYWHERE, LocalFile
 from docmill.tasks.publishing.plan import Plan
 from docmill.tasks.publishing.publish import artifact_paths
 
@@ -179,11 +180,12 @@ def _laid(run: Run, works: Iterable[WorkItem], unpacks: dict[str, Path]) -> Iter
             continue
         folder = run.folder / f"{TEMPORARY}unpacked-{number:05d}"
         wanted = tuple((work.place, work.key) for work in group)
-        order = UnpackOrder(path, PurePosixPath(path).name, wanted, replace(run.recipe.archives, passwords=()))
+        archive = LocalFile(path, group[0].reach)
+        order = UnpackOrder(archive, archive.name, wanted, replace(run.recipe.archives, passwords=()))
         saved = save_order(order, folder / "order.json")
         for work in group:
             unpacks[work.key] = saved
-            yield replace(work, path=str(folder / work.key))
+            yield replace(work, path=str(folder / work.key), reach=ANYWHERE)
 
 
 def _archives(works: Iterable[WorkItem]) -> Iterator[tuple[str, list[WorkItem]]]:

@@ -14,6 +14,7 @@ from docmill.tasks.archive.kinds import may_hold
 from docmill.tasks.archive.members import Member, joined
 from docmill.tasks.archive.names import inner_path, shown
 from docmill.tasks.archive.opening import Container, Opened, opened
+from docmill.tasks.paths.local_file import LocalFile
 
 VERSION = 3  # raise it when the members found in a container, or their names, change
 _MAX_MESSAGE = 300  # characters of a library's message: its sentence fits, long quoted bytes do not
@@ -50,9 +51,9 @@ class Contents:
     message: str = ""
 
 
-def list_contents(path: Path, name: str, options: ArchiveOptions) -> Contents:
+def list_contents(file: LocalFile, name: str, options: ArchiveOptions) -> Contents:
     """Return the contents of a file called `name`; a failure is part of the result, not an exception."""
-    return _list(Container(name, path), 1, Account(options))
+    return _list(Container(name, file), 1, Account(options))
 
 
 def _list(container: Container, depth: int, account: Account) -> Contents:
@@ -161,7 +162,7 @@ def explained(error: Exception) -> Rejected:
         return Rejected("memory", "unpacking needs more memory than allowed")
     if isinstance(error, NotImplementedError):
         return Rejected("unsupported", f"unsupported compression: {_said(error)}")
-    if isinstance(error, FileNotFoundError | PermissionError):
+    if isinstance(error, OSError) and error.errno:  # of the system; what libraries raise of bad data has no number
         return Rejected("unreadable", error.strerror or str(error))
     return Rejected("corrupt", f"the archive is damaged: {_said(error)}")
 
@@ -170,11 +171,11 @@ def _said(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE]
 
 
-def extract(path: Path, name: str, wanted: Mapping[Place, Path], options: ArchiveOptions) -> None:
+def extract(file: LocalFile, name: str, wanted: Mapping[Place, Path], options: ArchiveOptions) -> None:
     """Write the members at the wanted places to the given paths; raise Rejected if that fails."""
     account = Account(options)
     try:
-        _extract(Container(name, path), wanted, account)
+        _extract(Container(name, file), wanted, account)
     except Exception as error:
         raise explained(error) from error
 

@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO, cast
 
 from docmill.storage.errors import Rejected
@@ -17,6 +16,7 @@ from docmill.tasks.archive.kinds import HEAD_BYTES, is_tar, mail_format, may_hol
 from docmill.tasks.archive.members import Member, mail_members, one_member, tar_members, zip_members
 from docmill.tasks.archive.names import uncompressed
 from docmill.tasks.parse.signatures import binary_kind, kind_of_zip
+from docmill.tasks.paths.local_file import LocalFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +24,20 @@ class Container:
     """A file that may hold others: on disk, or as bytes if it is nested in another one."""
 
     name: str
-    content: Path | bytes
+    content: LocalFile | bytes
 
     @property
     def size(self) -> int:
         """Return its size in bytes."""
-        return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
+        return len(self.content) if isinstance(self.content, bytes) else self.content.size()
 
     def open(self) -> BinaryIO:
         """Return a stream of its bytes."""
-        return io.BytesIO(self.content) if isinstance(self.content, bytes) else self.content.open("rb")
+        return io.BytesIO(self.content) if isinstance(self.content, bytes) else self.content.open()
 
     def read(self) -> bytes:
         """Return its bytes."""
-        return self.content if isinstance(self.content, bytes) else self.content.read_bytes()
+        return self.content if isinstance(self.content, bytes) else self.content.read()
 
     def head(self) -> bytes:
         """Return its first bytes."""

@@ -17,14 +17,15 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.laid_members import DONE
 from docmill.tasks.archive.listing import Place, extract
 from docmill.tasks.batch.orders import load_order
+from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.workers.pool import Pool
 
 
 @dataclass(frozen=True, slots=True)
 class UnpackOrder:
-    """The members of the archive at `path` to extract, and their file names in the order's folder."""
+    """The members of an archive to extract, and their file names in the order's folder."""
 
-    path: str
+    file: LocalFile
     name: str
     wanted: tuple[tuple[Place, str], ...]
     options: ArchiveOptions
@@ -42,7 +43,7 @@ class Laying:
 def lay(job: Laying) -> None:
     """Lay the members that an order names; runs in a worker process."""
     targets = {place: job.folder / name for place, name in job.task.wanted}
-    extract(Path(job.task.path), job.task.name, targets, replace(job.task.options, passwords=job.passwords))
+    extract(job.task.file, job.task.name, targets, replace(job.task.options, passwords=job.passwords))
 
 
 def unpack(orders: Sequence[Path], pool: Pool, passwords: tuple[str, ...] = ()) -> None:

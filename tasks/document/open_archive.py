@@ -8,13 +8,14 @@ import docmill.tasks.document.process  # noqa: F401
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import Contents, Place, extract, list_contents
+from docmill.tasks.paths.local_file import LocalFile
 
 
 @dataclass(frozen=True, slots=True)
 class FileListing:
     """The input of one worker call: a file that may hold others."""
 
-    path: str
+    file: LocalFile
     name: str
     options: ArchiveOptions
 
@@ -30,12 +31,12 @@ class MemberCopy:
 
 def look(job: FileListing) -> Contents:
     """Return the contents of a file; runs in a worker process."""
-    return list_contents(Path(job.path), job.name, job.options)
+    return list_contents(job.file, job.name, job.options)
 
 
 def copy_member(job: MemberCopy) -> None:
     """Write one member to its target; runs in a worker process. Raises Rejected if it is not there."""
     target = Path(job.target)
-    extract(Path(job.archive.path), job.archive.name, {job.place: target}, job.archive.options)
+    extract(job.archive.file, job.archive.name, {job.place: target}, job.archive.options)
     if not target.exists():
         raise Rejected("unreadable", "the archive has no such member any more")

@@ -17,6 +17,7 @@ from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.readers import ChosenReader, reader_name
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.split.parts.lookup import Lookup
 
 _TOLD = 10
@@ -83,7 +84,8 @@ class Resplitting:
 
 def take(task: Taking) -> None:
     """Extract a member of an archive or a mail; raise Rejected if that fails."""
-    contents = list_contents(task.holder, task.holder.name, task.options)
+    holder = LocalFile(str(task.holder))
+    contents = list_contents(holder, task.holder.name, task.options)
     held = {entry.name: entry for entry in contents.entries if not entry.skipped}
     entry = held.get(task.inner)
     if contents.reason:
@@ -94,7 +96,7 @@ def take(task: Taking) -> None:
         )
     if entry.reason:
         raise Rejected(entry.reason, entry.message)
-    extract(task.holder, task.holder.name, {entry.place: task.target}, task.options)
+    extract(holder, task.holder.name, {entry.place: task.target}, task.options)
 
 
 def read(task: Reading) -> Read:

@@ -1,6 +1,7 @@
 """Process: turn one document from bytes into chunks in a worker process; nothing here imports Arrow."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -24,6 +25,7 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.metadata import facts_of
 from docmill.tasks.parse.titles.cover import COVER, cover
+from docmill.tasks.paths.local_file import ANYWHERE, LocalFile, Reach
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.memory_release import release
 from docmill.tasks.workers.worker import announce
@@ -34,7 +36,8 @@ class WorkItem:
     """Content to process; files of equal content and route share one work and its `key`.
 
     `text_key` is set if the canonical text is already stored. `uri` gives the suffix and the route. `place` is the path
-    of a member in the archive at `path`; once it is unpacked, `path` is that of the member.
+    of a member in the archive at `path`; once it is unpacked, `path` is that of the member. `reach` is where `path` may
+    lead.
     """
 
     key: str
@@ -46,6 +49,12 @@ class WorkItem:
     format: str = ""
     language: str = ""
     place: tuple[int, ...] = ()
+    reach: Reach = ANYWHERE
+
+    @property
+    def file(self) -> LocalFile:
+        """The file that is read."""
+        return LocalFile(self.path, self.reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +220,12 @@ def _cover(parsed: Parsed) -> dict[str, str]:
 
 def _read(work: WorkItem, limit: int) -> bytes:
     try:
-        # A source need not know the size of what it lists.
-        size = work.size or Path(work.path).stat().st_size
-        if size > limit:
-            raise Rejected("too_large", f"{size} bytes, the limit is {limit} (discover.max_file_bytes)")
-        return Path(work.path).read_bytes()
+        with work.file.open() as file:
+            # A source need not know the size of what it lists, and a file may have grown since.
+            size = max(work.size, os.fstat(file.fileno()).st_size)
+            if size > limit:
+                raise Rejected("too_large", f"{size} bytes, the limit is {limit} (discover.max_file_bytes)")
+            return file.read()
     except FileNotFoundError as error:
         raise why_missing(Path(work.path)) if work.place else Rejected("unreadable", "the file is gone") from error
     except OSError as error:

@@ -235,6 +235,7 @@ def _work(file: SourceFile, content_hash: str, known: Known | None, recipe: Reci
         text_key=text_key,
         format=known.format if known else "",
         language=known.language if known else "",
+        reach=file.reach,
     )
 
 

@@ -11,7 +11,7 @@ from docmill.storage.tables.row_columns import RowColumns
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.archive.listing import VERSION, ContainedFile, Contents
-from docmill.tasks.archive.names import uncompressed
+from docmill.tasks.archive.names import UNSAFE_PATH, uncompressed
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints, SourceItem
 from docmill.tasks.sources.fingerprint import SETTLED_NS
 from docmill.tasks.sources.listings import decode_contents, encode_contents
@@ -39,7 +39,7 @@ class Opener:
         from docmill.tasks.document.open_archive import FileListing, look
 
         # Where it is found, a file has the suffix in its uri, as it may have been fetched under another name.
-        jobs = [FileListing(file.path, PurePosixPath(file.uri).name, self.options) for file in files]
+        jobs = [FileListing(file.local, PurePosixPath(file.uri).name, self.options) for file in files]
         yield from shared_pool(self.limits).map(look, jobs) if jobs else ()
 
     def fetch(self, member: SourceFile, path: Path, most_bytes: int) -> None:
@@ -47,7 +47,7 @@ class Opener:
         from docmill.tasks.document.open_archive import FileListing, MemberCopy, copy_member
 
         options = replace(self.options, member_bytes=min(most_bytes, self.options.member_bytes))
-        archive = FileListing(member.path, PurePosixPath(member.path).name, options)
+        archive = FileListing(member.local, PurePosixPath(member.path).name, options)
         (result,) = shared_pool(self.limits).map(copy_member, [MemberCopy(archive, member.place, str(path))])
         if isinstance(result, Rejected):
             raise result
@@ -154,7 +154,8 @@ def _wanted(file: SourceFile, contents: Contents, rules: PathRules | None, prefi
     path = file.uri.removeprefix(prefix)
     for entry in contents.entries:
         named = _named(entry, uncompressed(file.uri)) if contents.kind == "compressed" else entry
-        if rules is None or not rules.drop_inner(path, named.name):
+        # A name that leads out of the archive is no path, so no pattern can be meant for it: `..` is no hidden folder.
+        if named.reason == UNSAFE_PATH or rules is None or not rules.drop_inner(path, named.name):
             yield named
 
 
@@ -181,4 +182,5 @@ def _member(file: SourceFile, entry: ContainedFile) -> SourceFile:
         link=file.link,
         item=item,
         content_hash=entry.content_hash,
+        reach=file.reach,
     )

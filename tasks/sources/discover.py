@@ -4,13 +4,14 @@ import errno
 import glob
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from docmill.storage.errors import ALLOW_DELETE, DocmillError, Rejected, SourceError
 from docmill.storage.foreign_address import why_foreign
 from docmill.storage.plugins.registry import Registry, Seam
+from docmill.tasks.paths.local_file import ANYWHERE, Reach
 from docmill.tasks.sources.archive_source import ArchiveSource, Opener, begins_as_archive
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.object_source import open_prefix
@@ -58,7 +59,7 @@ def _open_path(address: Address, _tables: Tables) -> "FolderSource":
         raise SourceError(f"source {argument!r} does not exist; give a folder, a file or a glob")
     if path.is_dir():
         return _source(name, path, "")
-    return _source(name, path.parent, literal(readable(path.name)))
+    return replace(_source(name, path.parent, literal(readable(path.name))), is_link=path.is_symlink())
 
 
 def wrong_settings(arguments: Iterable[str], tables: Tables) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -132,9 +133,10 @@ def _source(name: str, root: Path, pattern: str) -> "FolderSource":
 
 @dataclass(frozen=True)
 class FolderSource(NamedSource):
-    """A folder on this machine, a glob below it, or one file in it."""
+    """A folder on this machine, a glob below it, or one file in it, whose name may be a link to anywhere."""
 
     folder: Path
+    is_link: bool = False
 
     origin = ""
 
@@ -149,7 +151,7 @@ class FolderSource(NamedSource):
         Raises `SourceError` if the folder cannot be listed, or if a glob or a named file matches nothing.
         """
         rules = PathRules(options)
-        walk = Walk(self, self.folder, rules)
+        walk = Walk(self, self.folder, rules, self._reach(options))
         try:
             found = walk.run()
         except OSError as error:
@@ -158,6 +160,12 @@ class FolderSource(NamedSource):
         if self.pattern and not (found or listing.unseen or options.may_be_empty):
             raise SourceError(self._nothing_found(listing))
         return listing
+
+    def _reach(self, options: DiscoverOptions) -> Reach:
+        """Return where the path of a file may lead when it is read."""
+        if self.is_link or options.follow_links == "all":
+            return ANYWHERE
+        return Reach(str(self.folder), options.follow_links == "inside")
 
     def _nothing_found(self, listing: Listing) -> str:
         skipped = "".join(f"; {one.uri}: {one.message}" for one in listing.skipped if self.covers(one.uri))
@@ -169,7 +177,8 @@ class FolderSource(NamedSource):
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:  # noqa: ARG002  it is on this machine
         """Copy a file, which a run reads where it is; raise `Rejected` if it cannot be read."""
         try:
-            shutil.copyfile(file.path, path)
+            with file.local.open() as found, path.open("wb") as copy:
+                shutil.copyfileobj(found, copy)
         except OSError as error:
             raise Rejected(UNREADABLE, error.strerror or str(error)) from error
 

@@ -22,6 +22,7 @@ from docmill.storage.files import write_whole
 from docmill.storage.keys import KEY_BYTES
 from docmill.storage.tables.row_columns import RowColumns
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
+from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.sources.source import SourceFile, is_origin, may_exist
 
 _SCHEMA = pa.schema(
@@ -138,7 +139,7 @@ class Fingerprints:
         """Return the fingerprint of a file that is read now."""
         before = time.time_ns()
         try:
-            taken = _take(Path(file.path))
+            taken = _take(file.local)
         except OSError:  # the worker that reads it again reports the error
             return Fingerprint("", "")
         # A file written within the last tick may change again under the same time: look again next run.
@@ -239,14 +240,14 @@ def _path_of(store: Path) -> Path:
     return store / "cache" / "files.parquet"
 
 
-def _take(path: Path) -> Fingerprint:
+def _take(local: LocalFile) -> Fingerprint:
     digest = blake2b(digest_size=KEY_BYTES)
-    with path.open("rb") as file:
+    with local.open() as file:
         piece = head = file.read(_PIECE)
         while piece:
             digest.update(piece)
             piece = file.read(_PIECE)
-    return Fingerprint(digest.hexdigest(), may_hold(path.name, head[:HEAD_BYTES]))
+    return Fingerprint(digest.hexdigest(), may_hold(local.name, head[:HEAD_BYTES]))
 
 
 def _state(file: SourceFile) -> State:

@@ -11,6 +11,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Literal, Protocol
 
+from docmill.tasks.paths.local_file import ANYWHERE, LocalFile, Reach
 from docmill.tasks.paths.patterns import PathPatterns, patterns_in, patterns_of
 from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
 
@@ -56,6 +57,7 @@ class SourceFile:
     known where the file will be. `inode` tells a file on disk from another one of the same size and time that was moved
     to its path. `link` is the URL where a person opens the original, or "". `item` is what its source told of it.
     `content_hash`, and what the file `holds`, see `Fingerprint`, are "" until a run has read the file or remembers it.
+    `reach` is where `path` may lead when it is read.
     """
 
     uri: str
@@ -73,6 +75,12 @@ class SourceFile:
     item: SourceItem | None = None
     content_hash: str = ""
     holds: str = ""
+    reach: Reach = ANYWHERE
+
+    @property
+    def local(self) -> LocalFile:
+        """The file on this machine that is read."""
+        return LocalFile(self.path, self.reach)
 
     @property
     def known_as(self) -> str:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from docmill.storage.tables.row_columns import RowColumns, RowDraft
+from docmill.tasks.paths.local_file import Reach
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, NamedSource, PathRules, Skipped, SourceFile, readable
 
 _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
@@ -24,6 +25,8 @@ _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
 
 _LOOKS = 3
 """Listings of a folder with vanished names: one that is replaced, rather than removed, is there again at the next."""
+
+_REPLACED = "another folder took its place while it was listed"
 
 Entry = os.DirEntry[str]
 
@@ -85,11 +88,11 @@ class _Visit:
 class Walk:
     """One walk over a source: `run` returns its files, and `skipped` are the paths that are not read, by uri."""
 
-    def __init__(self, source: NamedSource, root: Path, rules: PathRules) -> None:
+    def __init__(self, source: NamedSource, root: Path, rules: PathRules, reach: Reach) -> None:
         self.skipped: dict[str, Skipped] = {}
         self._source, self._root, self._rules = source, root, rules
         self._follow = rules.options.follow_links
-        self._found = RowDraft(SourceFile, _COLUMNS, {"source": source.name})
+        self._found = RowDraft(SourceFile, _COLUMNS, {"source": source.name, "reach": reach})
         # Inodes by device, as there may be millions. Only a link asks for them.
         self._listed: dict[int, array[int]] = defaultdict(partial(array, "Q"))
         self._met: dict[int, set[int]] = defaultdict(set)
@@ -217,6 +220,8 @@ class Walk:
             entries = _entries(path)
             names = {entry.name for entry in entries}
             self._rules.enter(path, uri, names)
+            if _identity(path.stat()) != folder.identity:  # the names may be those of a folder outside of the source
+                raise OSError(errno.ESTALE, _REPLACED)
             # Not the store of this run, but one: its Parquet files and their copies in current/ are nobody's documents.
             if names >= _STORE:
                 self._skip(uri, "store", "it is a store of docmill's")
@@ -247,7 +252,7 @@ class Walk:
 
     def _try_again(self, visit: _Visit, entries: list[Entry], is_same: bool) -> None:
         if not is_same:
-            self._lose(visit.folder, OSError(errno.ESTALE, "another folder took its place while it was listed"))
+            self._lose(visit.folder, OSError(errno.ESTALE, _REPLACED))
         elif visit.looks < _LOOKS:
             visit.looks += 1
             visit.left = entries

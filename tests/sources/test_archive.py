@@ -17,6 +17,7 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.archive.listing import Contents, extract, list_contents
 from docmill.tasks.archive.names import inner_path, uncompressed
+from docmill.tasks.paths.local_file import LocalFile
 from tests.kit.drawing import examples
 from tests.kit.writers import archives
 from tests.kit.writers.archives import Files, tarred, zipped
@@ -27,7 +28,7 @@ SMALL = ArchiveOptions(members=50, total_bytes=40_000_000, ratio=100, depth=3, m
 def contents(data: bytes, name: str = "x", options: ArchiveOptions = SMALL, *, folder: Path) -> Contents:
     path = folder / "file"
     path.write_bytes(data)
-    return list_contents(path, name, options)
+    return list_contents(LocalFile(str(path)), name, options)
 
 
 def reasons(found: Contents) -> dict[str, str]:
@@ -185,11 +186,11 @@ def test_an_encrypted_archive_opens_with_its_password_or_says_so(
 def test_wanted_members_are_laid_from_any_depth(tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_bytes(zipped({"a.md": "A", "in.tgz": tarred({"b.md": "B", "c.md": "C"})}))
     wanted = {(0,): tmp_path / "1", (1, 1): tmp_path / "2"}
-    extract(tmp_path / "x.zip", "x.zip", wanted, SMALL)
+    extract(LocalFile(str(tmp_path / "x.zip")), "x.zip", wanted, SMALL)
     assert [(tmp_path / name).read_text() for name in "12"] == ["A", "C"]
     (tmp_path / "x.zip").write_bytes(b"PK\3\4 no more")
     with pytest.raises(Rejected, match="corrupt"):
-        extract(tmp_path / "x.zip", "x.zip", wanted, SMALL)
+        extract(LocalFile(str(tmp_path / "x.zip")), "x.zip", wanted, SMALL)
 
 
 @examples(60)

@@ -11,6 +11,7 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.laid_members import why_missing
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.batch.unpack import UnpackOrder, unpack
+from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.workers.pool import Limits, Pool
 from tests.kit.writers.archives import tarred
 
@@ -23,7 +24,9 @@ def pool() -> Iterator[Pool]:
 
 def order(folder: Path, archive: Path) -> Path:
     wanted = (((0,), "one"), ((1,), "two"))
-    return save_order(UnpackOrder(str(archive), archive.name, wanted, ArchiveOptions()), folder / "order.json")
+    return save_order(
+        UnpackOrder(LocalFile(str(archive)), archive.name, wanted, ArchiveOptions()), folder / "order.json"
+    )
 
 
 def test_batches_that_need_the_same_archive_unpack_it_once(tmp_path: Path, pool: Pool) -> None:

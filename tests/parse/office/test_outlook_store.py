@@ -17,6 +17,7 @@ from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.mail.messages import attachments
+from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.workers.pool import Limits, Pool
 
@@ -113,7 +114,7 @@ def test_attachments_and_calendars_are_files_of_their_own(tmp_path: Path, monkey
     assert names == ["levels.csv", "calendar.ics"]
     path = tmp_path / "archive.pst"
     path.write_bytes(STORE)
-    contents = list_contents(path, path.name, ArchiveOptions())
+    contents = list_contents(LocalFile(str(path)), path.name, ArchiveOptions())
     assert (contents.kind, [one.name for one in contents.entries]) == ("mail", names)
 
 
@@ -149,10 +150,10 @@ def test_attachments_are_looked_for_again_once_readpst_is_installed(
     path = tmp_path / "archive.pst"
     path.write_bytes(STORE)
     monkeypatch.setenv("PATH", str(tmp_path))
-    lacking = list_contents(path, path.name, ArchiveOptions())
+    lacking = list_contents(LocalFile(str(path)), path.name, ArchiveOptions())
     assert [one.reason for one in lacking.entries] == ["not_installed"]
     _install(tmp_path, monkeypatch, BOXES)
-    whole = list_contents(path, path.name, ArchiveOptions())
+    whole = list_contents(LocalFile(str(path)), path.name, ArchiveOptions())
     listings = Listings(tmp_path, ArchiveOptions())
     listings.put("lacking", str(path), lacking)
     assert listings.get("lacking") == lacking
@@ -196,5 +197,5 @@ def test_mail_of_apple_gives_its_attachments(tmp_path: Path) -> None:
     )
     path = tmp_path / "1.emlx"
     path.write_bytes(b"%d\n" % len(mail) + mail + b'<?xml version="1.0"?><plist></plist>\n')
-    contents = list_contents(path, path.name, ArchiveOptions())
+    contents = list_contents(LocalFile(str(path)), path.name, ArchiveOptions())
     assert (contents.kind, [one.name for one in contents.entries]) == ("mail", ["a.csv"])

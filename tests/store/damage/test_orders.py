@@ -11,6 +11,7 @@ from docmill.storage.errors import ConfigError
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.batch.orders import load_order, passwords_of, save_order
 from docmill.tasks.batch.unpack import UnpackOrder
+from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.workers.plain_json import Unreadable
 from tests.kit import victim
 from tests.kit.model_server import ModelServer
@@ -74,7 +75,7 @@ def test_a_killed_run_leaves_no_password(bench: Workbench, token_counts_folder: 
 
 
 def test_an_order_with_a_password_is_not_written(tmp_path: Path) -> None:
-    order = UnpackOrder("x.zip", "x.zip", (((0, 1), "one"),), ArchiveOptions(passwords=(PASSWORD,)))
+    order = UnpackOrder(LocalFile("x.zip"), "x.zip", (((0, 1), "one"),), ArchiveOptions(passwords=(PASSWORD,)))
     with pytest.raises(TypeError, match=r"ArchiveOptions\.passwords is a secret"):
         save_order(order, tmp_path / "order.json")
     assert revealing(lying(tmp_path)) == []
@@ -86,7 +87,7 @@ def test_another_process_than_that_of_the_run_is_told_so(tmp_path: Path) -> None
 
 
 def test_an_order_comes_back_as_it_was_saved(tmp_path: Path) -> None:
-    order = UnpackOrder("x.zip", "x.zip", (((0, 1), "one"), ((2,), "two")), ArchiveOptions(ratio=7))
+    order = UnpackOrder(LocalFile("x.zip"), "x.zip", (((0, 1), "one"), ((2,), "two")), ArchiveOptions(ratio=7))
     assert load_order(save_order(order, tmp_path / "deep" / "order.json"), UnpackOrder) == order
 
 

@@ -23,6 +23,7 @@ from docmill.storage.upkeep.repair import repair
 from docmill.storage.upkeep.verify import verify
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import extract, list_contents
+from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.incoming import Incoming
 from docmill.tasks.sources.source import DiscoverOptions
@@ -279,9 +280,9 @@ def test_no_name_in_an_archive_reaches_a_file(tmp_path: Path, names: list[str]) 
     for pack in (zipped, tarred):
         path = folder / "x"
         path.write_bytes(pack(dict.fromkeys(kept, "E") | {"a.md": "A"}))
-        found = list_contents(path, "x.zip", ArchiveOptions())
+        found = list_contents(LocalFile(str(path)), "x.zip", ArchiveOptions())
         wanted = {entry.place: folder / "laid" / str(number) for number, entry in enumerate(found.entries)}
-        extract(path, "x.zip", wanted, ArchiveOptions())
+        extract(LocalFile(str(path)), "x.zip", wanted, ArchiveOptions())
         told = {entry.name for entry in found.entries if not entry.reason}
         assert "a.md" in told
         assert not any({"", "..", "."} & {*name.split("/")} for name in told)
