@@ -47,7 +47,7 @@ REASONS = {
     "too_large": "over a limit of [discover], [parse] or [archives]",
     "undecodable": "named as a text file, but its bytes are text in no known encoding",
     "unreadable": "the file, or the folder, cannot be opened or read",
-    "unsafe_path": "a member of an archive whose name leads out of it",
+    "unsafe_path": "a name that is no path within its archive or source, as if it led out of it",
     "unsupported": "of a kind that has no parser",
 }
 """Why a document cannot be used: every code that `rejects.reason` can hold."""
@@ -65,7 +65,7 @@ REMEDIES = {
     "too_large": "raise the limit that the message names, or split the file",
     "undecodable": "save it as UTF-8",
     "unreadable": "give the user who runs docmill permission to read it, or close the program that locks it",
-    "unsafe_path": "repack the archive with relative names",
+    "unsafe_path": "repack the archive with relative names, or copy the object to a key that is a plain path",
     "unsupported": "save it in a format that is read, or leave it out with [discover] exclude",
 }
 """What a person can do about each reason; the document is tried again when the file or the setting changes."""

@@ -15,7 +15,8 @@ from docmill.storage.mirror import check_snapshots
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import needed_files, vector_files
 from docmill.storage.name_grammar import is_listed
-from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished
+from docmill.storage.objects.bucket import Objects, Vanished
+from docmill.storage.objects.exact_listing import ObjectEntry
 from docmill.storage.objects.lease import confirm
 from docmill.storage.objects.transfer import VECTORS, fetch, key_of_file, sized
 

@@ -6,16 +6,19 @@ Conditional puts make all decisions. All other objects except the lease are writ
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
 
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.failpoints import boundary
+from docmill.storage.objects.exact_listing import ObjectEntry, list_exactly
 from docmill.storage.process.ending import one_change
 from docmill.storage.process.extras import extra
 
@@ -36,6 +39,8 @@ _TRANSFER_S = 900  # seconds that the transfer of one file may take, however lar
 _TRIES = 10  # of a request that fails, within its time
 _ANY_KEY = "store.json"  # any answer will do, whether the object exists or not
 _PIECE = 4 << 20  # bytes of a download in memory at a time
+_YES = ("1", "true", "on", "yes", "y")
+_NOBODY = {"access_key_id": "-", "secret_access_key": "-", "skip_signature": False}  # to be told the URL of a bucket
 _ROLE = re.compile(r"https?://169\.254\.\d+\.\d+/")
 """Where a machine in a cloud gets the credentials of its role; used only if the environment has none."""
 
@@ -44,17 +49,8 @@ class Vanished(StoreError):
     """An object no longer exists: a vacuum has removed it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectEntry:
-    """An object in a listing: `bytes` long and last put at `modified`, by the clock of the object store.
-
-    `tag` is its entity tag; another tag means that the content may have changed.
-    """
-
-    key: str
-    bytes: int
-    modified: datetime
-    tag: str = ""
+class NoPath(StoreError):
+    """An object has a key that is no path, such as one with an empty step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +154,35 @@ class Objects:
             found = [entry for page in obstore.list(self._store, folder or None) for entry in page]
         return [ObjectEntry(one["path"], one["size"], one["last_modified"], one["e_tag"] or "") for one in found]
 
+    def exact_listing(self) -> list[ObjectEntry]:
+        """Return all objects by their exact keys, also those whose keys are no paths: they cannot be read."""
+        try:
+            found = self.listing()
+        except NoPath:
+            return self.listed_exactly()
+        # `x` and `x/` look the same.
+        return found if len({entry.key for entry in found}) == len(found) else self.listed_exactly()
+
+    def listed_exactly(self, key: str = "") -> list[ObjectEntry]:
+        """Return the objects whose exact keys begin with `key`, or all, as the bucket itself lists them."""
+        prefix = self.url.removeprefix("s3://").partition("/")[2]
+        with self._explained(key):
+            found = list_exactly(self._signed, f"{prefix}/{key}" if prefix else key, REQUEST_S)
+            return [replace(entry, key=f"{key}{entry.key}") for entry in found]
+
+    def _signed(self, question: Mapping[str, str]) -> str:
+        """Return the URL of a question to the bucket, signed with the credentials that obstore finds, if it has to be.
+
+        obstore signs only the URLs of objects, so the question becomes a part of the endpoint, and the key that is
+        signed with it the value of a parameter that means nothing.
+        """
+        bucket = f"s3://{self.url.removeprefix('s3://').partition('/')[0]}"
+        public = os.environ.get("AWS_SKIP_SIGNATURE", "").lower() in _YES
+        some = urlsplit(_sign(bucket, _NOBODY if public else {}))
+        endpoint = f"{some.scheme}://{some.netloc}{some.path.removesuffix(f'/{_ANY_KEY}')}?{urlencode(question)}"
+        own = {"endpoint": f"{endpoint}&x-key=", "virtual_hosted_style_request": True}
+        return endpoint if public else _sign(bucket, own)
+
     def has(self, key: str) -> bool:
         """Return whether an object exists."""
         import obstore
@@ -218,7 +243,7 @@ class Objects:
             raise StoreError(f"{self.url}/{key} {what}: {_first_line(error)}") from error
         except exceptions.InvalidPathError as error:
             what = "an object there has a name that is no path; rename or delete it"
-            raise StoreError(f"{self.url}: {what}: {_first_line(error)}") from error
+            raise NoPath(f"{self.url}: {what}: {_first_line(error)}") from error
         except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
             if _ROLE.search(str(error)):
                 what = "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a role"
@@ -244,7 +269,16 @@ def _connected(url: str, _settings: tuple[tuple[str, str], ...]) -> Objects:
     return Objects(url)
 
 
-def _connect(url: str, seconds: int, connect_s: int = 0, tries: int = _TRIES) -> "S3Store | LocalStore":
+def _sign(bucket: str, own: Mapping[str, Any]) -> str:
+    """Return the signed URL of some object of a bucket, with the options `own` of obstore."""
+    import obstore
+
+    return obstore.sign(_connect(bucket, REQUEST_S, own=own), "GET", _ANY_KEY, timedelta(seconds=10 * REQUEST_S))
+
+
+def _connect(
+    url: str, seconds: int, connect_s: int = 0, tries: int = _TRIES, own: Mapping[str, Any] = MappingProxyType({})
+) -> "S3Store | LocalStore":
     with extra("s3", url):
         from obstore.store import LocalStore, S3Store
     if not url.startswith("s3://"):
@@ -256,4 +290,4 @@ def _connect(url: str, seconds: int, connect_s: int = 0, tries: int = _TRIES) ->
     if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
         client["allow_http"] = True
     retries: Any = {"retry_timeout": timedelta(seconds=seconds), "max_retries": tries}
-    return S3Store(bucket, prefix=prefix, client_options=client, retry_config=retries)
+    return S3Store(bucket, prefix=prefix, client_options=client, retry_config=retries, **own)

@@ -3,7 +3,7 @@
 import glob
 import json
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -16,10 +16,10 @@ from docmill.storage.name_grammar import fault
 from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
 from docmill.tasks.sources.source import (
     OBJECTS,
+    UNSAFE_PATH,
     DiscoverOptions,
     Listing,
     PathRules,
-    Skipped,
     Source,
     SourceFile,
     is_origin,
@@ -190,21 +190,34 @@ class Incoming:
         return None
 
 
-def admitted(source: Source, items: Iterable[SourceItem], rules: PathRules, reader: str = "") -> Listing:
-    """Return the items of a source as files to fetch: those that the patterns select and that have a safe name.
+def admitted(
+    source: Source,
+    items: Iterable[SourceItem],
+    rules: PathRules,
+    reader: str = "",
+    fault: Callable[[str], str] = fault,
+) -> Listing:
+    """Return the items of a source that the patterns select as files to fetch, or to reject for their names.
 
-    `reader` is the version of what reads them, where another version may read other bytes.
+    `reader` is the version of what reads them, where another version may read other bytes. `fault` says why a name
+    cannot be that of a document.
     """
-    found, skipped = list[SourceFile](), list[Skipped]()
+    found = list[SourceFile]()
     for item in items:
         uri = source.prefix + item.name
         if not source.covers(uri) or rules.drop_item(item.name):
             continue
-        if why := fault(item.name):
-            skipped.append(Skipped(uri, "unsafe_path", f"a key {why}"))
-        else:
-            found.append(_file(source, uri, item, reader))
-    return Listing(sorted(found, key=lambda file: file.uri), skipped, rules)
+        why = fault(item.name)
+        found.append(_refused(source, uri, item, why) if why else _file(source, uri, item, reader))
+    return Listing(sorted(found, key=lambda file: file.uri), [], rules)
+
+
+def _refused(source: Source, uri: str, item: SourceItem, why: str) -> SourceFile:
+    """Return a file that nothing will be asked to fetch: it has no `origin`."""
+    place = f"{source.origin}{item.name}"
+    return SourceFile(
+        uri, place, source.name, item.size, item.modified_ns, reason=UNSAFE_PATH, message=f"a key {why}", item=item
+    )
 
 
 def _file(source: Source, uri: str, item: SourceItem, reader: str) -> SourceFile:

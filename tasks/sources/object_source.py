@@ -7,12 +7,15 @@ from pathlib import Path, PurePosixPath
 
 from docmill.storage.address import url_of
 from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
-from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, connect
+from docmill.storage.name_grammar import fault, steps
+from docmill.storage.objects.bucket import Objects, Vanished, connect
+from docmill.storage.objects.exact_listing import ObjectEntry
 from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
 from docmill.tasks.sources.incoming import admitted
 from docmill.tasks.sources.source import (
     OBJECTS,
     UNREADABLE,
+    UNSAFE_PATH,
     DiscoverOptions,
     Listing,
     NamedSource,
@@ -47,16 +50,19 @@ class ObjectSource(NamedSource):
             raise SourceError(f"source {self.where} has no objects; check the address, or {ALLOW_DELETE}")
         rules = PathRules(options)
         for key in entries:
-            if PurePosixPath(key).name == options.ignore_file:
+            if PurePosixPath(key).name == options.ignore_file and not _fault(key):
                 text = objects.read(key).decode("utf-8", "replace")
                 rules.add(key.rpartition("/")[0], text, f"{self.where}/{key}")
-        return admitted(self, [_item(entry) for entry in entries.values()], rules)
+        return admitted(self, [_item(entry) for entry in entries.values()], rules, fault=_fault)
 
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:  # noqa: ARG002  its size is known
-        """Download an object; raise `Rejected` if it is gone."""
+        """Download an object; raise `Rejected` if it is gone, or if no path leads to it."""
+        objects, key = connect(self.where), self.inner(file)
         try:
-            connect(self.where).download(self.inner(file), path)
+            objects.download(key, path)
         except Vanished as error:
+            if any(entry.key == f"{key}/" for entry in objects.listed_exactly(key)):
+                raise Rejected(UNSAFE_PATH, f"a key {_fault(f'{key}/')}") from error
             raise Rejected(UNREADABLE, "the object was removed after it was listed") from error
 
     def link(self, file: SourceFile) -> str:
@@ -88,15 +94,24 @@ def _item(entry: ObjectEntry) -> SourceItem:
     return SourceItem(entry.key, entry.tag or str(changed), entry.bytes, changed)
 
 
+def _fault(key: str) -> str:
+    """Return why no document can have a key, or "" for a good one."""
+    if key.endswith("/"):
+        return "that ends in a slash, as those of folders do; copy the object to another key"
+    return fault(key) or ("" if "/".join(steps(key)) == key else "with an empty step; copy the object to another key")
+
+
 def _files(objects: Objects) -> dict[str, ObjectEntry]:
     """Return the objects below a prefix by key, without placeholders of folders.
 
     Consoles create these: empty, with a key that ends in a slash.
     """
-    entries = {entry.key: entry for entry in objects.listing()}
+    entries = {entry.key: entry for entry in objects.exact_listing()}
     folders = {str(above) for key in entries for above in PurePosixPath(key).parents}
     return {key: entry for key, entry in entries.items() if not _stands_for_folder(entry, folders, objects)}
 
 
 def _stands_for_folder(entry: ObjectEntry, folders: Container[str], objects: Objects) -> bool:
-    return not entry.bytes and (entry.key in folders or not objects.has(entry.key))
+    if entry.bytes:
+        return False
+    return entry.key.endswith("/") or entry.key in folders or not (_fault(entry.key) or objects.has(entry.key))

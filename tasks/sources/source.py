@@ -21,6 +21,8 @@ OUTSIDE = "outside"
 """The reason of links that lead out of the source, in `Skipped`."""
 UNREADABLE = "unreadable"
 """The reason of what cannot be looked at, in `Skipped` and in rejects."""
+UNSAFE_PATH = "unsafe_path"
+"""The reason of what has a name that is no path within its source."""
 
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*://")  # a path is absolute and begins with a slash
 
@@ -92,8 +94,7 @@ class SourceFile:
 class Skipped:
     """A path that is not read, and why.
 
-    The reason is `loop`, `store`, `special`, `broken_link`, `outside`, `unreadable`; in an archive `duplicate`, on an
-    object store `unsafe_path`.
+    The reason is `loop`, `store`, `special`, `broken_link`, `outside`, `unreadable`; in an archive `duplicate`.
     """
 
     uri: str

@@ -36,10 +36,11 @@ class Prefix:
         for key, content in files.items():
             self.objects.put(key, content.encode() if isinstance(content, str) else content)
 
-    def put_folder(self, key: str) -> None:
-        """Put the empty object by which consoles stand for a folder."""
+    def put_exactly(self, key: str, content: str = "") -> None:
+        """Put an object under a key that need not be a path; an empty one that ends in a slash stands for a folder."""
         url = f"{os.environ['AWS_ENDPOINT_URL']}/{self.address.removeprefix('s3://')}/{key}"
-        urllib.request.urlopen(urllib.request.Request(url, method="PUT", data=b"")).close()
+        head = {"Content-Type": "text/markdown"}
+        urllib.request.urlopen(urllib.request.Request(url, content.encode(), head, method="PUT")).close()
 
     def ingest(self, tail: str = "", **options: Any) -> Report:
         self.fetched.clear()
@@ -72,8 +73,8 @@ def test_objects_become_the_documents_that_files_would(prefix: Prefix, tmp_path:
         "data/prices.csv": "name,price\nknob,3\n",
     }
     prefix.put(names)
-    prefix.put_folder("data/")
-    prefix.put_folder("folder/")
+    prefix.put_exactly("data/")
+    prefix.put_exactly("folder/")
     report = prefix.ingest()
     assert summary(report) == {"added": 3, "parsed": 3, "embedded": report.embedded}
     files = Workbench(tmp_path / "files")
@@ -83,6 +84,45 @@ def test_objects_become_the_documents_that_files_would(prefix: Prefix, tmp_path:
     store = prefix.bench.store
     (hit,) = store.search("red knob", k=1)
     assert (hit.uri, store.document(hit.uri).text[hit.start_char : hit.end_char]) == ("guide.md", hit.text)
+
+
+def test_keys_that_are_no_paths_are_rejected_and_keep_nothing_else_out(prefix: Prefix) -> None:
+    prefix.put({"guide.md": GUIDE, "deep/b c+d.md": GUIDE, "x": GUIDE})
+    for key in ("deep//c.md", "x/", "/d.md", "//"):
+        prefix.put_exactly(key, GUIDE)
+    prefix.put_exactly("deep//")
+    for _ in range(2):
+        report = prefix.ingest()
+        assert prefix.uris() == ["deep/b c+d.md", "guide.md", "x"]
+        rejects = {row.uri: row.reason for row in (*report.rejects, *report.rejected_before)}
+        assert rejects == dict.fromkeys(("deep//c.md", "x/", "/d.md", "//"), "unsafe_path")
+    assert (report.snapshot, prefix.fetched) == (None, [])
+
+
+def test_an_object_whose_key_ends_in_a_slash_is_not_said_to_be_removed(prefix: Prefix) -> None:
+    prefix.put({"guide.md": GUIDE})
+    prefix.put_exactly("report/", GUIDE)
+    (reject,) = prefix.ingest().rejects
+    assert (reject.uri, reject.reason) == ("report", "unsafe_path")
+    assert "ends in a slash" in reject.message
+    assert prefix.uris() == ["guide.md"]
+
+
+def test_a_public_bucket_is_listed_by_its_exact_keys_without_a_signature(
+    prefix: Prefix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix.put({"guide.md": GUIDE})
+    prefix.put_exactly("deep//c.md", GUIDE)
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+    assert [entry.key for entry in prefix.objects.exact_listing()] == ["deep//c.md", "guide.md"]
+
+
+def test_a_bucket_with_more_keys_than_one_answer_has_is_listed_whole(prefix: Prefix) -> None:
+    prefix.put({f"{i:04}.md": "" for i in range(1003)} | {"last.md": GUIDE})
+    prefix.put_exactly("//")
+    assert len(prefix.objects.exact_listing()) == 1005
 
 
 def test_what_has_not_changed_is_not_read_again(prefix: Prefix) -> None:

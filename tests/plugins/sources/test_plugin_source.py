@@ -282,12 +282,13 @@ def test_what_streams_beyond_the_limit_is_stopped_and_an_archive_is_not(library:
     ]
 
 
-def test_a_name_that_leads_elsewhere_is_skipped_and_named(library: Library) -> None:
+def test_a_name_that_leads_elsewhere_is_rejected(library: Library) -> None:
     library.module.pages |= {"../up.md": MILL, "/etc/cron.md": MILL, "a/../../b.md": MILL}
     library.bench.settings["discover"] = {"hidden": True}
     report = library.ingest()
     assert library.uris() == ["books/deep/snow.md", "books/mill.md"]
-    assert sum("unsafe_path" in problem for problem in report.problems) == 3
+    assert ([row.reason for row in report.rejects], report.exit_status) == (["unsafe_path"] * 3, 3)
+    assert (library.ingest().snapshot, library.ingest().documents.rejected) == (None, 3)
     assert not [path for path in library.bench.folder.rglob("*.md") if "up" in path.name or "cron" in path.name]
 
 
