@@ -152,8 +152,8 @@ def ingest(
 ) -> State[Report]:
     """Ingest sources into a store.
 
-    The final state says how it ended: Completed, CompletedWithRejects, HeldByGate or NothingToDo. Its result is the
-    report, which a direct call returns.
+    The final state says how it ended: Completed, CompletedWithRejects, SourceUnreached, HeldByGate or NothingToDo. Its
+    result is the report, which a direct call returns.
 
     Args:
         sources: Folders, globs, files and s3://BUCKET/PREFIX to ingest. The default is `sources` in docmill.toml.

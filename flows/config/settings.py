@@ -25,6 +25,7 @@ from docmill.flows.config.units import (
     Share,
     Snapshots,
     Tokens,
+    Tries,
 )
 from docmill.storage.foreign_address import why_foreign
 
@@ -185,7 +186,10 @@ class SearchSettings(ConfigSection):
 
 
 class RunSettings(ConfigSection):
-    """When a run commits. A long run commits tables and keywords first, then vectors in steps, unless it has a gate."""
+    """When a run commits, and how often it asks a source.
+
+    A long run commits tables and keywords first, then vectors in steps, unless it has a gate.
+    """
 
     commit_every: Minutes = Field(
         default=10.0, ge=0, description="Minutes between the commits of a long run; 0 commits once, at the end."
@@ -194,6 +198,12 @@ class RunSettings(ConfigSection):
         default=5.0,
         ge=0,
         description="Commit before embedding if the embedding is expected to take more minutes than this.",
+    )
+    retries: Tries = Field(
+        default=2,
+        ge=0,
+        le=20,
+        description="How often to ask a source again that does not answer, after 1 s, 2 s, 4 s ...",
     )
 
 

@@ -12,7 +12,8 @@ from prefect import get_client
 from prefect.deployments.flow_runs import arun_deployment
 from prefect.exceptions import ObjectNotFound
 
-from docmill.flows.runs.report import Report
+from docmill.flows.records.outcome import SOURCE_UNREACHED
+from docmill.flows.runs.report import Report, UnreachedSource
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.watching.lookout import Lookout
 from docmill.flows.watching.watch import WatchLoop
@@ -77,7 +78,9 @@ class WatchedRuns:
         if state is None or not state.is_completed():
             why = f": {state.message}" if state and state.message else ""
             raise Transient(f"the run {run.name} ended as {state.name if state else 'unknown'}{why}")
-        return Report(engine="prefect")
+        # The report stays in the run; all that counts here is whether to try again soon.
+        away = state.name == SOURCE_UNREACHED
+        return Report(engine="prefect", unreached=[UnreachedSource("", state.message or "")] if away else [])
 
 
 def _wait_until_deployed(name: str) -> None:

@@ -21,15 +21,34 @@ MOST_ROWS = 1000
 MOST_URIS = 100  # in an event, whose size Prefect limits to 1.5 MB
 
 
+SOURCE_UNREACHED = "SourceUnreached"
+"""The name of the state of a run that lacked a source."""
+MOST_NAMED = 5
+"""Documents that the message of a state names: it is a line of a list and of an alert."""
+
+
 def final_state(report: Report) -> State[Report]:
     """Return the state that a flow run ends in: completed, with a name that automations can tell apart."""
-    return Completed(name=state_name(report), message=one_line(report.headline), data=report)
+    return Completed(name=state_name(report), message=one_line(_message(report)), data=report)
+
+
+def _message(report: Report) -> str:
+    """Return what a run did and what it lacks, for an alert: counts, and the names of sources and files."""
+    said = [report.headline, *(f"source {one.source} not reached: {one.message}" for one in report.unreached)]
+    bad = [*report.rejects, *report.rejected_before]
+    if bad:
+        names = ", ".join(f"{row.uri} ({row.reason})" for row in bad[:MOST_NAMED])
+        more = f" and {len(bad) - MOST_NAMED:,} more" if len(bad) > MOST_NAMED else ""
+        said.append(f"{counted(len(bad), 'documents')} rejected, {len(report.rejects):,} of them now: {names}{more}")
+    return "; ".join(said)
 
 
 def state_name(report: Report) -> str:
-    """Return HeldByGate, CompletedWithRejects, NothingToDo or Completed; the first that is true."""
+    """Return HeldByGate, SourceUnreached, CompletedWithRejects, NothingToDo or Completed; the first that is true."""
     if report.candidate:
         return "HeldByGate"
+    if report.unreached:
+        return SOURCE_UNREACHED
     if report.documents.rejected or report.documents.stale:
         return "CompletedWithRejects"
     if report.snapshot is None and not report.dry_run:
@@ -62,9 +81,15 @@ def _events(report: Report) -> Iterator[tuple[str, dict[str, Any]]]:
     if report.snapshot is not None:
         counts = {"documents": asdict(report.documents), "chunks": asdict(report.chunks)}
         yield "snapshot.committed", {"snapshot": report.snapshot, "pending": report.pending, **counts}
+    if report.unreached:
+        away = [asdict(one) for one in report.unreached]
+        yield "sources.unreached", {"count": len(away), "sources": away}
     if report.rejects:
         some = [{"uri": row.uri, "reason": row.reason} for row in report.rejects[:MOST_URIS]]
-        yield "documents.rejected", {"count": len(report.rejects), "rejects": some}
+        yield (
+            "documents.rejected",
+            {"count": len(report.rejects), "rejects": some, "before": len(report.rejected_before)},
+        )
     if report.candidate:
         finding = asdict(report.gate) if report.gate else {}
         yield "gate.held", {"candidate": report.candidate, "gate": finding}

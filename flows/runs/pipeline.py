@@ -5,7 +5,7 @@ Batches of documents are files on disk; steps exchange only paths and small valu
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,6 +28,7 @@ from docmill.flows.runs.batches import process
 from docmill.flows.runs.commits import commit, complete, count_chunks, pending_chunks, save_changes
 from docmill.flows.runs.engine import Engine, Node, RunSite
 from docmill.flows.runs.phases import counted
+from docmill.flows.runs.reaching import SourceLost, asked, each, without
 from docmill.flows.runs.report import EARLIER, Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run
@@ -35,7 +36,7 @@ from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts import staging
 from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.embedding.encoder import EmbeddingSpace
-from docmill.storage.errors import SourceError
+from docmill.storage.errors import DocmillError, Rejected, SourceError, Transient
 from docmill.storage.files import check_room, explain_full_disk, remove
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
@@ -54,14 +55,14 @@ from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import close_shared
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.narrow import narrow
-from docmill.tasks.publishing.plan import Plan, StoreState, check_losses, plan, unmatched
+from docmill.tasks.publishing.plan import Plan, StoreState, excessive_losses, plan, unmatched
 from docmill.tasks.publishing.publish import gather
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
-from docmill.tasks.sources.discover import open_source
+from docmill.tasks.sources.discover import check_argument, likely_name, open_source
 from docmill.tasks.sources.expand import Listed, expand, without_files
 from docmill.tasks.sources.fingerprint import Fingerprints
 from docmill.tasks.sources.listings import Listings
-from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Listing, Source, SourceFile
+from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Source, SourceFile
 from docmill.tasks.workers.pool import close_pools
 
 _TOLD = 3
@@ -82,17 +83,16 @@ def ingest(
 
     A run that embeds for long commits several times; the last of these snapshots stays, see `commits.complete`.
     A dry run parses and splits new and changed documents, and stops before embedding. `retry` tries rejected documents
-    again. `refresh_contexts` asks the language model again for contexts that are stale or were unusable. Raises
-    `SourceError` if a source is missing or would lose too many documents, `Locked` if another writer holds it, and
-    `Transient` if the disk is full.
+    again. `refresh_contexts` asks the language model again for contexts that are stale or were unusable. A source that
+    is missing, does not answer, or would lose too many documents is left as it was, see `Report.unreached`. Raises
+    `SourceError` or `Transient` if that holds for all sources, `Locked` if another writer holds it, and `Transient` if
+    the disk is full.
     """
     how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
     store = open_folder(settings.store, settings.mirrors)
     settings = settings.model_copy(update={"store": store.root})
-    opener = opener_of(settings)
-    opened = [open_source(source, settings.source, opener) for source in sources or settings.sources]
-    if not opened:
-        raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
+    report = Report(engine=engine.name, dry_run=how.dry_run)
+    opened = _opened(report, settings, sources or settings.sources)
     ready = _ready(settings, how)  # a wrong setting is found before the lock makes a folder for the store
     spare_memory()
     with ExitStack() as stack:
@@ -112,7 +112,7 @@ def ingest(
         stack.callback(close_shared, folder.name)
         stack.enter_context(passwords_at_hand(folder, settings.parse.passwords))
         stack.enter_context(tidied(partial(remove if dry_run else staging.remove_unfinished, folder)))
-        run = _begin(ready, store, engine, folder, how)
+        run = _begin(ready, store, engine, folder, how, report)
         stack.callback(run.incoming.remove)
         stack.enter_context(tidied(close_pools))
         stack.enter_context(engine.attend(_site(run)))
@@ -138,11 +138,20 @@ def _ready(settings: Settings, how: RunOptions) -> _Ready:
     return _Ready(settings, space, recipe, None if how.dry_run else gate_of(settings))
 
 
-def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how: RunOptions) -> Run:
+def _opened(report: Report, settings: Settings, arguments: Sequence[str]) -> list[Source]:
+    if not arguments:
+        raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
+    for argument in arguments:  # a wrong one is no source that is away
+        check_argument(argument)
+    opener = opener_of(settings)
+    opening = partial(open_source, tables=settings.source, opener=opener)
+    return [source for _, source in each(report, arguments, likely_name, opening, settings.run.retries)]
+
+
+def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how: RunOptions, report: Report) -> Run:
     base = store.newest()
     space = confirmed(ready.space, base.snapshot.space if base else None)
     check_space(base, space)
-    report = Report(engine=engine.name, dry_run=how.dry_run)
     asking = model_access_of(ready.settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
     now = datetime.now(UTC)
     return Run(ready.settings, store, engine, folder, base, space, ready.recipe, report, now, ready.gate, asking)
@@ -155,20 +164,21 @@ def _site(run: Run) -> RunSite:
 
 
 @dataclass(frozen=True, slots=True)
-class _Discovered:
-    """The files in the sources, and what this run learned about them for the next one."""
+class _Compared:
+    """The files in the sources that a run has, the store as it was, and what there is to do."""
 
-    listings: Sequence[Listed]
+    listings: list[Listed]
     expanded: list[Listed]
-    seen: Fingerprints
-    held: Listings
+    state: StoreState
+    todo: Plan
 
 
 def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
     if run.gate and not complete(run):  # what the gate compares with has to have all its vectors
         return
-    found = _discover(run, opened, how)
-    changes = _prepare(run, found.expanded, how)
+    seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
+    found = _compared(run, opened, how, seen, held)
+    changes = _prepare(run, found, how)
     if changes is None:
         run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0
     elif how.dry_run:
@@ -180,46 +190,55 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
             del changes  # the commit reads the order; do not hold it in memory twice
             commit(run, order)
     if not how.dry_run:
-        listed = tuple(source.origin for source in opened if source.origin)
-        found.seen.save((listing.found for _, listing in found.listings), listed)
-        found.held.save()
-        run.incoming.save()
+        listed = tuple(source.origin for source, _ in found.listings if source.origin)
+        seen.save((listing.found for _, listing in found.listings), listed)
+        held.save()
+        run.incoming.save({one.source for one in run.report.unreached})
         complete(run)
 
 
-def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovered:
-    """List the files in the sources, fingerprint them, and list the members of archives."""
+def _compared(run: Run, opened: Sequence[Source], how: RunOptions, seen: Fingerprints, held: Listings) -> _Compared:
+    """List the sources, and compare their files with the store; begin again without a source that gets lost."""
     began = time.time()
     with run.step("discover"):
-        listings = [(source, _listing(run, source, how)) for source in opened]
-        seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
+        listings = _listed(run, opened, how)
         far = [file for source, listing in listings if source.origin for file in listing.found]
         seen.learn(far, run.far_address, run.engine.fingerprints)
-        listings = [
-            (source, replace(listing, found=seen.taken(listing.found)))
-            for source, listing in _brought(run, listings, seen)
-        ]
-        expanded = expand(listings, held, opener_of(run.settings), how.retry, run.incoming.bring)
+    while True:
+        try:
+            with run.step("discover"):
+                expanded = _discover(run, listings, seen, held, how)
+            planning = time.time()
+            with run.step("plan"):
+                left = narrow(run.base, expanded, _state(run, how.refresh_contexts), run.recipe)
+                todo = plan(left.state, left.listings, run.recipe, how.retry)
+                todo.settled = left.unchanged
+                if lost := _losses(run, left.state, todo.lost, expanded, how):
+                    raise SourceLost(lost)
+            with run.step("discover"):
+                _bring(run, (work.path for work in todo.works if work.place or not run.far_address(work.path)))
+            break
+        except SourceLost as lost_sources:
+            listings = without(run.report, listings, lost_sources)
     names = ", ".join(source.name for source, _ in listings)
     files = counted(sum(len(listing.found) for _, listing in listings), "files")
-    run.record(Node("discover", files), began, f"{files} in {names}")
-    return _Discovered(listings, expanded, seen, held)
+    run.engine.record(Node("discover", files), began, planning - began, f"{files} in {names}")
+    run.record(Node(PLAN, f"{len(todo.works):,} to process"), planning, _planned(todo))
+    return _Compared(listings, expanded, left.state, todo)
 
 
-def _prepare(run: Run, expanded: list[Listed], how: RunOptions) -> Changes | None:
-    """Plan, parse, split and embed. Return the changes to commit, or None if there are none."""
-    most = 1.0 if how.allow_delete else run.settings.max_delete_fraction
-    began = time.time()
-    with run.step("plan"):
-        left = narrow(run.base, expanded, _state(run, how.refresh_contexts), run.recipe)
-        state = left.state
-        todo = plan(state, left.listings, run.recipe, how.retry)
-        todo.settled = left.unchanged
-        _check_losses(state, todo.lost, most, expanded)
-    with run.step("discover"):
-        run.incoming.bring(work.path for work in todo.works if work.place or not run.far_address(work.path))
-    run.record(Node(PLAN, f"{len(todo.works):,} to process"), began, _planned(todo))
-    run.report.problems += [*_skipped(expanded), *unmatched(state, expanded)]
+def _discover(run: Run, listings: list[Listed], seen: Fingerprints, held: Listings, how: RunOptions) -> list[Listed]:
+    """Fetch what is new elsewhere, fingerprint the files, and list the members of archives."""
+    taken = [
+        (source, replace(listing, found=seen.taken(listing.found))) for source, listing in _brought(run, listings, seen)
+    ]
+    return expand(taken, held, opener_of(run.settings), how.retry, partial(_bring, run))
+
+
+def _prepare(run: Run, found: _Compared, how: RunOptions) -> Changes | None:
+    """Parse, split and embed. Return the changes to commit, or None if there are none."""
+    state, todo, expanded = found.state, found.todo, found.expanded
+    run.report.problems += [*map(str, run.report.unreached), *_skipped(expanded), *unmatched(state, expanded)]
     if not how.allow_delete:  # with it, an empty folder is what removes a source
         run.report.problems += without_files(expanded, state.held)
     done = process(run, todo, embed=not how.dry_run)
@@ -227,7 +246,8 @@ def _prepare(run: Run, expanded: list[Listed], how: RunOptions) -> Changes | Non
         now = run.started.isoformat("T", "seconds")
         outcome = settle(run.base, state, todo, run.batches, run.recipe, now)
         # Check again: which documents gave no text is known only now.
-        _check_losses(state, todo.lost | {*outcome.gone}, most, expanded)
+        if lost := _losses(run, state, todo.lost | {*outcome.gone}, expanded, how):
+            raise next(iter(lost.values()))
         _count(run.report, state, todo, outcome, done.embedded)
         if todo.empty and not (run.base and run.base.snapshot.keywords.outdated):
             return None
@@ -255,7 +275,7 @@ def _skipped(expanded: list[Listed]) -> Iterator[str]:
     yield from _links_out(expanded)
 
 
-def _links_out(expanded: list[Listed]) -> Iterator[str]:
+def _links_out(expanded: Iterable[Listed]) -> Iterator[str]:
     """Yield one message for all links that lead out of a source."""
     for source, listing in expanded:
         links = sorted(one.uri for one in listing.skipped if one.reason == OUTSIDE)
@@ -264,23 +284,42 @@ def _links_out(expanded: list[Listed]) -> Iterator[str]:
             yield f"{source.name}: {len(links)} link(s) out of the source not followed: {some} (discover.follow_links)"
 
 
-def _check_losses(state: StoreState, lost: set[str], most: float, expanded: list[Listed]) -> None:
-    """Raise `SourceError` if too many documents would go, and name the links whose documents may be among them."""
-    try:
-        check_losses(state, lost, most)
-    except SourceError as error:
-        raise SourceError("; ".join([str(error), *_links_out(expanded)])) from None
+def _losses(
+    run: Run, state: StoreState, lost: set[str], expanded: list[Listed], how: RunOptions
+) -> dict[str, DocmillError]:
+    """Return an error for each source that would lose too many documents; it names links that may lead to them."""
+    most = 1.0 if how.allow_delete else run.settings.max_delete_fraction
+    return {
+        name: SourceError("; ".join([said, *_links_out(one for one in expanded if one[0].name == name)]))
+        for name, said in excessive_losses(state, lost, most).items()
+    }
 
 
-def _listing(run: Run, source: Source, how: RunOptions) -> Listing:
+def _listed(run: Run, opened: Sequence[Source], how: RunOptions) -> list[Listed]:
+    """List the files of the sources."""
     options = discover_options(run.settings, may_be_empty=how.allow_delete)
-    return run.incoming.discover(source, options)
+    listing = partial(run.incoming.listing, options=options)
+    found = each(run.report, opened, lambda source: source.name, listing, run.settings.run.retries)
+    return [(source, run.incoming.admit(source, listed, how.allow_delete)) for source, listed in found]
+
+
+def _bring(run: Run, paths: Iterable[str]) -> dict[str, Rejected]:
+    """Fetch files that are elsewhere, and return why some cannot be had; raise `SourceLost` if a source is away."""
+    refused, lost = dict[str, Rejected](), dict[str, DocmillError]()
+    for name, own in run.incoming.by_source(paths).items():
+        try:
+            refused |= asked(partial(run.incoming.bring, own), run.settings.run.retries)
+        except Transient as error:
+            lost[name] = error
+    if lost:
+        raise SourceLost(lost)
+    return refused
 
 
 def _brought(run: Run, listings: Sequence[Listed], seen: Fingerprints) -> list[Listed]:
     """Fetch the files that are elsewhere and new or changed; return the listings with why some cannot be had."""
     far = [seen.lacking(listing.found) for source, listing in listings if source.origin]
-    refused = run.incoming.bring(file.path for files in far for file in files if file.origin)
+    refused = _bring(run, (file.path for files in far for file in files if file.origin))
 
     def told(file: SourceFile) -> SourceFile:
         why = refused.get(file.path)

@@ -15,6 +15,7 @@ from docmill.tasks.publishing.gate import GateVerdict
 EXIT_DONE = 0
 EXIT_PARTLY = 3  # Python and typer use 1 and 2 for errors
 EXIT_HELD = 4
+EXIT_UNREACHED = 5
 EARLIER = " (in an earlier run)"
 """The end of a problem that an earlier run has told of already."""
 _MOVES = ("added", "changed", "moved", "deleted", "rejected", "stale")
@@ -43,6 +44,17 @@ class Chunks:
     removed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class UnreachedSource:
+    """A source that a run of several could not have: its name and why. Its documents are as they were."""
+
+    source: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: not ingested, its documents are kept as they were: {self.message}"
+
+
 @dataclass(slots=True)
 class Report:
     """The result of an ingest or of a plan.
@@ -67,6 +79,8 @@ class Report:
         rejects: The documents that this run rejected.
         rejected_before: The documents that an earlier run rejected and that are as they were.
         lost_text: How many documents of this run have text that could not be read.
+        unreached: The sources that the run could not have, each with `source`, its name, and `message`, the reason.
+            Their documents are as they were.
     """
 
     snapshot: int | None = None
@@ -87,16 +101,20 @@ class Report:
     rejects: list[RejectRow] = field(default_factory=list)
     rejected_before: list[RejectRow] = field(default_factory=list)
     lost_text: int = 0
+    unreached: list[UnreachedSource] = field(default_factory=list)
 
     @property
     def exit_status(self) -> int:
         """Return 0 if every document in the store is up to date, 3 if some were rejected or are stale, 4 if gated.
 
         3 also means that text of a document was lost, or that the language model did not answer or was not asked
-        because of a limit. 4 means that the gate held the snapshot back.
+        because of a limit. 4 means that the gate held the snapshot back, 5 that a source could not be reached and the
+        others were ingested. Of several, the one that is named first in this order is returned: 4, 5, 3.
         """
         if self.candidate:
             return EXIT_HELD
+        if self.unreached:
+            return EXIT_UNREACHED
         unasked = not self.dry_run and (self.model.get("failed") or self.model.get("left"))
         partly = self.documents.rejected or self.documents.stale or self.lost_text or unasked
         return EXIT_PARTLY if partly else EXIT_DONE
@@ -116,6 +134,7 @@ class Report:
             "gate": asdict(self.gate) if self.gate else {},
             "pending": self.pending,
             "lost_text": self.lost_text,
+            "unreached": [asdict(one) for one in self.unreached],
             "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
         }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from docmill.flows.config.from_settings import discover_options
 from docmill.flows.config.settings import Settings
+from docmill.flows.runs.reaching import UNREACHED
 from docmill.flows.watching.event_support import deaf
 from docmill.flows.watching.folder_events import FolderEvents
 from docmill.flows.watching.watch_options import WatchOptions
@@ -24,16 +25,16 @@ Seen = frozenset[tuple[object, ...]] | str
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A source, and why it is polled; "" if the file system tells of its changes."""
+    """A source, None if it cannot be had, and why it is polled; "" if the file system tells of its changes."""
 
     argument: str
-    source: Source
+    source: Source | None
     why_polled: str = ""
 
     @property
     def folder(self) -> Path | None:
         """The folder whose events tell of changes, None if it is polled."""
-        return None if self.why_polled else self.source.folder
+        return self.source.folder if self.source and not self.why_polled else None
 
     def spelled(self, poll_s: float) -> str:
         """Return in words how the source is watched."""
@@ -59,12 +60,11 @@ class Lookout:
     def arm(self, afresh: bool = False) -> None:
         """Note the state of the sources as that before a run; with `afresh`, watch all folders anew.
 
-        Raises `SourceError` if a source does not exist.
+        A source that cannot be had is polled until it can. Raises `SourceError` or `Transient` if none can.
         """
-        if afresh or not self.watched or self._replaced():
+        if afresh or not self.watched or self._replaced() or not all(one.source for one in self.watched):
             self.close()
-            opened = [(argument, open_source(argument, self._tables)) for argument in self._arguments]
-            self._begin([Watched(argument, source, _why_polled(source, self._rules)) for argument, source in opened])
+            self._begin(self._opened())
         self._seen = {one.argument: self._look(one) for one in self.watched if one.why_polled}
 
     def wait(self, seconds: float) -> bool:
@@ -88,6 +88,19 @@ class Lookout:
         if self._events is not None:
             self._events.close()
         self._events, self.watched, self._folders = None, (), {}
+
+    def _opened(self) -> list[Watched]:
+        watched, why = list[Watched](), list[DocmillError]()
+        for argument in self._arguments:
+            try:
+                source = open_source(argument, self._tables)
+                watched.append(Watched(argument, source, _why_polled(source, self._rules)))
+            except UNREACHED as error:
+                watched.append(Watched(argument, None, str(error)))
+                why.append(error)
+        if len(why) == len(watched):
+            raise why[0]
+        return watched
 
     def _begin(self, watched: Sequence[Watched]) -> None:
         folders = [one.folder for one in watched if one.folder]
@@ -119,7 +132,8 @@ class Lookout:
 
     def _look(self, one: Watched) -> Seen:
         try:
-            listing = one.source.list(self._rules, self._checkpoints)
+            source = one.source or open_source(one.argument, self._tables)
+            listing = source.list(self._rules, self._checkpoints)
         except (DocmillError, OSError) as error:  # the run will meet it as well, and tell of it
             return str(error)
         files = ((file.uri, file.size, file.mtime_ns, file.inode, file.origin) for file in listing.found)

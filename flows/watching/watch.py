@@ -44,18 +44,23 @@ class WatchLoop:
         """Run with the options `first`, then after each burst of changes, and at least as often as the options say.
 
         A run that fails is tried again, sooner if the sources change. The first one raises what no retry mends, such as
-        `SourceError`; a later one only what is wrong in the settings, as `ConfigError` or `QueryError`. Returns when
-        `lookout.ended` is set.
+        `SourceError`; a later one only what is wrong in the settings, as `ConfigError` or `QueryError`. While a run
+        lacks a source, the next one follows as soon as after a failure. Returns when `lookout.ended` is set.
         """
-        self._until_it_succeeds(first, _AT_THE_START)
+        complete = self._until_it_succeeds(first, _AT_THE_START)
         self.told.started(self.lookout)
         later = RunOptions(allow_delete=first.allow_delete)
+        pause = _FIRST_PAUSE_S
         while not self.lookout.ended.is_set():
-            changed = self.lookout.wait(self.lookout.options.every_s)
-            self._until_it_succeeds(later, _LATER, afresh=not changed)
+            changed = self.lookout.wait(self.lookout.options.every_s if complete else pause)
+            pause = _FIRST_PAUSE_S if complete else self._longer(pause)
+            complete = self._until_it_succeeds(later, _LATER, afresh=not changed)
 
-    def _until_it_succeeds(self, options: RunOptions, passing: _Passing, afresh: bool = False) -> None:
-        """Run, and try again with growing pauses while it fails."""
+    def _longer(self, pause: float) -> float:
+        return min(2 * pause, self.lookout.options.longest_pause_s)
+
+    def _until_it_succeeds(self, options: RunOptions, passing: _Passing, afresh: bool = False) -> bool:
+        """Run, and try again with growing pauses while it fails. Return whether all sources were reached."""
         pause = _FIRST_PAUSE_S
         while not self.lookout.ended.is_set():
             began = time.monotonic()
@@ -65,10 +70,11 @@ class WatchLoop:
             except passing as error:
                 self.told.failed(f"{_spelled(error)}; trying again in {pause:g} s")
                 self.lookout.wait(pause)
-                pause = min(2 * pause, self.lookout.options.longest_pause_s)
+                pause = self._longer(pause)
             else:
                 self.told.done(report, time.monotonic() - began)
-                return
+                return not report.unreached
+        return False
 
 
 def _spelled(error: Exception) -> str:

@@ -273,7 +273,9 @@ def _sign(bucket: str, own: Mapping[str, Any]) -> str:
     """Return the signed URL of some object of a bucket, with the options `own` of obstore."""
     import obstore
 
-    return obstore.sign(_connect(bucket, REQUEST_S, own=own), "GET", _ANY_KEY, timedelta(seconds=10 * REQUEST_S))
+    store: Any = _connect(bucket, REQUEST_S, own=own)
+    url: str = obstore.sign(store, "GET", _ANY_KEY, timedelta(seconds=10 * REQUEST_S))
+    return url
 
 
 def _connect(

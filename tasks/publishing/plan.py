@@ -319,14 +319,14 @@ def _pair_moves(state: StoreState, result: Plan) -> dict[str, str]:
     return moves
 
 
-def check_losses(state: StoreState, lost: Iterable[str], limit: float) -> None:
-    """Raise `SourceError` if a source would lose more than the fraction `limit` of its documents."""
-    for source, count in _count(state.documents[uri].source for uri in lost).items():
-        if count > limit * state.held[source]:
-            raise SourceError(
-                f"source {source!r} would lose {count} of {state.held[source]} documents, more than "
-                f"max_delete_fraction = {limit:g}; check that it is mounted, or {ALLOW_DELETE}"
-            )
+def excessive_losses(state: StoreState, lost: Iterable[str], limit: float) -> dict[str, str]:
+    """Return a message for each source that would lose more than the fraction `limit` of its documents, by name."""
+    return {
+        source: f"source {source!r} would lose {count} of {state.held[source]} documents, more than "
+        f"max_delete_fraction = {limit:g}; check that it is mounted, or {ALLOW_DELETE}"
+        for source, count in _count(state.documents[uri].source for uri in lost).items()
+        if count > limit * state.held[source]
+    }
 
 
 def unmatched(state: StoreState, sources: Sequence[tuple[Source, Listing]]) -> Iterator[str]:

@@ -5,6 +5,7 @@ import glob
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 
@@ -40,9 +41,8 @@ def open_source(argument: str, tables: Tables = MappingProxyType({}), opener: Op
     A path may be an address `s3://BUCKET/PREFIX`, or `PLUGIN://SOURCE`, whose settings are among `tables`. With an
     `opener`, an archive on this machine is a source of its own; without one, it is a file.
     """
+    check_argument(argument)
     name, where = _named(argument)
-    if not where:
-        raise SourceError("a source is an empty string; give a folder, a file or a glob")
     source = SOURCES[_scheme(argument, where)].open(Address(argument, where, name), tables)
     if opener and source.folder and begins_as_archive(Path(where)):
         return ArchiveSource(source.name, source.pattern, source.prefix, where, source, opener)
@@ -60,6 +60,14 @@ def _open_path(address: Address, _tables: Tables) -> "FolderSource":
     if path.is_dir():
         return _source(name, path, "")
     return replace(_source(name, path.parent, literal(readable(path.name))), is_link=path.is_symlink())
+
+
+def check_argument(argument: str) -> None:
+    """Raise `SourceError` for an argument that names no source, wherever that may be."""
+    _, where = _named(argument)
+    if not where:
+        raise SourceError("a source is an empty string; give a folder, a file or a glob")
+    _scheme(argument, where)
 
 
 def wrong_settings(arguments: Iterable[str], tables: Tables) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -103,8 +111,16 @@ def name_of(argument: str, tables: Tables = MappingProxyType({})) -> str:
     try:
         return open_source(argument, tables).name
     except DocmillError:
-        name, where = _named(argument)
-        return name or Path(where).resolve().name
+        return likely_name(argument)
+
+
+def likely_name(argument: str) -> str:
+    """Return the name of the source for an argument, as far as the argument tells it."""
+    name, where = _named(argument)
+    if name or is_far(argument):
+        return name or where.rstrip("/").rpartition("/")[2]
+    steps = Path(where).resolve().parts
+    return Path(*takewhile(lambda step: not glob.has_magic(step), steps)).name or where
 
 
 def _named(argument: str) -> tuple[str, str]:

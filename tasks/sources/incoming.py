@@ -60,11 +60,14 @@ class Places:
             )
         (self._now if listing.found else self._empty).append(claim)
 
-    def save(self) -> None:
-        """Keep the claims of this run, and those of earlier runs that it did not replace; an empty folder has none."""
-        seen = [*self._now, *self._empty]
-        kept = [one for one in self._before if not any(map(one.meets, seen))]
-        claims = sorted({*kept, *self._now})
+    def save(self, lost: Collection[str] = ()) -> None:
+        """Keep the claims of this run, and those of earlier runs that it did not replace; an empty folder has none.
+
+        Claims whose names are among `lost` are no longer made.
+        """
+        now, empty = ([one for one in claims if one.name not in lost] for claims in (self._now, self._empty))
+        kept = [one for one in self._before if not any(map(one.meets, [*now, *empty]))]
+        claims = sorted({*kept, *now})
         if self._store and claims != self._before:
             _write(self._store, claims)
 
@@ -134,16 +137,27 @@ class Incoming:
         self._checkpoints = Checkpoints(store)
         self._places = Places(store)
 
-    def discover(self, source: Source, options: DiscoverOptions) -> Listing:
-        """List a source, and give each file that is elsewhere its future path.
+    def listing(self, source: Source, options: DiscoverOptions) -> Listing:
+        """List a source, as its `list` does."""
+        return source.list(options, self._checkpoints)
 
-        Raises as `Source.list` does, and `SourceError` for a folder with the name of another one, see `Places`.
+    def admit(self, source: Source, listing: Listing, replaces: bool) -> Listing:
+        """Note where a listed source is, and give each file that is elsewhere its future path.
+
+        Raises `SourceError` for a folder with the name of another one, see `Places`.
         """
-        listing = source.list(options, self._checkpoints)
-        self._places.claim(source, listing, replaces=options.may_be_empty)
+        self._places.claim(source, listing, replaces)
         if not source.origin:
             return listing
         return replace(listing, found=[self._offer(source, file) for file in listing.found])
+
+    def by_source(self, paths: Iterable[str]) -> dict[str, list[str]]:
+        """Return the future paths of files that are elsewhere by the names of their sources."""
+        found: dict[str, list[str]] = {}
+        for path in paths:
+            if path in self._offered:
+                found.setdefault(self._offered[path][0].name, []).append(path)
+        return found
 
     def bring(self, paths: Iterable[str]) -> dict[str, Rejected]:
         """Fetch files, given their future paths, and return why some cannot be had.
@@ -160,10 +174,13 @@ class Incoming:
         source, file = self._offered.get(path, (None, None))
         return file.link if source and file and source.kind == OBJECTS else ""
 
-    def save(self) -> None:
-        """Keep what the sources listed, and where they are; to be called once what was listed is in the store."""
+    def save(self, lost: Collection[str] = ()) -> None:
+        """Keep what the sources listed, and where they are; to be called once what was listed is in the store.
+
+        Sources whose names are among `lost` count as not listed.
+        """
         self._checkpoints.save()
-        self._places.save()
+        self._places.save(lost)
 
     def remove(self) -> None:
         """Remove what was fetched: what a later run needs of it is in the store."""

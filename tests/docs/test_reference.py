@@ -25,7 +25,15 @@ from tests.kit.making.reference.commands_page import commands, named
 from tests.kit.making.reference.python_page import CLASSES, FUNCTIONS, TYPES
 from tests.kit.making.reference.strategies_page import CONTEXTS
 
-LEVELS_OF_EXIT = {"EXIT_DONE": 0, "FAILED": 1, "WRONG_USAGE": 2, "EXIT_PARTLY": 3, "EXIT_HELD": 4, "_INTERRUPTED": 130}
+LEVELS_OF_EXIT = {
+    "EXIT_DONE": 0,
+    "FAILED": 1,
+    "WRONG_USAGE": 2,
+    "EXIT_PARTLY": 3,
+    "EXIT_HELD": 4,
+    "EXIT_UNREACHED": 5,
+    "_INTERRUPTED": 130,
+}
 
 
 SLOW = ("json",)  # runs every command

@@ -7,6 +7,7 @@ STATUSES = {
     3: "Done in part: some documents were rejected, are stale, lost text, or have to be ingested again,"
     " or some questions could not be measured.",
     4: "The gate held the new snapshot back; readers see the one before.",
+    5: "A source could not be reached; its documents are kept as they were, and the other sources were ingested.",
     130: "Ctrl-C (SIGINT) ended the command. A commit that was nearly done is done; the next run goes on from there.",
     143: "SIGTERM ended the command, as Ctrl-C does.",
 }
@@ -16,10 +17,11 @@ _RUN = {
     3: "a document was rejected or is stale, some of its text was lost, or a call to the language model failed or was"
     " left out because of a limit",
     4: "the gate held the snapshot back",
+    5: "a source could not be reached, and the others were ingested",
 }
 STATUSES_OF = {
     "ingest": _RUN,
-    "plan": {3: "the run would reject a document or make one stale"},
+    "plan": {3: "the run would reject a document or make one stale", 5: "as for `ingest`"},
     "rejects": {3: "with `--retry`: as for `ingest`", 4: "with `--retry`: as for `ingest`"},
     "verify": {1: "something was found"},
     "repair": {1: "documents would be lost without `--accept-loss`", 3: "some documents have to be ingested again"},

@@ -51,6 +51,8 @@ gate.after | number | the measure of the new snapshot
 {_INTERVAL.format("gate.change")}gate.max_drop | number | the drop that `[gate] max_drop` allows
 pending | integer |
 lost_text | integer |
+unreached[].source | text | the name of a source that could not be reached
+unreached[].message | text | why
 seconds.* | number | wall-clock seconds of each step
 """
 _CHUNK = """\
