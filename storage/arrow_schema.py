@@ -6,11 +6,18 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from docmill.storage.instants import INSTANT
 from docmill.storage.schema import ChunkRow, CostRow, DocumentRow, RejectRow, RunRow
 
 R = TypeVar("R")
 
-_ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "tuple[str, ...]": pa.list_(pa.string())}
+_ARROW = {
+    "str": pa.string(),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "tuple[str, ...]": pa.list_(pa.string()),
+    "datetime.datetime": INSTANT,
+}
 
 
 def _schema(row: type, **narrow: pa.DataType) -> pa.Schema:

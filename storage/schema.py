@@ -1,12 +1,13 @@
 """Schema: the frozen dataclass of each kind of row; `storage/arrow_schema.py` holds the Arrow schemas.
 
 `SCHEMA_VERSION` is the version of the Parquet schema. `storage/schema_evolution.py` reads the files of an older
-docmill: it renames columns, and fills a column that an older file lacks with "", 0 or [], never with null.
+docmill: it renames columns, and fills a column that an older file lacks with "", 0 or [], and a time from its text.
 Offsets are half-open and count code points of a document's canonical text.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -142,7 +143,9 @@ class DocumentRow:
     made from. `status` is `ok`; `stale` if the file can no longer be used and its last good version is kept; or
     `restored` if the file is gone and the document was brought back.
     `language` is the language of source code, `lang` the natural language that the file states (BCP 47). `created`
-    and `modified` are the times that the file itself states, in ISO 8601. `parent` is the uri of the archive or mail
+    and `modified` are the times that the file itself states, in ISO 8601 and as exact as it states them; `created_at`
+    and `modified_at` are the same in UTC, see `docmill.storage.instants`. In SQL these are called `created` and
+    `modified`, and the texts `created_stated` and `modified_stated`. `parent` is the uri of the archive or mail
     that contains the document. `source_url` is where a person opens the original, that of the archive or mail for
     what is in one; "" for a file on a disk, as its path says nothing on another machine. `content_types` are those
     of its regions; `regions` describes each region in the fields of `REGION`: what it is, why, and how it was split.
@@ -174,6 +177,8 @@ class DocumentRow:
     parent: str = ""
     reader: str = ""
     source_url: str = ""
+    created_at: datetime | None = None
+    modified_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.first_format import as_today, is_first
+from docmill.storage.instants import INSTANT, STATED, instants
 from docmill.storage.keys import key_of
 
 _BLANKS: tuple[tuple[Callable[[pa.DataType], bool], Any, str], ...] = (
@@ -19,11 +20,12 @@ _BLANKS: tuple[tuple[Callable[[pa.DataType], bool], Any, str], ...] = (
     (pa.types.is_floating, 0.0, "0.0"),
     (pa.types.is_boolean, False, "false"),
     (pa.types.is_list, [], "[]"),
+    (pa.types.is_timestamp, None, "NULL"),
 )
 
 
 def blank(kind: pa.DataType) -> Any:
-    """Return the value for a column of this type that an older file lacks: "", 0, 0.0, False or []."""
+    """Return the value for a column of this type that an older file lacks: "", 0, 0.0, False, []; None for a time."""
     return next(value for suits, value, _ in _BLANKS if suits(kind))
 
 
@@ -34,7 +36,13 @@ def blank_sql(kind: pa.DataType) -> str:
 
 def sql_type(kind: pa.DataType) -> str:
     """Return the name of a type in DuckDB's SQL."""
-    names = {pa.string(): "VARCHAR", pa.int32(): "INTEGER", pa.int64(): "BIGINT", pa.float64(): "DOUBLE"}
+    names = {
+        pa.string(): "VARCHAR",
+        pa.int32(): "INTEGER",
+        pa.int64(): "BIGINT",
+        pa.float64(): "DOUBLE",
+        INSTANT: "TIMESTAMPTZ",
+    }
     if pa.types.is_struct(kind):
         parts = (f'"{part.name}" {sql_type(part.type)}' for part in kind)
         return f"STRUCT({', '.join(parts)})"
@@ -49,6 +57,8 @@ def schema_key() -> str:
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table with exactly the columns of `schema`; columns that an older file lacks get blank values.
 
+    A time gets the value that its text says, if the table has that column.
+
     Raises `StoreError` for a column that only a newer docmill knows, because rewriting the row would lose it.
     """
     if table.schema.equals(schema):
@@ -61,6 +71,8 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     def column(field: pa.Field) -> Any:
         if field.name in table.schema.names:
             return table.column(field.name).cast(field.type)
+        if STATED.get(field.name) in table.schema.names:
+            return instants(table.column(STATED[field.name]))
         return pa.array([blank(field.type)] * table.num_rows, field.type)
 
     return pa.table([column(field) for field in schema], schema=schema)

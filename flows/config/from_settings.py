@@ -91,6 +91,7 @@ def archive_options(settings: Settings) -> ArchiveOptions:
         depth=chosen.max_depth,
         member_bytes=settings.discover.max_file_bytes,
         passwords=settings.parse.passwords,
+        pictures=settings.parse.ocr,
     )
 
 

@@ -164,7 +164,7 @@ def _site(run: Run) -> RunSite:
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
+class _ToDo:
     """The files in the sources that a run has, the store as it was, and what there is to do."""
 
     listings: list[Listed]
@@ -197,7 +197,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
         complete(run)
 
 
-def _compared(run: Run, opened: Sequence[Source], how: RunOptions, seen: Fingerprints, held: Listings) -> _Compared:
+def _compared(run: Run, opened: Sequence[Source], how: RunOptions, seen: Fingerprints, held: Listings) -> _ToDo:
     """List the sources, and compare their files with the store; begin again without a source that gets lost."""
     began = time.time()
     with run.step("discover"):
@@ -209,22 +209,28 @@ def _compared(run: Run, opened: Sequence[Source], how: RunOptions, seen: Fingerp
             with run.step("discover"):
                 expanded = _discover(run, listings, seen, held, how)
             planning = time.time()
-            with run.step("plan"):
-                left = narrow(run.base, expanded, _state(run, how.refresh_contexts), run.recipe)
-                todo = plan(left.state, left.listings, run.recipe, how.retry)
-                todo.settled = left.unchanged
-                if lost := _losses(run, left.state, todo.lost, expanded, how):
-                    raise SourceLost(lost)
-            with run.step("discover"):
-                _bring(run, (work.path for work in todo.works if work.place or not run.far_address(work.path)))
+            found = _planned(run, listings, expanded, how)
             break
-        except SourceLost as lost_sources:
-            listings = without(run.report, listings, lost_sources)
+        except SourceLost as lost:
+            listings = without(run.report, listings, lost)
     names = ", ".join(source.name for source, _ in listings)
     files = counted(sum(len(listing.found) for _, listing in listings), "files")
     run.engine.record(Node("discover", files), began, planning - began, f"{files} in {names}")
-    run.record(Node(PLAN, f"{len(todo.works):,} to process"), planning, _planned(todo))
-    return _Compared(listings, expanded, left.state, todo)
+    run.record(Node(PLAN, f"{len(found.todo.works):,} to process"), planning, _told(found.todo))
+    return found
+
+
+def _planned(run: Run, listings: list[Listed], expanded: list[Listed], how: RunOptions) -> _ToDo:
+    """Compare files with the store, and fetch those to parse; raise `SourceLost` if a source lost too many."""
+    with run.step("plan"):
+        left = narrow(run.base, expanded, _state(run, how.refresh_contexts), run.recipe)
+        todo = plan(left.state, left.listings, run.recipe, how.retry)
+        todo.settled = left.unchanged
+        if lost := _losses(run, left.state, todo.lost, expanded, how):
+            raise SourceLost(lost)
+    with run.step("discover"):
+        _bring(run, (work.path for work in todo.works if work.place or not run.far_address(work.path)))
+    return _ToDo(listings, expanded, left.state, todo)
 
 
 def _discover(run: Run, listings: list[Listed], seen: Fingerprints, held: Listings, how: RunOptions) -> list[Listed]:
@@ -235,7 +241,7 @@ def _discover(run: Run, listings: list[Listed], seen: Fingerprints, held: Listin
     return expand(taken, held, opener_of(run.settings), how.retry, partial(_bring, run))
 
 
-def _prepare(run: Run, found: _Compared, how: RunOptions) -> Changes | None:
+def _prepare(run: Run, found: _ToDo, how: RunOptions) -> Changes | None:
     """Parse, split and embed. Return the changes to commit, or None if there are none."""
     state, todo, expanded = found.state, found.todo, found.expanded
     run.report.problems += [*map(str, run.report.unreached), *_skipped(expanded), *unmatched(state, expanded)]
@@ -255,7 +261,7 @@ def _prepare(run: Run, found: _Compared, how: RunOptions) -> Changes | None:
         return replace(changes, partial=done.partial, tokens_per_s=done.tokens_per_s)
 
 
-def _planned(todo: Plan) -> str:
+def _told(todo: Plan) -> str:
     """Return what a plan holds, in one line."""
     counts = {
         "to process": len(todo.works),

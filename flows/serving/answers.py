@@ -9,6 +9,7 @@ from docmill.flows.serving.json_text import finite
 from docmill.flows.serving.open_stores import ServedStore
 from docmill.storage.errors import QueryError
 from docmill.storage.history import tags
+from docmill.storage.instants import STATED
 from docmill.storage.reader.document import Document
 from docmill.storage.reader.outline import Section
 from docmill.storage.reader.store import Store
@@ -22,8 +23,8 @@ CHUNK_COLUMNS = (
     "content_type", "strategy", "tokens", "role", "depth", "parent_id", "children",
 )  # fmt: skip
 _DOCUMENT = (
-    "uri", "source", "title", "format", "content_type", "language", "lang", "author", "created", "modified",
-    "characters", "size", "chunks", "status", "parent", "reader", "source_url",
+    "uri", "source", "title", "format", "content_type", "language", "lang", "author", "characters",
+    "size", "chunks", "status", "parent", "reader", "source_url",
 )  # fmt: skip
 _MORE_HITS = "ask for fewer hits, allow more characters, or read a hit's document by its uri and span"
 _MORE_TEXT = "ask again from start_char = next_start_char, or read one section"
@@ -188,7 +189,16 @@ def documents(served: ServedStore, asked: AskedPage) -> dict[str, Any]:
 
 def document_row(row: DocumentRow) -> dict[str, Any]:
     """Return what clients see of the row of a document."""
-    return {name: getattr(row, name) for name in _DOCUMENT}
+    return {name: getattr(row, name) for name in _DOCUMENT} | times_of(row)
+
+
+def times_of(row: DocumentRow) -> dict[str, str]:
+    """Return the times that a document states under the names that they have in SQL: in UTC, and as stated."""
+    instants = {STATED[name]: getattr(row, name) for name in STATED}
+    return {
+        **{name: value.isoformat() if value else "" for name, value in instants.items()},
+        **{f"{name}_stated": getattr(row, name) for name in instants},
+    }
 
 
 def sql(served: ServedStore, statement: str, rows: int, seconds: float, most: int) -> dict[str, Any]:

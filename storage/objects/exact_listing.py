@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import unquote_plus
 
 from docmill.storage.errors import StoreError, Transient
 
@@ -41,14 +42,16 @@ def list_exactly(sign: Sign, prefix: str, seconds: float) -> Iterator[ObjectEntr
 
     Each page may take so many `seconds`. Raises `Transient` if the object store does not answer.
     """
-    asked = {"list-type": "2", "prefix": prefix}
+    asked = {"list-type": "2", "prefix": prefix, "encoding-type": "url"}
     more = True
     while more:
         page = _parsed(_answer(sign(asked), seconds))
+        encoded = page.findtext("{*}EncodingType", "") == "url"  # a server may not know it
         for one in page.iterfind("{*}Contents"):
             key, size, modified, tag = (
                 one.findtext(f"{{*}}{name}", "") for name in ("Key", "Size", "LastModified", "ETag")
             )
+            key = unquote_plus(key) if encoded else key
             yield ObjectEntry(key.removeprefix(prefix), int(size), datetime.fromisoformat(modified), tag)
         token = page.findtext("{*}NextContinuationToken", "")
         more = bool(token)

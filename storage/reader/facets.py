@@ -7,9 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.instants import STATED
 from docmill.storage.tables.tables import read_table
 
-_OF_DOCUMENTS = ["uri", "format", "lang", "modified", "created", "mtime_ns", "chunks"]
+_OF_DOCUMENTS = ["uri", "format", "lang", *STATED, *STATED.values(), "mtime_ns", "chunks"]
 
 
 class FacetCount(TypedDict):
@@ -50,7 +51,6 @@ def _folders(uris: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _years(documents: pa.Table) -> pa.ChunkedArray:
     """Return the year of the date that a document states, or else of the last change of its file."""
-    modified, created = documents.column("modified"), documents.column("created")
     of_file = pc.strftime(documents.column("mtime_ns").cast(pa.timestamp("ns")), "%Y")
-    stated = pc.if_else(pc.equal(modified, ""), created, modified)
-    return pc.utf8_slice_codeunits(pc.if_else(pc.equal(stated, ""), of_file, stated), 0, 4)
+    stated = pc.coalesce(documents.column("modified_at"), documents.column("created_at"))
+    return pc.coalesce(pc.strftime(stated.cast(pa.timestamp("us")), "%Y"), of_file)

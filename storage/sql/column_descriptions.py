@@ -20,12 +20,16 @@ _DOCUMENT = {
     "content_types": "Content types of its regions.",
     "regions": "Its regions: span, content type, why, and how each was split; the view routing has them as rows.",
     "author": "Author that the file states.",
-    "created": "When it was made, as the file states, in ISO 8601.",
-    "modified": "When it was changed, as the file states, in ISO 8601.",
+    "created": "When it was made, as the file states, in UTC; a time without an offset counts as UTC.",
+    "modified": "When it was changed, as the file states, in UTC; a time without an offset counts as UTC.",
     "lang": "Natural language that the file states (BCP 47).",
     "parent": "Uri of the archive or mail that contains it.",
     "reader": "Parser that [parse] readers or a plugin chose, with its version; empty if docmill's own.",
     "source_url": "URL where a person opens the original; empty for a file on a disk.",
+}
+_STATED = {
+    "created_stated": "When it was made, in ISO 8601, as exact as the file states it and with its offset.",
+    "modified_stated": "When it was changed, in ISO 8601, as exact as the file states it and with its offset.",
 }
 _CHUNK = {
     "chunk_id": "Id of the chunk.",
@@ -63,7 +67,7 @@ _FOUND = {"chunk_id": "Id of a chunk.", "uri": "Its document."}
 TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "documents": (
         "One row for each document.",
-        {**_DOCUMENT, "warnings": "What was lost of it, or read by a lesser way; empty if nothing was."},
+        {**_DOCUMENT, **_STATED, "warnings": "What was lost of it, or read by a lesser way; empty if nothing was."},
     ),
     "chunks": ("One row for each chunk.", _CHUNK),
     "rejects": ("One row for each file that could not be used.", {
@@ -113,7 +117,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     }),
     "deleted": (
         "One row for each document that was deleted lately and can be restored.",
-        {**_DOCUMENT, "deleted": "When it was deleted (ISO 8601, UTC)."},
+        {**_DOCUMENT, "deleted": "When it was deleted (ISO 8601, UTC).", **_STATED},
     ),
     "deleted_chunks": ("The chunks of these documents.", _CHUNK),
     "snapshots": ("One row for each kept snapshot, up to the one that is open.", {
@@ -217,7 +221,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "source": "Source that it was found in.",
         "status": "As in documents.",
         "changed": "When the file was changed last, in UTC.",
-        "stated": "When it was changed or made, as the file itself states.",
+        "stated": "When it was changed or made, as the file itself states, in UTC.",
         "age_days": "Whole days since the file was changed, now.",
         "contexts_due": "Its chunks whose context from a language model is missing or out of date.",
     }),

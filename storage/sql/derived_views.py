@@ -39,8 +39,8 @@ FROM chunks GROUP BY content_type, strategy, role ORDER BY content_type, strateg
 """
 _FRESHNESS = """\
 SELECT
-    uri, source, status, make_timestamp(mtime_ns // 1000) AS changed,
-    coalesce(nullif(modified, ''), created) AS stated,
+    uri, source, status, make_timestamp(mtime_ns // 1000) AT TIME ZONE 'UTC' AS changed,
+    coalesce(modified, created) AS stated,
     floor((epoch(now()) - mtime_ns / 1e9) / 86400)::BIGINT AS age_days,
     (SELECT count(*) FROM chunks WHERE chunks.document_id = documents.document_id AND context_state <> '')
         AS contexts_due

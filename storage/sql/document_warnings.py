@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from docmill.storage.instants import with_instants
+
 
 class DocumentWarning(NamedTuple):
     """A warning about a document; `lost` says whether text of it is missing in the store."""
@@ -98,6 +100,12 @@ ORDER BY uri, kind
 """One row for each warning of each document, in any DuckDB."""
 
 
-def with_warnings(name: str, select: str) -> str:
-    """Return the SELECT of a table's columns with those that are derived: `warnings`, if the table is `documents`."""
-    return f"SELECT *, {MESSAGES} AS warnings FROM ({select})" if name == "documents" else select
+def with_derived(name: str, select: str) -> str:
+    """Return the SELECT of a table's columns as SQL has them.
+
+    Documents have `warnings` and, as deleted ones do, instants in place of the texts of times.
+    """
+    if name not in ("documents", "deleted"):
+        return select
+    timed = with_instants(select)
+    return f"SELECT *, {MESSAGES} AS warnings FROM ({timed})" if name == "documents" else timed

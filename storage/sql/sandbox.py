@@ -18,11 +18,12 @@ import pyarrow.compute as pc
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.first_format import former_schema, former_sql, is_first
+from docmill.storage.instants import STATED
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
 from docmill.storage.sql.column_descriptions import TABLES
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
-from docmill.storage.sql.document_warnings import with_warnings
+from docmill.storage.sql.document_warnings import with_derived
 from docmill.storage.sql.error_message import AskedStatement, first_line, message_of
 from docmill.storage.sql.statement import SqlLimits, Statement, too_large, too_long
 
@@ -37,11 +38,18 @@ _SANDBOX = {
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
     "temp_directory": "''",
+    "TimeZone": "'UTC'",
     "enable_external_access": "false",
     "errors_as_json": "true",
     "lock_configuration": "true",
 }
 
+_OF_DOCUMENTS = [
+    *(name for name in DOCUMENTS.names if name not in STATED),
+    *(f"{name}_stated" for name in STATED.values()),
+    "warnings",
+]
+"""The columns of documents in SQL."""
 
 Rows = tuple[pa.Schema, Iterator[pa.RecordBatch]]
 """The columns of a result, and its rows as they come."""
@@ -161,7 +169,7 @@ def _register(connection: "duckdb.DuckDBPyConnection", view: str, name: str, pat
     today = [path for path in paths if path not in first]
     parts = [_part(connection, f"first_{view}", name, first)] if first else []
     parts += [_part(connection, f"stored_{view}", name, today)] if today or not first else []
-    connection.execute(f'CREATE VIEW "{view}" AS {with_warnings(name, " UNION ALL BY NAME ".join(parts))}')
+    connection.execute(f'CREATE VIEW "{view}" AS {with_derived(name, " UNION ALL BY NAME ".join(parts))}')
 
 
 def _derive(connection: "duckdb.DuckDBPyConnection", views: Mapping[str, str]) -> None:
@@ -279,7 +287,7 @@ def _where(statement: Statement) -> AskedStatement:
 
 
 def _chunks_with_documents() -> str:
-    own = [*(name for name in DOCUMENTS.names if name not in CHUNKS.names), "warnings"]
+    own = [name for name in _OF_DOCUMENTS if name not in CHUNKS.names]
     shared = [name for name in DOCUMENTS.names if name in CHUNKS.names and name != "document_id"]
     columns = [f"d.{name}" for name in own] + [f"d.{name} AS document_{name}" for name in shared]
     return f"SELECT c.*, {', '.join(columns)} FROM chunks AS c LEFT JOIN documents AS d USING (document_id)"

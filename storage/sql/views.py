@@ -6,9 +6,10 @@ from pathlib import Path
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.first_format import both_schemas, either_sql
+from docmill.storage.instants import STATED
 from docmill.storage.schema_evolution import blank_sql, sql_type
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
-from docmill.storage.sql.document_warnings import with_warnings
+from docmill.storage.sql.document_warnings import with_derived
 
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE
@@ -65,6 +66,7 @@ SET VARIABLE docmill_root = (SELECT regexp_replace(CASE
     WHEN EXISTS (FROM glob({marked})) THEN {root}
     ELSE error({lost})
 END, '([*?\\[])', '[\\1]', 'g'));
+SET TimeZone = 'UTC';  -- so that a time without an offset means the same as in docmill sql
 """
 _LOST = (
     "no store at {root}: it was moved. Start in its folder, or say before this script where it is: "
@@ -100,7 +102,7 @@ def views_sql(shown: ViewedStore) -> str:
     Views follow `current/`, so they show the newest snapshot when they are read. `chunks_at(41)` and
     `documents_at(41)` read a kept snapshot.
     """
-    tables = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{with_warnings(name, _current(name))};\n" for name in SCHEMAS)
+    tables = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{with_derived(name, _current(name))};\n" for name in SCHEMAS)
     kept = _EVALUATIONS.format(path=_below("evaluations/*.parquet"))
     past = (_table_at(name) for name in ("documents", "chunks"))
     derived = {**OF_ROWS, EMBEDDINGS: _embeddings(shown), **OF_VECTORS}
@@ -111,7 +113,10 @@ def views_sql(shown: ViewedStore) -> str:
 
 def _current(name: str) -> str:
     files = _below(f"current/{name}/*.parquet")
-    return f"SELECT * FROM read_parquet(\n    {files}, union_by_name = true, hive_partitioning = false\n)"
+    rows = f"SELECT * FROM read_parquet(\n    {files}, union_by_name = true, hive_partitioning = false\n)"
+    # The files of an older docmill lack these columns until the next commit, and the view names them.
+    late = [f"NULL::{sql_type(SCHEMAS[name].field(one).type)} AS {one}" for one in STATED if one in SCHEMAS[name].names]
+    return f"{rows} UNION ALL BY NAME SELECT {', '.join(late)} WHERE false" if late else rows
 
 
 def _head(shown: ViewedStore) -> str:
@@ -141,7 +146,7 @@ def _table_at(name: str) -> str:
         files=_below(f"*/{name}/*.parquet"),  # current/ always has one
         snapshots=_below("snapshots/*.json"),
     )
-    return _AT.format(name=name, select=with_warnings(name, rows))
+    return _AT.format(name=name, select=with_derived(name, rows))
 
 
 def _snapshots() -> str:

@@ -12,7 +12,8 @@ class ArchiveOptions:
     """Limits of one outermost archive with everything nested in it, and the passwords to try.
 
     `members` and `total_bytes` are counted over all levels, `ratio` (unpacked to packed bytes) for each archive.
-    `depth` is the maximum number of levels, `member_bytes` the maximum size of a member.
+    `depth` is the maximum number of levels, `member_bytes` the maximum size of a member. With `pictures`, those that a
+    mail shows in its text are files of it, too: they have no text but by OCR.
     """
 
     members: int = 10_000
@@ -21,6 +22,7 @@ class ArchiveOptions:
     depth: int = 4
     member_bytes: int = 100_000_000
     passwords: tuple[str, ...] = field(default=(), repr=False, metadata={"secret": True})
+    pictures: bool = False
 
     def __post_init__(self) -> None:
         for name in ("members", "total_bytes", "ratio", "depth", "member_bytes"):

@@ -16,7 +16,7 @@ from docmill.tasks.archive.names import inner_path, shown
 from docmill.tasks.archive.opening import Container, Opened, opened
 from docmill.tasks.paths.local_file import LocalFile
 
-VERSION = 3  # raise it when the members found in a container, or their names, change
+VERSION = 4  # raise it when the members found in a container, or their names, change
 _MAX_MESSAGE = 300  # characters of a library's message: its sentence fits, long quoted bytes do not
 
 Place = tuple[int, ...]

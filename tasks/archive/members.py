@@ -139,7 +139,7 @@ def mail_members(data: bytes, mail_format: str, share: Share) -> Iterator[Member
     """Yield the attachments of a mail."""
     from docmill.tasks.parse.mail.messages import attachments  # a twentieth of the modules of a run, for mails alone
 
-    for name, content in attachments(data, mail_format, share.options.total_bytes):
+    for name, content in attachments(data, mail_format, share.options.total_bytes, share.options.pictures):
         # Counted although they are in memory already: attachments of attachments add up.
         share.take(len(content))
         yield Member(name, partial(iter, (content,)))

@@ -83,7 +83,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="markdown",
-            version=8,
+            version=9,
             parse=_titled("markup.md.markdown_file.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",

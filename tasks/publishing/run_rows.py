@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, REJECTS, from_table, to_table
 from docmill.storage.artifacts.staging import DRAFTS, Batch
 from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.instants import instant
 from docmill.storage.keys import chunk_keys, document_key
 from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
 from docmill.storage.tables.tables import read_buckets
@@ -170,6 +171,8 @@ def _document(file: SourceFile, known: Result) -> DocumentRow:
         parent=file.parent,
         reader=known.reader,
         source_url=file.link,
+        created_at=instant(known.created),
+        modified_at=instant(known.modified),
     )
 
 

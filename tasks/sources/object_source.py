@@ -1,7 +1,8 @@
 """Object source: a prefix of an object store as a source."""
 
 import glob
-from collections.abc import Container
+import re
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -28,6 +29,13 @@ _NS = 1_000_000_000
 """Nanoseconds of a second; file times are in nanoseconds."""
 _BUCKET_STEP = 2
 """The index of the bucket among the steps of `s3://BUCKET/PREFIX`: after "s3:" and an empty one."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_FAULTS: dict[str, Callable[[str], bool]] = {
+    "that ends in a slash, as those of folders do": lambda key: key.endswith("/"),
+    "with an empty step": lambda key: "/".join(steps(key)) != key,
+    "with a control character": lambda key: bool(_CONTROL.search(key)),
+}
+"""What the key of an object may be, and no path that obstore reads."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +104,9 @@ def _item(entry: ObjectEntry) -> SourceItem:
 
 def _fault(key: str) -> str:
     """Return why no document can have a key, or "" for a good one."""
-    if key.endswith("/"):
-        return "that ends in a slash, as those of folders do; copy the object to another key"
-    return fault(key) or ("" if "/".join(steps(key)) == key else "with an empty step; copy the object to another key")
+    if found := fault(key):
+        return found
+    return next((f"{why}; copy the object to another key" for why, has_fault in _FAULTS.items() if has_fault(key)), "")
 
 
 def _files(objects: Objects) -> dict[str, ObjectEntry]:

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage.sql.document_warnings import WARNINGS, messages_of, warnings_of, with_warnings
+from docmill.storage.sql.document_warnings import WARNINGS, messages_of, warnings_of, with_derived
 from tests.kit.pdf_pages import LEFT, page
 from tests.kit.workbench import Workbench
 
@@ -101,7 +101,7 @@ def test_sql_and_python_agree_on_every_warning() -> None:
         connection.executemany("INSERT INTO documents VALUES (?, '', ?)", rows)
         found = connection.sql(f"SELECT uri, kind, message, lost FROM ({WARNINGS}) ORDER BY uri, kind").fetchall()
         columns = connection.sql(
-            f"SELECT uri, warnings FROM ({with_warnings('documents', 'FROM documents')})"
+            f"SELECT uri, warnings FROM ({with_derived('documents', 'FROM documents')})"
         ).fetchall()
     assert found == sorted((f"{n}", *one) for n, text in enumerate(told) for one in warnings_of(text))
     assert dict(columns) == {f"{n}": list(messages_of(text)) for n, text in enumerate(told)}

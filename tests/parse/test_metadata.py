@@ -55,5 +55,6 @@ def test_what_front_matter_and_pages_state_stands_in_columns(tmp_path: Path) -> 
     page = '<html lang="de"><head><meta name="author" content="Ann"></head><body><p>Text.</p></body></html>'
     bench.write({"a.md": "---\nauthor: Ada\ndate: 2024-03-05\nlang: en_GB\n---\n\n# A\n\nText.\n", "b.html": page})
     bench.ingest()
-    found = bench.store.sql("SELECT author, created, modified, lang, parent FROM documents ORDER BY uri").to_pylist()
+    columns = "author, created_stated, modified_stated, lang, parent"
+    found = bench.store.sql(f"SELECT {columns} FROM documents ORDER BY uri").to_pylist()
     assert [tuple(row.values()) for row in found] == [("Ada", "2024-03-05", "", "en-GB", ""), ("Ann", "", "", "de", "")]

@@ -17,8 +17,7 @@ SELECT CASE 0 WHEN grouping(format) THEN 'format' WHEN grouping(lang) THEN 'lang
     ELSE 'year' END, coalesce(format, lang, folder, year), sum(chunks)::BIGINT
 FROM (
     SELECT format, lang, CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END AS folder,
-        left(coalesce(nullif(modified, ''), nullif(created, ''),
-            strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d')), 4) AS year, chunks FROM documents
+        strftime(coalesce(modified, created, make_timestamp(mtime_ns // 1000)), '%Y') AS year, chunks FROM documents
 ) GROUP BY GROUPING SETS (format, lang, folder, year)
 """
 

@@ -88,14 +88,14 @@ def test_objects_become_the_documents_that_files_would(prefix: Prefix, tmp_path:
 
 def test_keys_that_are_no_paths_are_rejected_and_keep_nothing_else_out(prefix: Prefix) -> None:
     prefix.put({"guide.md": GUIDE, "deep/b c+d.md": GUIDE, "x": GUIDE})
-    for key in ("deep//c.md", "x/", "/d.md", "//"):
+    for key in ("deep//c.md", "x/", "/d.md", "//", "bell%07.md"):
         prefix.put_exactly(key, GUIDE)
     prefix.put_exactly("deep//")
     for _ in range(2):
         report = prefix.ingest()
         assert prefix.uris() == ["deep/b c+d.md", "guide.md", "x"]
         rejects = {row.uri: row.reason for row in (*report.rejects, *report.rejected_before)}
-        assert rejects == dict.fromkeys(("deep//c.md", "x/", "/d.md", "//"), "unsafe_path")
+        assert rejects == dict.fromkeys(("deep//c.md", "x/", "/d.md", "//", "bell\x07.md"), "unsafe_path")
     assert (report.snapshot, prefix.fetched) == (None, [])
 
 

@@ -14,6 +14,7 @@ from docmill.flows.measure.chunk_map import ChunkMap
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
+from docmill.storage.instants import STATED
 from docmill.storage.reader.store import Store
 from docmill.storage.sql.document_warnings import messages_of
 from docmill.storage.tables.tables import read_stored_file, read_table
@@ -102,13 +103,13 @@ def _by_folder(uri: str) -> tuple[str, str]:
 
 def _days(store: Store, uris: list[str]) -> list[str]:
     """Return the day of each document: that which it states, or that on which its file was last changed."""
-    rows = read_table(store.stored, "documents", ["uri", "modified", "created", "mtime_ns"]).to_pylist()
-    days = {row["uri"]: row["modified"] or row["created"] or _day(row["mtime_ns"]) for row in rows}
-    return [days[uri][:10] for uri in uris]
+    rows = read_table(store.stored, "documents", ["uri", *STATED, *STATED.values(), "mtime_ns"]).to_pylist()
+    days = {row["uri"]: (row["modified_at"] or row["created_at"] or _changed(row["mtime_ns"])).date() for row in rows}
+    return [days[uri].isoformat() for uri in uris]
 
 
-def _day(mtime_ns: int) -> str:
-    return datetime.fromtimestamp(mtime_ns / 1e9, UTC).date().isoformat()
+def _changed(mtime_ns: int) -> datetime:
+    return datetime.fromtimestamp(mtime_ns / 1e9, UTC)
 
 
 def _since(store: Store, ids: pa.ChunkedArray) -> list[int]:

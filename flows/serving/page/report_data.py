@@ -136,13 +136,13 @@ def _listed(held: Held) -> list[dict[str, Any]]:
 
 
 _LISTED = (
-    "uri", "title", "format", "content_type", "chunks", "characters", "status", "lang", "created", "modified",
+    "uri", "title", "format", "content_type", "chunks", "characters", "status", "lang",
 )  # fmt: skip
 
 
 def _in_list(row: DocumentRow) -> dict[str, Any]:
     changed = datetime.fromtimestamp(row.mtime_ns / 1e9, UTC).isoformat(timespec="seconds")
-    return {**{name: getattr(row, name) for name in _LISTED}, "changed": changed}
+    return {**{name: getattr(row, name) for name in _LISTED}, **answers.times_of(row), "changed": changed}
 
 
 def _rows(store: Store, name: str, statement: str, before: Store | None) -> Any:

@@ -4,8 +4,11 @@ import mimetypes
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
+from urllib.parse import unquote
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff<>:\"|?*]+")
+_SHOWN_ID = re.compile(r"\bcid:([^\s\"'<>()]{1,300})", re.IGNORECASE)
 _MAX_NAME = 120
 """Characters of a name: file systems allow 255 bytes, most letters take one or two, and a number may be added."""
 _MAX_SUFFIX = 12  # below that a last part such as ".docx" is a suffix, which a cut name keeps; else it is a sentence
@@ -20,18 +23,38 @@ class Body:
     html: bool = False
 
 
+class ShownPicture(NamedTuple):
+    """A picture that the text of a mail shows by its content id, such as the logo of a signature."""
+
+    name: str
+    data: bytes
+    content_id: str
+
+
 @dataclass(slots=True)
 class Letter:
     """A mail: its header by names in lower case, its bodies and attachments in order.
 
-    A body is a tuple of alternatives with the same content. `encrypted` names the kind of encryption.
+    A body is a tuple of alternatives with the same content. `encrypted` names the kind of encryption. `pictures` belong
+    to the text, and are no attachments.
     """
 
     head: dict[str, str] = field(default_factory=dict)
     bodies: list[tuple[Body, ...]] = field(default_factory=list)
     attached: list[tuple[str, bytes]] = field(default_factory=list)
+    pictures: list[ShownPicture] = field(default_factory=list)
     encrypted: str = ""
     damage: int = 0
+
+
+def shown_ids(html: str) -> frozenset[str]:
+    """Return the content ids of the parts that a text in HTML shows, such as those of `<img src="cid:logo@x">`."""
+    return frozenset(unquote(found) for found in _SHOWN_ID.findall(html))
+
+
+def is_picture(content_type: str, name: str) -> bool:
+    """Return whether a part of a mail is a picture, by its type or its name."""
+    return any(one.startswith("image/") for one in (content_type, mimetypes.guess_type(name)[0] or ""))
 
 
 def unique_names(attached: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:

@@ -134,19 +134,22 @@ def _iso_date(date: str) -> str:
     return ""
 
 
-def attachments(data: bytes, file_format: str, most: int = _MAX_STORE) -> list[tuple[str, bytes]]:
+def attachments(
+    data: bytes, file_format: str, most: int = _MAX_STORE, pictures: bool = False
+) -> list[tuple[str, bytes]]:
     """Return the attachments of a mail of one of the formats of mail, in order.
 
-    Names are safe and distinct, without folders; an enclosed message is an `.eml` file. Calendars and contacts of
-    Outlook's data files come last. A mail that cannot be read, or an encrypted one, has none. `most` limits the bytes
-    that a data file holds.
+    Names are safe and distinct, without folders; an enclosed message is an `.eml` file. Then come calendars and
+    contacts of Outlook's data files, and with `pictures` those that the text shows. A mail that cannot be read, or an
+    encrypted one, has none. `most` limits the bytes that a data file holds.
     """
     try:
         if file_format == "pst":
             store = read_store(data, most)
             letters = [read_mime(mail) for folder in store.folders for mail in messages_of(folder.mails)]
-            return unique_names([*_attached(letters), *store.others])
-        return unique_names(_attached(_letters(data, file_format)))
+            return unique_names([*_attached(letters), *store.others, *(_pictures(letters) if pictures else ())])
+        letters = list(_letters(data, file_format))
+        return unique_names([*_attached(letters), *(_pictures(letters) if pictures else ())])
     except Rejected as why:
         if why.reason == "not_installed":  # once it is, there may be some
             raise
@@ -155,6 +158,10 @@ def attachments(data: bytes, file_format: str, most: int = _MAX_STORE) -> list[t
 
 def _attached(letters: Iterable[Letter]) -> Iterator[tuple[str, bytes]]:
     return (attached for letter in letters for attached in letter.attached)
+
+
+def _pictures(letters: Iterable[Letter]) -> Iterator[tuple[str, bytes]]:
+    return ((shown.name, shown.data) for letter in letters for shown in letter.pictures)
 
 
 def _letters(data: bytes, file_format: str) -> Iterator[Letter]:

@@ -14,7 +14,7 @@ from quopri import decodestring
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.mail.letter import Body, Letter, message_name, name_for
+from docmill.tasks.parse.mail.letter import Body, Letter, ShownPicture, is_picture, message_name, name_for, shown_ids
 
 _WORD = re.compile(r"=\?([\w.:+-]{1,40})(?:\*[\w-]{0,20})?\?([bBqQ])\?([^?]{0,2000})\?=(?:\s+(?==\?))?")
 _FOLD = re.compile(r"\r?\n|\r|\0")
@@ -39,7 +39,7 @@ def read_mime(data: bytes) -> Letter:
         charset = _charset_of_head(message, data)
         for name, value in message.raw_items():
             letter.head.setdefault(name.lower(), decoded(value, charset))
-        letter.bodies = _walk(message, letter)
+        letter.bodies = _walk(message, letter, _shown(message))
     except RecursionError as error:
         raise Rejected("corrupt", "a mail with parts nested hundreds deep") from error
     return letter
@@ -90,8 +90,21 @@ def _narrow(data: bytes) -> bytes:
     return data.removeprefix(BOM_UTF8).lstrip(b"\r\n")
 
 
-def _walk(part: Message, letter: Letter) -> list[tuple[Body, ...]]:
-    """Return the bodies of a part and of its nested parts; add its attachments to the letter."""
+def _shown(message: Message) -> frozenset[str]:
+    """Return the content ids that the HTML of a message shows, if it has pictures with one."""
+    parts = [part for part in message.walk() if not part.is_multipart()]
+    if not any(_content_id(part) and is_picture(part.get_content_type(), _name(part)) for part in parts):
+        return frozenset()
+    html = (_content(part).decode("utf-8", "replace") for part in parts if part.get_content_type() == "text/html")
+    return shown_ids("\n".join(html))
+
+
+def _content_id(part: Message) -> str:
+    return str(part.get("content-id", "")).strip().strip("<>")
+
+
+def _walk(part: Message, letter: Letter, shown: frozenset[str]) -> list[tuple[Body, ...]]:
+    """Return the bodies of a part and of its nested parts; add its attachments and shown pictures to the letter."""
     kind = part.get_content_type()
     if _is_locked(part, kind):
         letter.encrypted = str(part.get_param("protocol") or kind)
@@ -102,10 +115,14 @@ def _walk(part: Message, letter: Letter) -> list[tuple[Body, ...]]:
         letter.attached += _enclosed(part)
         return []
     if part.is_multipart():
-        return _together(kind, [_walk(one, letter) for one in _parts(part)])
+        return _together(kind, [_walk(one, letter, shown) for one in _parts(part)])
     if _is_shown(part, kind):
         return [(_body(part, kind, letter),)]
-    letter.attached += _file(part, kind)
+    files, content_id = _file(part, kind), _content_id(part)
+    if content_id in shown and is_picture(kind, _name(part)):
+        letter.pictures += [ShownPicture(*file, content_id) for file in files]
+    else:
+        letter.attached += files
     return []
 
 

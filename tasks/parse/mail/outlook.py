@@ -19,14 +19,14 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.mail.letter import Body, Letter, message_name
+from docmill.tasks.parse.mail.letter import Body, Letter, ShownPicture, is_picture, message_name, shown_ids
 from docmill.tasks.parse.mail.mime import decoded
 
 # Numbers of properties from MS-OXPROPS.
 _SUBJECT, _BODY, _HTML, _HEADERS, _CLASS = 0x0037, 0x1000, 0x1013, 0x007D, 0x001A
 _SENDER, _SENDER_MAIL, _SENDER_SMTP, _SENT_FOR = 0x0C1A, 0x0C1F, 0x5D01, 0x0042
 _NAME, _MAIL, _SMTP, _KIND = 0x3001, 0x3003, 0x39FE, 0x0C15
-_CONTENT_TYPE = 0x370E  # PidTagAttachMimeTag
+_CONTENT_TYPE, _CONTENT_ID = 0x370E, 0x3712  # PidTagAttachMimeTag, PidTagAttachContentId
 _LONG_FILE, _FILE, _CONTENT, _CODEPAGE, _INTERNET_CODEPAGE = 0x3707, 0x3704, 0x3701, 0x3FFD, 0x3FDE
 _DATES = (0x0039, 0x0E06, 0x3007)  # sent, delivered, made
 _MESSAGE_ID, _ANSWERS = 0x1035, 0x1042
@@ -73,9 +73,13 @@ class _Folder:
         letter = Letter(self._head(), [tuple(option for option in options if option.text.strip())])
         if self.text(_CLASS).upper() == "IPM.NOTE.SMIME":
             letter.encrypted = "S/MIME"
+        shown = shown_ids(options[1].text)
         for folder in self._folders("__attach_version1.0_#"):
-            attached = folder.attachment(depth)
-            letter.attached += [attached] if attached else []
+            attached, content_id = folder.attachment(depth), folder.text(_CONTENT_ID)
+            if attached and content_id in shown and is_picture(folder.text(_CONTENT_TYPE), attached[0]):
+                letter.pictures.append(ShownPicture(*attached, content_id))
+            elif attached:
+                letter.attached.append(attached)
             if folder.text(_CONTENT_TYPE) == "application/pgp-encrypted":
                 letter.encrypted = "application/pgp-encrypted"
         if letter.encrypted and not letter.bodies[0]:  # the only attachment is the encrypted mail itself
@@ -200,8 +204,10 @@ def _as_mime(letter: Letter) -> bytes:
     """Return a letter as internet mail, so that an enclosed message can be a separate document."""
     parts: list[MIMEBase] = [_written(body) for group in letter.bodies for body in group]
     kind = "alternative"
-    if letter.attached or not parts:
-        parts = [_joined("alternative", parts), *(_attachment(name, data) for name, data in letter.attached)]
+    if letter.attached or letter.pictures or not parts:
+        files = [_attachment(name, data) for name, data in letter.attached]
+        pictures = [_attachment(name, data, content_id) for name, data, content_id in letter.pictures]
+        parts = [_joined("alternative", parts), *files, *pictures]
         kind = "mixed"
     message = _joined(kind, parts)
     for name in _KEPT:
@@ -220,7 +226,9 @@ def _joined(kind: str, parts: list[MIMEBase]) -> MIMEBase:
     return MIMEMultipart(kind, f"=={digest[:_BOUNDARY_DIGITS]}", parts)
 
 
-def _attachment(name: str, data: bytes) -> MIMEBase:
+def _attachment(name: str, data: bytes, content_id: str = "") -> MIMEBase:
     part = MIMEApplication(data)
+    if content_id:
+        part.add_header("Content-ID", f"<{content_id}>")
     part.add_header("Content-Disposition", "attachment", filename=("utf-8", "", name))
     return part

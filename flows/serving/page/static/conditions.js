@@ -3,7 +3,7 @@
 import { quoted } from "./questions.js";
 
 const FOLDER = "CASE WHEN contains(uri, '/') THEN split_part(uri, '/', 1) || '/' ELSE '' END";
-const DATE = "left(coalesce(nullif(modified, ''), nullif(created, ''), strftime(make_timestamp(mtime_ns // 1000), '%Y-%m-%d')), 10)";
+const DATE = "strftime(coalesce(modified, created, make_timestamp(mtime_ns // 1000) AT TIME ZONE 'UTC'), '%Y-%m-%d')";
 
 /** Return the folder at the top of a uri, or "". */
 export const folderOf = (uri) => (uri.includes("/") ? `${uri.split("/")[0]}/` : "");

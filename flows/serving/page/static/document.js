@@ -34,7 +34,7 @@ function Title({ answer, place, kept }) {
   const row = answer.document;
   const facts = [
     [row.format + (row.language ? ` (${row.language})` : "")], [plural(row.chunks, "chunk")], [`${number(row.characters)} characters`],
-    row.author && [`by ${row.author}`], row.modified && [`of ${time(row.modified)}`], row.status !== "ok" && [row.status],
+    row.author && [`by ${row.author}`], row.modified_stated && [`of ${time(row.modified_stated)}`], row.status !== "ok" && [row.status],
   ].filter(Boolean);
   return html`
     <h1><bdi>${row.title || row.uri}</bdi> <${Type} of=${row.content_type} /></h1>

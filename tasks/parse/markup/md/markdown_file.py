@@ -33,15 +33,18 @@ _MARKUP = (
     (re.compile(r"(?<!\w)([*_])(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
-_NAMES = {
+_NAMES = {  # of several for one, the last wins
     "description": "description",
     "author": "author",
     "authors": "author",
+    "published": "created",
     "date": "created",
+    "created": "created",
     "lang": "language",
     "language": "language",
     "updated": "modified",
     "lastmod": "modified",
+    "modified": "modified",
 }
 _MAX_NESTING = 40
 """Maximum levels of nesting; a list and its item are two. markdown-it-py recurses for each, so with many more, a

@@ -5,7 +5,8 @@ from tests.kit.making.reference.markdown import anchor, code, page, prose, table
 
 HEAD = """\
 What [`docmill sql`](commands.md#docmill-sql), `Store.sql`, `store/views.sql` and, for the tables, the Parquet files
-below `store/current/` show. `docmill sql --tables` prints the same.
+below `store/current/` show. `docmill sql --tables` prints the same. In the Parquet files, the columns `created` and
+`modified` of documents are the stated texts, and `created_at` and `modified_at` the times in UTC.
 
 Earlier snapshots have tables, too: `chunks_at(41)` by the number of a snapshot and, in `docmill sql`,
 `documents_at('before-move')` by its tag. [Earlier snapshots](../sql.md#earlier-snapshots) says which ones."""
