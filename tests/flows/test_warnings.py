@@ -98,7 +98,11 @@ def test_sql_and_python_agree_on_every_warning() -> None:
     rows = [[f"{number}", text] for number, text in enumerate(told)]
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE documents (uri VARCHAR, document_id VARCHAR, metadata VARCHAR)")
-        connection.executemany("INSERT INTO documents VALUES (?, '', ?)", rows)
+        connection.execute("ALTER TABLE documents ADD COLUMN created VARCHAR DEFAULT ''")
+        connection.execute("ALTER TABLE documents ADD COLUMN modified VARCHAR DEFAULT ''")
+        connection.execute("ALTER TABLE documents ADD COLUMN created_at TIMESTAMPTZ")
+        connection.execute("ALTER TABLE documents ADD COLUMN modified_at TIMESTAMPTZ")
+        connection.executemany("INSERT INTO documents (uri, document_id, metadata) VALUES (?, '', ?)", rows)
         found = connection.sql(f"SELECT uri, kind, message, lost FROM ({WARNINGS}) ORDER BY uri, kind").fetchall()
         columns = connection.sql(
             f"SELECT uri, warnings FROM ({with_derived('documents', 'FROM documents')})"

@@ -208,6 +208,17 @@ def test_what_is_attached_to_a_mail_is_documents_beside_the_mail(tmp_path: Path)
     assert verify(bench.root, deep=True) == []
 
 
+def test_the_logo_of_a_mail_is_no_reject(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    message = EmailMessage()
+    message["From"], message["Subject"] = "ann@example.org", "The knobs"
+    message.set_content('<p>Here is the guide.</p><img src="cid:logo">', subtype="html")
+    message.add_related(b"\x89PNG", "image", "png", cid="<logo>", filename="logo.png")
+    bench.write({"letter.eml": message.as_bytes()})
+    report = bench.ingest()
+    assert (report.exit_status, report.rejects, rows(bench, "uri")) == (0, [], [("letter.eml",)])
+
+
 def test_a_mail_in_an_archive_has_its_attachments_below_it(tmp_path: Path) -> None:
     bench = Workbench(tmp_path)
     bench.write({"box.tar": tarred({"in/letter.eml": letter("Hello.\n", guide_md=FILES["guide.md"])}, "w")})

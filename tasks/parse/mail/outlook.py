@@ -75,16 +75,20 @@ class _Folder:
             letter.encrypted = "S/MIME"
         shown = shown_ids(options[1].text)
         for folder in self._folders("__attach_version1.0_#"):
-            attached, content_id = folder.attachment(depth), folder.text(_CONTENT_ID)
-            if attached and content_id in shown and is_picture(folder.text(_CONTENT_TYPE), attached[0]):
-                letter.pictures.append(ShownPicture(*attached, content_id))
-            elif attached:
-                letter.attached.append(attached)
+            folder.attach_to(letter, shown, depth)
             if folder.text(_CONTENT_TYPE) == "application/pgp-encrypted":
                 letter.encrypted = "application/pgp-encrypted"
         if letter.encrypted and not letter.bodies[0]:  # the only attachment is the encrypted mail itself
             letter.bodies, letter.attached = [], []
         return letter
+
+    def attach_to(self, letter: Letter, shown: frozenset[str], depth: int) -> None:
+        """Add the attachment in this storage to a letter, whose text shows the parts with the ids `shown`."""
+        attached, content_id = self.attachment(depth), self.text(_CONTENT_ID)
+        if attached and content_id in shown and is_picture(self.text(_CONTENT_TYPE), attached[0]):
+            letter.pictures.append(ShownPicture(*attached, content_id))
+        elif attached:
+            letter.attached.append(attached)
 
     def _html(self) -> str:
         """Return the HTML body, which is stored as bytes, or by some programs as text."""

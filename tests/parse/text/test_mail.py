@@ -58,6 +58,45 @@ def test_an_enclosed_message_is_a_mail_of_its_own() -> None:
     assert attachments(data, "eml") == [("readings.csv", b"1,2\n")]
 
 
+def _with_logo(shown: str = "cid:logo@mill") -> EmailMessage:
+    """Return a mail whose HTML shows a picture, and to which a plan and another picture are attached."""
+    mail = _mail()
+    mail.add_alternative(f'<p>The gauges are here.</p><img src="{shown}">', subtype="html")
+    body = mail.get_payload()[1]  # type: ignore[index]
+    body.add_related(b"\x89PNG logo", "image", "png", cid="<logo@mill>", filename="logo.png")  # type: ignore[union-attr]
+    mail.add_attachment(b"a plan", "application", "pdf", filename="plan.pdf")
+    mail.add_attachment(b"\x89PNG scan", "image", "png", filename="scan.png")
+    return mail
+
+
+def test_a_picture_that_the_text_of_a_mail_shows_is_no_attachment() -> None:
+    data = _with_logo().as_bytes()
+    assert [name for name, _ in attachments(data, "eml")] == ["plan.pdf", "scan.png"]
+    assert [name for name, _ in attachments(data, "eml", pictures=True)] == ["plan.pdf", "scan.png", "logo.png"]
+    parsed = _read(data)
+    assert parsed.metadata["attachments"] == ["plan.pdf", "scan.png"]
+    assert "logo.png" not in parsed.text
+    unshown = _with_logo("https://mill.example/logo.png").as_bytes()
+    assert [name for name, _ in attachments(unshown, "eml")] == ["logo.png", "plan.pdf", "scan.png"]
+    again = b"From ann Mon Jun 01 10:00:00 2009\n" + data
+    assert [name for name, _ in attachments(again, "mbox")] == ["plan.pdf", "scan.png"]
+
+
+def test_a_picture_that_an_outlook_mail_shows_is_no_attachment() -> None:
+    subject, html, name, content, content_id = 0x0037, 0x1013, 0x3707, outlook.CONTENT, 0x3712
+    files: list[outlook.Properties] = [
+        {name: "logo.png", content: b"\x89PNG", content_id: "logo@mill"},
+        {name: "plan.pdf", content: b"a plan"},
+    ]
+    mail = outlook.message({subject: "Gauges", html: b'<p>Here.</p><img src="cid:logo@mill">'}, attached=files)
+    data = outlook.as_file(mail)
+    assert [one for one, _ in attachments(data, "msg")] == ["plan.pdf"]
+    assert [one for one, _ in attachments(data, "msg", pictures=True)] == ["plan.pdf", "logo.png"]
+    outer = outlook.message({subject: "Forward"}, attached=[mail])
+    ((_, enclosed),) = attachments(outlook.as_file(outer), "msg")
+    assert [one for one, _ in attachments(enclosed, "eml")] == ["plan.pdf"]
+
+
 def test_all_messages_of_an_mbox_give_their_attachments() -> None:
     box = b""
     for subject in ("one", "two"):
