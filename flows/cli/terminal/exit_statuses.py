@@ -27,6 +27,7 @@ STATUSES_OF = {
     "repair": {1: "documents would be lost without `--accept-loss`", 3: "some documents have to be ingested again"},
     "doctor": {1: "something is broken that these settings need"},
     "export": {3: "some chunks wait for their vectors and were left out"},
+    "search": {3: "with `--queries`: some lines could not be searched for"},
     "evaluate questions": {3: "some questions could not be measured and are left out"},
     "evaluate facts": {1: "some prompts got no usable answer"},
 }

@@ -58,7 +58,8 @@ class SearchOptions:
         lift: The share of the best score in its document that a chunk of a hybrid search gets, if the document has no
             title; from 0 to 1.
         candidates: How many candidates each index returns, from 1. There are never fewer than `k`, or than four
-            times as many if hits are widened or replaced by their parents.
+            times as many if hits are widened or replaced by their parents. If `distinct` leaves fewer than `k` hits,
+            they become four and sixteen times as many, up to 3,200.
         distinct: Whether to drop hits that repeat a better hit.
         diversity: The weight of difference from better hits against the score, from 0 to 1 (maximal marginal
             relevance).

@@ -137,7 +137,8 @@ version | text | the version of the distribution
 problem | text | why it cannot be used, or ""
 """),
     "plan": Printed("one object, the report that the run would give", _REPORT),
-    "search": Printed("an array of hits, best first; with `--queries`, of objects `{\"query\": …, \"hits\": […]}`. "
+    "search": Printed("an array of hits, best first; with `--queries`, of objects `{\"query\": …, \"hits\": […]}`, "
+    "which have an `error` where a line could not be searched for. "
     "If a bucket does not answer, the hits are those of the mirror: a line on standard error says how old it is, and "
     "`docmill status --json` has as `synced` when it was last in step", """\
 rank | integer |
