@@ -1,6 +1,6 @@
 """Guard: turns requests away that a server should not answer, before any of its code has read them."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from docmill.flows.serving.access import Access
@@ -16,12 +16,19 @@ MOST_BYTES = 1 << 20
 """Bytes of a request: a query has 20,000 characters at most, and a statement is shorter than a document."""
 OPEN = "/healthz"
 """The path that needs no token, because what watches over a service has none; it tells nothing but that it is there."""
+_PAGE = "/"
+"""The path of the page for a browser."""
+_ON_ALL = (
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""Headers of every answer: no browser gives it to the page of another site, or takes it for a script."""
 Tokenless = Callable[[str], bool]
 """Tells of a path whether it needs no token."""
 
 
 class Guard:
-    """An ASGI application around another. It checks Host, Origin, token, and the size of the body."""
+    """An ASGI application around another. It checks Host, site, Origin, token, and the size of the body."""
 
     def __init__(
         self, app: App, access: Access, most_bytes: int = MOST_BYTES, tokenless: Tokenless = OPEN.__eq__
@@ -36,6 +43,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        send = _closed(send)
         refused = self._refused(scope)
         body = b"" if refused else await _body(receive, self._most)
         if body is None:
@@ -51,6 +59,8 @@ class Guard:
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._access.takes_host(host):
             return 421, "WrongHost", f"this server is not called {host!r}; name it with --allow-host"
+        if not self._access.takes_site(headers.get("sec-fetch-site", ""), origin) and not _opens_page(scope, headers):
+            return 403, "WrongOrigin", "pages of other sites may not ask; name their site with --allow-origin"
         if not self._access.takes_origin(origin, host):
             return 403, "WrongOrigin", f"pages of {origin!r} may not ask; name their site with --allow-origin"
         if _is_preflight(scope, headers) or self._tokenless(scope["path"]):
@@ -67,7 +77,13 @@ def error_of(kind: str, message: str, status: int, retry: bool = False) -> dict[
     return {"error": {"kind": kind, "message": message, "retry": retry, "status": status}}
 
 
-def _is_preflight(scope: Scope, headers: MutableMapping[str, str]) -> bool:
+def _opens_page(scope: Scope, headers: Mapping[str, str]) -> bool:
+    """Return whether a browser opens the page in a tab, by a link on any site; the page itself tells nothing."""
+    opened = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return opened and scope["method"] == "GET" and scope["path"] == _PAGE
+
+
+def _is_preflight(scope: Scope, headers: Mapping[str, str]) -> bool:
     """Return whether a browser asks if it may ask; it sends no token with that."""
     return scope["method"] == "OPTIONS" and "access-control-request-method" in headers
 
@@ -94,6 +110,17 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return next_message
+
+
+def _closed(send: Send) -> Send:
+    """Return a function that sends with the headers of every answer."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *_ON_ALL]}
+        await send(message)
+
+    return sent
 
 
 async def _refuse(send: Send, status: int, kind: str, message: str) -> None:

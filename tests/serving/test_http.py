@@ -145,8 +145,12 @@ def test_strangers_are_turned_away(client: httpx.Client) -> None:
         assert "--allow-host" in told(client.get("/status", headers={"Host": host}), 421)
     for origin in ("https://evil.example", "null"):
         assert "--allow-origin" in told(client.get("/status", headers={"Origin": origin}), 403)
+    for site in ("cross-site", "same-site"):
+        assert "pages of other sites" in told(client.get("/status", headers={"Sec-Fetch-Site": site}), 403)
+    assert "--allow-host" in told(client.get("/status", headers={"Host": "192.0.2.1"}), 421)  # no token, no other names
     own = f"http://{client.base_url.host}:{client.base_url.port}"
-    answer = client.get("/status", headers={"Origin": own})
+    answer = client.get("/status", headers={"Origin": own, "Sec-Fetch-Site": "same-origin"})
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     assert answer.status_code == 200
     assert "access-control-allow-origin" not in answer.headers
 
@@ -163,7 +167,8 @@ def test_a_token_is_demanded_and_named_sites_may_ask(bench: Workbench) -> None:
             assert answer.headers["www-authenticate"] == "Bearer"
         assert client.get("/healthz").json() == {"status": "ok"}
         assert client.get("/metrics").status_code == 401
-        answer = client.get("/status", headers={**bearer, "Origin": site, "Host": "docs.example.org"})
+        asks = {**bearer, "Origin": site, "Sec-Fetch-Site": "cross-site", "Host": "docs.example.org"}
+        answer = client.get("/status", headers=asks)
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, site)
         asked = {
             "Origin": site,
@@ -175,7 +180,7 @@ def test_a_token_is_demanded_and_named_sites_may_ask(bench: Workbench) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "docs.example.org"])
 def test_an_address_that_others_reach_needs_a_token(host: str) -> None:
-    with pytest.raises(ConfigError, match=r"can be reached by others: set DOCMILL_TOKEN"):
+    with pytest.raises(ConfigError, match=r"can be reached by others and needs a token"):
         Access(host)
     with pytest.raises(ConfigError, match="at least 16 characters, got 3"):
         Access(host, token="abc")
