@@ -18,8 +18,19 @@ _OWN_SITES = frozenset({"", "same-origin", "none"})
 
 
 @dataclass(frozen=True, slots=True)
+class Patience:
+    """How many seconds a server waits for the head of a request, and then for its body.
+
+    A head is one packet, and a body of the largest size takes 30 s at 280 kbit/s.
+    """
+
+    head_s: float = 10.0
+    body_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
-    """Where a server listens, and whom it answers.
+    """Where a server listens, whom it answers, and how long it waits.
 
     Attributes:
         host: The address to listen on.
@@ -28,6 +39,7 @@ class Access:
         hosts: Names that clients may call the server by, besides `localhost` and, with a token, all addresses and the
             name of the machine.
         origins: Web sites whose pages may ask, such as `https://wiki.example.org`.
+        patience: How long it waits for requests.
 
     Raises:
         docmill.errors.ConfigError: Others can reach the address and there is no token, or the token is too short.
@@ -38,6 +50,7 @@ class Access:
     token: str = ""
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    patience: Patience = Patience()
 
     def __post_init__(self) -> None:
         if not self.token and not is_loopback(self.host):
