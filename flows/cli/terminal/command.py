@@ -157,9 +157,10 @@ class SettingsCommand(PanelledOptions):
         return error
 
 
-def _check_paths(callback: Callable[..., Any], given: Mapping[str, Any]) -> None:
+def _check_paths(callback: Callable[..., Any] | None, given: Mapping[str, Any]) -> None:
     """Raise `ConfigError` for an address where a command takes a path: as a path it would name a new folder."""
-    for name, one in inspect.signature(callback).parameters.items():
+    parameters = inspect.signature(callback).parameters if callback else {}
+    for name, one in parameters.items():
         kind = get_args(one.annotation)[0] if get_origin(one.annotation) is Annotated else one.annotation
         if Path in (kind, *get_args(kind)) and _ADDRESS.match(str(given.get(name) or "")):
             address = str(given[name]).replace(":/", "://", 1)

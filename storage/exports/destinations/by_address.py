@@ -64,7 +64,9 @@ def _given(to: str, rest: str) -> str:
 def _folder(to: str, rest: str) -> Path:
     folder = Path(rest)
     if "://" in rest or not rest or _HOST.fullmatch(rest) or folder.resolve() == folder.resolve().parent:
-        server = f"; a server is qdrant:http://{rest.strip('/')}" if _HOST.fullmatch(rest) and to[:7] == "qdrant:" else ""
+        server = (
+            f"; a server is qdrant:http://{rest.strip('/')}" if _HOST.fullmatch(rest) and to[:7] == "qdrant:" else ""
+        )
         raise ConfigError(f"{to} names no folder of this machine; write {KINDS_OF_FOLDER}{server}")
     # What is swapped needs a name of its own. Else the path stays as it was typed, for messages.
     return folder.resolve() if folder.is_symlink() or folder.name in ("", "..") else folder
