@@ -15,7 +15,7 @@ verbs:
 	@echo 'make docs    install, write the documentation site into site/, with no broken link; open site/index.html'
 	@echo 'make bench   install, print the measured numbers'
 	@echo 'make bench-retrieval DATA=folder PAGES=folder   print what searches find on judged sets: of the project, of these'
-	@echo 'make resolve install, print whether docmill can be installed beside its neighbours and on each Python'
+	@echo 'make resolve install, print which packages can newly reach other hosts, and whether docmill can be installed beside others'
 	@echo 'make clean   remove everything that the others made'
 
 demo: $(INSTALLED)
@@ -65,6 +65,7 @@ bench-retrieval: $(INSTALLED)
 		$(foreach one,$(ONLY),--only $(one)) $(if $(SAVE),--save '$(SAVE)') $(if $(AGAINST),--against '$(AGAINST)')
 
 resolve: $(INSTALLED)
+	@$(IN) -m tests.bench.installing.network
 	@$(IN) -m tests.bench.installing.resolve $(BESIDE)
 
 clean:

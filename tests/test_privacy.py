@@ -8,7 +8,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Callable
-from importlib.metadata import packages_distributions
+from importlib.metadata import PathDistribution, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from docmill.storage.process.no_telemetry import SWITCHES, switch_telemetry_off
+from tests.bench.installing.network import capable
 from tests.kit import fake_encoder
 from tests.kit.house import ROOT, UNLOCKED
 from tests.kit.tracing import Trace, plain_environment, traced
@@ -145,6 +146,23 @@ def test_onnxruntime_without_its_switch_is_caught(run: Callable[..., Trace], tmp
     trace = run(sys.executable, "-c", "import onnxruntime")
     assert any("onnxruntime" in path for path in trace.outside(tmp_path / "home" / "temp"))
     check(run(sys.executable, "-c", "import docmill, onnxruntime"), tmp_path)
+
+
+def test_a_package_that_can_reach_out_is_found(tmp_path: Path) -> None:
+    own = tmp_path / "mill-1.0.dist-info"
+    own.mkdir()
+    files = {
+        "mill/calls.py": b"def call():\n    import urllib.request\n",
+        "mill/looks.cpython-311-x86_64-linux-gnu.so": b"\x7fELF\0getaddrinfo\0telemetry",
+        "mill/plain.py": b"import json\n",
+        "mill/tests/calls.py": b"import socket\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    (own / "RECORD").write_text("".join(f"{name},,\n" for name in files))
+    found = {path.name for path in capable(PathDistribution(own))}
+    assert found == {"calls.py", "looks.cpython-311-x86_64-linux-gnu.so"}
 
 
 def test_a_switch_that_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,7 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
+    sys.modules["docmill.storage.process.no_telemetry"].switch_telemetry_off()  # as the import of docmill does
     sys.path[:0] = [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one and one not in sys.path]
     sys.argv = ["docmill", *asked["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
