@@ -11,6 +11,7 @@ from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.upkeep.erase import Erased, erase_held, found
+from docmill.storage.writer.current_folder import writing
 from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.sources import fingerprint, listings
 
@@ -21,7 +22,7 @@ def erase(settings: Settings, uris: Sequence[str], unlisted: bool = False, dry_r
     Raises `QueryError` for a uri that no kept snapshot lists, before anything is changed, unless `unlisted`.
     """
     folder = open_folder(settings.store, settings.mirrors).existing()
-    with nullcontext() if dry_run else folder.lock(settings.wait_s):
+    with nullcontext() if dry_run else writing(folder, settings.wait_s):
         folder.complete(tables_of=snapshots.needed(folder.root))
         done = found(folder, list(dict.fromkeys(uris)), unlisted)
         if not dry_run:
