@@ -279,8 +279,9 @@ class CostRow:
     """The cost of one run's calls of a language model for one purpose.
 
     The costs of runs that committed nothing, of searches and of evaluations count in the next snapshot. `calls`
-    includes those that `failed`. Of the `input` tokens, `cached` were read from the provider's cache and
-    `written` were stored in it. `money` follows the prices in the settings at that time; it is 0 without prices.
+    includes those that `failed`, and those `refused`, whose answer cannot be used; `reason` says why. Of the `input`
+    tokens, `cached` were read from the provider's cache and `written` were stored in it. `money` follows the prices in
+    the settings at that time; it is 0 without prices.
     """
 
     run_id: str
@@ -294,6 +295,8 @@ class CostRow:
     written: int
     output: int
     money: float
+    refused: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import fcntl
 import os
 import secrets
 import shutil
+import signal
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,8 +24,13 @@ from tests.kit import fake_encoder
 from tests.kit.far_bench import FarBench, make_bucket, object_store
 from tests.kit.model_server import ModelServer, model_server
 from tests.kit.pages.warm import warm_program
+from tests.kit.skips import pytest_make_collect_report, pytest_runtest_makereport
 from tests.kit.workbench import Files, MakeBench, Workbench
 
+__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]  # hooks: with CI set, skips fail
+
+# A shell ignores SIGINT for what it runs in the background, and what tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 let_threads_sleep()  # processes of pytest-xdist encode beside each other
 defer_client()  # before the first test that imports LanceDB: a quarter of the time in which tests are collected
 DATABASE = "created.db"  # in the home of the session's server

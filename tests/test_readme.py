@@ -2,11 +2,13 @@
 
 import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from packaging.version import Version
 
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.split.strategies import SPLITTERS
@@ -76,6 +78,12 @@ def test_the_python_code_in_the_readme_runs(
     (code,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
     assert [line[:2] for line in capsys.readouterr().out.splitlines()] == ["1 ", "2 ", "3 "]
+
+
+def test_the_lines_that_install_work_before_publication_and_after() -> None:
+    lines = re.findall(r"^(?:pip|uv tool) install (\S+)", TEXT, re.MULTILINE)
+    published = Version(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]) >= Version("0.3.0")
+    assert lines == ["docmill" if published else "./docmill"] * 2, "docs/design/releasing.md"
 
 
 def test_the_readme_counts_formats_and_strategies() -> None:

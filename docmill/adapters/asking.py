@@ -1,7 +1,7 @@
 """Asking: what the adapters share: a search of a store, and what a framework is told of each hit."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -12,8 +12,10 @@ from docmill.storage.errors import ConfigError
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit, HitPassage
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.retrieval.candidates.search_options import Mode, options_of
 
+_CALLED = {"rewrite"}
+"""Options of `Store.search` that are functions; all others are those of `SearchOptions`."""
 _MOST_OPEN = 8
 """Stores that stay open in a process for its next question. Each keeps its indexes in memory."""
 
@@ -72,8 +74,15 @@ class Asking:
     at: int | str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        options_of(self.k, self.mode, self.where, {name: self.options[name] for name in self.options.keys() - _CALLED})
+
     def changed(self, given: Mapping[str, Any]) -> Self:
-        """Return the same with other values; None, which a framework passes for what was not given, changes none."""
+        """Return the same with other values; None, which a framework passes for what was not given, changes none.
+
+        Raises `TypeError` for a name that is not an attribute: what is left out in silence may be a filter.
+        """
+        check_names("a search", given, [one.name for one in fields(self)])
         return replace(self, **{name: value for name, value in given.items() if value is not None})
 
     def found(self, text: str) -> list[Excerpt]:
@@ -85,6 +94,13 @@ class Asking:
         hits = store.search(text, self.k, self.mode, self.where, **self.options)
         kept = (hit for hit in hits if hit.passage or not self.options.get("passages"))
         return [Excerpt(hit, store.snapshot.number) for hit in kept]
+
+
+def check_names(what: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise `TypeError` for an argument that is not among those `known`."""
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{what} takes no {name!r}; it takes {', '.join(known)}. A filter is `where`, in SQL")
 
 
 def opened(store: str | Path | Store, at: int | str | None = None) -> Store:

@@ -8,16 +8,16 @@ documents = retriever.invoke("how do I undo a commit?")
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from docmill.adapters.asking import Asking, Excerpt, opened
+from docmill.adapters.asking import Asking, Excerpt, check_names, opened
 from docmill.storage.process.extras import extra
 from docmill.storage.reader.document import Document as StoredDocument
 from docmill.storage.reader.store import Store
 from docmill.storage.reader.whole_documents import whole_documents
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.retrieval.candidates.search_options import Mode, check_where
 
 with extra("langchain", "docmill.adapters.langchain"):
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -60,6 +60,22 @@ class DocmillRetriever(BaseRetriever):
     options: dict[str, Any] = Field(default_factory=dict)
     with_context: bool = True
 
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, given: Any) -> Any:
+        # LangChain's own class drops what it does not know, and an unfiltered answer looks like a filtered one.
+        check_names(cls.__name__, given, [*cls.model_fields])
+        check_where(given.get("where"))
+        return given
+
+    @model_validator(mode="after")
+    def _check_values(self) -> Self:
+        self._asking()
+        return self
+
+    def _asking(self) -> Asking:
+        return Asking(self.store, self.k, self.mode, self.where, self.at, self.options)
+
     def _get_relevant_documents(
         self,
         query: str,
@@ -67,8 +83,7 @@ class DocmillRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002  LangChain passes it by this name
         **changes: Any,
     ) -> list[Document]:
-        asking = Asking(self.store, self.k, self.mode, self.where, self.at, self.options)
-        return [self._document(one) for one in asking.changed(changes).found(query)]
+        return [self._document(one) for one in self._asking().changed(changes).found(query)]
 
     def _document(self, one: Excerpt) -> Document:
         metadata = {**one.metadata(), "start_index": one.passage.start_char}

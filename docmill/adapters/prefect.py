@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefect.blocks.core import Block
-from pydantic import Field
+from pydantic import Field, model_validator
 
 import docmill
-from docmill.adapters.asking import Asking
+from docmill.adapters.asking import Asking, check_names
 from docmill.flows.runs.report import Report
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit
@@ -42,6 +42,13 @@ class DocmillStore(Block):
     store: str = Field(description="Path or address of the store.")
     sources: list[str] = Field(default_factory=list, description="Folders, files and addresses to ingest.")
     options: dict[str, Any] = Field(default_factory=dict, description="Settings of docmill by their key, for ingests.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, given: Any) -> Any:
+        # Prefect's own class takes and keeps what it does not know; `block_type_slug` it adds itself.
+        check_names(cls.__name__, given, [*cls.model_fields, "block_type_slug"])
+        return given
 
     def open(self, at: int | str | None = None) -> Store:
         """Return the store at its newest snapshot, or at a number or tag, open for reading; the caller closes it."""

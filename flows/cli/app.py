@@ -45,6 +45,7 @@ GROUPS = {
         "rejects",
         "repair",
         "remove",
+        "erase",
         "vacuum",
         "compact",
         "reembed",

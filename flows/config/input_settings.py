@@ -1,12 +1,12 @@
 """Input settings: the sections of docmill.toml on which files are read and how, and what sections have in common."""
 
 import json
-import os
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from docmill.flows.config.units import Bytes, Characters, Files, Levels, Megabytes, Processes, Seconds, Times
+from docmill.storage.process.processors import processors
 from docmill.tasks.workers.pool import Limits
 
 
@@ -87,8 +87,7 @@ class ParseSettings(ConfigSection):
 
     def limits(self) -> Limits:
         """Return the limits for one document; the default is one worker process a CPU."""
-        # Not os.cpu_count: a container may be given fewer processors than its machine has.
-        workers = self.workers or len(os.sched_getaffinity(0))
+        workers = self.workers or processors()
         return Limits(workers=workers, timeout_s=self.timeout_s, memory_mb=self.memory_mb)
 
 

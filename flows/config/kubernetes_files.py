@@ -4,11 +4,24 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from docmill.flows.config.docker_files import UID
+
 IMAGE = "docmill-project:latest"
 _TEMPLATES = "server/api/collections_data/views/aggregate-worker-metadata.json"  # in Prefect's package
 _ADDRESS = "tls://docmill-scheduler:8786"
 _TLS = "/etc/docmill/tls"
 _MIRRORS = "/var/lib/docmill"
+_PULL = "Always"  # "latest" names another image after each push
+_JOB_TTL_S = 86_400  # a day, in which one may look at the log of a job
+_RESOURCES = {"requests": {"cpu": "2", "memory": "4Gi"}, "limits": {"cpu": "2", "memory": "8Gi"}}
+"""Of a container that parses: a process for each CPU may take `parse.memory_mb`, 2 GB, and the model takes the rest."""
+_POD_SECURITY = {
+    "runAsNonRoot": True,
+    "runAsUser": UID,
+    "fsGroup": UID,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 _NAMES = {
     "DO_NOT_TRACK": "1",
     "DOCMILL_CLUSTER__ADDRESS": _ADDRESS,
@@ -44,15 +57,17 @@ spec:
     metadata: {{labels: {{app: docmill, part: scheduler}}}}
     spec:
       automountServiceAccountToken: false
+      securityContext: {json.dumps(_POD_SECURITY)}
       containers:
         - name: scheduler
           image: {IMAGE}
+          imagePullPolicy: {_PULL}
           command: [docmill, cluster, scheduler, "tls://0.0.0.0:8786"]
           envFrom: [{{configMapRef: {{name: docmill-cluster}}}}]
           ports: [{{containerPort: 8786}}]
           readinessProbe: {{tcpSocket: {{port: 8786}}, periodSeconds: 5}}
-          resources: {{requests: {{cpu: 250m, memory: 256Mi}}}}
-          securityContext: {{allowPrivilegeEscalation: false}}
+          resources: {{requests: {{cpu: 250m, memory: 256Mi}}, limits: {{memory: 1Gi}}}}
+          securityContext: {json.dumps(_SECURITY)}
           volumeMounts: [{{name: tls, mountPath: {_TLS}, readOnly: true}}]
       volumes: [{{name: tls, secret: {{secretName: docmill-tls}}}}]
 ---
@@ -66,16 +81,17 @@ spec:
     metadata: {{labels: {{app: docmill, part: worker}}}}
     spec:
       automountServiceAccountToken: false
+      securityContext: {json.dumps(_POD_SECURITY)}
       terminationGracePeriodSeconds: 60
       containers:
         - name: worker
           image: {IMAGE}
+          imagePullPolicy: {_PULL}
           command: [docmill, worker]  # --resources GPU=1 for those that embed with cluster.embed_on
           envFrom: [{{configMapRef: {{name: docmill-cluster}}}}, {{secretRef: {{name: docmill}}}}]
-          resources:  # a process for each CPU; each may take parse.memory_mb
-            requests: {{cpu: "2", memory: 4Gi}}
-            limits: {{memory: 8Gi}}
-          securityContext: {{allowPrivilegeEscalation: false}}
+          # A process for each CPU may take parse.memory_mb, 2 GB; the model takes the rest.
+          resources: {json.dumps(_RESOURCES)}
+          securityContext: {json.dumps(_SECURITY)}
           volumeMounts:
             - {{name: tls, mountPath: {_TLS}, readOnly: true}}
             - {{name: scratch, mountPath: /tmp}}
@@ -118,13 +134,15 @@ spec:
     metadata: {{labels: {{app: docmill, part: prefect}}}}
     spec:
       serviceAccountName: docmill-prefect
+      securityContext: {json.dumps(_POD_SECURITY)}
       containers:
         - name: worker
           image: {IMAGE}
+          imagePullPolicy: {_PULL}
           command: [prefect, worker, start, --pool, docmill]
-          envFrom: [{{secretRef: {{name: docmill}}}}]  # PREFECT_API_URL among them
-          resources: {{requests: {{cpu: 250m, memory: 512Mi}}}}
-          securityContext: {{allowPrivilegeEscalation: false}}
+          envFrom: [{{secretRef: {{name: docmill}}}}]  # PREFECT_API_URL and its secret among them
+          resources: {{requests: {{cpu: 250m, memory: 512Mi}}, limits: {{memory: 1Gi}}}}
+          securityContext: {json.dumps(_SECURITY)}
 """
 
 
@@ -139,12 +157,18 @@ def kubernetes_template() -> dict[str, Any]:
     known = json.loads(files("prefect").joinpath(_TEMPLATES).read_text(encoding="utf-8"))
     template: dict[str, Any] = known["prefect-kubernetes"]["kubernetes"]["default_base_job_configuration"]
     variables = template["variables"]["properties"]
-    variables["image"]["default"] = IMAGE
+    defaults = {"image": IMAGE, "image_pull_policy": _PULL, "finished_job_ttl": _JOB_TTL_S}
+    for kind, amounts in _RESOURCES.items():
+        defaults |= {f"{name}_{kind.removesuffix('s')}": amount for name, amount in amounts.items()}
+    for name, value in defaults.items():
+        variables[name]["default"] = value
     variables["env"]["default"] = {**_NAMES, "DOCMILL_MIRRORS": _MIRRORS}
     pod_template = template["job_configuration"]["job_manifest"]["spec"]["template"]
     pod_template["metadata"] = {"labels": {"app": "docmill", "part": "run"}}  # which workers let in
     pod = pod_template["spec"]
     (container,) = pod["containers"]
+    pod |= {"automountServiceAccountToken": False, "securityContext": _POD_SECURITY}
+    container["securityContext"] = _SECURITY
     container["envFrom"] = [{"secretRef": {"name": "docmill"}}]
     mounts = {"mirrors": _MIRRORS, "tls": _TLS}
     container["volumeMounts"] = [{"name": name, "mountPath": path} for name, path in mounts.items()]

@@ -2,10 +2,14 @@
 
 import json
 from pathlib import Path
+from secrets import token_urlsafe
 
+from docmill.flows.config.docker_files import COMPOSE, DOCKERFILE, DOCKERIGNORE, IMAGE_FOLDER, PORT, WHEELS
 from docmill.flows.config.kubernetes_files import cluster_yaml, kubernetes_template
+from docmill.flows.config.prefect_server_settings import ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins
 
-IMAGE_FOLDER = "/project"  # the folder of the project in its image
+SECRETS = ".env"  # only its owner may read it
+_BYTES = 24  # of randomness, so that guessing is hopeless
 
 PREFECT_YAML = """\
 # The project as Prefect deployments: `prefect deploy --all` in this folder.
@@ -47,8 +51,8 @@ IGNORED = "# What docmill leaves out of the sources, in the syntax of .gitignore
 WELCOME = "# Welcome\n\nPut your documents into this folder, and remove this one.\n"
 
 BY_PROCESS = """\
+set -a; . ./.env; set +a                          # the address of the server, and its secret
 prefect server start >server.log 2>&1 &           # leave this line out if you have a server
-export PREFECT_API_URL=http://127.0.0.1:4200/api
 until curl --silent --fail $PREFECT_API_URL/health; do sleep 1; done
 prefect work-pool create docmill --type process
 prefect deploy --all
@@ -59,21 +63,29 @@ docker compose up --build --detach                # server, worker, object store
 docker compose exec worker prefect deployment run ingest/docmill
 docker compose exec worker docmill search "welcome"      # Prefect's page: http://127.0.0.1:4200"""
 BY_KUBERNETES = """\
-export PREFECT_API_URL=https://PREFECT/api        # a server that this shell, the worker and the pods of its jobs reach
+set -a; . ./.env; set +a                          # write .env first; what it holds is below
 docker build -t REGISTRY/docmill-project . && docker push REGISTRY/docmill-project   # name it in work-pool.json
-kubectl create secret generic docmill --from-env-file=.env    # write .env first; what it holds is below
+kubectl create secret generic docmill --from-env-file=.env
 prefect work-pool create docmill --type kubernetes --base-job-template work-pool.json
 prefect deploy --all
 prefect deployment run ingest/docmill             # the run begins once a worker polls the pool"""
 AFTER_PROCESS = """\
 Search: `docmill search "welcome"`. Without Prefect: `docmill ingest --engine local`.
 
-A worker on another machine needs this folder at the same path, and `PREFECT_API_URL` with the address of the server.
+`.env` has a secret, without which the server answers nobody: Prefect's page asks for the value of
+`PREFECT_API_AUTH_STRING`. For a server of your own, write its `PREFECT_API_URL` and secret into `.env`.
+
+A worker on another machine needs this folder at the same path, and the address of the server in its `PREFECT_API_URL`.
 After a change of `prefect.yaml`, type `prefect deploy --all` again. If you move this folder, correct `directory` in it
 first."""
 AFTER_DOCKER = """\
-The store is in MinIO, so search in the worker, as above. `compose.yaml` gives the worker its `PREFECT_API_URL`. For
-`prefect` on this machine, type `export PREFECT_API_URL=http://127.0.0.1:4200/api`.
+`.env` has the secrets of the server and of MinIO. Prefect's page asks for the value of `PREFECT_API_AUTH_STRING`.
+`compose.yaml` gives the worker its `PREFECT_API_URL`. For `prefect` on this machine, type `set -a; . ./.env; set +a`.
+The store is in MinIO, so search in the worker, as above.
+
+The image is built with docmill from its package index. For another one, put its wheel into `wheels/`, or set `DOCMILL`
+in `.env` to what pip should install. `MORE` names further packages, such as plugins. A container of a worker may take
+two processors and 8 GB of memory: `CPUS` and `MEMORY` in `.env` change that; give 2 GB for each processor, and 4 more.
 
 To parse and embed in further containers, begin with
 `ENGINE=dask docker compose --profile cluster up --build --detach --scale parser=2`, and look at them with
@@ -82,17 +94,33 @@ To parse and embed in further containers, begin with
 `docs/` is mounted. `docmill.toml` and `prefect.yaml` are in the image: after a change of them, repeat the first
 command."""
 AFTER_KUBERNETES = """\
-`.env` holds one `NAME=VALUE` a line: `DOCMILL_STORE=s3://BUCKET/PREFIX`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
-`AWS_REGION`. The image holds `docs/`; for documents that change, name a bucket in `sources` of `docmill.toml`.
+`.env` holds one `NAME=VALUE` a line: `PREFECT_API_URL=https://PREFECT/api` for a server that this shell, the worker and
+the pods of its jobs reach, its secret in `PREFECT_API_AUTH_STRING`, `DOCMILL_STORE=s3://BUCKET/PREFIX`,
+`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`. The image holds `docs/`; for documents that change, name a
+bucket in `sources` of `docmill.toml`.
+
+Start the server with `PREFECT_SERVER_API_AUTH_STRING`, its secret, and with its own origin in
+`PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS`. Without them, whoever reaches it can run code in the pods, and so can any
+page in a browser that reaches it.
+
+The image is built with docmill from its package index, or from a wheel in `wheels/`.
 
 To parse and embed in further pods, make the secret `docmill-tls` of `ca.pem`, `docmill.pem` and `docmill.key`, an
-authority and one certificate that it has signed, add `DOCMILL_ENGINE=dask`, `DOCMILL_CLUSTER__FREIGHT=s3://BUCKET/freight`
-and `PREFECT_API_URL` to `.env`, and type `kubectl apply -f cluster.yaml`. It also starts the worker of the pool.
+authority and one certificate that it has signed, add `DOCMILL_ENGINE=dask` and
+`DOCMILL_CLUSTER__FREIGHT=s3://BUCKET/freight` to `.env`, and type `kubectl apply -f cluster.yaml`. It also starts the
+worker of the pool.
 
-A worker of the pool elsewhere needs the package `prefect-kubernetes` and `PREFECT_API_URL` in its environment. It hands
-that address on to each job, so give one that pods reach: 127.0.0.1 is the pod itself.
+A worker of the pool elsewhere needs the package `prefect-kubernetes` and the variables of `.env`. It hands the address
+of the server on to each job, so give one that pods reach: 127.0.0.1 is the pod itself.
 
 Search from anywhere with the variables of `.env`: `docmill search "welcome"`."""
+SECRETS_HEAD = "# Whoever knows the secrets of this file can run code by this project's worker.\n"
+TOLD = {
+    "process": (BY_PROCESS, AFTER_PROCESS),
+    "docker": (BY_DOCKER, AFTER_DOCKER),
+    "kubernetes": (BY_KUBERNETES, AFTER_KUBERNETES),
+}
+"""The commands of README.md, and what it says after them."""
 README = """\
 # Documents, searchable
 
@@ -105,103 +133,12 @@ README = """\
 {after}
 """
 
-DOCKERFILE = f"""\
-FROM python:3.11-slim
-# A wheel or a URL of docmill: --build-arg DOCMILL=...
-ARG DOCMILL="docmill[dask,s3]"
-ARG MORE=""
-# The extra index has PyTorch without the libraries for GPUs, which are gigabytes.
-RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu "$DOCMILL" $MORE
-WORKDIR {IMAGE_FOLDER}
-COPY . .
-ENV DO_NOT_TRACK=1 ARROW_DEFAULT_MEMORY_POOL=system
-"""
-DOCKERIGNORE = ".env\n.git\nstore\nmirrors\n"
-COMPOSE = f"""\
-# Prefect's server, a worker with the project, and an object store that holds the documents' store. With the profile
-# `cluster`, further containers parse and embed; nothing outside of this project reaches them.
-x-docmill: &docmill
-  build: .
-  image: docmill-project
-x-cluster: &cluster
-  DOCMILL_CLUSTER__ADDRESS: tcp://scheduler:8786
-  DOCMILL_CLUSTER__INSECURE: "true"  # the network of this project is closed: no port of it is published
-  DOCMILL_CLUSTER__FREIGHT: s3://docmill/freight
-x-s3: &s3
-  AWS_ENDPOINT_URL: http://minio:9000
-  AWS_REGION: us-east-1
-  AWS_ACCESS_KEY_ID: ${{MINIO_USER:-docmill}}
-  AWS_SECRET_ACCESS_KEY: ${{MINIO_PASSWORD:-only-on-this-machine}}
-
-services:
-  prefect:
-    image: prefecthq/prefect:3.8.8-python3.11
-    command: prefect server start --host 0.0.0.0
-    environment:
-      PREFECT_UI_API_URL: http://127.0.0.1:4200/api
-      DO_NOT_TRACK: "1"
-    ports: ["127.0.0.1:4200:4200"]
-    volumes: [prefect:/root/.prefect]
-    healthcheck:
-      test: [CMD, python, -c, "import urllib.request as u; u.urlopen('http://127.0.0.1:4200/api/health')"]
-      interval: 5s
-      retries: 24
-
-  minio:
-    image: minio/minio:RELEASE.2025-09-07T16-13-09Z
-    environment:
-      MINIO_ROOT_USER: ${{MINIO_USER:-docmill}}
-      MINIO_ROOT_PASSWORD: ${{MINIO_PASSWORD:-only-on-this-machine}}
-    entrypoint: [sh, -c, "mkdir -p /data/docmill && exec minio server /data"]  # a folder is a bucket
-    volumes: [objects:/data]
-
-  worker:
-    <<: *docmill
-    command: >-
-      sh -c "prefect work-pool create docmill --type process --overwrite
-      && prefect deploy --all && exec prefect worker start --pool docmill"
-    environment:
-      <<: [*s3, *cluster]
-      PREFECT_API_URL: http://prefect:4200/api
-      DOCMILL_ENGINE: ${{ENGINE:-auto}}
-      DOCMILL_STORE: s3://docmill/store
-      DOCMILL_MIRRORS: /var/lib/docmill
-    volumes:
-      - ./docs:{IMAGE_FOLDER}/docs:ro
-      - mirrors:/var/lib/docmill
-    depends_on:
-      prefect: {{condition: service_healthy}}
-      minio: {{condition: service_started}}
-
-  scheduler:
-    <<: *docmill
-    profiles: [cluster]
-    command: docmill cluster scheduler tcp://0.0.0.0:8786
-    environment: *cluster
-    restart: unless-stopped
-
-  parser:
-    <<: *docmill
-    profiles: [cluster]
-    command: docmill worker
-    environment:
-      <<: [*s3, *cluster]
-    depends_on: [scheduler]
-    stop_grace_period: 1m
-    restart: unless-stopped
-
-volumes: {{prefect: {{}}, objects: {{}}, mirrors: {{}}}}
-"""
-
 
 def project_files(folder: Path, settings: str, *, docker: bool = False, kubernetes: bool = False) -> dict[str, str]:
     """Return the texts of a project's files by their paths in `folder`; `settings` is that of docmill.toml."""
-    commands, after = BY_PROCESS, AFTER_PROCESS
-    if kubernetes:
-        commands, after = BY_KUBERNETES, AFTER_KUBERNETES
-    elif docker:
-        commands, after = BY_DOCKER, AFTER_DOCKER
-    home = IMAGE_FOLDER if docker or kubernetes else str(folder.absolute())
+    kind = "kubernetes" if kubernetes else "docker" if docker else "process"
+    commands, after = TOLD[kind]
+    home = str(folder.absolute()) if kind == "process" else IMAGE_FOLDER
     made = {
         "docmill.toml": settings.replace("#sources = []", 'sources = ["docs"]'),
         "prefect.yaml": PREFECT_YAML.format(folder=json.dumps(home)),
@@ -210,13 +147,33 @@ def project_files(folder: Path, settings: str, *, docker: bool = False, kubernet
         "README.md": README.format(commands=commands, after=after),
         "docs/welcome.md": WELCOME,
     }
-    if docker or kubernetes:
-        made |= {"Dockerfile": DOCKERFILE, ".dockerignore": DOCKERIGNORE}
-    if docker:
-        made["compose.yaml"] = COMPOSE
+    if kind != "process":
+        made |= _image_files(kubernetes)
     if kubernetes:
-        made["work-pool.json"] = json.dumps(kubernetes_template(), indent=2) + "\n"
-        made["cluster.yaml"] = cluster_yaml()
-        # For the worker of the pool, which runs in this image, too.
-        made["Dockerfile"] = DOCKERFILE.replace('MORE=""', 'MORE="prefect-kubernetes"')
+        made |= {"work-pool.json": json.dumps(kubernetes_template(), indent=2) + "\n", "cluster.yaml": cluster_yaml()}
+    if docker:
+        made["compose.yaml"] = COMPOSE.replace("${MORE:-}", f"${{MORE:-{_more(kubernetes)}}}")
+    if kind == "process" or docker:  # for a cluster, its secrets are written by hand
+        made[SECRETS] = _secrets(docker)
     return made
+
+
+def _image_files(kubernetes: bool) -> dict[str, str]:
+    dockerfile = DOCKERFILE.replace('MORE=""', f'MORE="{_more(kubernetes)}"')
+    return {"Dockerfile": dockerfile, ".dockerignore": DOCKERIGNORE, "wheels/README.md": WHEELS}
+
+
+def _more(kubernetes: bool) -> str:
+    """Return the packages in an image beside docmill: the worker of a pool for Kubernetes runs in it, too."""
+    return "prefect-kubernetes" if kubernetes else ""
+
+
+def _secrets(docker: bool) -> str:
+    """Return the text of `.env`: for a shell, for Docker Compose, and for Prefect, which reads it in its folder."""
+    secret = f"docmill:{token_urlsafe(_BYTES)}"
+    lines = {"PREFECT_API_URL": f"http://127.0.0.1:{PORT}/api", "PREFECT_API_AUTH_STRING": secret}
+    if docker:
+        lines["MINIO_PASSWORD"] = token_urlsafe(_BYTES)
+    else:
+        lines |= {"PREFECT_SERVER_API_AUTH_STRING": secret, ORIGINS_VARIABLE: own_origins(PORT), **SERVER_SETTINGS}
+    return SECRETS_HEAD + "".join(f"{name}={value}\n" for name, value in lines.items())

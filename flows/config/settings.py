@@ -256,7 +256,7 @@ class ClusterSettings(ConfigSection):
     tls_cert: str = Field(default="", description="File with the certificate of this machine.")
     tls_key: str = Field(default="", description="File with the key of that certificate.")
     insecure: bool = Field(
-        default=False, description="Accept tcp:// beyond this machine; whoever reaches the scheduler runs code on it."
+        default=False, description="Accept plain tcp://; whoever reaches the scheduler can run code on the workers."
     )
     wait_workers_s: Seconds = Field(default=60.0, gt=0, description="Seconds to wait for the first worker.")
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docmill.flows.config.prefect_server_settings import HOSTS, ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins
 from docmill.flows.hosting.server_secret import SERVER_VARIABLE, provide
 
 if TYPE_CHECKING:
@@ -25,16 +26,11 @@ LEASES = "docmill-leases.lock"  # held shared by each user of the server
 ADDRESS = "docmill-server.json"  # written when the server answers
 
 ENVIRONMENT = {
-    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # this UI calls an analytics host from the browser
-    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    **SERVER_SETTINGS,
     "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "200",
-    # Without this, a restart leaks the slot of a deployment's concurrency limit.
-    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
 }
-HOSTS = ("127.0.0.1", "localhost")
-"""What a request may call this server. A page whose own name suddenly leads to loopback sends another `Host`."""
 SHUTDOWN_S = 15.0
 """Seconds between the end of the last lease and the end of the process, for requests in progress."""
 
@@ -70,9 +66,7 @@ def _listen(port: int) -> socket.socket:
 def _create(home: Path, port: int) -> "uvicorn.Server":
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    os.environ.setdefault(
-        "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS", ",".join(f"http://{name}:{port}" for name in HOSTS)
-    )
+    os.environ.setdefault(ORIGINS_VARIABLE, own_origins(port))
     os.environ.update(
         PREFECT_HOME=str(home),
         PREFECT_SERVER_API_HOST="127.0.0.1",
@@ -85,7 +79,8 @@ def _create(home: Path, port: int) -> "uvicorn.Server":
     from fastapi.middleware.trustedhost import TrustedHostMiddleware
     from prefect.server.api.server import create_app
 
-    # Around the app, not in it: the server's own services call the app under a name of their own.
+    # A page whose own name suddenly leads to loopback sends another `Host`. The check is around the app, not in it: the
+    # server's own services call the app under a name of their own.
     app = TrustedHostMiddleware(create_app(final=True), HOSTS, www_redirect=False)
     return uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=3))
 

@@ -11,7 +11,7 @@ from docmill.flows.runs.backlog import Backlog
 from docmill.flows.runs.batch_phases import BatchNodes
 from docmill.flows.runs.pace import LOOK_S, Pace
 from docmill.flows.runs.phases import PARSE, Phase
-from docmill.flows.runs.report import spent, unsaid
+from docmill.flows.runs.report import reason_of, spent, unsaid
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.files import TEMPORARY
@@ -99,9 +99,10 @@ class _Parsing:
 
 def _report_calls(run: Run, made: bool) -> None:
     """Report the calls to the language model; those that are only planned have no answers, and yet did not fail."""
-    run.report.model = spent(close_shared(run.folder.name), run.settings.model.prices)
+    done = close_shared(run.folder.name)
+    run.report.model, run.report.model_reason = spent(done, run.settings.model.prices), reason_of(done)
     if made:
-        run.report.problems += unsaid(run.report.model)
+        run.report.problems += unsaid(run.report.model, run.report.model_reason)
     elif run.report.model:
         run.report.model["failed"] = 0
 

@@ -72,7 +72,8 @@ class Report:
         dry_run: Whether this is the report of a plan.
         problems: Messages for a person.
         rechunked: Uris of unchanged documents that are split anew from their stored text.
-        model: Calls, tokens and cost of the language model, made or planned.
+        model: Calls, tokens and cost of the language model, made or planned; of the calls, `failed` ones got no answer,
+            and `refused` ones none that can be used.
         candidate: The name of a snapshot that the gate held back, else "".
         gate: The result of the gate's test, None without a gate.
         pending: How many chunks of the newest snapshot have no vectors yet; the next run embeds them.
@@ -81,6 +82,7 @@ class Report:
         lost_text: How many documents of this run have text that could not be read.
         unreached: The sources that the run could not have, each with `source`, its name, and `message`, the reason.
             Their documents are as they were.
+        model_reason: Why calls failed or were refused, in words.
     """
 
     snapshot: int | None = None
@@ -102,20 +104,21 @@ class Report:
     rejected_before: list[RejectRow] = field(default_factory=list)
     lost_text: int = 0
     unreached: list[UnreachedSource] = field(default_factory=list)
+    model_reason: str = ""
 
     @property
     def exit_status(self) -> int:
         """Return 0 if every document in the store is up to date, 3 if some were rejected or are stale, 4 if gated.
 
-        3 also means that text of a document was lost, or that the language model did not answer or was not asked
-        because of a limit. 4 means that the gate held the snapshot back, 5 that a source could not be reached and the
-        others were ingested. Of several, the one that is named first in this order is returned: 4, 5, 3.
+        3 also means that text of a document was lost, or that the language model did not answer, refused to, or was
+        not asked because of a limit. 4 means that the gate held the snapshot back, 5 that a source could not be reached
+        and the others were ingested. Of several, the one that is named first in this order is returned: 4, 5, 3.
         """
         if self.candidate:
             return EXIT_HELD
         if self.unreached:
             return EXIT_UNREACHED
-        unasked = not self.dry_run and (self.model.get("failed") or self.model.get("left"))
+        unasked = not self.dry_run and any(self.model.get(name) for name in ("failed", "refused", "left"))
         partly = self.documents.rejected or self.documents.stale or self.lost_text or unasked
         return EXIT_PARTLY if partly else EXIT_DONE
 
@@ -130,6 +133,7 @@ class Report:
             "tokens_embedded": self.tokens_embedded,
             "rechunked": self.rechunked,
             "model": self.model,
+            "model_reason": self.model_reason,
             "candidate": self.candidate,
             "gate": asdict(self.gate) if self.gate else {},
             "pending": self.pending,
@@ -212,17 +216,27 @@ def artifact_key(flow: str, store: Path) -> str:
 
 def spent(what: Spent, prices: Mapping[Any, float]) -> dict[str, float]:
     """Return calls, tokens and, if prices are set, cost for a report; empty if no call was due."""
-    names = ("calls", "failed", "input", "cached", "output", *(["money"] if prices else []))
+    names = ("calls", "failed", "refused", "input", "cached", "output", *(["money"] if prices else []))
     found = {name: round(sum(getattr(row, name) for row in what.costs), 6) for name in names} if what.costs else {}
     return {**found, "left": what.left} if what.left else found
 
 
-def unsaid(model: Mapping[str, float]) -> list[str]:
-    """Return messages about prompts that got no answer."""
+def reason_of(what: Spent) -> str:
+    """Return why calls failed or were refused, in words."""
+    return "; ".join(dict.fromkeys(row.reason for row in what.costs if row.reason))
+
+
+def unsaid(model: Mapping[str, float], reason: str) -> list[str]:
+    """Return messages about prompts that got no answer, or none that can be used."""
     lines = []
+    because = f" ({reason})" if reason else ""
     if model.get("failed"):
         failed = counted(int(model["failed"]), "calls")
-        lines.append(f"{failed} to the language model failed; the next run tries again")
+        lines.append(f"{failed} to the language model failed{because}; the next run tries again")
+    if model.get("refused"):
+        refused = counted(int(model["refused"]), "calls")
+        again = "docmill ingest --refresh-contexts asks again"
+        lines.append(f"{refused} to the language model gave no usable answer{because}; {again}")
     if model.get("left"):
         left = f"{counted(int(model['left']), 'calls')} {'was' if model['left'] == 1 else 'were'} not made"
         lines.append(f"{left} because --max-calls or --max-cost was reached; run again")

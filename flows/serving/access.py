@@ -1,29 +1,45 @@
-"""Access: who may ask a server over HTTP, judged by the address, the token, and the headers Host and Origin."""
+"""Access: who may ask a server over HTTP, judged by the address, the token, and the headers that a browser sets."""
 
 import ipaddress
 import os
 import socket
 from dataclasses import dataclass
-from secrets import compare_digest
+from secrets import compare_digest, token_hex
 
 from docmill.flows.config.configuration import TOKEN_VARIABLE
 from docmill.storage.errors import ConfigError
 
 _SHORTEST = 16
 """Characters of a token: one of hexadecimal digits then has 64 bits, which nobody guesses over a network."""
+_MADE_BYTES = 16  # random bytes of a token that is made for one start of a server
 _BEARER = "bearer "
+_OWN_SITES = frozenset({"", "same-origin", "none"})
+"""Values of `Sec-Fetch-Site` that no foreign page causes: a program sends none; "none" is a person's own address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How many seconds a server waits for the head of a request, and then for its body.
+
+    A head is one packet, and a body of the largest size takes 30 s at 280 kbit/s.
+    """
+
+    head_s: float = 10.0
+    body_s: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a server listens, and whom it answers.
+    """Where a server listens, whom it answers, and how long it waits.
 
     Attributes:
         host: The address to listen on.
         port: The port, or 0 for a free one.
         token: What a client must send as `Authorization: Bearer TOKEN`; "" asks for nothing.
-        hosts: Names that clients may call the server by, besides addresses, `localhost` and the name of the machine.
+        hosts: Names that clients may call the server by, besides `localhost` and, with a token, all addresses and the
+            name of the machine.
         origins: Web sites whose pages may ask, such as `https://wiki.example.org`.
+        patience: How long it waits for requests.
 
     Raises:
         docmill.errors.ConfigError: Others can reach the address and there is no token, or the token is too short.
@@ -34,11 +50,11 @@ class Access:
     token: str = ""
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    patience: Patience = Patience()
 
     def __post_init__(self) -> None:
         if not self.token and not is_loopback(self.host):
-            make = 'python -c "import secrets; print(secrets.token_hex(32))"'
-            raise ConfigError(f"{self.host} can be reached by others: set {TOKEN_VARIABLE}; one is made by: {make}")
+            raise ConfigError(f"{self.host} can be reached by others and needs a token: leave out --no-token")
         if self.token and len(self.token) < _SHORTEST:
             raise ConfigError(f"{TOKEN_VARIABLE} must have at least {_SHORTEST} characters, got {len(self.token)}")
 
@@ -46,10 +62,20 @@ class Access:
         """Return whether a client may call the server by this name.
 
         A page on the internet can give its own name the address of this machine (DNS rebinding), and would then read
-        the answers. It cannot do so with an address in place of the name.
+        the answers. It cannot do so with an address in place of the name. Without a token the headers of browsers
+        protect the server, and browsers send them only to names that they know to be loopback.
         """
         name = _name_of(header)
-        return name in {"localhost", socket.gethostname().lower(), *self.hosts} or _is_ip(name)
+        if name in {"localhost", *self.hosts}:
+            return True
+        return name == socket.gethostname().lower() or _is_ip(name) if self.token else is_loopback(name)
+
+    def takes_site(self, site: str, origin: str | None) -> bool:
+        """Return whether no foreign page has caused a request, or that of a site that may ask.
+
+        `site` is the header `Sec-Fetch-Site`. Pages of another port of this machine are foreign, too.
+        """
+        return site in _OWN_SITES or origin in self.origins
 
     def takes_origin(self, origin: str | None, host: str) -> bool:
         """Return whether the page that asks is of this server, or of a site that may ask; programs send no origin."""
@@ -61,9 +87,20 @@ class Access:
         return not self.token or compare_digest(given.strip().encode(), self.token.encode())
 
 
-def token() -> str:
+def given_token() -> str:
     """Return the token of the environment, or ""."""
     return os.environ.get(TOKEN_VARIABLE, "").strip()
+
+
+def chosen_token(no_token: bool) -> str:
+    """Return the token of the environment, else one for this start of the server, or "" if it is to have none.
+
+    Raises:
+        docmill.errors.ConfigError: The environment has a token, and the server is to have none.
+    """
+    if no_token and given_token():
+        raise ConfigError(f"{TOKEN_VARIABLE} is set, so the server has a token: unset it, or leave out --no-token")
+    return "" if no_token else given_token() or token_hex(_MADE_BYTES)
 
 
 def is_loopback(host: str) -> bool:

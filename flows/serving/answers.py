@@ -203,7 +203,7 @@ def times_of(row: DocumentRow) -> dict[str, str]:
 
 def sql(served: ServedStore, statement: str, rows: int, seconds: float, most: int) -> dict[str, Any]:
     """Return the first rows of a statement, each as an object."""
-    from docmill.storage.sql.sandbox import columns_of
+    from docmill.storage.sql.python_values import columns_of
 
     table = served.store.sql(statement, rows=rows + 1, seconds=seconds)
     names = table.column_names

@@ -1,10 +1,13 @@
 """Guard: turns requests away that a server should not answer, before any of its code has read them."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.json_text import json_text
+from docmill.flows.serving.turns import TooManyWaiting, Turns
+from docmill.storage.process.asker import Asker, asked_by
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -16,12 +19,22 @@ MOST_BYTES = 1 << 20
 """Bytes of a request: a query has 20,000 characters at most, and a statement is shorter than a document."""
 OPEN = "/healthz"
 """The path that needs no token, because what watches over a service has none; it tells nothing but that it is there."""
+_PAGE = "/"
+"""The path of the page for a browser."""
+_ON_ALL = (
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""Headers of every answer: no browser gives it to the page of another site, or takes it for a script."""
 Tokenless = Callable[[str], bool]
 """Tells of a path whether it needs no token."""
 
 
 class Guard:
-    """An ASGI application around another. It checks Host, Origin, token, and the size of the body."""
+    """An ASGI application around another. It checks Host, site, Origin and token, and bounds what a client takes up:
+
+    requests at once, the size of a body, and the time to send it. The work for a client that leaves is ended.
+    """
 
     def __init__(
         self, app: App, access: Access, most_bytes: int = MOST_BYTES, tokenless: Tokenless = OPEN.__eq__
@@ -30,36 +43,95 @@ class Guard:
         self._access = access
         self._tokenless = tokenless
         self._most = most_bytes
+        self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refused = self._refused(scope)
-        body = b"" if refused else await _body(receive, self._most)
-        if body is None:
-            refused = 413, "TooLarge", f"a request may have {self._most:,} bytes"
-        if refused:
-            await _refuse(send, *refused)
-        else:
-            await self._app(scope, _replay(body or b"", receive), send)
+        send = _closed(send)
+        try:
+            self._check(scope)
+            if self._tokenless(scope["path"]):  # such a request is answered however many others wait
+                await self._app(scope, _replay(b"", receive), send)
+            else:
+                await self._in_turn(scope, receive, send)
+        except _Refusal as why:
+            await _refuse(send, why)
 
-    def _refused(self, scope: Scope) -> tuple[int, str, str] | None:
-        """Return the status, the kind and the message of a refusal, or None."""
+    async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asker = Asker((scope.get("client") or ("",))[0])
+        try:
+            async with self._turns.taken(asker.client):
+                body = await self._body(receive)
+                if body is None:
+                    return
+                gone = asyncio.Event()
+                watch = asyncio.create_task(_watch(receive, asker, gone))
+                try:
+                    with asked_by(asker):
+                        await self._app(scope, _replay(body, lambda: _disconnected(gone)), send)
+                finally:
+                    watch.cancel()
+        except TooManyWaiting:
+            raise _Refusal(429, "TooMany", "too many requests of this client wait; send fewer at once", True) from None
+
+    async def _body(self, receive: Receive) -> bytes | None:
+        """Return the body of a request, or None if the client has left before its end."""
+        body, more = bytearray(), True
+        try:
+            async with asyncio.timeout(self._access.patience.body_s):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    body += message.get("body", b"")
+                    if len(body) > self._most:
+                        raise self._too_large()
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            waited = self._access.patience.body_s
+            raise _Refusal(408, "TooSlow", f"the request was not complete after {waited:g} s", True) from None
+        return bytes(body)
+
+    def _too_large(self) -> "_Refusal":
+        return _Refusal(413, "TooLarge", f"a request may have {self._most:,} bytes")
+
+    def _check(self, scope: Scope) -> None:
+        """Raise the refusal of a request that its head shows to be none for this server."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        self._check_site(scope, headers)
+        length = headers.get("content-length", "0")
+        if self._tokenless(scope["path"]):
+            if length != "0" or "transfer-encoding" in headers:
+                raise _Refusal(413, "TooLarge", "a request for this path has no body")
+            return
+        if not _is_preflight(scope, headers) and not self._access.takes_token(headers.get("authorization", "")):
+            raise _Refusal(401, "Unauthorized", "send the token: Authorization: Bearer TOKEN")
+        if length.isdecimal() and int(length) > self._most:
+            raise self._too_large()
+
+    def _check_site(self, scope: Scope, headers: Mapping[str, str]) -> None:
+        """Raise the refusal of a request by a foreign name, or for the page of another site."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._access.takes_host(host):
-            return 421, "WrongHost", f"this server is not called {host!r}; name it with --allow-host"
+            raise _Refusal(421, "WrongHost", f"this server is not called {host!r}; name it with --allow-host")
+        if not self._access.takes_site(headers.get("sec-fetch-site", ""), origin) and not _opens_page(scope, headers):
+            raise _Refusal(403, "WrongOrigin", "pages of other sites may not ask; name their site with --allow-origin")
         if not self._access.takes_origin(origin, host):
-            return 403, "WrongOrigin", f"pages of {origin!r} may not ask; name their site with --allow-origin"
-        if _is_preflight(scope, headers) or self._tokenless(scope["path"]):
-            return None
-        if not self._access.takes_token(headers.get("authorization", "")):
-            return 401, "Unauthorized", "send the token: Authorization: Bearer TOKEN"
-        if headers.get("content-length", "0").isdecimal() and int(headers.get("content-length", "0")) > self._most:
-            return 413, "TooLarge", f"a request may have {self._most:,} bytes"
-        return None
+            message = f"pages of {origin!r} may not ask; name their site with --allow-origin"
+            raise _Refusal(403, "WrongOrigin", message)
+
+
+class _Refusal(Exception):
+    """Why a request is turned away: a status, a kind, a message, and whether the same may work later."""
+
+    def __init__(self, status: int, kind: str, message: str, retry: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+        self.retry = retry
 
 
 def error_of(kind: str, message: str, status: int, retry: bool = False) -> dict[str, Any]:
@@ -67,21 +139,28 @@ def error_of(kind: str, message: str, status: int, retry: bool = False) -> dict[
     return {"error": {"kind": kind, "message": message, "retry": retry, "status": status}}
 
 
-def _is_preflight(scope: Scope, headers: MutableMapping[str, str]) -> bool:
+def _opens_page(scope: Scope, headers: Mapping[str, str]) -> bool:
+    """Return whether a browser opens the page in a tab, by a link on any site; the page itself tells nothing."""
+    opened = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return opened and scope["method"] == "GET" and scope["path"] == _PAGE
+
+
+def _is_preflight(scope: Scope, headers: Mapping[str, str]) -> bool:
     """Return whether a browser asks if it may ask; it sends no token with that."""
     return scope["method"] == "OPTIONS" and "access-control-request-method" in headers
 
 
-async def _body(receive: Receive, most: int) -> bytes | None:
-    """Return the body of a request, or None if it is too large."""
-    body, more = bytearray(), True
-    while more:
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > most:
-            return None
-        more = message.get("more_body", False)
-    return bytes(body)
+async def _watch(receive: Receive, asker: Asker, gone: asyncio.Event) -> None:
+    """Wait until the client leaves, and end what is done for it."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    gone.set()
+    asker.leave()
+
+
+async def _disconnected(gone: asyncio.Event) -> Message:
+    await gone.wait()
+    return {"type": "http.disconnect"}
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
@@ -96,10 +175,23 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return next_message
 
 
-async def _refuse(send: Send, status: int, kind: str, message: str) -> None:
-    body = json_text(error_of(kind, message, status)).encode()
+def _closed(send: Send) -> Send:
+    """Return a function that sends with the headers of every answer."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *_ON_ALL]}
+        await send(message)
+
+    return sent
+
+
+async def _refuse(send: Send, why: _Refusal) -> None:
+    body = json_text(error_of(why.kind, str(why), why.status, why.retry)).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status == 401:
+    if why.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if why.retry:
+        headers.append((b"retry-after", b"1"))
+    await send({"type": "http.response.start", "status": why.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

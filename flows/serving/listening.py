@@ -2,10 +2,13 @@
 
 import socket
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docmill.flows.serving.access import Access
 from docmill.storage.errors import ConfigError
+
+if TYPE_CHECKING:
+    import uvicorn
 
 _END_S = 5
 """Seconds for answers that are under way when the server is stopped; a stream that a client keeps open is cut then."""
@@ -18,12 +21,27 @@ def listen(app: Any, access: Access, tell: Callable[[str], None]) -> None:
     Raises:
         docmill.errors.ConfigError: The address or the port cannot be used.
     """
-    import uvicorn
-
     with bound(access) as own:
         tell(url_of(access.host, own.getsockname()[1]))
-        config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_END_S)
-        uvicorn.Server(config).run(sockets=[own])
+        server_of(app, access).run(sockets=[own])
+
+
+def server_of(app: Any, access: Access, end_s: int = _END_S) -> "uvicorn.Server":
+    """Return a server for an application, with the limits on its connections."""
+    import uvicorn
+
+    from docmill.flows.serving.connections import most_connections, timed_connection
+
+    config = uvicorn.Config(
+        app,
+        http=timed_connection(access.patience.head_s, most_connections()),
+        ws="none",
+        backlog=_WAITING,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=end_s,
+    )
+    return uvicorn.Server(config)
 
 
 def bound(access: Access) -> socket.socket:

@@ -63,6 +63,13 @@ class OpenStores:
         own = self._served[chosen]
         return ServedStore(chosen, own.newest() if at is None else own.past(at))
 
+    def without_folders(self, message: str) -> str:
+        """Return a message with the names of stores in place of their folders, which are no business of clients."""
+        for name, own in self._served.items():
+            for folder in own.folders:
+                message = message.replace(folder, name)
+        return message.replace(str(Path.home()), "~")
+
     def take_up(self) -> None:
         """Put the newest snapshot of each store into service; one that cannot be opened leaves the one before."""
         for name, own in self._served.items():
@@ -87,6 +94,12 @@ class _OpenStore:
         self._mark = _NONE
         self._past: OrderedDict[int, Store] = OrderedDict()
         self._lock = threading.Lock()
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folder of the store, as messages may name it."""
+        root = self._folder.root
+        return str(root.resolve()), str(root.absolute())
 
     def newest(self) -> Store:
         """Return the snapshot in service."""

@@ -6,7 +6,7 @@ also holds what became of each question, which they show as the view `asked_ques
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -128,6 +128,27 @@ def keep(folder: StoreFolder, rows: Sequence[EvaluationRow], asked: Sequence[Ask
     path = folder.root / FOLDER / f"{name}.parquet"
     write_whole(path, _encode(pa.table(columns, schema=_STORED)))
     folder.share(FOLDER, path)
+
+
+def forget_questions(folder: StoreFolder, uris: Collection[str]) -> int:
+    """Remove the kept questions whose answers or hits are of some documents; return their number. Measures stay."""
+    gone = 0
+    for path in _files(folder.root):
+        table = _read(path, _STORED)
+        asked = table.column("asked").to_pylist() if table else []
+        left = [[one for one in each or () if not _names(one, uris)] for each in asked]
+        count = sum(len(each or ()) for each in asked) - sum(map(len, left))
+        if table and count:
+            column = pa.array(left, _STORED.field("asked").type)
+            write_whole(path, _encode(table.set_column(_STORED.get_field_index("asked"), "asked", column)))
+            folder.share(FOLDER, path)
+            gone += count
+    return gone
+
+
+def _names(asked: Mapping[str, Any], uris: Collection[str]) -> bool:
+    named = ((one["uri"], one.get("document")) for one in (*asked["answers"], *asked["hits"]))
+    return any(name in uris for pair in named for name in pair)
 
 
 def prepare(root: Path) -> None:

@@ -10,6 +10,7 @@ from docmill.storage.files import disk_use
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.schema import CONTEXT_STATES
 from docmill.storage.sql.document_warnings import lost_text
 from docmill.storage.tables.tables import read_table
 
@@ -33,9 +34,21 @@ def status_of(stored: StoredSnapshot) -> dict[str, Any]:
         "model": stored.snapshot.space.model,
         "dimension": stored.snapshot.space.dimension,
         "vectors": stored.snapshot.vector_state(),
+        **_contexts(stored),
         "bytes": disk_use(stored.root),
         **({"synced": when.isoformat("T", "seconds")} if when else {}),
     }
+
+
+def _contexts(stored: StoredSnapshot) -> dict[str, Any]:
+    """Return how many chunks lack what a language model should say of them, and why; nothing without a model."""
+    if not stored.snapshot.rows("costs"):
+        return {}
+    states = read_table(stored, "chunks", ["context_state"]).column("context_state")
+    found = {name: pc.sum(pc.equal(states, name)).as_py() or 0 for name in CONTEXT_STATES if name}
+    reasons = read_table(stored, "costs", ["run_id", "reason"]).sort_by("run_id").column("reason").to_pylist()
+    last = [reason for reason in reasons if reason][-1:] if any(found.values()) else []
+    return {"contexts": found | ({"reason": last[0]} if last else {})}
 
 
 def _unreadable(rejects: pa.Table) -> dict[str, str]:

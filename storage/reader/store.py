@@ -22,6 +22,8 @@ from docmill.storage.retrieval.candidates.search_options import (
     SearchOptions,
     check_query,
     check_text,
+    check_where,
+    options_of,
 )
 from docmill.storage.retrieval.search_pipeline import search
 from docmill.storage.retrieval.similar import similar
@@ -143,7 +145,7 @@ class Store(StoredDocuments):
             >>> [[hit.uri for hit in hits] for hits in store.search_all(["undo a commit", "grind wheat"], k=1)]
             [['git.md'], ['mill.md']]
         """
-        options = SearchOptions(k, mode, where, **how)
+        options = options_of(k, mode, where, how)
         for text in texts:
             check_query(text)
         allowed = self._allowed(where) if texts else None
@@ -181,9 +183,9 @@ class Store(StoredDocuments):
         return similar(self._sources, self._chunk(chunk_id).chunk_id, k, allowed) if allowed != set() else []
 
     def _allowed(self, where: str | None) -> set[str] | None:
+        check_where(where)
         if where is None:
             return None
-        check_text(where, "where")
         return set(select_ids(self.stored.paths("chunks"), self.stored.paths("documents"), where))
 
     def sql(self, statement: str, rows: int | None = None, seconds: float = 60.0) -> pa.Table:
@@ -257,8 +259,8 @@ class Store(StoredDocuments):
             >>> done.chunks, done.added
             (3, 3)
         """
-        for text, what in ((where or "", "where"), (str(to), "the target")):
-            check_text(text, what)
+        check_where(where)
+        check_text(str(to), "the target")
         return export_to(self.stored, str(to), ExportOptions(table, where, since, replace))
 
     def status(self) -> dict[str, Any]:
@@ -271,7 +273,8 @@ class Store(StoredDocuments):
             `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use. `vectors` tells the
             `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and the `minutes` that a
             run needs for these, or None. A store on an object store also has `synced`: when its mirror was last in step
-            with it (ISO 8601, UTC).
+            with it (ISO 8601, UTC). If a language model was asked, `contexts` counts the chunks whose answers from it
+            are `missing`, `refused` or `stale`, with the last `reason`.
 
         Raises:
             docmill.errors.StoreError: A file of the snapshot is damaged.

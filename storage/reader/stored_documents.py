@@ -18,7 +18,7 @@ from docmill.storage.process.computed_once import computed_once
 from docmill.storage.reader.document import Document
 from docmill.storage.reader.outline import Section, find_section, outline, with_text
 from docmill.storage.reader.whole_documents import whole_documents
-from docmill.storage.retrieval.candidates.search_options import check_text
+from docmill.storage.retrieval.candidates.search_options import check_text, check_where
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.schema import ChunkRow, DocumentRow
 from docmill.storage.sql.statement_pool import select_documents
@@ -85,7 +85,8 @@ class StoredDocuments:
             >>> [row.uri for row in store.documents("format = 'markdown'", limit=2)]
             ['git.md', 'mill.md']
         """
-        for text, what in ((prefix, "the prefix"), (after, "after"), (where or "", "where")):
+        check_where(where)
+        for text, what in ((prefix, "the prefix"), (after, "after")):
             check_text(text, what)
         if limit is not None and limit < 0:
             raise QueryError(f"limit must be at least 0, got {limit}")

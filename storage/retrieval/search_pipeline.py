@@ -1,7 +1,8 @@
 """Search pipeline: the steps of a search, in their order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 
 from docmill.storage.errors import QueryError
@@ -41,6 +42,25 @@ STEPS: Mapping[str, Step] = {
 """The steps after the ranking, by the names that the notes of a hit use."""
 
 
+_WIDER, _WIDEST = 4, 3200
+"""How many times the candidates are taken when copies leave fewer than `k` hits, and up to how many of each index.
+
+A page that stands in a thousand documents is then passed over. More would take a second of CPU time.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Candidates after all steps, best first, and the highest score that one can have.
+
+    `crowded` tells that repeated texts leave fewer than `k` of them, and that an index may have others.
+    """
+
+    found: list[Candidate]
+    highest: float
+    crowded: bool
+
+
 def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
     """Return the hits of a query, best first.
 
@@ -49,18 +69,38 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
     check_query(query.text)
     if query.allowed is not None and not query.allowed:
         return []
-    found = _first(query, rewrite)
-    highest = highest_score(query.options, found)
-    for step in STEPS.values():
-        if found and step.wanted(query.options):
-            found = step.take(found, query)
-    best = found[: query.options.k]
+    asked = None if rewrite is None else cache(rewrite)
+    ranked = _ranked(query, asked)
+    while ranked.crowded and query.options.breadth < _WIDEST:
+        query = query.wider(min(_WIDEST, _WIDER * query.options.breadth))
+        ranked = _ranked(query, asked)
+    best = ranked.found[: query.options.k]
     rows = query.shown([one.key for one in best])
-    shares = relevances(best, highest)
+    shares = relevances(best, ranked.highest)
     copies = chain.from_iterable(one.copies for one in best)
     urls = query.sources.source_urls({row.document_id for row in (*rows.values(), *copies)})
     hits = [as_hit(rank, one, rows[one.key], next(shares), urls) for rank, one in enumerate(best, start=1)]
     return with_passages(hits, query) if query.options.passages else hits
+
+
+def _ranked(query: Query, rewrite: Rewrite | None) -> _Ranked:
+    """Return the candidates of a query after all steps."""
+    options = query.options
+    found = _first(query, rewrite)
+    highest = highest_score(options, found)
+    crowded = options.distinct and _is_cut(found, options.breadth)
+    for name, step in STEPS.items():
+        if found and step.wanted(options):
+            found = step.take(found, query)
+        if name == "distinct":
+            crowded = crowded and len(found) < options.wanted
+    return _Ranked(found, highest, crowded and len(found) < options.k)
+
+
+def _is_cut(found: Sequence[Candidate], breadth: int) -> bool:
+    """Return whether an index may have further candidates."""
+    ranks = ([one.vector_rank for one in found], [one.keyword_rank for one in found])
+    return any(sum(rank is not None for rank in own) >= breadth for own in ranks)
 
 
 def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:

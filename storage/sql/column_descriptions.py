@@ -114,6 +114,8 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "written": "Of these, tokens that it put in its cache.",
         "output": "Tokens that came back.",
         "money": "Cost by the prices in the settings; 0 without prices.",
+        "refused": "Calls whose answer cannot be used: the model refused, or said nothing.",
+        "reason": "Why calls failed or were refused, in words; empty if none was.",
     }),
     "deleted": (
         "One row for each document that was deleted lately and can be restored.",

@@ -94,6 +94,8 @@ class ProcessHandle:
         try:
             answer.send(request)
             answer.expect(TAKEN)
+            # Until its last frame is read, rows may be left in the socket, which the next statement must not get.
+            self.is_spent = True
         except (EOFError, ConnectionError, TimeoutError):
             return False
         return True
@@ -101,8 +103,6 @@ class ProcessHandle:
     def answer(self, limits: SqlLimits) -> "pa.Table":
         """Return the rows of the statement that the process has taken."""
         answer = _FrameReader(self._socket, time.monotonic() + limits.seconds + _GRACE_S)
-        # An interrupt before the last frame leaves rows in the socket, which the next statement must not get.
-        self.is_spent = True
         try:
             return _read_table(answer)
         except TimeoutError:
@@ -121,6 +121,10 @@ class ProcessHandle:
         except (EOFError, ConnectionError, TimeoutError):
             raise Transient(f"a process for SQL did not start (exit status {self.end()})") from None
         self._ready = True
+
+    def kill(self) -> None:
+        """Kill the process, from any thread; whoever waits for its answer gets an error."""
+        self._process.kill()
 
     def end(self) -> int:
         """Kill the process; return its exit status, the negative number of the signal if one ended it."""

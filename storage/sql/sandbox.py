@@ -4,7 +4,6 @@ The tables are passed as Arrow datasets, and DuckDB may open no path at all. `al
 allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also in `json_execute_serialized_sql`).
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -91,49 +90,6 @@ def answered(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator[Ro
             raise QueryError(_explain(_placed(connection, error, source), limits, connection, source)) from None
         except (duckdb.Error, pa.ArrowException, OSError) as error:  # failures during the stream come through Arrow
             raise QueryError(_explain(error, limits, connection, source)) from None
-
-
-_HELD = (
-    pa.types.is_integer,
-    pa.types.is_floating,
-    pa.types.is_decimal,
-    pa.types.is_boolean,
-    pa.types.is_string,
-    pa.types.is_binary,
-    pa.types.is_null,
-)
-"""The types of columns whose every value Python can represent."""
-
-
-def columns_of(table: pa.Table) -> list[list[Any]]:
-    """Return the columns of a table as numbers, texts, booleans, None, and lists and dicts of these.
-
-    Bytes become hexadecimal text. Dates, intervals and the like become text as DuckDB writes them, because Python has
-    no year 0, no infinity and no nanoseconds. `Decimal` stays, because it is exact.
-    """
-    named = table.rename_columns([f"c{place}" for place in range(table.num_columns)])  # names may repeat
-    odd = [field.name for field in named.schema if not _is_held(field.type)]
-    spelled = _as_json(named.select(odd)) if odd else {}
-    return [spelled[name] if name in spelled else _values(named.column(name)) for name in named.column_names]
-
-
-def _is_held(kind: pa.DataType) -> bool:
-    return any(holds(kind) for holds in _HELD)
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    return [cell.hex() if isinstance(cell, bytes) else cell for cell in column.to_pylist()]
-
-
-def _as_json(table: pa.Table) -> dict[str, list[Any]]:
-    import duckdb
-
-    with closing(duckdb.connect(":memory:")) as connection:
-        connection.register("found", table)
-        cells = ", ".join(f'to_json("{name}")::VARCHAR AS "{name}"' for name in table.column_names)
-        found = connection.sql(f"SELECT {cells} FROM found").to_arrow_table()
-    pairs = zip(found.column_names, found.columns, strict=True)
-    return {name: [None if c is None else json.loads(c) for c in column.to_pylist()] for name, column in pairs}
 
 
 @contextmanager

@@ -15,15 +15,19 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from docmill.storage.errors import Transient
+from docmill.storage.errors import QueryError, Transient
+from docmill.storage.process.asker import Abandoned, current_asker
 from docmill.storage.sql.process_handle import ProcessHandle, encode
 from docmill.storage.sql.statement import DEFAULT_LIMITS, Files, SqlLimits, Statement
+from docmill.storage.sql.statement_places import StatementPlaces
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST = 4
 """Processes at once, of up to 2 GB each; further statements wait for one of these to end."""
+_MOST_OF_CLIENT = 3
+"""Processes for one client of a server: slow statements of one leave a process to the others."""
 _IDLE_S = 60.0
 """Seconds without a statement after which a process, which takes about 110 MB, is ended."""
 
@@ -75,7 +79,7 @@ class StatementPool:
     """Processes that start when there are statements; usable from many threads."""
 
     def __init__(self) -> None:
-        self._places = threading.BoundedSemaphore(_MOST)
+        self._places = StatementPlaces(_MOST, _MOST_OF_CLIENT)
         self._lock = threading.Lock()
         self._idle: list[ProcessHandle] = []
         self._orders: SimpleQueue[Future[None]] = SimpleQueue()
@@ -83,12 +87,20 @@ class StatementPool:
         self._keeper: threading.Thread | None = None
 
     def ask(self, statement: Statement, extra: Mapping[str, "pa.Table"]) -> "pa.Table":
-        """Return the rows of a statement over its tables and those of `extra`."""
-        request = encode(statement, extra)
-        with self._places:
+        """Return the rows of a statement over its tables and those of `extra`.
+
+        Raises `Abandoned` if its asker leaves, which ends the process.
+        """
+        request, asker = encode(statement, extra), current_asker()
+        with self._places.taken(asker):
             process = self._give(request)
             try:
-                return process.answer(statement.limits)
+                with asker.ended_by(process.kill):
+                    return process.answer(statement.limits)
+            except QueryError:
+                if asker.has_left:
+                    raise Abandoned from None
+                raise
             finally:
                 self._put_back(process)
 

@@ -6,23 +6,24 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.tables.tables import read_table, write_single
 
 
 def deleted_tables(
-    base: StoredSnapshot | None, left: Mapping[str, pa.Table], written: pa.Table, days: float
+    base: StoredSnapshot | None, left: Mapping[str, pa.Table], leaving: Collection[str], days: float
 ) -> dict[str, tuple[StoredFile, ...]]:
     """Return the tables `deleted` and `deleted_chunks` after a commit.
 
-    `left` are the rows of `documents` and `chunks` that enter. Documents `written` again, and those deleted more than
+    `left` are the rows of `documents` and `chunks` that enter. The documents `leaving`, and those deleted more than
     `days` ago, leave.
     """
     if base is None:
         return {}
     fresh = left["documents"]
-    leaving = {*written.column("document_id").to_pylist(), *fresh.column("document_id").to_pylist()}
+    leaving = {*leaving, *fresh.column("document_id").to_pylist()}
     horizon = (datetime.now(UTC) - timedelta(days=days)).isoformat("T", "seconds")
     held = read_table(base, "deleted")
     kept = held.filter(pc.greater_equal(held.column("deleted"), horizon))
@@ -36,6 +37,14 @@ def deleted_tables(
         "deleted": write_single(base.root, "deleted", documents),
         "deleted_chunks": write_single(base.root, "deleted_chunks", pa.concat_tables([chunks, left["chunks"]])),
     }
+
+
+def without_expired(base: StoredSnapshot, days: float) -> StoredSnapshot:
+    """Return a snapshot without the documents that were deleted more than `days` ago; the same if there are none."""
+    nothing = {"documents": DOCUMENTS.empty_table(), "chunks": CHUNKS.empty_table()}
+    tables = deleted_tables(base, nothing, (), days)
+    changed = base.changed(tables={**base.snapshot.tables, **tables})
+    return base if all(tables.get(name, ()) == base.pieces(name) for name in tables) else changed
 
 
 def _among(table: pa.Table, documents: Collection[str]) -> pa.Table:

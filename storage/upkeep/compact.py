@@ -15,15 +15,20 @@ from docmill.storage.history.snapshots import vector_tag
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance import vectors
+from docmill.storage.lance.vectors import VectorState
 from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.tables.tables import bucket_counts, rebucket
+from docmill.storage.tables.deleted import without_expired
+from docmill.storage.tables.tables import bucket_counts, read_table, rebucket
 from docmill.storage.upkeep.presence import check_present
 from docmill.storage.upkeep.pruning import crowded, prune
 from docmill.storage.versions.candidates import discard_held
 from docmill.storage.versions.candidates import expired as expired_candidates
+from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import put
 from docmill.storage.writer.current_folder import writing
+from docmill.storage.writer.pending_vectors import COLUMNS, with_vectors
 from docmill.storage.writer.posting_rows import stored_rows
+from docmill.storage.writer.vector_rows import vector_rows
 
 SLACK = 16
 """Expired snapshots that may accumulate before a run removes them by itself."""
@@ -74,17 +79,48 @@ def vacuum(
 
 
 def compact(store: str | Path | StoreFolder, retention: Retention, wait_s: float = 0.0) -> Compaction:
-    """Do what `vacuum` does, and rewrite the many small files of many commits as few large ones."""
+    """Do what `vacuum` does, and rewrite the many small files of many commits as few large ones.
+
+    Documents that were deleted longer ago than the retention keeps them go, too.
+    """
     folder = open_folder(store).existing()
     with writing(folder, wait_s):
-        return compact_held(folder, retention, replace_all=True)
+        _forget_deleted(folder, retention)
+        done = compact_held(folder, retention, replace_all=True)
+        current_folder.remove_former(folder.root)
+        return done
 
 
-def compact_held(folder: StoreFolder, retention: Retention, replace_all: bool = False) -> Compaction:
-    """Compact for a caller that holds the writer's lock; without `replace_all`, large files stay as they are."""
+def _forget_deleted(folder: StoreFolder, retention: Retention) -> None:
+    """Commit a snapshot without the documents whose time to be restored is over.
+
+    Before the files are rewritten: these then keep nothing that only the snapshot before names.
+    """
+    folder.complete()
+    base = folder.read()
+    left = without_expired(base, retention.undelete_days)
+    if left is not base:
+        put(_next(left), base)
+
+
+def _next(made: StoredSnapshot) -> StoredSnapshot:
+    """Return a snapshot under the next number, whose vectors are tagged for it."""
+    number = made.number + 1
+    vectors.tag(made.root, made.snapshot.vectors, vector_tag(number))
+    return made.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
+
+
+def compact_held(
+    folder: StoreFolder, retention: Retention, replace_all: bool = False, vectors_anew: bool = False
+) -> Compaction:
+    """Compact for a caller that holds the writer's lock.
+
+    Without `replace_all`, large files stay as they are. With `vectors_anew`, the vectors of the snapshot are written
+    into a table of their own: LanceDB leaves the rows of few removed chunks in its files.
+    """
 
     def tidy(_gone: list[int]) -> tuple[int | None, list[int]]:
-        done = _tidy(folder, retention, replace_all)
+        done = _tidy(folder, retention, replace_all, vectors_anew)
         return done, _drop_former(folder, retention) if done else []
 
     return _reduced(folder, retention, tidy)
@@ -120,7 +156,7 @@ def _drop_former(folder: StoreFolder, retention: Retention) -> list[int]:
     return gone
 
 
-def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int | None:
+def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool, vectors_anew: bool = False) -> int | None:
     """Commit the content of the newest snapshot in fewer files; return its number, or None without work."""
     root = folder.root
     folder.complete(tables_of=snapshots.needed(root))
@@ -130,14 +166,25 @@ def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int |
     changed = base.changed(
         artifacts={kind: prune(base, kind, replace_all) for kind in before.artifacts},
         keywords=_keywords(base) if replace_all else before.keywords,
-        vectors=vectors.clean(root, before.vectors, _kept_versions(base, retention), vector_tag(number)),
     )
+    tag = vector_tag(number)
+    if vectors_anew:
+        changed = changed.changed(vectors=_vectors_anew(changed, tag))
+    else:
+        kept = _kept_versions(base, retention)
+        changed = changed.changed(vectors=vectors.clean(root, before.vectors, kept, tag))
     if replace_all:
         changed = _spread(changed)
     if changed == base:
         return None
     put(changed.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds")), base)
     return number
+
+
+def _vectors_anew(made: StoredSnapshot, tag: str) -> VectorState:
+    """Write the vectors of a snapshot into a new table."""
+    rows = vector_rows(made.packs("embeddings"), with_vectors(made, read_table(made, "chunks", [*COLUMNS])))
+    return vectors.rebuild(made.root, made.snapshot.space, rows, tag)
 
 
 def _spread(base: StoredSnapshot) -> StoredSnapshot:

@@ -59,6 +59,7 @@ class Changes:
     `gone` are the ids of documents whose rows leave. `documents` and `chunks` are the new
     rows, including those of changed documents. `rejects` is the whole table after the run.
     `artifacts` are packs that are already in the store. Deleted documents can be restored for `undelete_days`.
+    Documents in `erased` cannot: nothing is kept of them, also not of those that were deleted earlier.
     `costs` are the costs since the last commit; rows that the store already has are skipped.
     With `partial`, chunks may lack their vectors, which then are pending; `tokens_per_s` says how fast they are made.
     """
@@ -70,6 +71,7 @@ class Changes:
     artifacts: dict[str, tuple[StoredFile, ...]]
     space: EmbeddingSpace
     undelete_days: float = Retention().undelete_days
+    erased: frozenset[str] = frozenset()
     costs: tuple[CostRow, ...] = ()
     partial: bool = False
     tokens_per_s: float = 0.0
@@ -261,7 +263,7 @@ def _exchange(
     bases = {name: _in_buckets(base, name, count) for name, count in buckets.items()} if base else {}
     # The rows of deleted documents stay for a while, so that they can come back.
     back = changes.documents.column("document_id").to_pylist()
-    whole = changes.gone.difference(back) if changes.undelete_days > 0 else ()
+    whole = changes.gone.difference(back, changes.erased) if changes.undelete_days > 0 else ()
 
     def exchanged(name: str, columns: Sequence[str], rows: Rows) -> Exchanged:
         pieces = bases.get(name, ())
@@ -287,8 +289,9 @@ def _single_tables(
 ) -> dict[str, tuple[StoredFile, ...]]:
     """Write the tables that are one file each; `deleted` are the rows of documents that were deleted now."""
     runs = pa.concat_tables([other_runs(base, run), to_table([run], RUNS)])
+    returned = changes.documents.column("document_id").to_pylist()
     return {
-        **deleted_tables(base, deleted, changes.documents, changes.undelete_days),
+        **deleted_tables(base, deleted, changes.erased.union(returned), changes.undelete_days),
         "rejects": write_single(root, "rejects", changes.rejects),
         "runs": write_single(root, "runs", runs),
         "costs": write_single(root, "costs", costs_of(base, changes.costs, run)),

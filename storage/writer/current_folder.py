@@ -53,6 +53,14 @@ def show(shown: StoredSnapshot) -> None:
             remove(old)
 
 
+def remove_former(root: Path) -> None:
+    """Remove the folders of former snapshots, which stay for readers that have listed their files."""
+    shown = published(root)
+    for old in sorted((root / FOLDER).glob("*")):
+        if shown is None or old != _folder(root, shown):
+            remove(old)
+
+
 def _begin(folder: Path, before: Path) -> None:
     """Clear the place of a new folder, and move a folder there that is shown no more, if there is one."""
     remove(folder)

@@ -23,6 +23,7 @@ from docmill.storage.keys import embedding_key
 from docmill.storage.objects.bucket import Vanished, connect
 from docmill.storage.objects.freight import Freight
 from docmill.storage.plugins.origin import described
+from docmill.storage.process.processors import processors
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.batch.batch import Answering, Hands, Order, carry_out, mapped, wants
 from docmill.tasks.batch.embed import Embedding
@@ -125,7 +126,7 @@ def _carried(step: str, task: Parcel) -> Receipt:
     freight, scratch = Freight(task.freight, task.store), make_folder()
     try:
         if step == CHECK:
-            return Receipt("done", worker_name(), f"docmill {version('docmill')}, {_cpus()} CPUs")
+            return Receipt("done", worker_name(), f"docmill {version('docmill')}, {processors()} CPUs")
         sent = scratch.path / "sent"
         freight.fetch(task.key, sent, task.content_hash)
         made = _STEPS[step](task, sent, scratch.path)
@@ -210,13 +211,8 @@ def _recipe(recipe: Recipe, task: Parcel) -> Recipe:
         recipe,
         tokenizer_dir=str(tokenizer_dir(model_here(model.model), model.revision)),
         chunk=replace(recipe.chunk, sizes_by=sizes_by),
-        limits=replace(recipe.limits, workers=_cpus()),
+        limits=replace(recipe.limits, workers=processors()),
     )
-
-
-def _cpus() -> int:
-    """Return how many CPUs this worker may use, which is the number of its processes."""
-    return len(os.sched_getaffinity(0))
 
 
 def _embed(task: Parcel, sent: Path, folder: Path) -> StepResult:

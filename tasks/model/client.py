@@ -203,14 +203,17 @@ class ModelClient:
             return
         with self._slots:
             reply = _reply(model, prompt)
-        usage = reply.usage if reply else Usage()
+        usage = reply.usage if isinstance(reply, Reply) else Usage()
         # The budget had reserved the most that the prompt may cost; what was not used is free again.
         self._purse.settle(prompt, usage)
         entry = self._entry(prompt, usage)
-        if reply is not None:
+        if isinstance(reply, Reply):
             # An unusable answer is kept, too, as an empty one: it was paid for, and only `refresh` asks again.
             text = reply.text if reply.whole or (reply.cut and prompt.partly) else ""
-            entry = replace(entry, key=self._key(prompt), text=text, basis=prompt.basis)
+            reason = "" if text.strip() else _refusal(reply)
+            entry = replace(entry, key=self._key(prompt), text=text, basis=prompt.basis, reason=reason)
+        else:
+            entry = replace(entry, reason=reply)
         self._keep(entry)
 
     def _keep(self, entry: PaidCall) -> None:
@@ -226,13 +229,22 @@ class ModelClient:
         return PaidCall(prompt.purpose, money=self._asking.budget.money(usage), **asdict(usage))
 
 
-def _reply(model: Model, prompt: Prompt) -> Reply | None:
+def _refusal(reply: Reply) -> str:
+    """Return why a reply cannot be used."""
+    if reply.cut:
+        return "the answer was cut at the token limit"
+    refused = f"the model refused to answer: {reply.ending or 'no reason given'}"
+    return "the answer was empty" if reply.whole else refused
+
+
+def _reply(model: Model, prompt: Prompt) -> Reply | str:
+    """Return the reply of a model, or why there is none."""
     try:
         return model.complete(prompt.parts, prompt.max_tokens)
     except ConfigError:
         raise
-    except DocmillError:
-        return None
+    except DocmillError as error:
+        return str(error)
 
 
 _shared: dict[str, ModelClient] = {}

@@ -12,6 +12,7 @@ These files are separate from those of snapshots: a run that fails, or is killed
 import fcntl
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,7 +36,10 @@ _COLUMNS = pa.schema([("key", pa.string()), ("text", pa.string()), ("basis", pa.
 
 @dataclass(frozen=True, slots=True)
 class PaidCall:
-    """One call: the key of its answer, the answer, and its cost. A failed call has no key."""
+    """One call: the key of its answer, the answer, and its cost. A failed call has no key.
+
+    `reason` says why a call has no answer, or none that can be used.
+    """
 
     purpose: str
     key: str = ""
@@ -46,6 +50,7 @@ class PaidCall:
     written: int = 0
     output: int = 0
     money: float = 0.0
+    reason: str = ""
 
 
 class Journal:
@@ -124,25 +129,31 @@ def _costs(head: dict[str, str], entries: Sequence[PaidCall]) -> bytes:
 
 def costs_of(run: str, model: str, entries: Sequence[PaidCall]) -> list[CostRow]:
     """Return one row for each purpose of a run."""
-    rows = []
-    for purpose in sorted({entry.purpose for entry in entries}):
-        own = [entry for entry in entries if entry.purpose == purpose]
-        rows.append(
-            CostRow(
-                run_id=run,
-                snapshot=0,
-                model=model,
-                purpose=purpose,
-                calls=len(own),
-                failed=sum(not entry.key for entry in own),
-                input=sum(entry.input for entry in own),
-                cached=sum(entry.cached for entry in own),
-                written=sum(entry.written for entry in own),
-                output=sum(entry.output for entry in own),
-                money=round(sum(entry.money for entry in own), _MONEY_DECIMALS),
-            )
-        )
-    return rows
+    purposes = sorted({entry.purpose for entry in entries})
+    return [_cost_of(run, model, [entry for entry in entries if entry.purpose == purpose]) for purpose in purposes]
+
+
+def _cost_of(run: str, model: str, own: Sequence[PaidCall]) -> CostRow:
+    """Return the row of the calls for one purpose."""
+    sums = {name: sum(getattr(entry, name) for entry in own) for name in ("input", "cached", "written", "output")}
+    return CostRow(
+        run_id=run,
+        snapshot=0,
+        model=model,
+        purpose=own[0].purpose,
+        calls=len(own),
+        failed=sum(not entry.key for entry in own),
+        **sums,
+        money=round(sum(entry.money for entry in own), _MONEY_DECIMALS),
+        refused=sum(bool(entry.key and entry.reason) for entry in own),
+        reason=_reasons(own),
+    )
+
+
+def _reasons(entries: Sequence[PaidCall]) -> str:
+    """Return why calls have no usable answer, the most frequent reason first."""
+    found = Counter(entry.reason for entry in entries if entry.reason)
+    return "; ".join(f"{reason} ({count:,})" if len(found) > 1 else reason for reason, count in found.most_common())
 
 
 def _write_pack(target: Path, entries: Sequence[PaidCall]) -> None:

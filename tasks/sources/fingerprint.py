@@ -236,6 +236,15 @@ def known_hashes(store: Path, ending: str = "") -> dict[str, str]:
     return {name: digest for name, digest in names if not is_origin(name)}
 
 
+def forget(store: Path, uris: Iterable[str]) -> None:
+    """Remove the fingerprints of all files that are named like some documents; these are read once more."""
+    names = {uri.rpartition("/")[2] for uri in uris}
+    seen = _read(_path_of(store))
+    kept = [name.rpartition("/")[2] not in names for name in seen.column("path").to_pylist()]
+    if not all(kept):
+        _write(_path_of(store), seen.filter(pa.array(kept)))
+
+
 def _path_of(store: Path) -> Path:
     return store / "cache" / "files.parquet"
 

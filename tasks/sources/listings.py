@@ -4,13 +4,14 @@ The cache is `cache/listings.parquet`; losing it costs one opening of each conta
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from docmill.storage.files import write_whole
+from docmill.storage.files import remove, write_whole
 from docmill.storage.keys import key_of
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import VERSION, ContainedFile, Contents
@@ -55,6 +56,14 @@ class Listings:
         sink = pa.BufferOutputStream()
         pq.write_table(pa.table(columns, schema=_SCHEMA), sink, compression="zstd")
         write_whole(self._path, sink.getvalue().to_pybytes())
+
+
+def forget(store: Path, uris: Iterable[str]) -> None:
+    """Remove the cache if it names a document; each container is then opened once more."""
+    path = store / "cache" / "listings.parquet"
+    names = {uri.rpartition("/")[2] for uri in uris}
+    if any(name in text for row in _read(path).values() for text in row for name in names):
+        remove(path)
 
 
 def encode_contents(contents: Contents) -> str:

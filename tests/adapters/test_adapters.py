@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbenc
 def store(bench: Workbench) -> Iterator[docmill.Store]:
     with bench.store as own:
         yield own
+
+
+def need_haystack() -> None:
+    """Skip without Haystack; it must not be imported for that, as it would report the test to its makers."""
+    if not find_spec("haystack"):
+        pytest.skip("the extra haystack is not installed")
 
 
 def check_place(store: docmill.Store, text: str, place: dict[str, Any], hit: docmill.Hit) -> None:
@@ -147,7 +154,7 @@ def test_llama_index_gets_nodes_with_offsets_and_relationships(bench: Workbench,
 
 
 def test_haystack_gets_documents_in_a_pipeline_that_can_be_saved(bench: Workbench, store: docmill.Store) -> None:
-    pytest.importorskip("haystack", reason="the extra haystack is not installed")
+    need_haystack()
     from docmill.adapters.haystack import DocmillRetriever  # before Haystack, as its page says
 
     from haystack import Pipeline  # isort: skip
@@ -171,8 +178,38 @@ def test_haystack_gets_documents_in_a_pipeline_that_can_be_saved(bench: Workbenc
     assert below.meta["context"]
 
 
+def test_an_argument_that_an_adapter_does_not_take_is_an_error_and_never_an_unfiltered_answer(
+    bench: Workbench, store: docmill.Store
+) -> None:
+    pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
+    pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
+    need_haystack()
+    from docmill.adapters import haystack, langchain, llama_index, prefect
+
+    adapters: list[Any] = [
+        langchain.DocmillRetriever,
+        llama_index.DocmillRetriever,
+        haystack.DocmillRetriever,
+        prefect.DocmillStore,
+    ]
+    for adapter in adapters:
+        for name in ("filter", "search_kwargs", "top"):
+            with pytest.raises(TypeError, match=name):
+                adapter(store=str(bench.root), **{name: {"uri": "git.md"}})
+    for adapter in adapters[:3]:
+        with pytest.raises(QueryError, match="a search has no option 'filter'"):
+            adapter(store=str(bench.root), options={"filter": {"uri": "git.md"}})
+        with pytest.raises(QueryError, match=r"such as \"uri = 'git\.md'\""):
+            adapter(store=str(bench.root), where={"uri": "git.md"})
+    for name in ("filter", "with_context"):
+        with pytest.raises(TypeError, match=f"a search takes no '{name}'; .*A filter is `where`, in SQL"):
+            langchain.DocmillRetriever(store=store).invoke(QUESTION, **{name: None})
+    with pytest.raises(QueryError, match="a search has no option 'filter'"):
+        prefect.DocmillStore(store=str(bench.root)).search(QUESTION, filter={"uri": "git.md"})
+
+
 def test_haystack_reports_nothing_unless_told_to(tmp_path: Path) -> None:
-    pytest.importorskip("haystack", reason="the extra haystack is not installed")
+    need_haystack()
     code = "import docmill.adapters.haystack, haystack.telemetry._telemetry as it; print(it.telemetry)"
     environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     environment.pop("HAYSTACK_TELEMETRY_ENABLED", None)

@@ -179,7 +179,7 @@ def test_a_scheduler_may_come_again(
 @pytest.mark.soak
 def test_the_command_of_the_guide_starts_a_cluster(bench: Workbench, tmp_path: Path, token_counts_folder: Path) -> None:
     port = free_port()
-    settings = ClusterSettings(address=f"tcp://127.0.0.1:{port}")
+    settings = ClusterSettings(address=f"tls://127.0.0.1:{port}")
     command = [*DOCMILL, "cluster", "up", "--local", "2", "--port", str(port)]
     with (tmp_path / "log").open("wb") as log:
         environment = os.environ | with_fake_model(str(token_counts_folder))

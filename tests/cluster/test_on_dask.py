@@ -9,9 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.cluster.schedulers.cluster import check_secure
 from docmill.flows.cluster.schedulers.dask_cluster import DaskCluster
-from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.embedding import space
 from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.objects.bucket import connect
@@ -135,22 +133,3 @@ def test_a_driver_with_another_model_is_refused_by_all(cluster: Machines, bench:
 def test_freight_inside_of_the_store_is_refused(cluster: Machines, bench: Workbench) -> None:
     with pytest.raises(ConfigError, match="is inside of the store"):
         run_on(cluster.settings, bench, freight=str(bench.root / "freight"))
-
-
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("tcp://10.0.0.5:8786", "plain TCP"),
-        ("tls://10.0.0.5:8786", "cluster.tls_ca, cluster.tls_cert, cluster.tls_key"),
-        ("10.0.0.5:8786", "tcp://HOST:PORT"),
-        ("", "tcp://HOST:PORT"),
-    ],
-)
-def test_an_address_that_is_not_safe_is_refused(address: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        check_secure(ClusterSettings(address=address))
-
-
-def test_plain_tcp_is_taken_on_loopback_and_where_the_settings_say_so() -> None:
-    check_secure(ClusterSettings(address="tcp://127.0.0.1:8786"))
-    check_secure(ClusterSettings(address="tcp://10.0.0.5:8786", insecure=True))

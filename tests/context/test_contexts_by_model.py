@@ -117,7 +117,11 @@ def test_an_outage_leaves_the_structural_context_and_a_mark_until_the_next_run(
     assert {row.context for row in rows(bench)[1:]} == {"The manual of the mill"}
     assert report.model["failed"] == len(rows(bench))
     assert report.exit_status == 3
-    assert any("calls to the language model failed" in problem for problem in report.problems)
+    reason = f"the model did not answer: {mood} "
+    assert any(f"calls to the language model failed ({reason}" in problem for problem in report.problems)
+    assert report.model_reason.startswith(reason)
+    assert report.as_json()["model_reason"] == report.model_reason
+    assert told(bench) == {"missing": len(rows(bench)), "refused": 0, "stale": 0, "reason": report.model_reason}
     server.behave("well")
     again = bench.ingest()
     assert (again.exit_status, again.parsed) == (0, 0)
@@ -131,6 +135,31 @@ def test_slow_answers_are_given_up(bench: Workbench, server: ModelServer) -> Non
     server.behave("slow")
     bench.ingest()
     assert states(bench) == {MISSING: 1}
+
+
+def told(bench: Workbench) -> dict[str, Any]:
+    """Return what `docmill status` says of the contexts, after checking that the costs say the same."""
+    with bench.store as store:
+        (row,) = store.sql("SELECT failed, refused, reason FROM costs").to_pylist()
+        found: dict[str, Any] = store.status()["contexts"]
+    assert (row["failed"], row["refused"]) == (found["missing"], found["refused"])
+    assert row["reason"] == found.get("reason", "")
+    return found
+
+
+def test_a_run_whose_every_prompt_is_refused_says_so_and_is_no_success(bench: Workbench, server: ModelServer) -> None:
+    server.behave("refusal")
+    report = bench.ingest()
+    asked_for = len(rows(bench))
+    assert (report.model["refused"], report.model["failed"], report.exit_status) == (asked_for, 0, 3)
+    reason = "the model refused to answer: content_filter"
+    said = f"{asked_for} calls to the language model gave no usable answer ({reason}); "
+    assert f"{said}docmill ingest --refresh-contexts asks again" in report.problems
+    assert told(bench) == {"missing": 0, "refused": asked_for, "stale": 0, "reason": reason}
+    server.behave("well")
+    assert bench.ingest(refresh_contexts=True).exit_status == 0
+    with bench.store as store:
+        assert store.status()["contexts"] == {"missing": 0, "refused": 0, "stale": 0}
 
 
 @pytest.mark.parametrize(("mood", "state"), [("refusal", REFUSED), ("nonsense", ""), ("truncated", "")])

@@ -2,7 +2,7 @@
 
 With the variable SLOW, each call of the model takes so many seconds, and begins with a file in the folder MARK. With
 STUCK, NAME=SECONDS, the process waits at the boundary of that name, which begins with a file, too. EVERY says after
-how many seconds a line of progress follows another where there is no terminal.
+how many seconds a line of progress follows another where there is no terminal; without it there is none.
 """
 
 import signal

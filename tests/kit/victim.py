@@ -16,6 +16,7 @@ import lancedb  # noqa: F401  # imported before the fork, so that no process has
 import pytest
 
 from docmill.flows.config.settings import Settings
+from docmill.flows.erase import erase
 from docmill.flows.remove import remove
 from docmill.storage import failpoints
 from docmill.storage.embedding import encoder, space
@@ -113,6 +114,11 @@ def restore_first(bench: Workbench) -> object:
 def remove_notes(bench: Workbench) -> object:
     """Remove the source "notes" of a bench."""
     return remove(Settings(store=bench.root), ["notes"])
+
+
+def erase_secrets(bench: Workbench) -> object:
+    """Erase the documents of a bench whose names begin with "secret", present and deleted ones."""
+    return erase(Settings(store=bench.root), ["secret.md", "secret-old.md"])
 
 
 def _in_this_process(

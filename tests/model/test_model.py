@@ -32,7 +32,7 @@ def model(server: ModelServer, provider: str, timeout_s: float = 10) -> Model:
 @each_provider
 def test_a_prompt_gives_text_and_what_it_cost(server: ModelServer, provider: str) -> None:
     reply = model(server, provider).complete(["A long document. " * 8, "Say\nthis line"], 50)
-    assert reply == Reply("this line", Usage(37, 2, 3), True)
+    assert reply == Reply("this line", Usage(37, 2, 3), True, ending={"openai": "stop"}.get(provider, "end_turn"))
     ((_, headers, body),) = server.requests
     assert SECRET in (headers.get("authorization", "") + headers.get("x-api-key", ""))
     assert body["max_tokens"] == 50

@@ -1,8 +1,10 @@
 """Retrieval: every step over real stores, and queries of every kind."""
 
 import itertools
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -334,6 +336,29 @@ def test_what_looks_like_sql_is_only_text(store: Store, query: str) -> None:
 def test_a_wrong_option_is_refused(store: Store, how: SearchArguments) -> None:
     with pytest.raises(QueryError, match=next(iter(how))):
         store.search("heron", **how)
+
+
+def test_a_word_that_is_no_option_is_refused_with_all_that_are(store: Store) -> None:
+    for how in ({"filter": {"uri": "a.md"}}, {"top_k": 3}):
+        with pytest.raises(QueryError, match=r"a search has no option '(filter|top_k)'; it takes k, mode, where, "):
+            store.search("heron", **how)
+
+
+def test_a_condition_that_is_no_sql_is_refused_with_the_sql_that_says_it(store: Store, tmp_path: Path) -> None:
+    where: Any = {"team": "blue", "format": "pdf"}
+    said = """such as "metadata->>'team' = 'blue' AND format = 'pdf'", got {"""
+    asks: list[Callable[[Any], object]] = [
+        lambda where: store.search("heron", where=where),
+        lambda where: store.similar(store.search("heron", 1)[0].chunk_id, where=where),
+        lambda where: store.documents(where),
+        lambda where: store.export(tmp_path / "out.jsonl", where=where),
+    ]
+    for ask in asks:
+        with pytest.raises(QueryError, match=re.escape(f"where takes an SQL condition as a string, {said}")):
+            ask(where)
+        for other in ({}, {"team": {"$eq": "blue"}}, ["format"], 7):
+            with pytest.raises(QueryError, match="where takes an SQL condition as a string, got"):
+                ask(other)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])

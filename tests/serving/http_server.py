@@ -5,17 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import uvicorn
-
 from docmill.flows.serving.access import Access
-from docmill.flows.serving.listening import bound, url_of
+from docmill.flows.serving.listening import bound, server_of, url_of
 
 
 @contextmanager
 def running(app: Any, access: Access) -> Iterator[str]:
     """Serve an application during the block; give its URL."""
     own = bound(access)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1))
+    server = server_of(app, access, end_s=1)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [own]})
     thread.start()
     try:

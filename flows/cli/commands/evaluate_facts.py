@@ -46,6 +46,7 @@ def facts(
     from docmill.flows.config.from_settings import model_access_of, search_method_of
     from docmill.flows.measure import fact_recall as flow
     from docmill.flows.measure.evaluation import subject_of
+    from docmill.flows.runs.report import reason_of
     from docmill.storage.reader.store import open_store
     from docmill.tasks.evaluate.questions import load_questions
     from docmill.tasks.model.client import ModelClient
@@ -59,13 +60,14 @@ def facts(
     with ModelClient(asking) as model_client:
         known = _known(kept, store, asked, model_client)
         found = flow.judge(store, asked, known, terms, model_client)
-        left = model_client.spent.left
+        spent = model_client.spent
     subject = subject_of(questions, qrels, {"model": settings.model.model, "window": window}, "facts")
     save_rows(lambda: flow.keep_shares(store, at or "", subject, found))
     note(f"{sum(map(len, known.values()))} facts from {len(known)} of {len(asked)} questions")
     _print([_row(one) for one in found], as_json)
-    if left or any(one.failed for one in found) or len(known) < len(asked):
-        note(f"some prompts got no usable answer ({left} exceeded --max-calls or --max-cost)")
+    if spent.left or any(one.failed for one in found) or len(known) < len(asked):
+        why = "; ".join(filter(None, (f"{spent.left} exceeded --max-calls or --max-cost", reason_of(spent))))
+        note(f"some prompts got no usable answer ({why})")
         raise typer.Exit(1)
 
 

@@ -1,6 +1,7 @@
 """The command `init`: write a docmill.toml, generated from the settings model, or a whole project for Prefect."""
 
 import json
+import os
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -42,7 +43,7 @@ def init(
 ) -> None:
     """Write a docmill.toml that lists every key with its default and description."""
     from docmill.flows.config.configuration import FILE_NAME
-    from docmill.flows.config.project_files import project_files
+    from docmill.flows.config.project_files import SECRETS, project_files
 
     files = {FILE_NAME: template()}
     if prefect or docker or k8s:
@@ -51,16 +52,16 @@ def init(
         if (folder / name).exists():
             raise ConfigError(f"{folder / name} exists; remove it first")
     for name, text in files.items():
-        _write(folder / name, text)
+        _write(folder / name, text, 0o600 if name == SECRETS else 0o666)
     more = NEXT_OF_PROJECT.format(folder=folder / "docs", readme=folder / "README.md")
     note(more if len(files) > 1 else NEXT.format(file=folder / FILE_NAME))
 
 
-def _write(target: Path, text: str) -> None:
+def _write(target: Path, text: str, mode: int) -> None:
     """Write a new file, and print its path."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with target.open("x", encoding="utf-8") as file:
+        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
         raise ConfigError(f"{target} exists; remove it first") from None

@@ -1,4 +1,4 @@
-"""The commands that change what the store holds: remove, undelete, publish, reembed, vacuum, compact."""
+"""The commands that change what the store holds: remove, erase, undelete, publish, reembed, vacuum, compact."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +12,7 @@ from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
     from docmill.storage.upkeep.compact import Compaction
+    from docmill.storage.upkeep.erase import Erased
     from docmill.storage.versions.removal import Removed
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -19,7 +20,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
-    for command in (remove, undelete, publish, vacuum, compact):
+    for command in (remove, erase, undelete, publish, vacuum, compact):
         app.command(cls=takes("store", "wait_s", "retention"))(command)
     app.command(cls=takes("store", "wait_s", "retention", "embedding", "gate"))(reembed)
 
@@ -45,6 +46,53 @@ def remove(
         _print_removed(done, settings.retention.undelete_days)
     for one in still_named(settings, done.sources):
         note(f"the setting `sources` still has {one}: the next ingest adds its documents again")
+
+
+def erase(
+    context: typer.Context,
+    uris: Annotated[list[str], typer.Argument(metavar="URI...", help="Documents, present or deleted.")],
+    unlisted: Annotated[
+        bool, typer.Option("--unlisted", help="Erase also what no snapshot lists any more, such as an old deletion.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and remove nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove documents from the store for good, with all older snapshots.
+
+    Nothing can be restored afterwards: older snapshots, tags and held-back snapshots name the same files and go, too.
+    Other documents stay, also deleted ones that can be restored. The command says where copies may remain.
+    """
+    settings = settings_of(context)
+    from docmill.flows.erase import erase as wipe
+    from docmill.flows.runs.report import EXIT_PARTLY
+
+    done = wipe(settings, uris, unlisted, dry_run)
+    print_json(asdict(done)) if as_json else _print_erased(done)
+    for one in done.remains:
+        note(f"not erased: {one}")
+    if done.open:
+        numbers = ", ".join(map(str, done.open))
+        note(f"a reader keeps snapshot {numbers} open, and with it the text: close it, and type the same command again")
+        raise typer.Exit(EXIT_PARTLY)
+
+
+def _print_erased(done: "Erased") -> None:
+    units = {
+        "documents": done.documents,
+        "chunks": done.chunks,
+        "deleted documents": done.restorable,
+        "rejected files": done.rejects,
+        "questions": done.questions,
+    }
+    gone = ", ".join(counted(count, unit) for unit, count in units.items() if count) or "what older files hold"
+    named = ", ".join(map(plain, done.uris))
+    typer.echo(f"{'This would erase' if done.snapshot is None else 'Erased'} {named}: {gone}")
+    others = {"snapshots": done.snapshots, "tags": done.tags, "held back": done.candidates}
+    for what, names in others.items():
+        if names:
+            typer.echo(f"  {what:<9}  {', '.join(map(plain, map(str, names)))} removed")
+    if done.snapshot is not None:
+        typer.echo(f"  Snapshot {done.snapshot} is all that is left, {done.bytes:,} bytes freed")
 
 
 def _print_removed(done: "Removed", undelete_days: float) -> None:

@@ -1,10 +1,10 @@
 """The commands that query the store: search, sql."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -84,20 +84,64 @@ def search(
     if passages is not None:
         how["passages"] = passages
     with waiting("searching"):
-        found = store.search_all(asked, k, mode.value, where, rewrite=_rewrite_of(settings), **how)
-    for said in _remarks(store, mode, found):
+        rewrite = _rewrite_of(settings)
+        found = _each(asked, lambda texts: store.search_all(texts, k, mode.value, where, rewrite=rewrite, **how))
+    for said in _remarks(store, mode, [own.hits for own in found]):
         note(said)
     if as_json:
-        lists = [[asdict(hit) for hit in hits] for hits in found]
-        pairs = [{"query": text, "hits": hits} for text, hits in zip(asked, lists, strict=True)]
-        print_json(lists[0] if query is not None else pairs)
-        return
-    from docmill.flows.cli.terminal.hits import print_hits
+        pairs = [own.as_json() for own in found]
+        print_json(pairs[0]["hits"] if query is not None else pairs)
+    else:
+        from docmill.flows.cli.terminal.hits import print_hits
 
-    for text, hits in zip(asked, found, strict=True):
-        if query is None:
-            typer.echo(f"# {plain(text)}")
-        print_hits(store, text, hits, explain, passages=bool(how["passages"]))
+        for own in found:
+            if query is None:
+                typer.echo(f"# {plain(own.query)}")
+            if not own.refused:
+                print_hits(store, own.query, own.hits, explain, passages=bool(how["passages"]))
+    _end([own for own in found if own.refused])
+
+
+@dataclass(frozen=True, slots=True)
+class _AnsweredQuery:
+    """A query with its hits, or why it has none."""
+
+    query: str
+    hits: "Sequence[Hit]" = ()
+    refused: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as the command prints it."""
+        found = {"query": self.query, "hits": [asdict(hit) for hit in self.hits]}
+        return {**found, "error": self.refused} if self.refused else found
+
+
+def _each(asked: Sequence[str], search: "Callable[[Sequence[str]], list[list[Hit]]]") -> list[_AnsweredQuery]:
+    """Return the answer of each query; raise only if no query can be answered."""
+    try:
+        return [_AnsweredQuery(text, hits) for text, hits in zip(asked, search(asked), strict=True)]
+    except QueryError:
+        if len(asked) == 1:
+            raise
+    found: list[_AnsweredQuery] = []
+    for text in asked:
+        try:
+            found.append(_AnsweredQuery(text, search([text])[0]))
+        except QueryError as error:
+            found.append(_AnsweredQuery(text, refused=str(error)))
+    if all(own.refused for own in found):
+        raise QueryError(found[0].refused)
+    return found
+
+
+def _end(refused: Sequence[_AnsweredQuery]) -> None:
+    """End the command: partly done if some of several queries were refused."""
+    for own in refused:
+        note(f"{plain(own.query)!r} was not searched for: {own.refused}")
+    if refused:
+        from docmill.flows.runs.report import EXIT_PARTLY
+
+        raise typer.Exit(EXIT_PARTLY)
 
 
 def _remarks(store: "Store", mode: Mode, found: "Sequence[Sequence[Hit]]") -> "Iterator[str]":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from docmill.storage.schema import RunRow
     from docmill.storage.upkeep.repair import Encode
 
-VERBS = ("remove", "restore", "undelete", "reembed")
+VERBS = ("remove", "erase", "restore", "undelete", "reembed")
 """Commands besides `ingest` that commit a run of their own; `compact` and `repair` commit without one."""
 _TO_THE_MINUTE = len("2026-11-24T15:40")
 MOST_NAMED = 10

@@ -64,7 +64,9 @@ def export(
     if atlas:
         if table or where or since or replace:
             raise ConfigError("--atlas writes the whole map anew; it takes no --table, --where, --since or --replace")
-        _export_map(settings.store, Path(to), at, as_json)
+        from docmill.storage.exports.destinations.by_address import path_of
+
+        _export_map(settings.store, path_of(to), at, as_json)
         return
     from docmill.storage.reader.store import open_store
 

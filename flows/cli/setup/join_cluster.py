@@ -74,10 +74,10 @@ def up(
     local: Annotated[int, typer.Option("--local", min=1, help="Number of workers on this machine.")] = 2,
     port: Annotated[int, typer.Option(min=1, help="Port of the scheduler.")] = 8786,
 ) -> None:
-    """Run a scheduler and workers on this machine until stopped; only this machine reaches them."""
+    """Run a scheduler and workers on this machine until stopped; only you on this machine reach them."""
     from docmill.flows.cluster.schedulers.dask_processes import scheduler, workers
 
-    chosen = settings_of(context).cluster.model_copy(update={"address": f"tcp://127.0.0.1:{port}"})
+    chosen = settings_of(context).cluster.model_copy(update={"address": f"tls://127.0.0.1:{port}"})
     running = [scheduler(chosen), *workers(chosen, local)]
     note(f'{local} workers join {chosen.address}; ingest with --engine dask --set cluster.address="{chosen.address}"')
     raise typer.Exit(_waited(running) or 0)
@@ -89,7 +89,7 @@ def start_scheduler(
 ) -> None:
     """Run the scheduler for workers on several machines until stopped.
 
-    Listens with TLS by [cluster], and refuses plain tcp:// beyond this machine unless cluster.insecure is set.
+    Listens with TLS by [cluster], and refuses plain tcp:// unless cluster.insecure is set.
     """
     from docmill.flows.cluster.schedulers.dask_processes import scheduler
 

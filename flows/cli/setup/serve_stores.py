@@ -13,6 +13,7 @@ from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
+    from docmill.flows.serving.access import Access
     from docmill.flows.serving.answers import Searching
     from docmill.flows.serving.open_stores import OpenStores
     from docmill.flows.serving.protocol.mcp_runs import RunTools
@@ -22,15 +23,16 @@ Stores = Annotated[
     list[str] | None,
     typer.Argument(metavar="[NAME=]STORE...", help="Stores to serve. The default is the setting `store`."),
 ]
-Host = Annotated[
-    str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on. All but loopback need DOCMILL_TOKEN.")
-]
+Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, metavar="N", help="Listen on this port; 0 takes any.")]
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(
         "--allow-host", metavar="NAME", help="Another name that clients use for this server; may be repeated."
     ),
+]
+NoToken = Annotated[
+    bool, typer.Option("--no-token", help="Answer without a token; on loopback only, to all users of this machine.")
 ]
 
 
@@ -47,33 +49,35 @@ def mcp(
     host: Host = LOOPBACK,
     port: Port = PORT,
     allow_host: AllowHost = None,
+    no_token: NoToken = False,
     allow_ingest: Annotated[
         bool, typer.Option("--allow-ingest", help="Add tools that ingest and plan the setting `sources`.")
     ] = False,
 ) -> None:
     """Serve stores to language models over the Model Context Protocol.
 
-    A client starts this command and talks to it on standard input and output. With --http it listens instead; if the
-    environment variable DOCMILL_TOKEN is set, clients must send it.
+    A client starts this command and talks to it on standard input and output. With --http it listens instead, and
+    clients must send a token: that of the environment variable DOCMILL_TOKEN, else one that is made at the start.
     """
     settings = checked_settings_of(context)
     from docmill.storage.process.extras import extra
 
     with extra("mcp", "`docmill mcp`"):
         from docmill.flows.serving.protocol.mcp_server import mcp_http_app, mcp_server
-    from docmill.flows.serving.access import Access, token
+    from docmill.flows.serving.access import Access, chosen_token
 
+    access = Access(host, port, chosen_token(no_token), tuple(allow_host or ())) if http else None
     served = _opened(stores, settings, allow_ingest)
     server = mcp_server(served, searching_of(settings), _runs(settings, served.names[0]) if allow_ingest else None)
     threading.Thread(target=served.take_up, daemon=True).start()  # the model loads while the client introduces itself
-    if not http:
+    if access is None:
         server.run("stdio")
         return
     from docmill.flows.serving.listening import listen
 
-    access = Access(host, port, token(), tuple(allow_host or ()))
+    sent = f"; clients send the header Authorization: Bearer {made}" if (made := _made(access)) else ""
     app = mcp_http_app(server, access)
-    listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}/mcp"))
+    listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}/mcp{sent}"))
 
 
 def serve(
@@ -88,12 +92,13 @@ def serve(
             "--allow-origin", metavar="URL", help="A website whose pages may query this server; may be repeated."
         ),
     ] = None,
+    no_token: NoToken = False,
     cron: Annotated[str, typer.Option("--cron", hidden=True, help="The option of `schedule`, once `serve`.")] = "",
 ) -> None:
     """Serve stores over HTTP, with searches, documents, SQL and metrics.
 
-    /openapi.json describes the paths. If the environment variable DOCMILL_TOKEN is set, clients must send it. It must
-    be set to listen on an address that other machines can reach.
+    /openapi.json describes the paths. Clients must send a token: that of the environment variable DOCMILL_TOKEN, else
+    one that is made at the start and stands in the printed address of the page.
     """
     if cron:
         raise typer.BadParameter("`docmill serve` is `docmill schedule` now; it takes --cron")
@@ -101,14 +106,22 @@ def serve(
     from docmill.storage.sql.statement_pool import prepare
 
     prepare()  # the page's first question is SQL, whose process starts while this one loads its libraries
-    from docmill.flows.serving.access import Access, token
+    from docmill.flows.serving.access import Access, chosen_token
     from docmill.flows.serving.listening import listen
     from docmill.flows.serving.web.http_app import http_app
 
-    access = Access(host, port, token(), tuple(allow_host or ()), tuple(allow_origin or ()))
+    access = Access(host, port, chosen_token(no_token), tuple(allow_host or ()), tuple(allow_origin or ()))
     served = _opened(stores, settings)
+    entry = f"/#token={made}" if (made := _made(access)) else ""
     app = http_app(served, searching_of(settings), access, settings)
-    listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}"))
+    listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}{entry}"))
+
+
+def _made(access: "Access") -> str:
+    """Return the token if it was made at this start: whoever starts the server has to learn it."""
+    from docmill.flows.serving.access import given_token
+
+    return "" if given_token() else access.token
 
 
 def _opened(stores: Sequence[str] | None, settings: "Settings", may_ingest: bool = False) -> "OpenStores":

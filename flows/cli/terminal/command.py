@@ -2,7 +2,8 @@
 
 import inspect
 import logging
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,7 @@ SHORT = {
 SHOWN = ("store", "discover.include", "discover.exclude", "wait_s")
 """The settings whose flags help shows: those of nearly every run. The flags of the others work, too."""
 _SETTINGS = ("set", "config")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # a `Path` has turned two slashes into one
 
 
 def settings_of(context: typer.Context) -> "Settings":
@@ -124,6 +126,7 @@ class SettingsCommand(PanelledOptions):
         given = {key.path: ctx.params.pop(_name_of(*key.path)) for key in _keys_of(self.sections)}
         ctx.meta["flags"] = {path: value for path, value in given.items() if value not in (None, [], ())}
         try:
+            _check_paths(self.callback, ctx.params)
             with _stoppable() if "wait_s" in self.sections else nullcontext():
                 return super().invoke(ctx)
         except BrokenPipeError:
@@ -152,6 +155,16 @@ class SettingsCommand(PanelledOptions):
             said = suggestion(self, ctx, name, "" if after.startswith("-") else after)
             error.message += f". {said}" if said else ""
         return error
+
+
+def _check_paths(callback: Callable[..., Any] | None, given: Mapping[str, Any]) -> None:
+    """Raise `ConfigError` for an address where a command takes a path: as a path it would name a new folder."""
+    parameters = inspect.signature(callback).parameters if callback else {}
+    for name, one in parameters.items():
+        kind = get_args(one.annotation)[0] if get_origin(one.annotation) is Annotated else one.annotation
+        if Path in (kind, *get_args(kind)) and _ADDRESS.match(str(given.get(name) or "")):
+            address = str(given[name]).replace(":/", "://", 1)
+            raise ConfigError(f"{address} is an address; {name} takes a path of this machine")
 
 
 def _stoppable() -> AbstractContextManager[None]:

@@ -14,8 +14,8 @@ STATUSES = {
 """The meaning of each status; 128 plus the number of a signal is the status after that signal."""
 
 _RUN = {
-    3: "a document was rejected or is stale, some of its text was lost, or a call to the language model failed or was"
-    " left out because of a limit",
+    3: "a document was rejected or is stale, some of its text was lost, or a call to the language model failed, got"
+    " no usable answer, or was left out because of a limit",
     4: "the gate held the snapshot back",
     5: "a source could not be reached, and the others were ingested",
 }
@@ -25,8 +25,10 @@ STATUSES_OF = {
     "rejects": {3: "with `--retry`: as for `ingest`", 4: "with `--retry`: as for `ingest`"},
     "verify": {1: "something was found"},
     "repair": {1: "documents would be lost without `--accept-loss`", 3: "some documents have to be ingested again"},
+    "erase": {3: "a reader keeps an older snapshot open; erase again once it is closed"},
     "doctor": {1: "something is broken that these settings need"},
     "export": {3: "some chunks wait for their vectors and were left out"},
+    "search": {3: "with `--queries`: some lines could not be searched for"},
     "evaluate questions": {3: "some questions could not be measured and are left out"},
     "evaluate facts": {1: "some prompts got no usable answer"},
 }

@@ -82,7 +82,7 @@ def _table(table: "pa.Table", shown: bool) -> str:
 
 
 def _rows(table: "pa.Table") -> list[tuple[Any, ...]]:
-    from docmill.storage.sql.sandbox import columns_of
+    from docmill.storage.sql.python_values import columns_of
 
     return list(zip(*columns_of(table), strict=True))
 

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from docmill.flows.cluster.schedulers.own_certificate import own_certificate
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.errors import ConfigError, Transient
+
+_FILES = ("tls_ca", "tls_cert", "tls_key")  # the settings that name the files of TLS
 
 
 class WorkerLost(Transient):
@@ -61,29 +64,41 @@ class RemoteWorkers(Protocol):
         """Cancel what was called and is not done, and leave the cluster."""
 
 
-def check_secure(chosen: ClusterSettings) -> None:
-    """Raise `ConfigError` for an address in plain TCP beyond this machine, and for TLS without its files."""
+def secured(chosen: ClusterSettings) -> ClusterSettings:
+    """Return the settings with the certificates of a connection: on loopback those of this user, if none are named.
+
+    Raises:
+        docmill.errors.ConfigError: The address is plain TCP without `insecure`, or TLS beyond this machine lacks files.
+    """
+    host = checked_host(chosen)
+    if chosen.address.startswith("tcp:"):
+        check_plain(chosen)
+        return chosen
+    lacking = [f"cluster.{name}" for name in _FILES if not getattr(chosen, name)]
+    if is_loopback(host) and len(lacking) == len(_FILES):
+        return chosen.model_copy(update=dict.fromkeys(_FILES, own_certificate()))
+    if lacking:
+        raise ConfigError(f"{chosen.address} needs certificates on both ways; set {', '.join(lacking)}")
+    return chosen
+
+
+def checked_host(chosen: ClusterSettings) -> str:
+    """Return the host of the address; raise `ConfigError` for one that is no address of a scheduler."""
     parts = urlsplit(chosen.address)
-    checks = {"tcp": _check_plain, "tls": _check_certificates}
-    if parts.scheme not in checks or not parts.hostname or not parts.port:
+    if parts.scheme not in ("tcp", "tls") or not parts.hostname or not parts.port:
         raise ConfigError(
             f"cluster.address must be tcp://HOST:PORT or tls://HOST:PORT, got {chosen.address!r}; set it in [cluster]"
         )
-    checks[parts.scheme](chosen, parts.hostname)
+    return parts.hostname
 
 
-def _check_plain(chosen: ClusterSettings, host: str) -> None:
-    if not chosen.insecure and not is_loopback(host):
+def check_plain(chosen: ClusterSettings) -> None:
+    """Raise `ConfigError` unless the settings accept plain TCP."""
+    if not chosen.insecure:
         raise ConfigError(
-            f"{chosen.address} is plain TCP: whoever reaches it can run code on all workers; take tls://, or set"
-            " cluster.insecure = true if the network is closed"
+            f"{chosen.address} is plain TCP: whoever reaches it, other users of the machine included, can run code on"
+            " all workers; take tls://, or set cluster.insecure = true if the network is closed"
         )
-
-
-def _check_certificates(chosen: ClusterSettings, _host: str) -> None:
-    files = {name: getattr(chosen, name) for name in ("tls_ca", "tls_cert", "tls_key")}
-    if lacking := ", ".join(f"cluster.{name}" for name, file in files.items() if not file):
-        raise ConfigError(f"{chosen.address} needs certificates on both ways; set {lacking}")
 
 
 def is_loopback(host: str) -> bool:

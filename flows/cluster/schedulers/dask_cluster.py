@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any, TypeVar
 
-from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, WorkerLost, check_secure
+from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, WorkerLost, secured
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.errors import Transient
 from docmill.storage.process.extras import extra
@@ -33,8 +33,7 @@ class DaskCluster:
     """The `RemoteWorkers` of Dask, by the address in the settings."""
 
     def __init__(self, chosen: ClusterSettings, connect_s: float = _CONNECT_S) -> None:
-        check_secure(chosen)
-        self._chosen = chosen
+        self._chosen = secured(chosen)
         self._joining = Lock()
         self._left = False
         self._client = self._joined(connect_s)

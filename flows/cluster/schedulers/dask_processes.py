@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from docmill.flows.cluster.schedulers.cluster import check_secure, is_loopback
+from docmill.flows.cluster.schedulers.cluster import is_loopback, secured
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.process.extras import extra
 from docmill.tasks.carrying.perform import WORKER
@@ -30,8 +30,8 @@ class WorkerOptions:
 
 
 def scheduler_command(chosen: ClusterSettings) -> list[str]:
-    """Return the command of a scheduler that listens on an address; raise `ConfigError` if `check_secure` does."""
-    check_secure(chosen)
+    """Return the command of a scheduler that listens on an address; raise `ConfigError` if `secured` does."""
+    chosen = secured(chosen)
     _check_installed()
     parts = urlsplit(chosen.address)
     own = ["--protocol", parts.scheme, "--host", str(parts.hostname), "--port", str(parts.port)]
@@ -40,12 +40,12 @@ def scheduler_command(chosen: ClusterSettings) -> list[str]:
 
 
 def worker_command(chosen: ClusterSettings, options: WorkerOptions) -> list[str]:
-    """Return the command of a worker; raise `ConfigError` for an address that `check_secure` refuses.
+    """Return the command of a worker; raise `ConfigError` for an address that `secured` refuses.
 
     It has one thread, so that the scheduler knows over which batch it died; a batch has a process for each CPU. Dask
     sees nothing of the memory of these, and so has no limit; [parse] memory_mb limits each.
     """
-    check_secure(chosen)
+    chosen = secured(chosen)
     _check_installed()
     host = options.host or _own_host(chosen.address)
     own = ["--host", host, "--nthreads", "1", "--nworkers", "1", "--memory-limit", "0", "--name", name_of(options)]

@@ -6,7 +6,14 @@ from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, WorkerLost, check_secure
+from docmill.flows.cluster.schedulers.cluster import (
+    NEEDS_NOTHING,
+    Needs,
+    WorkerLost,
+    check_plain,
+    checked_host,
+    is_loopback,
+)
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.process.extras import extra
@@ -19,9 +26,11 @@ class RayCluster:
     """The `RemoteWorkers` of Ray, of which this machine is a node: each node takes one step at a time."""
 
     def __init__(self, chosen: ClusterSettings) -> None:
-        check_secure(chosen)
+        host = checked_host(chosen)
         if chosen.address.startswith("tls:"):
             raise ConfigError('engine = "ray" takes tcp://HOST:PORT; Ray itself encrypts, by its variable RAY_USE_TLS')
+        if not is_loopback(host):  # there, Ray's own tokens keep other users out, if they are on
+            check_plain(chosen)
         with extra("ray", 'engine = "ray"'):
             import ray
         self._ray: Any = ray

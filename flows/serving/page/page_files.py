@@ -26,7 +26,7 @@ _POLICY = {
 }
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in _POLICY.items()),
-    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",  # a page that opens this one in a tab learns nothing of it
     "Referrer-Policy": "no-referrer",  # an address holds what somebody asked
     "Cache-Control": "no-cache",  # the browser asks whether a file has changed: a new docmill has a new page
 }

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Response
 from docmill.flows.config.settings import Settings
 from docmill.flows.measure.chunk_map import chunk_map
 from docmill.flows.serving import answers
+from docmill.flows.serving.asked_store import asked_store
 from docmill.flows.serving.json_response import as_json, ready_json
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.answer_files import keep_answer, read_answer
@@ -65,7 +66,7 @@ class PageRoutes:
     def newest(self, store: str | None = None, at: str | None = None) -> Response:
         """Return what is in service. A page asks every few seconds, so this reads no file."""
         self.ahead.note_page()
-        served = self._stores.get(store, at)
+        served = asked_store(self._stores, store, at)
         snapshot = served.store.snapshot
         counts = {name: snapshot.rows(name) for name in ("documents", "chunks")}
         vectors = snapshot.vector_state()
@@ -74,42 +75,42 @@ class PageRoutes:
 
     def rows(self, asked: RowsQuestion) -> Response:
         """Return the rows of a statement as `/sql` does; the pictures of a page ask the same of a snapshot again."""
-        return self.ahead.rows(self._stores.get(asked.store, asked.at), asked)
+        return self.ahead.rows(asked_store(self._stores, asked.store, asked.at), asked)
 
     def facets(self, store: str | None = None, at: str | None = None) -> Response:
         """Return how many chunks each value of a facet has."""
-        return self.ahead.facets(self._stores.get(store, at))
+        return self.ahead.facets(asked_store(self._stores, store, at))
 
     def near(self, chunk_id: str, store: str | None = None, at: str | None = None) -> Response:
         """Return the chunks nearest to one, by the index of the vectors."""
-        return as_json(answers.similar(self._stores.get(store, at), chunk_id, _NEAR, None, MOST))
+        return as_json(answers.similar(asked_store(self._stores, store, at), chunk_id, _NEAR, None, MOST))
 
     def ignored(self, q: Question, store: str | None = None, at: str | None = None) -> Response:
         """Return the words of a question that the keyword index ignores, each once."""
-        served = self._stores.get(store, at)
+        served = asked_store(self._stores, store, at)
         terms = load_analyser(served.store.snapshot.keywords.language)
         words = dict.fromkeys(word for word in separate(q).split() if any(map(str.isalnum, word)) and not terms[word])
         return as_json({**served.head, "ignored": [*words]})
 
     def cuts(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
         """Return the chunks of a document without their texts, and its regions: SQL would look at all documents."""
-        served = self._stores.get(store, at)
+        served = asked_store(self._stores, store, at)
         row = row_of(served.store, uri)
         shown = [{**one, "children": len(one["children"])} for one in chunks_in(served.store, row, _CHUNK)]
         return as_json({**served.head, "chunks": shown, "regions": sorted(row.regions, key=_start)})
 
     def outline(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
         """Return the headings of a document, with the span of what stands below each."""
-        return as_json(answers.outline(self._stores.get(store, at), uri, _MOST_CHARACTERS))
+        return as_json(answers.outline(asked_store(self._stores, store, at), uri, _MOST_CHARACTERS))
 
     def places(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
         """Return where the elements of a document stand on its pages."""
-        served = self._stores.get(store, at)
+        served = asked_store(self._stores, store, at)
         return as_json({**served.head, "places": places(served.store.document(uri))})
 
     def original(self, uri: Uri, page: int = 1, store: str | None = None, at: str | None = None) -> Response:
         """Return the picture of a page, or the reason why there is none, which is no failure of the server."""
-        served = self._stores.get(store, at)
+        served = asked_store(self._stores, store, at)
         row = row_of(served.store, uri)
         try:
             drawn = self._originals.page(served.store, row, page)
@@ -123,7 +124,7 @@ class PageRoutes:
 
     def trial(self, asked: TrialQuestion) -> Response:
         """Return the spans of the chunks that a strategy would make of a document; nothing is stored."""
-        served = self._stores.get(asked.store, asked.at)
+        served = asked_store(self._stores, asked.store, asked.at)
         try:
             drafts = self._trials.split(served.store, AskedTrial(asked.uri, asked.strategy, asked.options))
         except ConfigError as error:
@@ -134,7 +135,7 @@ class PageRoutes:
 
     def map(self, store: str | None = None, at: str | None = None) -> Response:
         """Return the map of a snapshot. The first takes some seconds; a second request waits for it."""
-        served = self._stores.get(store, at)
+        served = asked_store(self._stores, store, at)
         key = identity(served)
         with self._lock:
             if key not in self._maps:

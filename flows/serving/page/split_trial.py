@@ -9,6 +9,7 @@ from docmill.flows.config.from_settings import recipe_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import QueryError, Rejected
+from docmill.storage.process.one_blas_thread import one_blas_thread
 from docmill.storage.reader.store import Store
 from docmill.storage.schema import Draft, Parsed, indexed_text, part_readings
 from docmill.tasks.chunking.route import Route
@@ -79,7 +80,9 @@ class SplitTrials:
             raise QueryError(f"a question needs the vectors of {len(drafts)} chunks; a trial takes {_MOST_ASKED}")
         space = store.snapshot.space
         encoder = load_encoder(space.model, space.revision, space.light)
-        cosines = iter((encoder.encode([*chain.from_iterable(texts)]) @ encoder.encode_query(query)).tolist())
+        vectors, asked = encoder.encode([*chain.from_iterable(texts)]), encoder.encode_query(query)
+        with one_blas_thread():
+            cosines = iter((vectors @ asked).tolist())
         return [max(islice(cosines, len(own))) for own in texts]
 
     def _route(self, asked: AskedTrial) -> Route:

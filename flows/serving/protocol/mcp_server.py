@@ -82,7 +82,7 @@ def _add_documents(server: MCPServer, tools: StoreTools) -> None:
         try:
             text = tools.at(store).store.document(uri).text
         except DocmillError as error:
-            raise ResourceNotFoundError(str(error)) from error
+            raise ResourceNotFoundError(tools.without_folders(str(error))) from error
         shown = cut(text, _MOST_TEXT)
         left = len(text) - len(shown)
         more = f"\n\n[{left} more characters: get_document with start_char {len(shown)}]\n" if left else ""

@@ -45,14 +45,14 @@ Hits = Annotated[int, Field(ge=1, le=100, description="How many hits to return."
 
 
 def told(tool: _Tool) -> _Tool:
-    """Return a tool whose expected failures reach the model in their own words."""
+    """Return a tool whose expected failures reach the model in their own words, without folders of this machine."""
 
     @functools.wraps(tool)
-    def wrapped(*given: Any, **named: Any) -> CallToolResult:
+    def wrapped(own: "StoreTools", *given: Any, **named: Any) -> CallToolResult:
         try:
-            return tool(*given, **named)
+            return tool(own, *given, **named)
         except DocmillError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(own.without_folders(str(error))) from error
 
     return cast(_Tool, wrapped)
 
@@ -69,6 +69,10 @@ class StoreTools:
     def __init__(self, stores: OpenStores, searching: Searching) -> None:
         self._stores = stores
         self._searching = searching
+
+    def without_folders(self, message: str) -> str:
+        """Return a message with the names of stores in place of their folders."""
+        return self._stores.without_folders(message)
 
     def at(self, store: str | None, at: int | str | None = None) -> ServedStore:
         """Return the snapshot to answer from, which is the newest at this moment."""

@@ -20,6 +20,7 @@ from docmill.flows.serving.page.answers_ahead import AnswersAhead
 from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
 from docmill.flows.serving.page.page_routes import PageRoutes
 from docmill.flows.serving.web.http_routes import HttpRoutes
+from docmill.flows.serving.web.malformed import in_words
 from docmill.flows.serving.web.metrics import CountingApp, Metrics
 from docmill.storage.errors import DocmillError, QueryError, Transient
 
@@ -54,7 +55,7 @@ def http_app(stores: OpenStores, searching: Searching, access: Access, settings:
     app.include_router(page.router())
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
-    _add_errors(app)
+    _add_errors(app, stores)
     if access.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -93,31 +94,34 @@ async def _looking(stores: OpenStores, ahead: AnswersAhead) -> AsyncIterator[Non
             thread.join(_END_S)
 
 
-def _add_errors(app: FastAPI) -> None:
-    """Have errors told in the form of the command line."""
+def _add_errors(app: FastAPI, stores: OpenStores) -> None:
+    """Have errors told in the form of the command line, without the folders of this machine."""
+
+    def told(request: Request, kind: str, message: str, status: int, retry: bool = False) -> Response:
+        is_quiet = _OF_PAGE in request.headers and status < _FAULT
+        return as_json(error_of(kind, stores.without_folders(message), status, retry), 200 if is_quiet else status)
 
     @app.exception_handler(DocmillError)
     async def expected(request: Request, error: DocmillError) -> Response:
-        return _told(request, type(error).__name__, str(error), _status_of(error), isinstance(error, Transient))
+        return told(request, type(error).__name__, str(error), _status_of(error), isinstance(error, Transient))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        found = [f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors()]
-        return _told(request, "UsageError", "; ".join(found), 422)
+        return told(request, "UsageError", in_words(error.errors()), 422)
 
     @app.exception_handler(HTTPException)
     async def unknown(request: Request, error: HTTPException) -> Response:
-        told = _told(request, "UsageError", str(error.detail), error.status_code)
-        told.headers.update(error.headers or {})
-        return told
+        answer = told(request, "UsageError", str(error.detail), error.status_code)
+        answer.headers.update(error.headers or {})
+        return answer
+
+    @app.exception_handler(Exception)
+    async def unforeseen(request: Request, error: Exception) -> Response:
+        # Its words may hold anything; the log has them.
+        return told(request, type(error).__name__, "the server has a fault; its log says more", _FAULT)
 
 
 def _status_of(error: DocmillError) -> int:
     if isinstance(error, Transient):
         return 503
     return 400 if isinstance(error, QueryError) else 500
-
-
-def _told(request: Request, kind: str, message: str, status: int, retry: bool = False) -> Response:
-    is_quiet = _OF_PAGE in request.headers and status < _FAULT
-    return as_json(error_of(kind, message, status, retry), 200 if is_quiet else status)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from docmill.flows.serving import answers
 from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
+from docmill.flows.serving.asked_store import asked_store
 from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.web.metrics import Metrics
@@ -24,7 +25,7 @@ from docmill.flows.serving.web.questions import (
     Uri,
     Where,
 )
-from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.errors import QueryError
 from docmill.storage.reader.stored_documents import row_of
 
 
@@ -57,9 +58,11 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
     401: {"description": "The token is missing or wrong.", "model": FailureAnswer},
     403: {"description": "Pages of this origin may not ask.", "model": FailureAnswer},
     404: {"description": "There is no such document, chunk, snapshot or store.", "model": FailureAnswer},
+    408: {"description": "The request did not arrive in time.", "model": FailureAnswer},
     413: {"description": "The request is too large.", "model": FailureAnswer},
     421: {"description": "The server is not called so.", "model": FailureAnswer},
     422: {"description": "The request is malformed.", "model": FailureAnswer},
+    429: {"description": "Too many requests of this client wait.", "model": FailureAnswer},
     500: {"description": "The store is damaged; see `docmill verify`.", "model": FailureAnswer},
     503: {"description": "Try again later.", "model": FailureAnswer},
 }
@@ -168,7 +171,7 @@ class HttpRoutes:
         """Tell what a store holds, as `docmill status --json` does, and name the served stores."""
         return as_json({**answers.status(self._at(store, at), most), "stores": self._stores.names})
 
-    def healthz(self) -> Response:
+    async def healthz(self) -> Response:  # in the event loop: threads may all be busy
         """Tell that the server is there, without a token."""
         return as_json({"status": "ok"})
 
@@ -177,12 +180,7 @@ class HttpRoutes:
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     def _at(self, store: str | None, at: int | str | None) -> ServedStore:
-        if store is not None and store not in self._stores.names:
-            raise HTTPException(404, f"no store {store!r}; this server has {', '.join(self._stores.names)}")
-        try:
-            return self._stores.get(store, at)
-        except StoreError as error:
-            raise HTTPException(500 if at is None else 404, str(error)) from error
+        return asked_store(self._stores, store, at)
 
 
 def _there(look: Callable[[str], Any], name: str) -> Any:

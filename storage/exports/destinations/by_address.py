@@ -24,6 +24,9 @@ FORMS = (
 KINDS_OF_FOLDER = "jsonl:FOLDER, parquet:FOLDER, hf:FOLDER, lancedb:FOLDER or qdrant:FOLDER"
 _TABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _KIND = re.compile(r"(?P<kind>[A-Za-z][A-Za-z0-9+]+):(?P<rest>.*)", re.DOTALL)
+_SERVER = re.compile(r"https?://[^/]+")
+_HOST = re.compile(r"//[^/].*|[^/]+:\d+/?", re.DOTALL)
+"""A host where a folder should stand: `//HOST` or `HOST:PORT`. As a path it would be a new folder of that name."""
 
 
 def destination_of(to: str, table: str | None) -> Destination:
@@ -41,6 +44,13 @@ def destination_of(to: str, table: str | None) -> Destination:
     return SingleFile(Path(to), FORMATS[Path(to).suffix])
 
 
+def path_of(to: str) -> Path:
+    """Return the path of a file or folder that is given without a kind; raise `ConfigError` for an address."""
+    if _KIND.match(to):
+        raise ConfigError(f"{to} names no file or folder of this machine; write its path")
+    return Path(to)
+
+
 def _why(kind: str) -> str:
     return "nothing is written into a bucket: export to a folder, and copy it; " if kind == "s3" else "write "
 
@@ -53,8 +63,11 @@ def _given(to: str, rest: str) -> str:
 
 def _folder(to: str, rest: str) -> Path:
     folder = Path(rest)
-    if "://" in rest or not rest or folder.resolve() == folder.resolve().parent:
-        raise ConfigError(f"{to} names no folder of this machine; write {KINDS_OF_FOLDER}")
+    if "://" in rest or not rest or _HOST.fullmatch(rest) or folder.resolve() == folder.resolve().parent:
+        server = (
+            f"; a server is qdrant:http://{rest.strip('/')}" if _HOST.fullmatch(rest) and to[:7] == "qdrant:" else ""
+        )
+        raise ConfigError(f"{to} names no folder of this machine; write {KINDS_OF_FOLDER}{server}")
     # What is swapped needs a name of its own. Else the path stays as it was typed, for messages.
     return folder.resolve() if folder.is_symlink() or folder.name in ("", "..") else folder
 
@@ -81,7 +94,7 @@ def _postgres(rest: str, table: str) -> Destination:
 def _qdrant(rest: str, table: str) -> Destination:
     from docmill.storage.exports.destinations.qdrant_collection import QdrantCollection
 
-    return QdrantCollection(rest if "//" in rest[:8] else str(_folder(f"qdrant:{rest}", rest)), table)
+    return QdrantCollection(rest if _SERVER.match(rest) else str(_folder(f"qdrant:{rest}", rest)), table)
 
 
 _WITH_TABLE: dict[str, Callable[[str, str], Destination]] = {

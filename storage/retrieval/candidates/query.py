@@ -1,6 +1,7 @@
 """Query: one query on its way through the steps, with the data that the steps read for it."""
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, product
 
@@ -77,6 +78,14 @@ class Query:
         """The rarity of each term of the query, 0 for one that no chunk contains."""
         terms = dict.fromkeys(analyse(self.words[0], self.sources.language))
         return {term: self.sources.rarity(term) for term in terms}
+
+    def wider(self, candidates: int) -> "Query":
+        """Return the query with more candidates; its vectors and the rows that were read are kept."""
+        vectors = None if self.options.mode == "keyword" else self.vectors
+        options = replace(self.options, candidates=candidates)
+        other = Query(self.text, options, self.sources, self.allowed, vectors)
+        other._rows, other._shown = self._rows, self._shown
+        return other
 
     def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return the rows of chunks; each is read once."""

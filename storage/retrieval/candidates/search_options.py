@@ -1,10 +1,11 @@
 """Search options: the options of a search, which are checked when they are built."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, get_args
 
+from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
 from docmill.storage.errors import QueryError
 
 Mode = Literal["hybrid", "vector", "keyword"]
@@ -58,7 +59,8 @@ class SearchOptions:
         lift: The share of the best score in its document that a chunk of a hybrid search gets, if the document has no
             title; from 0 to 1.
         candidates: How many candidates each index returns, from 1. There are never fewer than `k`, or than four
-            times as many if hits are widened or replaced by their parents.
+            times as many if hits are widened or replaced by their parents. If `distinct` leaves fewer than `k` hits,
+            they become four and sixteen times as many, up to 3,200.
         distinct: Whether to drop hits that repeat a better hit.
         diversity: The weight of difference from better hits against the score, from 0 to 1 (maximal marginal
             relevance).
@@ -120,6 +122,8 @@ class SearchOptions:
             if not isinstance(share, Real) or not 0 <= share <= 1:
                 raise QueryError(f"{name} must be in [0, 1], got {share!r}")
 
+        check_where(self.where)
+
     @property
     def wanted(self) -> int:
         """Return how many chunks are considered for `k` hits."""
@@ -131,10 +135,32 @@ class SearchOptions:
         return max(self.candidates, self.wanted)
 
 
+def options_of(k: int, mode: Mode, where: str | None, how: Mapping[str, Any]) -> SearchOptions:
+    """Return the options of a search; raise `QueryError` for a name in `how` that is none of them."""
+    known = SearchArguments.__annotations__
+    for name in how.keys() - known.keys():
+        raise QueryError(f"a search has no option {name!r}; it takes k, mode, where, {', '.join(known)}")
+    return SearchOptions(k, mode, where, **how)
+
+
+def check_where(where: object) -> None:
+    """Raise `QueryError` for a condition that is no SQL, such as the dict that other search engines take."""
+    if where is not None and not isinstance(where, str):
+        raise QueryError(f"where takes an SQL condition as a string{_in_sql(where)}, got {where!r}")
+    check_text(where or "", "where")
+
+
+def _in_sql(where: object) -> str:
+    """Return how a dict of plain values is spelled as a condition."""
+    if not isinstance(where, dict) or not all(isinstance(value, str | int | float) for value in where.values()):
+        return ""
+    columns = {*CHUNKS.names, *DOCUMENTS.names}
+    parts = (f"{name if name in columns else f'metadata->>{name!r}'} = {value!r}" for name, value in where.items())
+    return f', such as "{" AND ".join(parts)}"' if where else ""
+
+
 def check_query(text: str) -> None:
     """Raise `QueryError` for a query that no index can answer."""
-    if not isinstance(text, str):
-        raise QueryError(f"the query must be a string, got {text!r}")
     check_text(text, "the query")
     if not text.strip():
         raise QueryError("the query is empty; type a question")
@@ -146,6 +172,8 @@ def check_query(text: str) -> None:
 
 
 def check_text(text: str, what: str) -> None:
-    """Raise `QueryError` for a text that UTF-8 cannot express, which no index and no database takes."""
+    """Raise `QueryError` for what is no text, or that UTF-8 cannot express, which no index and no database takes."""
+    if not isinstance(text, str):
+        raise QueryError(f"{what} must be a string, got {text!r}")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise QueryError(f"{what} is not valid text: it has a lone surrogate, as from bytes that are not UTF-8")

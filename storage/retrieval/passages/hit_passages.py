@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.process.one_blas_thread import one_blas_thread
 from docmill.storage.retrieval.candidates.hit import Hit, HitPassage
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.passages.sentence_runs import JudgedSentences, Run, best_runs
@@ -126,7 +127,8 @@ def _meanings(read: Sequence[_ReadHit], query: Query) -> list[Floats]:
     near: dict[str, Floats] = {}
     if query.options.mode != "keyword":
         vectors = query.sources.part_vectors([one.row.chunk_id for one in read])
-        near = {key: (own.astype(np.float64) @ query.vectors.T).max(axis=1) for key, own in vectors.items()}
+        with one_blas_thread():
+            near = {key: (own.astype(np.float64) @ query.vectors.T).max(axis=1) for key, own in vectors.items()}
     every = np.concatenate([*near.values(), np.zeros(0)])
     mean, spread = (float(every.mean()), max(float(every.std()), _TINY)) if len(every) else (0.0, 1.0)
     return [_by_part(one, (near.get(one.row.chunk_id, np.full(1, mean)) - mean) / spread) for one in read]

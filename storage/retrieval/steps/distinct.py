@@ -3,7 +3,7 @@
 import math
 import re
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
@@ -25,6 +25,9 @@ _SAME_SCORE, _SAME_COSINE = 0.05, 0.05
 """Share of the score and difference of cosines up to which a chunk of the same matched terms may be a copy, as
 contexts make the scores of copies differ. Once there are enough hits, only the rows of such chunks are read: reading
 rows takes most of the time of a search."""
+_MOST_COPIES = 200
+"""Copies that a hit lists; further ones are counted. Of a page in thousands of documents nobody reads them all."""
+_MOST_ROWS = 256  # rows that are read at once: so many share the cost of a look-up
 _MOST_ALIKE = 5  # rows of possible copies that are read for a search; each takes half a millisecond
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint64)[:, None]
 _WORD = re.compile(r"\w+")
@@ -55,16 +58,18 @@ def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
     for one, row in _rows(alike, query):
         if not kept.overlapped(row):
             kept.copied(_ComparedChunk(one, row))
+    kept.count_copies()
     return kept.hits
 
 
 def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate, ShownChunk]]:
-    """Yield candidates with their rows, which are read when they are needed."""
-    step = query.options.wanted
-    for first in range(0, len(candidates), step):
+    """Yield candidates with their rows, which are read when they are needed: the more, the more there were before."""
+    first, step = 0, query.options.wanted
+    while first < len(candidates):
         some = candidates[first : first + step]
         rows = query.shown([one.key for one in some])
         yield from ((one, rows[one.key]) for one in some)
+        first, step = first + step, max(step, min(2 * step, _MOST_ROWS))
 
 
 class _ComparedChunk:
@@ -95,6 +100,7 @@ class _KeptHits:
         self._by_terms: dict[frozenset[str], list[Candidate]] = defaultdict(list)
         self._spans: dict[str, list[tuple[Span, Candidate]]] = defaultdict(list)
         self._like: dict[tuple[int, int], list[_ComparedChunk]] = defaultdict(list)
+        self._unlisted: Counter[str] = Counter()
 
     def add(self, own: _ComparedChunk) -> None:
         one, row = own.one, own.row
@@ -125,10 +131,21 @@ class _KeptHits:
         near = (kept for sign in own.signs for kept in self._like.get(sign, ()))
         better = next((kept.one for kept in near if own.like(kept) and kept.facts.same(own.facts)), None)
         if better is not None:
-            row = own.row
-            better.copies.append(row)
-            better.note("distinct", f"stands for {row.uri} {row.start_char}-{row.end_char}, too, which repeats it")
+            self._list(better, own.row)
         return better is not None
+
+    def _list(self, better: Candidate, copy: ShownChunk) -> None:
+        if len(better.copies) == _MOST_COPIES:
+            self._unlisted[better.key] += 1
+            return
+        better.copies.append(copy)
+        better.note("distinct", f"stands for {copy.uri} {copy.start_char}-{copy.end_char}, too, which repeats it")
+
+    def count_copies(self) -> None:
+        """Let each hit say how many copies it does not list."""
+        for one in self.hits:
+            if count := self._unlisted[one.key]:
+                one.note("distinct", f"stands for {count:,} further chunks, too, which repeat it")
 
 
 def _alike(one: Candidate, other: Candidate) -> bool:

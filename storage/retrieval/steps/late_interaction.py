@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.embedding.encoder import TokenVectors
+from docmill.storage.process.one_blas_thread import one_blas_thread
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.schema import ChunkRow, indexed_text, part_readings
 
@@ -35,6 +36,7 @@ def _joined(parts: Sequence[TokenVectors]) -> TokenVectors:
     return TokenVectors(ids, np.concatenate([part.vectors for part in parts]))
 
 
+@one_blas_thread()
 def late_interaction(question: TokenVectors, chunks: Sequence[TokenVectors]) -> npt.NDArray[np.float64]:
     """Return for each chunk the mean of the best cosine of each query token, weighted by the token's rarity."""
     held = [set(chunk.ids) for chunk in chunks]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from docmill.storage.process.one_blas_thread import one_blas_thread
 from docmill.storage.retrieval.candidates.hit import Candidate
 from docmill.storage.retrieval.candidates.query import Query
 
@@ -29,5 +30,6 @@ def diversify(candidates: list[Candidate], query: Query) -> list[Candidate]:
         best = int(np.argmax(values))
         some[best].note("diverse", f"place {place + 1}, cosine {likeness[best]:.3f} to the nearest better hit")
         chosen.append(best)
-        likeness = np.maximum(likeness, matrix @ matrix[best])
+        with one_blas_thread():
+            likeness = np.maximum(likeness, matrix @ matrix[best])
     return [some[best] for best in chosen] + rest

@@ -43,4 +43,5 @@ class Messages:
         cached = used.cache_read_input_tokens or 0
         written = used.cache_creation_input_tokens or 0
         usage = Usage(used.input_tokens + cached + written, cached, used.output_tokens, written)
-        return Reply(text, usage, answer.stop_reason == "end_turn", answer.stop_reason == "max_tokens")
+        ending = answer.stop_reason
+        return Reply(text, usage, ending == "end_turn", ending == "max_tokens", ending or "")

@@ -25,22 +25,24 @@ class Breaker:
         self._lock = threading.Lock()
         self._failures = 0
         self._until = 0.0
+        self._reason = ""
 
     def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
-        """Return the model's reply; raise `Transient` at once during a pause."""
+        """Return the model's reply; during a pause, raise `Transient` at once, with the reason for the pause."""
         if self._clock() < self._until:
-            raise Transient(f"the model failed {self._failures} times in a row; no calls for {PAUSE_S:.0f} s")
+            raise Transient(self._reason)
         try:
             reply = self._model.complete(parts, max_tokens)
-        except Transient:
-            self._count()
+        except Transient as error:
+            self._count(str(error))
             raise
         with self._lock:
             self._failures = 0
         return reply
 
-    def _count(self) -> None:
+    def _count(self, reason: str) -> None:
         with self._lock:
             self._failures += 1
+            self._reason = reason
             if self._failures >= FAILURES:
                 self._until = self._clock() + PAUSE_S

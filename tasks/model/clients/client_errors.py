@@ -15,6 +15,11 @@ def explained(client: ModuleType, all_of_them: type[Exception], key: str) -> Ite
     except (client.AuthenticationError, client.PermissionDeniedError):
         raise ConfigError(f"[model] the key in {key} was refused") from None
     except (client.APIConnectionError, client.RateLimitError, client.InternalServerError) as error:
-        raise Transient(f"the model did not answer: {type(error).__name__}") from None
+        raise Transient(f"the model did not answer: {_named(error)}") from None
     except all_of_them as error:
-        raise Terminal(f"the model refused the prompt: {type(error).__name__}") from None
+        raise Terminal(f"the model refused the prompt: {_named(error)}") from None
+
+
+def _named(error: Exception) -> str:
+    """Return the HTTP status of an answer, if there was one, and the kind of the error; its text may hold a prompt."""
+    return " ".join(map(str, filter(None, (getattr(error, "status_code", None), type(error).__name__))))

@@ -54,12 +54,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The reply of a model; `whole` is False if the model refused or the token limit truncated it (`cut`)."""
+    """The reply of a model; `whole` is False if the model refused or the token limit truncated it (`cut`).
+
+    `ending` is the provider's word for why it ended, such as `content_filter`.
+    """
 
     text: str
     usage: Usage
     whole: bool
     cut: bool = False
+    ending: str = ""
 
 
 class Model(Protocol):

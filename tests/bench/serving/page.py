@@ -114,7 +114,7 @@ def fill(root: Path, chunks: int) -> None:
 @contextmanager
 def served(root: Path) -> Iterator[tuple[str, int]]:
     """Run `docmill serve` for the block; give its URL and the number of its process."""
-    command = [sys.executable, "-m", "docmill.flows.cli.start", "serve", str(root), "--port", "0"]
+    command = [sys.executable, "-m", "docmill.flows.cli.start", "serve", str(root), "--port", "0", "--no-token"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         try:

@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,7 @@ import yaml
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
+from docmill.flows.config.input_settings import ParseSettings
 from docmill.flows.config.settings import ClusterSettings
 
 ROOT = Path(__file__).parents[3]
@@ -25,6 +28,8 @@ PATIENCE_S = 300.0
 ENDING_S = 3.0  # in which a worker and a server end by themselves
 JSON = {"Content-Type": "application/json"}
 PROJECT = {"docmill.toml", "prefect.yaml", ".gitignore", ".docmillignore", "README.md", "docs/welcome.md"}
+IMAGE = {"Dockerfile", ".dockerignore", "wheels/README.md"}
+PARSER_GB = ParseSettings().memory_mb / 1024
 
 
 def init(folder: Path, *flags: str) -> set[str]:
@@ -34,7 +39,7 @@ def init(folder: Path, *flags: str) -> set[str]:
 
 
 def test_a_project_is_written_once_and_whole(tmp_path: Path) -> None:
-    assert init(tmp_path / "one", "--prefect") == PROJECT
+    assert init(tmp_path / "one", "--prefect") == PROJECT | {".env"}
     (tmp_path / "two").mkdir()
     (tmp_path / "two/README.md").write_text("mine")
     refused = CliRunner().invoke(app, ["init", str(tmp_path / "two"), "--prefect"])
@@ -56,8 +61,19 @@ def test_each_readme_says_where_a_worker_finds_the_server(tmp_path: Path, flags:
     init(tmp_path, *flags)
     commands, after = (tmp_path / "README.md").read_text().split("```")[1:]
     assert "PREFECT_API_URL" in after
-    assert ("export PREFECT_API_URL=" in commands) == (flags != ["--docker"])
+    assert (". ./.env" in commands) == (flags != ["--docker"])
     assert ("PREFECT_API_URL" in (tmp_path / "compose.yaml").read_text()) if "--docker" in flags else True
+
+
+def values(secrets: Path) -> dict[str, str]:
+    """Return the variables of a file such as `.env`."""
+    lines = [line.partition("=") for line in secrets.read_text().splitlines() if not line.startswith("#")]
+    return {name: value for name, _, value in lines}
+
+
+def basic(secret: str) -> str:
+    """Return the header of a request that knows a secret."""
+    return f"Basic {b64encode(secret.encode()).decode()}"
 
 
 @contextmanager
@@ -91,8 +107,11 @@ def test_the_readme_of_a_new_project_leads_to_a_green_run(tmp_path: Path, create
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     own = {"PREFECT_HOME": str(created_home), "PREFECT_SERVER_API_PORT": port, "DO_NOT_TRACK": "1"}
     commands = (folder / "README.md").read_text().split("```")[1].replace("4200", port)
+    secrets = folder / ".env"
+    secrets.write_text(secrets.read_text().replace("4200", port))
+    headers = {**JSON, "Authorization": basic(values(secrets)["PREFECT_API_AUTH_STRING"])}
     with typed(folder, commands, {**kept, **own, "PYTHONPATH": str(ROOT), "PATH": path}) as printed:
-        with urlopen(Request(f"http://127.0.0.1:{port}/api/flow_runs/filter", b"{}", JSON)) as answer:
+        with urlopen(Request(f"http://127.0.0.1:{port}/api/flow_runs/filter", b"{}", headers)) as answer:
             (run,) = [one for one in json.load(answer) if one["state_type"] != "SCHEDULED"]
         assert (run["name"], run["state_name"]) == ("ingest docs → store", "Completed"), printed
         assert run["state"]["message"] == "Snapshot 1 committed"
@@ -100,7 +119,7 @@ def test_the_readme_of_a_new_project_leads_to_a_green_run(tmp_path: Path, create
 
 
 def test_the_docker_project_names_what_it_uses(tmp_path: Path) -> None:
-    assert init(tmp_path, "--docker") == PROJECT | {"Dockerfile", ".dockerignore", "compose.yaml"}
+    assert init(tmp_path, "--docker") == PROJECT | IMAGE | {".env", "compose.yaml"}
     compose: dict[str, Any] = yaml.safe_load((tmp_path / "compose.yaml").read_text())
     services = compose["services"]
     assert set(services) == {"prefect", "minio", "worker", "scheduler", "parser"}
@@ -112,6 +131,91 @@ def test_the_docker_project_names_what_it_uses(tmp_path: Path) -> None:
     pull = yaml.safe_load((tmp_path / "prefect.yaml").read_text())["pull"]
     (folder,) = [step["prefect.deployments.steps.set_working_directory"]["directory"] for step in pull]
     assert f"WORKDIR {folder}\n" in (tmp_path / "Dockerfile").read_text()
+
+
+@pytest.mark.parametrize("flag", ["--prefect", "--docker"])
+def test_the_secrets_of_a_project_are_its_own_and_private(tmp_path: Path, flag: str) -> None:
+    found = []
+    for name in ("one", "two"):
+        init(tmp_path / name, flag)
+        secrets = tmp_path / name / ".env"
+        assert secrets.stat().st_mode & 0o777 == 0o600
+        found.append(values(secrets))
+        for ignored in (".gitignore", *[".dockerignore"] * (flag == "--docker")):
+            assert ".env" in (tmp_path / name / ignored).read_text().splitlines()
+    names = {name for name in found[0] if "AUTH_STRING" in name or "PASSWORD" in name}
+    assert {"PREFECT_API_AUTH_STRING"} < names
+    assert all(found[0][name] != found[1][name] and len(found[0][name]) >= 32 for name in names)
+
+
+def test_a_container_is_reached_only_through_a_port_that_wants_a_secret(tmp_path: Path) -> None:
+    init(tmp_path, "--docker")
+    services: dict[str, Any] = yaml.safe_load((tmp_path / "compose.yaml").read_text())["services"]
+    assert {name: one["ports"] for name, one in services.items() if "ports" in one} == {
+        "prefect": ["127.0.0.1:4200:4200"]
+    }
+    assert not any(key in one for one in services.values() for key in ("network_mode", "privileged", "pid"))
+    told = services["prefect"]["environment"]
+    assert told["PREFECT_SERVER_API_AUTH_STRING"].startswith("${PREFECT_API_AUTH_STRING:?")
+    assert told["PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS"] == "http://127.0.0.1:4200,http://localhost:4200"
+    for one in services.values():
+        for name, value in one["environment"].items():
+            assert not re.search("PASSWORD|SECRET|AUTH", name) or value.startswith("${"), f"{name} is no secret"
+        assert one["restart"] == "unless-stopped"
+
+
+def test_an_image_takes_a_wheel_or_what_one_names_and_runs_by_no_root(tmp_path: Path) -> None:
+    init(tmp_path, "--docker")
+    lines = (tmp_path / "Dockerfile").read_text().replace("\\\n", "").splitlines()
+    (pip,) = [number for number, line in enumerate(lines) if line.startswith("RUN pip install")]
+    assert "COPY wheels /wheels" in lines[:pip]
+    assert "--find-links /wheels" in lines[pip]
+    assert "tesseract-ocr" in lines[lines.index("COPY wheels /wheels") - 1]
+    assert lines.index("USER 1000") < lines.index("COPY --chown=1000 . .")
+    services = yaml.safe_load((tmp_path / "compose.yaml").read_text())["services"]
+    arguments = {line.removeprefix("ARG ").partition("=")[0] for line in lines if line.startswith("ARG ")}
+    built = [one["build"]["args"] for one in services.values() if "build" in one]
+    assert [set(one) for one in built] == [arguments] * len(built)
+    assert all(value.startswith(f"${{{name}:-") for one in built for name, value in one.items())
+    assert built[0]["DOCMILL"].removeprefix("${DOCMILL:-").removesuffix("}") in "".join(lines)
+
+
+def test_containers_have_room_for_the_processes_that_parse(tmp_path: Path) -> None:
+    init(tmp_path, "--docker", "--k8s")
+    services: dict[str, Any] = yaml.safe_load((tmp_path / "compose.yaml").read_text())["services"]
+    assert all("mem_limit" in one for one in services.values())
+    rooms = []
+    for name in ("worker", "parser"):
+        cpus, memory = (re.sub(r"\$\{\w+:-(\d+)g?\}", r"\1", services[name][key]) for key in ("cpus", "mem_limit"))
+        rooms.append((cpus, memory))
+    manifests = list(yaml.safe_load_all((tmp_path / "cluster.yaml").read_text()))
+    (worker,) = [
+        one for one in manifests if one["kind"] == "Deployment" and one["metadata"]["name"] == "docmill-worker"
+    ]
+    limits = worker["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]
+    variables = json.loads((tmp_path / "work-pool.json").read_text())["variables"]["properties"]
+    rooms += [(limits["cpu"], limits["memory"])]
+    rooms += [(variables["cpu_limit"]["default"], variables["memory_limit"]["default"])]
+    for cpus, memory in rooms:
+        assert float(memory.removesuffix("Gi")) >= float(cpus) * PARSER_GB + 2, "two for the model and the commit"
+
+
+def test_pods_run_by_no_root_take_the_newest_image_and_jobs_go_away(tmp_path: Path) -> None:
+    init(tmp_path, "--k8s")
+    template = json.loads((tmp_path / "work-pool.json").read_text())
+    variables = template["variables"]["properties"]
+    assert variables["image_pull_policy"]["default"] == "Always"
+    assert 3600 <= variables["finished_job_ttl"]["default"] <= 7 * 24 * 3600
+    manifests = yaml.safe_load_all((tmp_path / "cluster.yaml").read_text())
+    pods = [one["spec"]["template"]["spec"] for one in manifests if one["kind"] == "Deployment"]
+    assert all(pod["containers"][0]["imagePullPolicy"] == "Always" for pod in pods)
+    for pod in (*pods, template["job_configuration"]["job_manifest"]["spec"]["template"]["spec"]):
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["runAsUser"] == 1000
+        assert "serviceAccountName" in pod or pod["automountServiceAccountToken"] is False
+        (container,) = pod["containers"]
+        assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+        assert "memory" in container["resources"]["limits"]
 
 
 def test_the_pods_of_a_cluster_find_each_other(tmp_path: Path) -> None:
@@ -146,7 +250,7 @@ def test_prefect_takes_the_work_pool_for_kubernetes(tmp_path: Path) -> None:
     from prefect import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
 
-    assert init(tmp_path, "--k8s") == PROJECT | {"Dockerfile", ".dockerignore", "work-pool.json", "cluster.yaml"}
+    assert init(tmp_path, "--k8s") == PROJECT | IMAGE | {"work-pool.json", "cluster.yaml"}
     template = json.loads((tmp_path / "work-pool.json").read_text())
     pool = WorkPoolCreate(name="docmill-k8s", type="kubernetes", base_job_template=template)
     with get_client(sync_client=True) as client:

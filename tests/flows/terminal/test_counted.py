@@ -17,11 +17,11 @@ def test_a_count_agrees_with_its_unit() -> None:
 def test_a_report_and_its_problems_agree_with_their_counts() -> None:
     assert "1 chunk of the store has no vectors yet" in Report(pending=1).as_text()
     assert "2 chunks of the store have no vectors yet" in Report(pending=2).as_text()
-    assert unsaid({"failed": 1.0, "left": 1.0}) == [
+    assert unsaid({"failed": 1.0, "left": 1.0}, "") == [
         "1 call to the language model failed; the next run tries again",
         "1 call was not made because --max-calls or --max-cost was reached; run again",
     ]
-    assert unsaid({"left": 2.0})[0].startswith("2 calls were not made")
+    assert unsaid({"left": 2.0}, "")[0].startswith("2 calls were not made")
 
 
 def test_the_sizes_of_one_chunk_are_one_size() -> None:

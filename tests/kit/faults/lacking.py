@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.skips import LINUX
+
 SOURCE = Path(__file__).with_name("lacking.c")
 SMB = ("symlinks", "foldersync", "readlocks")  # a share of Windows, as Linux mounts it by default
 FAT = ("links", "symlinks", "modes")
@@ -20,8 +22,10 @@ FAT = ("links", "symlinks", "modes")
 def build(folder: Path) -> Path:
     """Compile the library in a folder, or skip the test where that cannot be done."""
     compiler = shutil.which("cc") or shutil.which("gcc")
-    if sys.platform != "linux" or compiler is None:
-        pytest.skip("needs Linux and a C compiler, to take hard links and locks from a process")
+    if sys.platform != "linux":
+        pytest.skip(f"{LINUX}: preloads a library that takes hard links and locks from a process")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
     library = folder / "lacking.so"
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
     return library

@@ -38,4 +38,5 @@ def install(folder: Path) -> None:
     encoder.LOADERS[fake_encoder.NAME] = SlowCounts if os.environ.get(SLOW) else fake_encoder.TokenCounts
     if os.environ.get(STUCK):
         failpoints.watch = wait_at
-    progress.EVERY_S = float(os.environ.get(EVERY) or progress.EVERY_S)
+    # Without the variable no line comes only because the machine is busy.
+    progress.FIRST_S = progress.EVERY_S = float(os.environ.get(EVERY) or "inf")

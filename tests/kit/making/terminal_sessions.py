@@ -37,6 +37,7 @@ _ANY = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _STYLES = re.compile(r"(?:\x1b\[[0-9;]*m)+")
 _LINK = re.compile(r"\x1b\]8;;(.*?)\x1b\\(.*?)\x1b\]8;;\x1b\\")
 _MOVING = re.compile(r"━| of [\dN,]+ \w+$| of [\dN,]+ \w+, |: at work$")  # a run draws them again and again
+_QUICK = re.compile(r"^docmill: (?:discover|plan|parse): ")  # shown in a log only if the machine is busy
 _SPINNER = re.compile("[\u2800-\u28ff]")
 _WORDS = {"1": "bold", "2": "dim", "31": "red", "33": "yellow", "36": "cyan"}
 
@@ -152,7 +153,7 @@ def readable(drawn: str, folder: Path) -> str:
     drawn = drawn.replace(str(folder.resolve()), "/FOLDER")
     kept: list[str] = []
     for line in map(_masked, re.split(r"[\r\n]+", _ANY.sub("", _STYLES.sub(_tag, drawn)))):
-        if line and not (line in kept and _MOVING.search(line)):
+        if line and not (line in kept and _MOVING.search(line)) and not _QUICK.match(line):
             kept.append(line)
     return "\n".join(kept) + "\n"
 

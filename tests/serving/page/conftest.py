@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+NAMES = ("chromium", "chromium-browser", "google-chrome")  # as .ci/programs knows them
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 EXPECTED = re.compile(r"^\[\.WebGL")
 """Messages of a browser that are no faults: how fast a machine without a GPU draws."""
 

@@ -1,7 +1,6 @@
 """Pages that take for ever to draw: refused within the limits, once, while their text and the other pages are there."""
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from tests.kit.workbench import MakeBench
 from tests.kit.writers.hostile_pdf import nested, tiled
 
 SHORT_S = 0.5
-PATIENCE_S = 20  # of a busy machine, beyond the limit
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +35,15 @@ def test_a_page_that_draws_for_ever_is_refused_once_and_the_rest_is_there(store:
     hasty = Originals(settings.model_copy(update={"parse": settings.parse.model_copy(update={"timeout_s": SHORT_S})}))
     document = store.document("tiled.pdf")
     assert "tells of the mill" in document.text
-    said = []
-    for patience in (PATIENCE_S, SHORT_S):  # the second answer is the first one, without a process
-        began = time.monotonic()
+    found = []
+    for _ in range(2):
         with pytest.raises(Rejected) as caught:
             hasty.page(store, document.row, 1)
-        assert time.monotonic() - began < patience
-        said.append(refusal(document.row, 1, caught.value))
+        found.append(caught.value)
+    assert found[1] is found[0], "the page was drawn again"
     message = "drawing it takes more than 0.5 seconds"
-    assert said == [{"reason": "timeout", "message": message, "number": 1, "pages": 2}] * 2
+    said = refusal(document.row, 1, found[1])
+    assert said == {"reason": "timeout", "message": message, "number": 1, "pages": 2}
     assert Originals(settings).page(store, document.row, 2).number == 2
 
 
@@ -53,8 +51,6 @@ def test_forms_within_forms_are_ended_at_the_limit_of_time(tmp_path: Path) -> No
     path = tmp_path / "nested.pdf"
     path.write_bytes(nested())
     asked = PageRequest(path, "", hash_bytes(path.read_bytes()), 1, 1 << 20, ArchiveOptions())
-    began = time.monotonic()
     [found] = shared_pool(Limits(1, SHORT_S)).map(original_page, [asked])
     assert isinstance(found, Rejected)
     assert found.reason == "timeout"
-    assert time.monotonic() - began < PATIENCE_S

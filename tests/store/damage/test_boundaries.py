@@ -203,14 +203,18 @@ def test_kills_at_random_moments_lose_nothing(
     began = time.monotonic()
     start(ingest, fresh(), token_counts_folder).join(120)
     whole_run = time.monotonic() - began
-    before, killed = fresh().chunks(), 0
+    latest, before = whole_run, fresh().chunks()
+    tried, killed = 0, 0
     bench = fresh()
-    for _ in range(kills):
+    while tried < kills or killed < kills / 4:
+        tried += 1
         process = start(ingest, bench, token_counts_folder)
-        process.join(rng.uniform(0.1, 1.0) * whole_run)
+        moment = rng.uniform(0.1, 1.0) * latest
+        process.join(moment)
         process.kill()
         process.join(60)
         killed += process.exitcode == -9
+        latest = moment if process.exitcode == 0 else latest  # the machine has less other work than before
         if process.exitcode == 0 or rng.random() < 0.1:
             check(bench, clean, before)
             bench = fresh()
@@ -218,7 +222,6 @@ def test_kills_at_random_moments_lose_nothing(
             committed = snapshots.read(bench.root).number > 2
             assert bench.chunks() == (clean.chunks() if committed else before)
     check(bench, clean, before)
-    assert killed >= kills / 4
 
 
 def test_a_store_that_cannot_be_written_is_searched_and_says_so_to_a_writer(fresh: Callable[[], Workbench]) -> None:

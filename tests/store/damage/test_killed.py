@@ -48,19 +48,22 @@ def test_kills_at_random_moments_lose_nothing(tmp_path: Path, token_counts_folde
     began = time.monotonic()
     end(start(bench, token_counts_folder))
     whole_run = time.monotonic() - began
-    killed = 0
-    for number in range(1, kills + 1):
-        add_note(bench, number)
+    tried, killed, latest = 0, 0, whole_run
+    while tried < kills or killed < 0.3 * kills:
+        tried += 1
+        add_note(bench, tried)
         before = newest(bench.root)
         assert before is not None
         process = start(bench, token_counts_folder)
-        time.sleep(rng.uniform(0.2, 0.95) * whole_run)
+        moment = rng.uniform(0.2, 0.95) * latest
+        time.sleep(moment)
         process.kill()
-        killed += end(process) == -9
+        status = end(process)
+        killed += status == -9
+        latest = moment if status == 0 else latest  # the machine has less other work than before
         after = open_store(bench.root)
         assert after.snapshot.number >= before.number
         assert after.search("note", mode="keyword")
-    assert killed >= 0.3 * kills
     end(start(bench, token_counts_folder))
     assert verify(bench.root, deep=True) == []
     clean = Workbench(tmp_path / "clean")

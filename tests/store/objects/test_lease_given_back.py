@@ -21,7 +21,7 @@ from tests.kit.fake_encoder import NAME
 from tests.kit.far_bench import FarBench
 
 ROOT = Path(__file__).parents[3]
-END_S = 2.0
+PATIENCE_S = 60.0  # of a busy machine; what is stopped would go on for ten minutes
 
 
 @pytest.fixture
@@ -49,12 +49,11 @@ def begin(far: FarBench, token_counts_folder: Path) -> Iterator[Callable[..., "s
         process.communicate()
 
 
-def stop(process: "subprocess.Popen[str]", number: signal.Signals) -> tuple[int, bool, str]:
-    """Send a signal; return the exit status, whether it ended in time, and its last line."""
-    since = time.monotonic()
+def stop(process: "subprocess.Popen[str]", number: signal.Signals) -> tuple[int, str]:
+    """Send a signal; return the exit status, and the last line."""
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
-    return process.returncode, time.monotonic() - since < END_S, said.splitlines()[-1]
+    _, said = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, said.splitlines()[-1]
 
 
 def held(far: FarBench) -> dict[str, object]:
@@ -65,10 +64,10 @@ def held(far: FarBench) -> dict[str, object]:
 def test_a_stopped_run_keeps_no_other_machine_waiting(
     far: FarBench, begin: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
-    process = begin("encoding", **{SLOW: "60"})
+    process = begin("encoding", **{SLOW: "600"})
     assert not held(far).get("free")
-    code, in_time, said = stop(process, signal.SIGINT)
-    assert (code, in_time) == (130, True), said
+    code, said = stop(process, signal.SIGINT)
+    assert code == 130, said
     assert said.startswith("docmill: stopped; kept: 1 parsed document;")
     with open_folder(far.on("two").root).lock():
         assert held(far)["mirror"] != ""
@@ -78,18 +77,18 @@ def test_a_stopped_run_keeps_no_other_machine_waiting(
 def test_a_lease_that_another_machine_has_taken_over_stays_its_own(
     far: FarBench, begin: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
-    process = begin("encoding", **{SLOW: "60"})
+    process = begin("encoding", **{SLOW: "600"})
     other = json.dumps({"token": "t", "mirror": "m", "pid": 77, "host": "elsewhere", "since": "2026-01-01"}).encode()
     far.objects.put(lease.KEY, other)
-    assert stop(process, signal.SIGINT)[:2] == (130, True)
+    assert stop(process, signal.SIGINT)[0] == 130
     assert far.objects.read(lease.KEY) == other
 
 
 def test_the_lease_is_kept_while_a_commit_may_be_in_progress(
     far: FarBench, begin: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
-    process = begin("stuck", **{STUCK: "before remote put snapshots=60"})
-    assert stop(process, signal.SIGTERM)[:2] == (143, True)
+    process = begin("stuck", **{STUCK: "before remote put snapshots=600"})
+    assert stop(process, signal.SIGTERM)[0] == 143
     assert not held(far).get("free")
     with pytest.raises(Locked, match=rf"process {process.pid} on"), open_folder(far.on("two").root).lock():
         pass

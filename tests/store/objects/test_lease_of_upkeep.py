@@ -18,26 +18,25 @@ from tests.kit.docmill_with_fake_model import MARK, STUCK
 from tests.kit.far_bench import FarBench
 from tests.kit.house import ROOT
 
-END_S = 2.0
+PATIENCE_S = 60.0  # of a busy machine; what is stopped would go on for ten minutes
 WRITING = ("compact", "publish", "reembed", "remove", "repair", "restore", "tag", "undelete", "vacuum")
 
 
-def stopped_at(far: FarBench, model: Path, moment: str, *arguments: str) -> tuple[int, float, str]:
-    """Begin a command on machine "one", send SIGTERM at `moment`; return its status, the seconds, its last line."""
+def stopped_at(far: FarBench, model: Path, moment: str, *arguments: str) -> tuple[int, str]:
+    """Begin a command on machine "one", send SIGTERM at `moment`; return its status and its last line."""
     environment = os.environ | {MARK: str(far.folder), "DOCMILL_MIRRORS": str(far.folder / "mirrors" / "one")}
     command = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(model), *arguments]
     command += ["--store", far.address]
-    stuck = environment | {STUCK: f"{moment}=60"}
+    stuck = environment | {STUCK: f"{moment}=600"}
     process = subprocess.Popen(command, cwd=ROOT, env=stuck, stdout=-1, stderr=-1, text=True)
     try:
         while not (far.folder / "stuck").exists():
             assert process.poll() is None, process.communicate()
             time.sleep(0.01)
         assert not lease_of(far).get("free")
-        since = time.monotonic()
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
-        return process.returncode, time.monotonic() - since, (said.splitlines() or [""])[-1]
+        _, said = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, (said.splitlines() or [""])[-1]
     finally:
         process.kill()
 
@@ -62,10 +61,9 @@ def test_a_stopped_command_keeps_no_other_machine_waiting(
     for text in ("# Tea\n\nThe kettle stands on the stove.\n", "# Tea\n\nThe kettle is cold.\n"):
         far.write({"a.md": text})
         far.ingest()
-    status, seconds, said = stopped_at(far, token_counts_folder, moment, *arguments)
+    status, said = stopped_at(far, token_counts_folder, moment, *arguments)
     assert status == 143, said
     assert said == "docmill: stopped; what was committed is kept; run the same command again to finish"
-    assert seconds < END_S
     assert lease_of(far)["free"] is True
     with open_folder(far.on("two").root).lock():
         pass

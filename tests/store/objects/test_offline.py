@@ -6,6 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from typer.testing import CliRunner
@@ -13,12 +14,11 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage.errors import Transient
 from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.objects.bucket import KNOCK_S
 from docmill.storage.reader.store import open_store
 from tests.kit.far_bench import FarBench, make_bucket, object_store
 
-WAIT_S = 3 * KNOCK_S
-"""Seconds for a whole search without an object store, on a machine under load."""
+MOST_KNOCKS = 4
+"""Connections of a search to an object store that does not answer: with default retries there would be dozens."""
 
 
 @pytest.fixture
@@ -30,9 +30,21 @@ def laid(far: FarBench) -> FarBench:
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """Return the address of a server that takes connections and never answers."""
+    """Return the address of a server that takes connections and never answers; few may come."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        server.setblocking(False)
+        assert connections(server) <= MOST_KNOCKS
+
+
+def connections(server: socket.socket) -> int:
+    """Return how many clients have connected to a server that has accepted none."""
+    found = 0
+    with suppress(BlockingIOError):
+        while True:
+            server.accept()[0].close()
+            found += 1
+    return found
 
 
 @pytest.fixture
@@ -56,12 +68,10 @@ def test_a_whole_mirror_is_searched_while_the_object_store_is_down(
     hour_ago = time.time() - 2 * 3600 - 5
     os.utime(root / "synced", (hour_ago, hour_ago))
     monkeypatch.setenv("AWS_ENDPOINT_URL", nowhere)
-    began = time.monotonic()
     with caplog.at_level(logging.WARNING, "docmill.remote"), open_store(root) as store:
         assert [hit.text for hit in store.search("red knob", k=2)] == before
         assert store.document("guide.md").text == "# Guide\n\nTurn the red knob.\n"
         assert store.status()["synced"].startswith(time.strftime("%Y-%m-%dT%H:", time.gmtime(hour_ago)))
-    assert time.monotonic() - began < WAIT_S
     assert (
         f"{laid.address} does not answer; this machine's mirror of it is used, last in step 2 hours ago" in caplog.text
     )

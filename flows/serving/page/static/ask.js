@@ -9,14 +9,34 @@ const TOKEN = "docmill-token";
 const MOST_ROWS = 100000; // as many as the API gives
 const MOST_CHARACTERS = 5000000; // likewise
 
+/** Keep a token that somebody has typed, for this tab. */
 export const setToken = (token) => sessionStorage.setItem(TOKEN, token);
+/** Return the token that the server gets with each question, or null. */
+export const token = () => sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN);
+
+const headersOf = (own) => own && { Authorization: `Bearer ${own}` };
+
+/**
+ * Take the token out of the address that the server has printed, for all tabs. It is no cookie: a browser sends those of
+ * one port to the servers of all other ports, too. A link of another site cannot replace a right token by a wrong one.
+ */
+async function enter() {
+  const [, given] = location.hash.match(/^#token=(\w+)$/) ?? [];
+  if (!given) return;
+  history.replaceState(null, "", "#/");
+  const answer = await fetch("newest", { headers: headersOf(given) }).catch(() => undefined);
+  if (answer?.status === 401) return;
+  localStorage.setItem(TOKEN, given);
+  sessionStorage.removeItem(TOKEN);
+}
+const entered = isReport ? undefined : enter();
 
 /** Ask the API, with a body by POST and without one by GET; throw `Refused` if it refuses. */
 export async function ask(path, body, signal) {
   if (isReport) return answered(path, body);
-  const token = sessionStorage.getItem(TOKEN);
+  await entered;
   // The first header has the server refuse in the body alone: a browser logs a failing status as an error of the page.
-  const headers = { "Docmill-Page": "1", ...(token && { Authorization: `Bearer ${token}` }), ...(body && { "Content-Type": "application/json" }) };
+  const headers = { "Docmill-Page": "1", ...headersOf(token()), ...(body && { "Content-Type": "application/json" }) };
   const sent = { method: body ? "POST" : "GET", headers, signal, body: body && JSON.stringify(body) };
   const answer = await fetch(path, sent).catch((error) => {
     if (error.name === "AbortError") throw error;

@@ -1,6 +1,6 @@
 // Main: the frame around every view, and which view the address names.
 import { html, render, useEffect, useState } from "./vendor/preact-htm.js";
-import { ask, noteSnapshot, path, setToken } from "./ask.js";
+import { ask, noteSnapshot, path, setToken, token } from "./ask.js";
 import { isReport } from "./report.js";
 import { Busy, Empty, Failure } from "./parts.js";
 import { go, link, parse, usePlace } from "./state.js";
@@ -26,7 +26,7 @@ function App() {
     document.title = `${place.uri ?? (place.q || place.view)} · docmill`;
     document.getElementById("main")?.focus({ preventScroll: true });
   }, [place.view, place.uri]);
-  if (state.error?.status === 401) return html`<${AskToken} again=${() => location.reload()} wrong=${sessionStorage.length > 0} />`;
+  if (state.error?.status === 401) return html`<${AskToken} again=${() => location.reload()} wrong=${token() !== null} />`;
   const View = VIEWS[place.view];
   return html`
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
@@ -95,7 +95,7 @@ function Where({ place, served: { stores, status } }) {
   `;
 }
 
-/** A server that others can reach asks for its token; it stays in this tab. */
+/** Ask for the token, for those who have not opened the address that holds it. */
 function AskToken({ again, wrong }) {
   const take = (event) => {
     event.preventDefault();
@@ -106,7 +106,7 @@ function AskToken({ again, wrong }) {
     <main id="main" class="token">
       <h1>docmill</h1>
       <form onSubmit=${take}>
-        <label>The token of this server (<code>DOCMILL_TOKEN</code>)
+        <label>The token of this server: it is in the address that the server has printed, or in <code>DOCMILL_TOKEN</code>
           <input name="token" type="password" autocomplete="off" required autofocus /></label>
         <button>Open</button>
         ${wrong && html`<p role="alert">The server did not take this token.</p>`}

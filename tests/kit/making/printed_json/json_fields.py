@@ -37,12 +37,14 @@ embedded | integer |
 tokens_embedded | integer |
 rechunked | array of text |
 model.calls | integer | calls of the language model; `model` is empty without one
-model.failed | integer | calls without a usable answer
+model.failed | integer | calls without an answer
+model.refused | integer | calls whose answer cannot be used
 model.input | integer | tokens of the prompts
 model.cached | integer | of these, tokens that the provider read from its cache
 model.output | integer | tokens of the answers
 model.money | number | cost by `[model.prices]`, if set
 model.left | integer | prompts that a limit left out, if any
+model_reason | text | why calls failed or were refused
 candidate | text |
 gate.metric | text | the measure that the gate compares; `gate` is empty without one
 gate.questions | integer | number of its questions
@@ -139,7 +141,8 @@ version | text | the version of the distribution
 problem | text | why it cannot be used, or ""
 """),
     "plan": Printed("one object, the report that the run would give", _REPORT),
-    "search": Printed("an array of hits, best first; with `--queries`, of objects `{\"query\": …, \"hits\": […]}`. "
+    "search": Printed("an array of hits, best first; with `--queries`, of objects `{\"query\": …, \"hits\": […]}`, "
+    "which have an `error` where a line could not be searched for. "
     "If a bucket does not answer, the hits are those of the mirror: a line on standard error says how old it is, and "
     "`docmill status --json` has as `synced` when it was last in step", """\
 rank | integer |
@@ -283,6 +286,21 @@ chunks | integer | their chunks
 rejects | integer | their rejected files
 snapshot | integer or null | the snapshot without them; `null` with `--dry-run`
 """),
+    "erase": Printed("one object", """\
+uris | array of text | the documents
+documents | integer | of them, those in the newest snapshot
+chunks | integer | the chunks of these
+restorable | integer | of them, those that were deleted and could be restored
+rejects | integer | of them, rejected files
+snapshots | array of integers | numbers of the snapshots that are removed
+tags | array of text | tags that are removed
+candidates | array of text | held-back snapshots that are removed
+questions | integer | kept questions of evaluations that named the documents
+open | array of integers | snapshots that a reader keeps open, with the text; erase again once they are closed
+bytes | integer | bytes freed
+snapshot | integer or null | the snapshot that is left; `null` with `--dry-run`
+remains | array of text | where copies may be that docmill does not reach, and what removes them
+"""),
     "publish": Printed("an array of held-back snapshots; with a name, one object `{\"snapshot\": …}`", """\
 candidate | text | name of the held-back snapshot
 created | text | when it was made (ISO 8601, UTC)
@@ -353,6 +371,10 @@ dimension | integer | length of its vectors
 vectors.share | number | share of the chunks with vectors, from 0 to 1
 vectors.pending | integer | chunks without one
 vectors.minutes | number or null | minutes that a run needs for these; null if that is unknown
+contexts.missing | integer | chunks that a language model should write about and could not yet; only if one was asked
+contexts.refused | integer | chunks about which it gave no usable answer
+contexts.stale | integer | chunks whose document has changed elsewhere since its answer
+contexts.reason | text | why the last calls failed or were refused, if any lack an answer
 bytes | integer | disk use
 synced | text | when the mirror of a store on an object store was last in step with it (ISO 8601, UTC)
 """),

@@ -59,6 +59,7 @@ COMMANDS: dict[str, Command] = {
     "undelete": ("undelete", "mill.md"),
     "restore": ("restore", "first"),
     "remove": ("remove", "docs"),
+    "erase": ("erase", "git.md"),
 }  # fmt: skip
 ENDLESS = ("watch",)
 """Commands that end by a signal only, and so give no sample."""

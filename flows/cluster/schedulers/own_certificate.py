@@ -1,0 +1,78 @@
+"""Own certificate: how scheduler, workers and drivers of one user know each other on one machine, among other users."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from docmill.storage.errors import ConfigError
+from docmill.storage.files import OWNER_ONLY, temporary
+
+_FILE = "docmill/cluster/own.pem"  # below the user's cache folder
+_LASTS = timedelta(days=365)
+_SPARE = timedelta(days=30)
+"""A certificate that ends sooner is replaced, so that none ends during a run."""
+_NAME = "docmill of one user"
+
+
+def own_certificate() -> str:
+    """Return the path of a file with the key and the certificate of this user; make it if there is none.
+
+    The certificate is its own authority: who connects has to have the key, and only the user can read that.
+
+    Raises:
+        docmill.errors.ConfigError: The file cannot be written.
+    """
+    file = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / _FILE
+    try:
+        if not _lasts(file):
+            _make(file)
+    except OSError as error:
+        raise ConfigError(
+            f"{file} cannot be written ({error.strerror}); set cluster.tls_ca, cluster.tls_cert and cluster.tls_key"
+        ) from None
+    return str(file)
+
+
+def _lasts(file: Path) -> bool:
+    """Return whether there is a certificate that others cannot read and that does not end soon."""
+    from cryptography.x509 import load_pem_x509_certificate
+
+    try:
+        data, mode = file.read_bytes(), file.stat().st_mode
+        ends = load_pem_x509_certificate(data).not_valid_after_utc
+    except (FileNotFoundError, ValueError):
+        return False
+    return not mode & 0o077 and ends - datetime.now(UTC) > _SPARE
+
+
+def _make(file: Path) -> None:
+    file.parent.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
+    file.parent.chmod(OWNER_ONLY)
+    with temporary(file.parent) as draft:  # which only its owner can read
+        draft.write_bytes(_pem())
+        draft.replace(file)
+
+
+def _pem() -> bytes:
+    """Return a new key and its certificate."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, _NAME)])
+    now = datetime.now(UTC)
+    use = dict.fromkeys(
+        ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "crl_sign", "encipher_only",
+         "decipher_only"),
+        False,
+    )  # fmt: skip
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + _LASTS)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.KeyUsage(digital_signature=True, key_cert_sign=True, **use), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return key.private_bytes(*form) + made.public_bytes(serialization.Encoding.PEM)

@@ -1,0 +1,18 @@
+"""Prefect server settings: what every Prefect server is told that docmill starts or writes a project for."""
+
+SERVER_SETTINGS = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # this UI calls an analytics host from the browser
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    # Without this, a restart leaks the slot of a deployment's concurrency limit.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+}
+HOSTS = ("127.0.0.1", "localhost")
+"""What a request may call a server on loopback."""
+ORIGINS_VARIABLE = "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS"
+
+
+def own_origins(port: int) -> str:
+    """Return the origins whose pages may ask a server on loopback: its own. Prefect's default is all."""
+    return ",".join(f"http://{name}:{port}" for name in HOSTS)

@@ -1,0 +1,44 @@
+"""Erase: remove documents from a store for good, and say where copies may be that docmill does not reach."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+
+from docmill.flows.config.from_settings import retention_of
+from docmill.flows.config.settings import Settings
+from docmill.storage.address import is_address
+from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoreFolder
+from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.upkeep.erase import Erased, erase_held, found
+from docmill.tasks.model.journal import REPLIES
+from docmill.tasks.sources import fingerprint, listings
+
+
+def erase(settings: Settings, uris: Sequence[str], unlisted: bool = False, dry_run: bool = False) -> Erased:
+    """Remove every trace of some documents from a store; a dry run only counts.
+
+    Raises `QueryError` for a uri that no kept snapshot lists, before anything is changed, unless `unlisted`.
+    """
+    folder = open_folder(settings.store, settings.mirrors).existing()
+    with nullcontext() if dry_run else folder.lock(settings.wait_s):
+        folder.complete(tables_of=snapshots.needed(folder.root))
+        done = found(folder, list(dict.fromkeys(uris)), unlisted)
+        if not dry_run:
+            fingerprint.forget(folder.root, done.uris)
+            listings.forget(folder.root, done.uris)
+            done = erase_held(folder, done, retention_of(settings))
+        return replace(done, remains=tuple(_remains(folder, done)))
+
+
+def _remains(folder: StoreFolder, done: Erased) -> Iterator[str]:
+    """Yield where copies may be that an erasure does not reach, each with what removes them."""
+    if done.documents:
+        yield "the files themselves: the next ingest adds what is still in its source"
+    if any((folder.root / REPLIES).glob("*")):
+        yield f"answers of a language model, which are not kept by document: remove {folder.root / REPLIES}"
+    if is_address(folder.name):
+        yield f"mirrors of other machines: type there docmill vacuum --store {folder.name}"
+        yield "old versions of objects, if the bucket keeps them: remove them by the means of its provider"
+    yield "exports: type the same docmill export again; a database keeps versions as it is set to"
+    yield "copies and backups of the store: type docmill erase there, or delete them"

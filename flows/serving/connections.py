@@ -1,0 +1,111 @@
+"""Connections: how many a server keeps, and how long it waits for the head of a request and for a slow reader."""
+
+import asyncio
+import math
+import resource
+from collections import Counter
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+_LEAST = 16  # connections, however few files the process may open
+
+
+class Crowd:
+    """The open connections of a server, the oldest first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open: dict[TimedConnection, None] = {}
+
+    def enter(self, own: "TimedConnection") -> None:
+        """Take a connection up. If there are too many, one without a request goes, of the client that has most."""
+        self._open[own] = None
+        if len(self._open) > self._most:
+            counts = Counter(one.host for one in self._open)
+            idle = [one for one in self._open if not one.is_busy]
+            self._drop(max(idle, key=lambda one: counts[one.host]))
+
+    def leave(self, own: "TimedConnection") -> None:
+        """Forget a connection."""
+        self._open.pop(own, None)
+
+    def _drop(self, one: "TimedConnection") -> None:
+        self.leave(one)
+        one.transport.abort()
+
+
+def most_connections() -> int:
+    """Return how many connections a server keeps: half of the files that it may open, as stores have files, too."""
+    return max(_LEAST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+
+
+class TimedConnection(H11Protocol):
+    """uvicorn's connection, which waits for a head that is never finished, and for a client that reads nothing."""
+
+    wait_s: float
+    """Seconds for the head of a request, and for a client to take some of its answer."""
+    crowd: Crowd
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._timer: asyncio.TimerHandle | None = None
+        self._unsent = math.inf  # bytes of an answer at the last look
+
+    @property
+    def host(self) -> str:
+        """The address of the client."""
+        return self.client[0] if self.client else ""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the head of a request is here that has no whole answer yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._look_later()
+        self.crowd.enter(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._look_no_more()
+        self.crowd.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.is_busy and not self.transport.get_write_buffer_size():
+            self._look_no_more()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.is_busy:
+            self._look_later()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._look_later()
+
+    def _look_later(self) -> None:
+        self._look_no_more()
+        self._unsent = math.inf
+        self._timer = self.loop.call_later(self.wait_s, self._look)
+
+    def _look_no_more(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        """Cut the connection, unless some of the answer has been taken since the last look, or a request is here."""
+        unsent = self.transport.get_write_buffer_size()
+        if 0 < unsent < self._unsent:
+            self._unsent = unsent
+            self._timer = self.loop.call_later(self.wait_s, self._look)
+        elif unsent or not self.is_busy:
+            self.transport.abort()
+
+
+def timed_connection(wait_s: float, most: int) -> type[TimedConnection]:
+    """Return the class of the connections of one server."""
+    return type("OwnConnection", (TimedConnection,), {"wait_s": wait_s, "crowd": Crowd(most)})

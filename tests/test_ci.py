@@ -1,0 +1,91 @@
+"""Continuous integration installs what tests need, lets no test be skipped in silence, and runs in the background."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.kit.house import ROOT
+from tests.kit.skips import ALLOWED
+
+PROGRAMS = ROOT / ".ci" / "programs"
+NEEDED = set(re.findall(r"^([a-z -]+): ", PROGRAMS.read_text(encoding="utf-8"), re.MULTILINE)) - {"ci"}
+SAMPLE = """
+import subprocess, sys
+import pytest
+
+def test_an_extra(): pytest.importorskip("no_such_package", reason="the extra is not installed")
+def test_an_allowed_one(): pytest.skip("needs Linux: reads /proc")
+@pytest.mark.xfail(strict=True)
+def test_a_known_fault(): assert False
+"""
+
+
+def programs(folder: Path, present: Sequence[str], user: int = 0, apt: str = "exit 0") -> tuple[list[str], str]:
+    """Run `.ci/programs` where only these programs are; return what apt was asked for, and what it said."""
+    folder.mkdir()
+    for name in ("bash", "env"):
+        (folder / name).symlink_to(str(shutil.which(name)))
+    scripts = {"id": f"echo {user}", "python3": "exit 0", "apt-get": f'echo "$*" >> {folder}/asked; {apt}'}
+    for name, script in (dict.fromkeys(present, "exit 0") | scripts).items():
+        (folder / name).write_text(f"#!{folder}/bash\n{script}\n")
+        (folder / name).chmod(0o755)
+    environment = {"PATH": str(folder)}
+    done = subprocess.run([folder / "bash", PROGRAMS], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    asked = folder / "asked"
+    return asked.read_text().splitlines() if asked.exists() else [], done.stderr
+
+
+def test_programs_are_installed_where_they_lack_and_only_there(tmp_path: Path) -> None:
+    first = [names.split()[0] for names in sorted(NEEDED)]
+    assert {"cc", "chromium", "git", "make", "readpst", "strace", "tesseract", "unshare"} == set(first)
+    assert programs(tmp_path / "all", first) == ([], "")
+    assert programs(tmp_path / "chrome", [*first[:1], *first[2:], "google-chrome"]) == ([], "")
+    asked, said = programs(tmp_path / "two", [name for name in first if name not in ("readpst", "chromium")])
+    install = "--quiet install --yes --no-install-recommends"
+    assert asked == ["--quiet update", f"{install} chromium", f"{install} pst-utils"]
+    assert said == "ci: the tests need chromium pst-utils: installing them\n"
+
+
+def test_where_nothing_can_be_installed_the_packages_are_named(tmp_path: Path) -> None:
+    asked, said = programs(tmp_path / "user", [], user=1000)
+    assert (asked, "run as root: apt-get install gcc libc6-dev chromium git" in said) == ([], True)
+    asked, said = programs(tmp_path / "offline", [], apt="exit 100")
+    assert "ci: apt-get could not install gcc libc6-dev chromium git" in said
+
+
+@pytest.mark.parametrize("ci", ["", "true"])
+def test_a_skip_fails_in_ci_unless_it_is_allowed(tmp_path: Path, ci: str) -> None:
+    (tmp_path / "test_sample.py").write_text(SAMPLE)
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(tmp_path), "-p", "tests.kit.skips"]
+    environment = {**os.environ, "CI": ci, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider", "-rs", str(tmp_path)],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    counts = "1 failed, 1 skipped, 1 xfailed" if ci else "2 skipped, 1 xfailed"
+    assert counts in done.stdout, done.stdout
+    assert ("the extra is not installed: .ci/run installs what tests need" in done.stdout) is bool(ci)
+    assert done.returncode == bool(ci)
+
+
+def test_every_allowed_skip_has_a_reason() -> None:
+    assert all(len(why) > 20 for why in ALLOWED.values())
+
+
+def test_tests_that_run_in_the_background_can_interrupt_what_they_start(tmp_path: Path) -> None:
+    """A shell that is no terminal's ignores SIGINT for what it runs with `&`."""
+    own = f"{Path(__file__).with_name('flows')}/terminal/test_interrupted.py"
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "--basetemp", str(tmp_path), own]
+    script = f"trap '' INT; exec {shlex.join(command)}"
+    done = subprocess.run(["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
