@@ -91,6 +91,8 @@ _DOCUMENT = """\
 {0}author | text |
 {0}created | text |
 {0}modified | text |
+{0}created_stated | text |
+{0}modified_stated | text |
 {0}characters | integer |
 {0}size | integer |
 {0}chunks | integer |
