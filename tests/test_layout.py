@@ -45,7 +45,7 @@ OPENED_BY = "docmill.storage.mirror.mirror_folder"
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "manager", "base", "core", "common", "misc"}
 SLOW = (
     "prefect", "lancedb", "duckdb", "torch", "sentence_transformers", "transformers", "tokenizers", "unstructured",
-    "scipy", "pyarrow", "numpy", "pydantic", "pydantic_settings", "rich", "lxml", "pypdfium2", "fastapi", "sqlalchemy",
+    "scipy", "pyarrow", "numpy", "pydantic", "rich", "lxml", "pypdfium2", "fastapi", "sqlalchemy",
     "distributed",
 )  # fmt: skip
 LARGEST = 500

@@ -235,23 +235,22 @@ def _nest(flat: Mapping[KeyPath, Any]) -> dict[str, Any]:
 
 
 def _merge(flags: dict[str, Any], from_file: dict[str, Any]) -> Settings:
-    from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
+    """Return the settings that flags, then the environment, then the file give."""
+    return Settings(**_over(_over(from_file, _from_environment()), flags))
 
-    class Gathered(Settings, BaseSettings):
-        model_config = SettingsConfigDict(
-            env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True, enable_decoding=False
-        )
 
-        @classmethod
-        def settings_customise_sources(  # type: ignore[override]  # the two sources left out have no name here
-            cls, settings_cls: type[BaseSettings], init_settings: Any, env_settings: Any, **_: Any
-        ) -> tuple[Any, ...]:
-            # In the order of precedence. Neither a .env nor a folder of secrets is read unasked.
-            return init_settings, env_settings, InitSettingsSource(settings_cls, from_file)
+def _from_environment() -> dict[str, Any]:
+    """Return the values of the environment variables; one that is empty is not set."""
+    return _nest({key.path: value for key in keys() if (value := os.environ.get(key.variable))})
 
-    gathered = Gathered(**flags)
-    # A plain model: what is passed on must not read the environment of another process again.
-    return Settings(**{name: getattr(gathered, name) for name in Settings.model_fields})
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tables merged, key by key; where both have a value, that of `above` counts."""
+    merged = dict(below)
+    for name, value in above.items():
+        held = merged.get(name)
+        merged[name] = _over(held, value) if isinstance(held, dict) and isinstance(value, dict) else value
+    return merged
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docmill.flows.config.input_settings import ReaderRule
 from docmill.flows.config.search_settings import how_of
@@ -19,8 +19,6 @@ from docmill.tasks.chunking.chunk import ChunkOptions, asks_model
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes
 from docmill.tasks.counting.encodings import counting_folder
 from docmill.tasks.document.recipe import Recipe
-from docmill.tasks.evaluate.asking import SearchMethod
-from docmill.tasks.evaluate.questions import load_questions
 from docmill.tasks.model.budget import Budget
 from docmill.tasks.model.client import ModelAccess, model_key
 from docmill.tasks.model.clients.completion import ModelOptions
@@ -31,6 +29,9 @@ from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.sources.archive_source import Opener
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.tasks.split.strategies import options_of
+
+if TYPE_CHECKING:
+    from docmill.tasks.evaluate.asking import SearchMethod
 
 
 def space_of(settings: Settings) -> EmbeddingSpace:
@@ -222,8 +223,10 @@ def retention_of(settings: Settings) -> Retention:
     return Retention(kept.keep_snapshots, kept.keep_days, kept.undelete_days, kept.grace_hours, kept.keep_steps)
 
 
-def search_method_of(settings: Settings, mode: Mode = "hybrid") -> SearchMethod:
+def search_method_of(settings: Settings, mode: Mode = "hybrid") -> "SearchMethod":
     """Return how the settings search."""
+    from docmill.tasks.evaluate.asking import SearchMethod
+
     return SearchMethod(mode, how_of(settings.search), rewrite_of(settings))
 
 
@@ -232,6 +235,8 @@ def gate_of(settings: Settings) -> Gate | None:
     chosen = settings.gate
     if not (chosen.questions or chosen.made_from):
         return None
+    from docmill.tasks.evaluate.questions import load_questions
+
     qrels = Path(chosen.qrels) if chosen.qrels else None
     questions = tuple(load_questions(Path(chosen.questions), qrels)) if chosen.questions else ()
     return Gate(questions, chosen.metric, chosen.max_drop, search_method_of(settings), chosen.made_from)

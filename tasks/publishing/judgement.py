@@ -1,0 +1,60 @@
+"""Judgement: check whether a new snapshot answers the gate's questions worse than the one before.
+
+A run without a gate does not import it: it loads the search and all that evaluates one.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from docmill.storage.errors import QueryError
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.reader.store import Store
+from docmill.tasks.evaluate.asking import ReadingDepth, evaluate_all
+from docmill.tasks.evaluate.proxy.proxies import proxies
+from docmill.tasks.evaluate.proxy.question_source import read_sources
+from docmill.tasks.evaluate.questions import LeftOut, Question
+from docmill.tasks.publishing.gate import Gate, GateVerdict
+
+_DEPTH = 10
+"""Length of a ranking if the measure names no cutoff: a first page of results."""
+_MOST, _EVERY = 500, 1_000_000
+"""Questions to ask of those that are made, and to make: both snapshots must make all, or each would choose others."""
+
+
+def judge(base: StoredSnapshot, made: StoredSnapshot, gate: Gate) -> GateVerdict | None:
+    """Ask both snapshots the gate's questions; the caller holds the writer's lock.
+
+    Questions that neither can answer are left out. Raises `QueryError` for a question that cannot be asked, or if
+    there is none left. Returns None if the documents give none to ask.
+    """
+    cutoff = re.search(r"@(\d+)$", gate.metric)
+    depth = int(cutoff[1]) if cutoff else _DEPTH
+    stores = [Store(base), Store(made)]
+    questions = [*gate.questions, *_made(stores, gate.made_from)]
+    if not questions:
+        return None
+    try:
+        (before,), (after,) = evaluate_all(stores, questions, [gate.way], [gate.metric], ReadingDepth(depth))
+        _check_asked(after.left_out)
+    except QueryError as error:
+        raise QueryError(f"[gate] {error}") from error
+    change = after.against(before)[gate.metric]
+    was, now = before.means()[gate.metric].mean, after.means()[gate.metric].mean
+    return GateVerdict(gate.metric, len(after.values[gate.metric]), was, now, change, gate.max_drop)
+
+
+def _made(stores: Sequence[Store], kinds: Sequence[str]) -> list[Question]:
+    """Return the questions that both snapshots give, with the places of their words in either hidden."""
+    if not kinds:
+        return []
+    before, after = ({one.id: one for one in proxies(read_sources(store), _EVERY, kinds)} for store in stores)
+    common = [(before[key], after[key]) for key in sorted(before.keys() & after.keys())]
+    return [replace(new, hidden=tuple({*old.hidden, *new.hidden})) for old, new in common][:_MOST]
+
+
+def _check_asked(left_out: Iterable[LeftOut]) -> None:
+    # An answer may leave the documents for good; a question that no search takes is a mistake in the file.
+    for one in left_out:
+        if one.refused:
+            raise QueryError(one.spelled())
