@@ -130,9 +130,10 @@ async def _telltale(scope: Any, _: Any, send: Any) -> None:
 
 def test_without_a_guard_a_foreign_page_would_learn_a_bit(browser: Any) -> None:
     with running(_telltale, Access(port=0)) as served, foreign_site() as (port, _):
-        page = browser.new_page()
-        page.goto(f"http://localhost:{port}/")
-        learnt = [observed(page, served, where) for where in (TRUE, FALSE)]
+        page, learnt = browser.new_page(), []
+        for where in (TRUE, FALSE):
+            page.goto(f"http://localhost:{port}/")
+            learnt.append(observed(page, served, where))
         assert learnt[0]["object"] != learnt[1]["object"]
         page.close()
 
