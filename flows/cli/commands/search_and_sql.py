@@ -92,13 +92,7 @@ def search(
         pairs = [own.as_json() for own in found]
         print_json(pairs[0]["hits"] if query is not None else pairs)
     else:
-        from docmill.flows.cli.terminal.hits import print_hits
-
-        for own in found:
-            if query is None:
-                typer.echo(f"# {plain(own.query)}")
-            if not own.refused:
-                print_hits(store, own.query, own.hits, explain, passages=bool(how["passages"]))
+        _print(store, found, explain, passages=bool(how["passages"]), named=query is None)
     _end([own for own in found if own.refused])
 
 
@@ -132,6 +126,17 @@ def _each(asked: Sequence[str], search: "Callable[[Sequence[str]], list[list[Hit
     if all(own.refused for own in found):
         raise QueryError(found[0].refused)
     return found
+
+
+def _print(store: "Store", found: Sequence[_AnsweredQuery], explain: bool, passages: bool, named: bool) -> None:
+    """Print the hits of each query, below the query if they are `named`."""
+    from docmill.flows.cli.terminal.hits import print_hits
+
+    for own in found:
+        if named:
+            typer.echo(f"# {plain(own.query)}")
+        if not own.refused:
+            print_hits(store, own.query, own.hits, explain, passages=passages)
 
 
 def _end(refused: Sequence[_AnsweredQuery]) -> None:
