@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from docmill.flows.measure.map_labels import Label, labels_of
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.files import write_whole
-from docmill.storage.keywords.analysis.stopwords import STOP_WORDS
+from docmill.storage.keywords.analysis.languages import languages_in
+from docmill.storage.keywords.analysis.stopwords import stop_words
 from docmill.storage.process.extras import extra
 from docmill.storage.reader.store import Store
 from docmill.storage.tables.tables import read_table
@@ -79,7 +80,7 @@ def chunk_map(store: Store) -> ChunkMap:
     at = pc.index_in(rows.column("embedding_key"), value_set=keys).to_numpy()
     places = np.clip(placed[at] + _jitter(rows.column("chunk_id")), 0, 1).astype(np.float32)
     language = store.stored.snapshot.keywords.language
-    labels = labels_of(places, rows.column("text"), STOP_WORDS.get(language, frozenset()))
+    labels = labels_of(places, rows.column("text"), stop_words(languages_in(language)))
     return ChunkMap(rows.drop_columns("text"), places, labels, all_rows - len(rows), pending)
 
 

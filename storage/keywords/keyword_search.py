@@ -1,16 +1,17 @@
 """Keyword search: exact BM25F over one state of the memory-mapped keyword index, reading only postings that matter."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate, compress
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.keywords.analysis.analyser import alternatives, analyse
 from docmill.storage.keywords.document_frequencies import read_spectrum
 from docmill.storage.keywords.keyword_writer import open_segment
 from docmill.storage.keywords.scoring import Floats, Scoring
@@ -104,7 +105,7 @@ class KeywordIndex:
         found = [term for term in map(self._find, counts) if term.frequency]
         if not found:
             return []
-        frequencies = np.array([term.frequency for term in found])
+        frequencies = self._frequencies(query, {term.text: term.frequency for term in found})
         weights = self._scoring.idfs(self.state.rows, frequencies, self._average_idf) * (self._scoring.k1 + 1)
         weights *= [counts[term.text] for term in found]  # a word that the query repeats counts as often
         saturation = self._scoring.saturation
@@ -112,6 +113,16 @@ class KeywordIndex:
             Term(term.text, weight, saturation, weight * term.highest / (term.highest + saturation), term.slices)
             for term, weight in zip(found, weights.tolist(), strict=True)
         ]
+
+    def _frequencies(self, query: str, known: Mapping[str, int]) -> npt.NDArray[np.int64]:
+        """Return the document frequency of each known term together with those of the same word in other languages.
+
+        Alone, the stem of another language would be as rare as chunks in which that language is mistaken, and these
+        would come first.
+        """
+        others = alternatives(query, self.state.language)
+        counts = [sum(known.get(other, 0) for other in others.get(term, {term})) for term in known]
+        return np.array(counts, np.int64).clip(max=self.state.rows)
 
     def _find(self, text: str) -> _FoundTerm:
         slices, frequency, highest = [], 0, 0.0

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.files import settle
+from docmill.storage.keywords.analysis.languages import languages_in, with_languages
 from docmill.storage.keywords.document_frequencies import DocumentFrequencies, read_spectrum, write_spectrum
 from docmill.storage.keywords.segments import merged_ahead
 from docmill.storage.keywords.segments.build import build
@@ -58,13 +59,17 @@ def update(
     """Write and return the state without the chunks `removed` and with the (chunk id, fields) pairs `added`.
 
     An added id that exists replaces the fields of its chunk; a removed id that does not exist is no error.
-    `language` is the language of a new index; an existing index keeps its own. Segments that `merge_ahead` has merged
+    `language` is the language of texts in doubt in a new index; an existing index keeps its own. The languages of the
+    chunks are added to it. Segments that `merge_ahead` has merged
     are taken over. This writes the segment of the new chunks, and tombstones; see `merged` for the rest.
     """
     state = merged_ahead.taken(root, state) if state else KeywordState(language=language)
     check_analyser(state)
     old = [open_segment(root, segment) for segment in state.segments]
-    fresh = [_settle(root, postings) for postings in build(root, added, state.language)]
+    fresh = []
+    for postings, languages in build(root, added, state.language):
+        fresh.append(_settle(root, postings))
+        state = replace(state, language=with_languages(state.language, languages))
     check_distinct([part.postings for part in fresh])
     kept = [_bury(part, removed, fresh) for part in old]
     if not fresh and not _touched(old, kept):
@@ -117,7 +122,7 @@ def _sum(lengths: Int32) -> int:
 
 def rebuild(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language: str = "english") -> KeywordState:
     """Write and return a state that consists of the given (chunk id, fields) pairs only."""
-    return update(root, None, (), added, language)
+    return update(root, None, (), added, languages_in(language)[0])
 
 
 def overdue(state: KeywordState) -> bool:

@@ -33,7 +33,7 @@ def miscounted(stored: StoredSnapshot) -> int:
     segments = [open_segment(stored.root, segment) for segment in state.segments]
     with TemporaryDirectory(prefix="docmill-recount-") as folder:  # a store may be mounted for reading only
         ours = _together(
-            [_counted(postings, NONE.rows) for postings in build(Path(folder), stored_rows(stored), state.language)]
+            [_counted(one.postings, NONE.rows) for one in build(Path(folder), stored_rows(stored), state.language)]
         )
     theirs = _together([_counted(one.postings, one.tombstones.rows) for one in segments])
     if ours[0] != theirs[0]:

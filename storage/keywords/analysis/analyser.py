@@ -1,9 +1,8 @@
 """Analyser: turn a text into the terms that BM25 counts.
 
 Unicode word boundaries split a text into words. A word becomes a term by NFKC, folding of case, accents and vowel
-marks, and the Snowball stemmer of the language. English words are folded before they are stemmed, so that `resume`
-finds `résumé`. Other stemmers read accents: there a word yields the stems of both spellings, if they differ. Stop words
-are dropped.
+marks, and the Snowball stemmer of the language. It is folded first, so that `resume` finds `résumé`. Words in Greek,
+Cyrillic, Arabic, Devanagari and Tamil have the stemmer of their script. Stop words are dropped.
 - Identifiers yield the whole and the parts: parseHTTPHeader → parsehttphead, pars, http, header; os.path →
   os.path, os, path.
 - Versions and other dotted numbers yield the whole and the parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000.
@@ -20,14 +19,16 @@ Every change of the terms of any text raises ANALYSER_VERSION; postings of anoth
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.keywords.analysis.folding import fold
+from docmill.storage.keywords.analysis.languages import detect, languages_in
 from docmill.storage.keywords.analysis.separation import PAIR_SIGNS, SOFT_HYPHEN, separate
-from docmill.storage.keywords.analysis.stopwords import STOP_WORDS
+from docmill.storage.keywords.analysis.stopwords import stop_words
 
 ANALYSER_VERSION = 3  # raised when the terms of a text change: postings of another version are rebuilt
 LONGEST_TERM = 64
@@ -67,8 +68,16 @@ _CRUMB = 2.5
 every one or two characters, names in code do not."""
 _PLURAL_ACRONYM = re.compile("[A-Z]{2,}s")
 _READ_PAIR = str.maketrans({sign: letter for letter, sign in PAIR_SIGNS.items()})
-_WITHOUT_ACCENTS = ("english", "porter", "none")
-"""Languages whose stemmers know no letter with an accent; the others tell endings by them (French: mangé, mange)."""
+_BLOCK = 7  # bits; a block is 128 code points
+_BLOCKS = {
+    "greek": (0x370 >> _BLOCK, 0x3FF >> _BLOCK),
+    "russian": (0x400 >> _BLOCK, 0x480 >> _BLOCK),
+    "arabic": (0x600 >> _BLOCK, 0x680 >> _BLOCK),
+    "hindi": (0x900 >> _BLOCK,),
+    "tamil": (0xB80 >> _BLOCK,),
+}
+"""The stemmers of other scripts than the Latin, by the blocks of their letters, in texts of every language."""
+_OTHER_SCRIPTS = frozenset({*_BLOCKS, "armenian", "nepali", "persian", "serbian", "yiddish"})
 _REMOVE_JOINERS = dict.fromkeys(map(ord, _JOINERS))
 
 
@@ -76,15 +85,42 @@ def analyse(text: str, language: str = "english") -> list[str]:
     """Return the terms of a text, in order, with repetitions.
 
     `language` is a name of a Snowball stemmer, or "none" for no stems and no stop words; others raise `ConfigError`.
+    With several, joined by `+`, a word has the terms of each language. The stop words are those of the text's language,
+    or in doubt those of all.
     """
     analyser = load_analyser(language)
-    return [term for word in separate(text).split() for term in analyser[word]]
+    return [term for piece in _pieces(text, languages_in(language)) for term in analyser[piece]]
+
+
+def alternatives(text: str, language: str) -> dict[str, set[str]]:
+    """Return for each term of a text the terms that its words have in any of several languages; {} for one language.
+
+    A chunk has one of them at most: they are one term, cut in several ways.
+    """
+    analyser, found = load_analyser(language), defaultdict[str, set[str]](set)
+    if isinstance(analyser, AnalyserOfSeveral):
+        for piece in _pieces(text, languages_in(language)):
+            for group in analyser.groups(piece):
+                for term in group:
+                    found[term].update(group)
+    return found
+
+
+def _pieces(text: str, languages: Sequence[str]) -> list[str]:
+    """Return the pieces of a text without those that are stop words, if there are several languages."""
+    pieces = separate(text).split()
+    if len(languages) == 1:
+        return pieces
+    detected = detect(text, languages)
+    readers = [load_analyser(language) for language in ([detected] if detected else languages)]
+    return [piece for piece in pieces if all(reader[piece] for reader in readers)] or ([] if detected else pieces)
 
 
 @cache
-def load_analyser(language: str) -> "Analyser":
-    """Return the analyser of a language, one object for each process."""
-    return Analyser(language)
+def load_analyser(language: str) -> "Analyser | AnalyserOfSeveral":
+    """Return the analyser of a language, or of several joined by `+`, one object for each process."""
+    languages = languages_in(language)
+    return Analyser(language) if len(languages) == 1 else AnalyserOfSeveral(languages)
 
 
 class Analyser(dict[str, tuple[str, ...]]):
@@ -96,8 +132,8 @@ class Analyser(dict[str, tuple[str, ...]]):
 
         self._find = regex.compile(_TOKEN, regex.VERBOSE | regex.V1).finditer
         self._stem = _stemmer(language)
-        self._reads_accents = language not in _WITHOUT_ACCENTS
-        self._stop = STOP_WORDS.get(language, frozenset())
+        self._by_letter = _stemmers_by_letter(language)
+        self._stop = stop_words([language, *_BLOCKS] if self._by_letter else [language])
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
         terms = self.terms(piece)
@@ -111,7 +147,8 @@ class Analyser(dict[str, tuple[str, ...]]):
         """Return the terms of a piece, without the cache."""
         word = piece.strip(".,-")
         if word.isascii() and word.isalpha() and word[1:].islower() and len(word) <= LONGEST_TERM:
-            return tuple(self._word_term(word))  # most words end here, without the costly regular expression
+            small = word.lower()  # most words end here, without the costly regular expression
+            return () if small in self._stop else (self._stem(small),)
         return tuple(self._terms(unicodedata.normalize("NFKC", piece)))
 
     def _terms(self, text: str) -> Iterator[str]:
@@ -174,13 +211,28 @@ class Analyser(dict[str, tuple[str, ...]]):
             yield from self._word_term(part)
 
     def _word_term(self, word: str) -> Iterator[str]:
-        folded = fold(word)
+        folded = word.casefold() if word.isascii() else fold(word)
         if not any(map(str.isalnum, folded)) or (folded in self._stop and not _is_acronym(word, folded)):
             return
-        if self._reads_accents and not word.isascii():
-            yield from {fold(self._stem(word.casefold())): None, fold(self._stem(folded)): None}
-        else:
-            yield self._stem(folded)
+        stem = self._by_letter.get(ord(folded[0]) >> _BLOCK) if not folded.isascii() else None
+        yield (stem or self._stem)(folded)
+
+
+class AnalyserOfSeveral(dict[str, tuple[str, ...]]):
+    """The terms of the pieces of a separated text in several languages, each term once, by `[]`."""
+
+    def __init__(self, languages: Sequence[str]) -> None:
+        super().__init__()
+        self._each = [load_analyser(language) for language in languages]
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(term for analyser in self._each for term in analyser[piece]))
+
+    def groups(self, piece: str) -> Iterator[set[str]]:
+        """Yield the terms of each part of a piece in all languages; a language with fewer repeats its last."""
+        read = [terms for analyser in self._each if (terms := analyser[piece])]
+        for place in range(max(map(len, read), default=0)):
+            yield {terms[min(place, len(terms) - 1)] for terms in read}
 
 
 def _is_acronym(word: str, folded: str) -> bool:
@@ -195,6 +247,13 @@ def _stemmer(language: str) -> Any:
     if language not in Stemmer.algorithms():
         raise ConfigError(f"no stemmer for language {language!r}; use none, {', '.join(Stemmer.algorithms())}")
     return Stemmer.Stemmer(language, 0).stemWord
+
+
+def _stemmers_by_letter(language: str) -> dict[int, Callable[[str], str]]:
+    """Return the stemmers of words in other scripts than that of a language, by the block of their letters."""
+    if language == "none" or language in _OTHER_SCRIPTS:
+        return {}
+    return {block: _stemmer(name) for name, blocks in _BLOCKS.items() for block in blocks}
 
 
 def _whole(text: str) -> Iterator[str]:

@@ -4,13 +4,14 @@
 import re
 import unicodedata
 
-_ACCENTS = "\u0300-\u036f"
+_ACCENTS = "\u0300-\u0305\u0307-\u036f"
+_BREVE = "(?<!и)\u0306"  # the Russian й is a letter by which endings are told, not an accented и
 _ARABIC_VOWELS = (
     "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
 )
 """Vowel marks and the tatweel, which only lengthens a line. Hamza and madda, U+0653 to U+0655, make other letters."""
 _HEBREW_POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
-_LEFT_OUT = re.compile(f"[{_ACCENTS}{_ARABIC_VOWELS}{_HEBREW_POINTS}]")
+_LEFT_OUT = re.compile(f"{_BREVE}|[{_ACCENTS}{_ARABIC_VOWELS}{_HEBREW_POINTS}]")
 _LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i"}
 )

@@ -4,6 +4,8 @@ Languages that are not listed have none.
 """
 # ruff: noqa: RUF001  Russian is written in Cyrillic
 
+from collections.abc import Iterable
+
 from docmill.storage.keywords.analysis.folding import fold
 
 _ENGLISH = """
@@ -94,6 +96,70 @@ hvis hvor hvordan hvorfor i ikke ikkje inn ja jeg kan kom kun kunne man mange me
 mye ned no noe noen nå når og også om opp oss over på samme seg selv si sin sine sitt skal skulle slik som så til um
 uten ut var vart ved vi vil ville vår være vært å
 """
+_FINNISH = """
+ei en et eivat emme ette ja joka jotka jonka joita jolla jos kaikki kanssa kuin kun kuka he han hanen heidan hanta ihan
+itse jo joissa jossa jota jotta koska koko kuitenkin kuten minka minulla minun minut minä me meidan meille mika mikä
+mitä mita mutta muun mukaan muut myos nain ne niin niiden niista niita nyt ne nama noin olemme olen olet olette oli
+olisi olivat olla olleet ollut on ovat ole paitsi sekä seka sen se sellainen siella siina sille siis sina sinun sita
+silla siita silti sita tai taman tama tassa tasta te tekee teidan tuo tuli vaan vain vaikka viela voi voidaan voivat
+yli ylla ennen jalkeen
+"""
+_HUNGARIAN = """
+a abban ahhoz ahogy ahol aki akik akkor alatt altal altalaban am amely amelyek amelyekben amelyet amelynek ami amikor
+amit annak arra arrol az azert aztan azok azon azonban azt azzal be belul benne cikk csak de e eddig egesz egy egyeb
+egyes egyik egyre ekkor el elott elso ennek erre es ez ezek ezen ezert ezt ezzel fel ha hanem hiszen hogy hogyan igen
+igy ill illetve ilyen is ismet itt jo jol kell kellett keresztul ki kivul kozott kozul legalabb legyen lehet lehetett
+lenne lesz lett maga majd meg mely melyek mert mi mig mikor milyen minden mindig mint mintha mit mivel most nagy nagyon
+ne neha nehany nekem neki nem nincs olyan ott ossze o ok oket pedig persze ra sajat sem semmi sok sokkal szamara
+szerint szinte tehat tobb tovabb tovabba ugyanis uj ujra utan utana vagy vagyok valaki valami valo van vannak vele
+viszont volna volt voltak voltam
+"""
+_TURKISH = """
+acaba ama ancak artik asla aslinda az bana bazi belki ben beni benim bir biraz birisi bircok birkac biz bize bizi bizim
+boyle bu buna bunda bundan bunlar bunlarin bunu bunun burada cunku da daha de defa degil diger diye dolayi en eger
+fakat gibi gore halen hangi hatta hem henuz hep hepsi her herhangi herkes hic icin ile ise iste kadar karsin kendi ki
+kim kimse mi mu nasil ne neden nerede niye o olan olarak oldu oldugu olduklarini olmadi olmak olmasi olsun olup olur
+ona ondan onlar onlarin onu onun oysa pek ragmen sadece sanki sen siz sonra su sey sunu tarafindan tum uzere var ve
+veya ya yani yapilan yapmak yerine yine yoksa zaten
+"""
+_ROMANIAN = """
+a acea aceasta aceste acest acestea acestei acestor acestui acela acel acei ai al ale alt alta alte altul am ar are as
+asa asta atat au avea avem avut azi ca care cat catre ce cel cele cei celor cand chiar cine cineva cu cum da daca dar
+de deci decat deja desi despre din dintr dintre doar dupa ea ei el ele era este eu fata fi fie fiecare fiind fost fara
+ii il imi in inainte insa intr intre isi iti la le li lor lui mai mea mei mereu mult multe multi nici nimic niste noi
+nostru nu ori pana pe pentru peste poate prin sa sale sau se si sub sunt spre tot toate toti totusi trebuie un una unde
+unei unii unor unui unul va voi vor
+"""
+_POLISH = """
+aby ale ani az bardzo bez bo bowiem by byc byl byla bylo byly bedzie beda chce choc co cos czy czyli dla do dzis gdy
+gdzie go ich ile im inne inny ja jak jako jakie jaki je jeden jednak jednym jedynie jego jej jemu jest jestem jesli
+jeszcze juz kazdy kiedy kto ktora ktore ktorego ktorej ktory ktorych ktorym ktorzy ku lub ma maja mi miedzy mnie moga
+moze mozna mu my na nad nam nas nawet nia nic nich nie niego niej nim niz no o od on ona one oni ono oraz po pod
+podczas poniewaz poza przed przede przez przy roku rowniez sa sie soba sobie swoje swoj ta tak taki takie takze tam te
+tego tej ten to tu tych tylko tym u w we wiec wszystko wszystkich wszystkie z za zas ze zeby
+"""
+_CZECH = """
+aby ale ani ano asi az bez bude budou by byl byla byli bylo byt ci co cili dnes do ho i ja jak jako je jeho jej jeji
+jejich jen jenz jeste ji jich jim jine jiz jsem jsi jsme jsou jste k kam kde kdo kdyz ke ktera ktere kteri kterou
+ktery kterych ku ma mate me mezi mi mit mne mnou muj muze my na nad nam nas nasi ne nebo nebot nechť nejsou neni nez
+nic nich nim o od ode on ona oni ono pak po pod podle pokud pouze prave pred pres pri pro proc proto protoze prvni
+pta re s se si sice své svuj svych svym ta tak take takze tato te tedy ten tento teto tim tito to tohle toho tomto
+tomu tom tu tuto ty tyto u uz v vam vas ve vedle vsak vsech vsechno vy z za zda zde ze
+"""
+_CATALAN = """
+a aixi aixo al als altra altre altres amb aquell aquella aquelles aquells aquest aquesta aquestes aquests com cada cap
+d de del dels des doncs durant e el ella elles ells els em en encara ens entre era eren es esta estan et ets fa fer fins
+ha han hem hi ho i jo l la les li llur lo m ma mateix me mes meu meva mentre molt molta moltes molts n no nosaltres o on
+pel pels per perque pero poc pot qual quals quan que qui s sa sense ser seu seus seva seves si sobre soc son sota t
+tambe tan tant te tot tota totes tots tu un una unes uns va van vam vosaltres
+"""
+_INDONESIAN = """
+ada adalah agar akan aku anda antara apa apakah atas atau bagi bahwa banyak baru beberapa belum berbagai bisa bukan
+dalam dan dapat dari dengan di dia dua hal hanya harus hingga ia ini itu jika juga kami kamu karena ke kecil kepada
+kemudian kita lagi lain lalu lebih maka masih melalui memiliki mereka merupakan namun oleh orang pada para pun saat
+saja sama sampai sangat saya sebagai sebuah secara sedang sehingga sejak selama semua seorang seperti serta setelah
+setiap sudah suatu supaya tanpa telah tentang tersebut tetapi tidak untuk yaitu yang
+"""
 _RUSSIAN = """
 а без более бы был была были было быть в вам вас весь во вот все всего всех вы где да даже для до его ее если есть еще
 же за здесь и из или им их к как ко когда кто ли либо мне может мы на над надо наш не него нее нет ни них но ну о об
@@ -117,5 +183,18 @@ STOP_WORDS: dict[str, frozenset[str]] = {
     "swedish": _words(_SWEDISH),
     "danish": _words(_DANISH),
     "norwegian": _words(_NORWEGIAN),
+    "finnish": _words(_FINNISH),
+    "hungarian": _words(_HUNGARIAN),
+    "turkish": _words(_TURKISH),
+    "romanian": _words(_ROMANIAN),
+    "polish": _words(_POLISH),
+    "czech": _words(_CZECH),
+    "catalan": _words(_CATALAN),
+    "indonesian": _words(_INDONESIAN),
     "russian": _words(_RUSSIAN),
 }
+
+
+def stop_words(languages: Iterable[str]) -> frozenset[str]:
+    """Return the stop words of any of some languages."""
+    return frozenset().union(*(STOP_WORDS.get(language, ()) for language in languages))

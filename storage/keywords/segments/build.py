@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.keywords.analysis.analyser import Analyser, load_analyser
+from docmill.storage.keywords.analysis.analyser import Analyser
+from docmill.storage.keywords.analysis.languages import ballot, detect_all, languages_in
 from docmill.storage.keywords.analysis.separation import separate
 from docmill.storage.keywords.segments.chunk_fields import FIELDS, ChunkFields, fields_of
 from docmill.storage.keywords.segments.merge_segments import merge
@@ -21,16 +23,24 @@ TOKENS_PER_SEGMENT = 1 << 23
 which are rewritten when they merge."""
 _TOKENS_AT_ONCE = 1 << 19  # counting takes 30 bytes for each; the postings wait on disk and are merged
 _BATCH_CHUNKS = 2048  # chunks in one batch, in which Python analyses each distinct word once
+_PATH = FIELDS.index("path")
 _CACHED_WORDS = 1 << 18  # words whose terms are cached during a build; common words come first
+
+
+class Built(NamedTuple):
+    """Postings, and the languages of the texts in them."""
+
+    postings: Postings
+    languages: frozenset[str]
 
 
 class _Numbers(dict[str, tuple[int, ...]]):
     """The numbers of the terms of a word; terms are numbered in the order of their first use."""
 
-    def __init__(self, analyser: Analyser) -> None:
+    def __init__(self, analyser: Analyser, terms: dict[str, int]) -> None:
         super().__init__()
         self._analyse = analyser.terms
-        self.terms: dict[str, int] = {}
+        self.terms = terms
 
     def __missing__(self, word: str) -> tuple[int, ...]:
         terms = self.terms
@@ -40,24 +50,37 @@ class _Numbers(dict[str, tuple[int, ...]]):
         return numbers
 
 
+class _WordNumbers(dict[str, _Numbers]):
+    """The numbers of the terms of words, by language; all share the `terms`. `default` is that of texts in doubt."""
+
+    def __init__(self, default: str) -> None:
+        super().__init__()
+        self.default = default
+        self.terms: dict[str, int] = {}
+
+    def __missing__(self, language: str) -> _Numbers:
+        self[language] = found = _Numbers(Analyser(language), self.terms)
+        return found
+
+
 class _PostingsDraft:
     """Chunks before they become postings: the numbers of their terms, and the count of terms of each field."""
 
-    def __init__(self, numbers: _Numbers) -> None:
-        self._numbers = numbers
+    def __init__(self, vocabulary: _WordNumbers) -> None:
+        self._vocabulary = vocabulary
         self._tokens: list[Int32] = []
         self._lengths: list[Int64] = []
         self.chunk_ids: list[str] = []
+        self.languages = set[str]()
         self.size = 0
 
     def add(self, chunk_ids: Sequence[str], chunks: Sequence[str | ChunkFields]) -> None:
         texts = chain.from_iterable(map(fields_of, chunks))
         words = pc.ascii_split_whitespace(pa.array((text and separate(text) for text in texts), pa.large_string()))
         encoded = words.values.dictionary_encode()
-        numbers = [self._numbers[word] for word in encoded.dictionary.to_pylist()]
+        numbers, places = self._numbered(encoded, words.offsets.to_numpy())
         sizes = np.fromiter(map(len, numbers), np.int64, len(numbers))
         flat = np.fromiter(chain.from_iterable(numbers), np.int32, sizes.sum())
-        places = encoded.indices.to_numpy()
         counts = sizes[places]
         ends = np.concatenate([[0], np.cumsum(counts)])
         first = np.concatenate([[0], np.cumsum(sizes)])[places]
@@ -66,8 +89,28 @@ class _PostingsDraft:
         self.chunk_ids += chunk_ids
         self.size += int(ends[-1])
 
+    def _numbered(self, words: pa.DictionaryArray, offsets: Int64) -> tuple[list[tuple[int, ...]], Int64]:
+        """Return the terms of the words of a batch, each in the language of its chunk, and each word's place there.
+
+        `offsets` are the ends of the fields of all chunks. The path of a document has no say in a chunk's language.
+        """
+        known, at = words.dictionary.to_pylist(), words.indices.to_numpy()
+        ballots = np.fromiter(map(ballot, known), np.int64, len(known))
+        starts, ends = offsets[: -1 : len(FIELDS)], offsets[_PATH :: len(FIELDS)]
+        found = detect_all(ballots[at], starts, ends, self._vocabulary.default)
+        kinds = sorted(set(found))
+        self.languages.update(kinds)
+        if len(kinds) == 1:
+            return [self._vocabulary[kinds[0]][word] for word in known], at
+        kind_of = np.repeat([kinds.index(language) for language in found], np.diff(offsets[:: len(FIELDS)]))
+        pairs = kind_of * len(known) + at
+        used = np.zeros(len(kinds) * len(known), bool)
+        used[pairs] = True
+        one_of = zip(*(part.tolist() for part in np.divmod(np.flatnonzero(used), len(known))), strict=True)
+        return [self._vocabulary[kinds[kind]][known[place]] for kind, place in one_of], (np.cumsum(used) - 1)[pairs]
+
     def postings(self) -> Postings:
-        terms = pa.array(list(self._numbers.terms), pa.string())
+        terms = pa.array(list(self._vocabulary.terms), pa.string())
         order = pc.array_sort_indices(terms)
         rank = np.empty(len(terms), np.int32)
         rank[order.to_numpy()] = np.arange(len(terms), dtype=np.int32)
@@ -117,26 +160,32 @@ def _by_chunk(starts: Int64, places: Int32, counts: Counts) -> tuple[Int64, Int3
     return ends[starts], rows[first], texts, entries
 
 
-def build(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language: str) -> Iterator[Postings]:
-    """Yield postings of (chunk id, fields) pairs, each of a bounded number of tokens."""
-    analyser, stream = load_analyser(language), iter(added)
-    numbers, done, size = _Numbers(analyser), list[Postings](), 0
-    draft = _PostingsDraft(numbers)
+def build(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language: str) -> Iterator[Built]:
+    """Yield postings of (chunk id, fields) pairs, each of a bounded number of tokens.
+
+    A chunk is analysed in the language that its own words tell, so that it has the same terms whatever stands beside
+    it; in doubt in the first of `language`.
+    """
+    default, stream = languages_in(language)[0], iter(added)
+    vocabulary, done, languages, size = _WordNumbers(default), list[Postings](), set[str](), 0
+    draft = _PostingsDraft(vocabulary)
     # By id, so that a commit of one batch and a repair write the same file: older snapshots find theirs again.
     while batch := sorted(islice(stream, _BATCH_CHUNKS), key=itemgetter(0)):
         draft.add(*zip(*batch, strict=True))
         if draft.size >= _TOKENS_AT_ONCE:
             done.append(spill_postings(root, draft.postings()))
+            languages |= draft.languages
             size += draft.size
-            draft = _PostingsDraft(numbers)
+            draft = _PostingsDraft(vocabulary)
         if size >= TOKENS_PER_SEGMENT:
-            yield _joined(done)
-            numbers, done, size = _Numbers(analyser), [], 0
-            draft = _PostingsDraft(numbers)
+            yield Built(_joined(done), frozenset(languages))
+            vocabulary, done, languages, size = _WordNumbers(default), [], set(), 0
+            draft = _PostingsDraft(vocabulary)
     if draft.chunk_ids:
         done.append(draft.postings())
+        languages |= draft.languages
     if done:
-        yield _joined(done)
+        yield Built(_joined(done), frozenset(languages))
 
 
 def _joined(done: list[Postings]) -> Postings:

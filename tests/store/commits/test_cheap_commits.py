@@ -80,6 +80,6 @@ def test_postings_are_found_whether_their_rows_are_close_or_scattered(
     tmp_path: Path, rows_of: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postings, "_SLICE", 100)
-    (made,) = build(tmp_path, ((f"chunk-{number:03d}", fields(number, 1)) for number in range(300)), "english")
+    ((made, _),) = build(tmp_path, ((f"chunk-{number:03d}", fields(number, 1)) for number in range(300)), "english")
     wanted = np.array(rows_of, np.int32)
     assert made.entries_of(wanted).tolist() == np.flatnonzero(np.isin(made.rows, wanted)).tolist()
