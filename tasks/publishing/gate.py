@@ -1,12 +1,11 @@
 """Gate: the test that a new snapshot has to pass, and its verdict; `judgement.py` asks the questions."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from docmill.tasks.evaluate.asking import SearchMethod
-    from docmill.tasks.evaluate.bootstrap import Interval
-    from docmill.tasks.evaluate.questions import Question
+# Not for the type checker alone: a gate is read from an order by the types of its fields.
+from docmill.tasks.evaluate.asking import SearchMethod
+from docmill.tasks.evaluate.bootstrap import Interval
+from docmill.tasks.evaluate.questions import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +16,10 @@ class Gate:
     left on purpose is no drop.
     """
 
-    questions: "tuple[Question, ...]"
+    questions: tuple[Question, ...]
     metric: str
     max_drop: float
-    way: "SearchMethod"
+    way: SearchMethod
     made_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -37,7 +36,7 @@ class GateVerdict:
     questions: int
     before: float
     after: float
-    change: "Interval"
+    change: Interval
     max_drop: float
 
     @property
