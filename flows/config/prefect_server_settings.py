@@ -1,8 +1,9 @@
 """Prefect server settings: what every Prefect server is told that docmill starts or writes a project for."""
 
+from docmill.storage.process.no_telemetry import SWITCHES
+
 SERVER_SETTINGS = {
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    **{name: SWITCHES[name] for name in ("DO_NOT_TRACK", "PREFECT_SERVER_ANALYTICS_ENABLED")},
     "PREFECT_SERVER_UI_V2_ENABLED": "false",  # this UI calls an analytics host from the browser
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     # Without this, a restart leaks the slot of a deployment's concurrency limit.

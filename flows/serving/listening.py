@@ -1,7 +1,9 @@
 """Listening: run a server over HTTP until a signal ends it."""
 
+import signal
 import socket
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from docmill.flows.serving.access import Access
@@ -18,12 +20,25 @@ _WAITING = 128  # connections that the kernel keeps while the server is busy
 def listen(app: Any, access: Access, tell: Callable[[str], None]) -> None:
     """Serve an ASGI application until SIGINT or SIGTERM; `tell` gets the URL once clients can connect.
 
+    If SIGINT is ignored, as in the background of a shell, it stays so.
+
     Raises:
         docmill.errors.ConfigError: The address or the port cannot be used.
     """
+    server = server_of(app, access)
+    ends = {signal.SIGINT, signal.SIGTERM}
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        ends.remove(signal.SIGINT)
+    end = server.handle_exit
+
+    def handle_exit(sig: int, frame: FrameType | None) -> None:
+        if sig in ends:
+            end(sig, frame)
+
+    server.handle_exit = handle_exit  # type: ignore[method-assign]
     with bound(access) as own:
         tell(url_of(access.host, own.getsockname()[1]))
-        server_of(app, access).run(sockets=[own])
+        server.run(sockets=[own])
 
 
 def server_of(app: Any, access: Access, end_s: int = _END_S) -> "uvicorn.Server":
