@@ -158,7 +158,8 @@ def test_a_run_with_rejects_ends_in_a_state_of_that_name(bench: Workbench) -> No
 
     _, seen = run_flow(bench, "lacking")
     assert (seen.state.type.value, seen.state.name) == ("COMPLETED", "CompletedWithRejects")
-    assert seen.state.message == "Snapshot 1 committed"
+    said = "Snapshot 1 committed; 1 document rejected, 1 of them now: broken.pdf (corrupt)"
+    assert seen.state.message == said
     _wait(lambda: len(_events(seen.id)) == 2)
     told = _events(seen.id)
     assert told["docmill.snapshot.committed"]["documents"]["added"] == len(DOCUMENTS) - 1
