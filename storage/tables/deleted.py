@@ -26,7 +26,8 @@ def deleted_tables(
     leaving = {*leaving, *fresh.column("document_id").to_pylist()}
     horizon = (datetime.now(UTC) - timedelta(days=days)).isoformat("T", "seconds")
     held = read_table(base, "deleted")
-    kept = held.filter(pc.greater_equal(held.column("deleted"), horizon))
+    # Not equal: with 0 days, what was deleted within this second goes, too.
+    kept = held.filter(pc.greater(held.column("deleted"), horizon))
     kept = _without(kept, leaving)
     if not fresh.num_rows and kept.num_rows == held.num_rows:
         return {name: base.pieces(name) for name in ("deleted", "deleted_chunks") if name in base.snapshot.tables}
