@@ -1,11 +1,22 @@
-"""Gate: the test that a new snapshot has to pass, and its verdict; `judgement.py` asks the questions."""
+"""Gate: check whether a new snapshot answers the gate's questions worse than the one before."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-# Not for the type checker alone: a gate is read from an order by the types of its fields.
-from docmill.tasks.evaluate.asking import SearchMethod
+from docmill.storage.errors import QueryError
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.reader.store import Store
+from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate_all
 from docmill.tasks.evaluate.bootstrap import Interval
-from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.evaluate.proxy.proxies import proxies
+from docmill.tasks.evaluate.proxy.question_source import read_sources
+from docmill.tasks.evaluate.questions import LeftOut, Question
+
+_DEPTH = 10
+"""Length of a ranking if the measure names no cutoff: a first page of results."""
+_MOST, _EVERY = 500, 1_000_000
+"""Questions to ask of those that are made, and to make: both snapshots must make all, or each would choose others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +34,6 @@ class Gate:
     made_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        from docmill.tasks.evaluate.asking import check_measures
-
         check_measures([self.metric])
 
 
@@ -48,3 +57,41 @@ class GateVerdict:
         """Return the verdict as a sentence for a person."""
         moved = f"{self.change.mean:+.3f} [{self.change.low:+.3f}, {self.change.high:+.3f}], {self.change.verdict}"
         return f"{self.metric} {self.before:.3f} → {self.after:.3f} over {self.questions} questions: {moved}"
+
+
+def judge(base: StoredSnapshot, made: StoredSnapshot, gate: Gate) -> GateVerdict | None:
+    """Ask both snapshots the gate's questions; the caller holds the writer's lock.
+
+    Questions that neither can answer are left out. Raises `QueryError` for a question that cannot be asked, or if
+    there is none left. Returns None if the documents give none to ask.
+    """
+    cutoff = re.search(r"@(\d+)$", gate.metric)
+    depth = int(cutoff[1]) if cutoff else _DEPTH
+    stores = [Store(base), Store(made)]
+    questions = [*gate.questions, *_made(stores, gate.made_from)]
+    if not questions:
+        return None
+    try:
+        (before,), (after,) = evaluate_all(stores, questions, [gate.way], [gate.metric], ReadingDepth(depth))
+        _check_asked(after.left_out)
+    except QueryError as error:
+        raise QueryError(f"[gate] {error}") from error
+    change = after.against(before)[gate.metric]
+    was, now = before.means()[gate.metric].mean, after.means()[gate.metric].mean
+    return GateVerdict(gate.metric, len(after.values[gate.metric]), was, now, change, gate.max_drop)
+
+
+def _made(stores: Sequence[Store], kinds: Sequence[str]) -> list[Question]:
+    """Return the questions that both snapshots give, with the places of their words in either hidden."""
+    if not kinds:
+        return []
+    before, after = ({one.id: one for one in proxies(read_sources(store), _EVERY, kinds)} for store in stores)
+    common = [(before[key], after[key]) for key in sorted(before.keys() & after.keys())]
+    return [replace(new, hidden=tuple({*old.hidden, *new.hidden})) for old, new in common][:_MOST]
+
+
+def _check_asked(left_out: Iterable[LeftOut]) -> None:
+    # An answer may leave the documents for good; a question that no search takes is a mistake in the file.
+    for one in left_out:
+        if one.refused:
+            raise QueryError(one.spelled())

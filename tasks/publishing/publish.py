@@ -24,7 +24,7 @@ from docmill.storage.writer.commit import Changes, prepare, put
 from docmill.tasks.batch.orders import load_order
 from docmill.tasks.model import ledger
 from docmill.tasks.model.query_wordings import Rewriter
-from docmill.tasks.publishing.gate import Gate, GateVerdict
+from docmill.tasks.publishing.gate import Gate, GateVerdict, judge
 from docmill.tasks.publishing.plan import Plan, StoreState
 from docmill.tasks.publishing.run_rows import Outcome, chunk_tables, reject_table
 
@@ -67,17 +67,11 @@ def publish_run(order: Path, rewriting: Rewriting = rewrite_here) -> Published:
     return replace(done, moves=moves)
 
 
-def _judged(base: StoredSnapshot, made: StoredSnapshot, gate: Gate) -> GateVerdict | None:
-    from docmill.tasks.publishing.judgement import judge  # which loads the search
-
-    return judge(base, made, gate)
-
-
 def publish_snapshot(
     base: StoredSnapshot | None, made: StoredSnapshot, retention: Retention, gate: Gate | None
 ) -> Published:
     """Commit a prepared snapshot, or keep it as a candidate if the gate rejects it."""
-    finding = _judged(base, made, gate) if gate and base else None
+    finding = judge(base, made, gate) if gate and base else None
     if finding and finding.worse:
         return Published(None, candidate=candidates.keep(made), finding=finding)
     put(made, base)
