@@ -86,7 +86,8 @@ def _section(section: tuple[str, ...], members: list["Key"]) -> Iterator[str]:
     from docmill.flows.config.settings import Settings
 
     if section:
-        yield f"\n# {(Settings.model_fields[section[0]].annotation.__doc__ or '').strip()}\n[{'.'.join(section)}]"
+        described = (Settings.model_fields[section[0]].annotation.__doc__ or "").strip().partition("\n")[0]
+        yield f"\n# {described}\n[{'.'.join(section)}]"
     for key in members:
         yield f"{'' if section else chr(10)}# {key.field.description}"
         yield from (f"#   {line}" for example in key.field.examples or () for line in str(example).splitlines())
