@@ -1,6 +1,7 @@
 """docmill as others have it: a wheel in an environment of its own, beside a project with names like ours."""
 
 import doctest
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -10,7 +11,7 @@ import pytest
 
 import docmill
 from docmill import __all__ as public
-from tests.installed.wheel import Installed, install_wheel
+from tests.installed.wheel import Installed, install_editable, install_wheel
 from tests.kit.house import ROOT
 
 FOREIGN = {  # what a project of Prefect flows, or of Django, has at its top
@@ -174,3 +175,16 @@ def test_the_examples_of_the_public_names_run(tmp_path: Path, monkeypatch: pytes
             example.globs["store"] = docmill.open_store("store")
         runner.run(example)
     assert runner.summarize(verbose=False).failed == 0
+
+
+def test_an_editable_install_is_found_by_a_script_beside_the_clone(tmp_path: Path) -> None:
+    """A folder without `__init__.py` that is named `docmill`, as a clone is, must not be taken for the package."""
+    clone = tmp_path / "docmill"
+    clone.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE", "docmill", ".src", "flows", "tasks", "storage"):
+        origin, copy = ROOT / name, clone / name
+        shutil.copytree(origin, copy, symlinks=True) if origin.is_dir() else shutil.copy(origin, copy)
+    user = install_editable(tmp_path / "environment", clone)
+    (tmp_path / "script.py").write_text("import docmill; print(docmill.__file__)")
+    found = subprocess.run([user, str(tmp_path / "script.py")], capture_output=True, text=True, check=True, env={})
+    assert found.stdout.strip() == str(clone / ".src" / "docmill" / "__init__.py")

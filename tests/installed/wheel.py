@@ -52,3 +52,14 @@ def install_wheel(folder: Path) -> Installed:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     return Installed(folder / "venv", wheel)
+
+
+def install_editable(folder: Path, clone: Path) -> str:
+    """Install a clone into a new environment, editable and without what it needs; return the interpreter."""
+    venv.create(folder, symlinks=True)
+    python = str(folder / "bin" / "python")
+    site = next(folder.glob("lib/python*/site-packages"))
+    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")  # has setuptools, which builds
+    own = [*_PIP, "--python", python, "install", "--no-deps", "--no-build-isolation", "--editable", str(clone)]
+    subprocess.run(own, check=True)
+    return python
