@@ -13,7 +13,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -56,7 +56,8 @@ def _name_holder(handle: int) -> None:
     """Write into the lock file who holds it, for the message to others."""
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": datetime.now(UTC).isoformat("T", "seconds")}
     os.ftruncate(handle, 0)
-    os.pwrite(handle, json.dumps(holder).encode(), 0)
+    with suppress(OSError):  # on a full disk nobody is named; the lock holds all the same, and the disk can be tidied
+        os.pwrite(handle, json.dumps(holder).encode(), 0)
 
 
 def _open(root: Path) -> int:

@@ -10,13 +10,23 @@ ROOT = Path(__file__).parent.parent
 
 
 def raised() -> set[str]:
-    """Return the first argument of every `Rejected(...)` and of its kinds, where it is a literal."""
+    """Return the first argument of every `Rejected(...)` and of its kinds, where it is a literal or names one."""
     sources = [path for layer in ("storage", "tasks", "flows") for path in (ROOT / layer).rglob("*.py")]
-    calls = [node for path in sources for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    nodes = [node for path in sources for node in ast.walk(ast.parse(path.read_text()))]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    named = {
+        target.id: node.value.value
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id.isupper()
+    }
     kinds = ("Rejected", "OverLimit", "OverRatio")
     first = [call.args[0] for call in calls if isinstance(call.func, ast.Name) and call.func.id in kinds and call.args]
-    literals = [leaf for value in first for leaf in ast.walk(value) if isinstance(leaf, ast.Constant)]
-    return {leaf.value for leaf in literals if isinstance(leaf.value, str)}
+    leaves = [leaf for value in first for leaf in ast.walk(value)]
+    found = [leaf.value for leaf in leaves if isinstance(leaf, ast.Constant)]
+    found += [named.get(leaf.id) for leaf in leaves if isinstance(leaf, ast.Name)]
+    return {one for one in found if isinstance(one, str)}
 
 
 def test_every_reason_in_the_code_is_in_the_list_and_every_one_in_the_list_is_used() -> None:

@@ -43,7 +43,7 @@ def listens():
 cluster = subprocess.Popen([*sys.argv[1:], "cluster", "up", "--local", "1", "--port", str(port)])
 while not listens():
     time.sleep(0.1)
-where = ["--engine", "dask", "--set", f"cluster.address=tcp://127.0.0.1:{port}", "--set", "cluster.freight=freight"]
+where = ["--engine", "dask", "--set", f"cluster.address=tls://127.0.0.1:{port}", "--set", "cluster.freight=freight"]
 done = subprocess.run([*sys.argv[1:], "ingest", "docs", "--store", "store", *where])
 cluster.terminate()
 cluster.wait()

@@ -79,7 +79,7 @@ def test_the_commands_of_the_page_run(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_the_python_code_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    code = "".join(re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))
     exec(compile(code, "sql.md", "exec"), {})
     assert capsys.readouterr().out.startswith("[('a.md', ")
 

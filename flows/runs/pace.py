@@ -3,7 +3,8 @@
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
+from threading import Event
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -43,6 +44,8 @@ class Pace:
 
 def awaited(step: Future[T], look: Callable[[], None]) -> T:
     """Return the result of a step; until it is there, call `look` every `LOOK_S`."""
-    while not wait([step], LOOK_S).done:
+    done = Event()  # by a callback, which Prefect's futures have, too: `concurrent.futures.wait` takes only its own
+    step.add_done_callback(lambda _: done.set())
+    while not done.wait(LOOK_S):
         look()
     return step.result()

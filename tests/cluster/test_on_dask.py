@@ -100,7 +100,8 @@ def test_models_are_asked_by_the_driver_and_documents_split_by_workers(
 
 
 def test_only_who_shows_a_certificate_of_the_authority_gets_in(cluster: Machines, tmp_path: Path) -> None:
-    plain = cluster.settings.model_copy(update={"address": cluster.settings.address.replace("tls:", "tcp:")})
+    address = cluster.settings.address.replace("tls:", "tcp:")
+    plain = cluster.settings.model_copy(update={"address": address, "insecure": True})
     stranger = cluster.settings.model_copy(update=write_certificates(tmp_path))
     for settings in (plain, stranger):
         with pytest.raises(Transient, match="no scheduler at"):

@@ -19,11 +19,11 @@ TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "any": (object,),
 }
-UNSEEN = {  # fields that need a gate, a price, a limit, a mirror, a fault or many questions
+UNSEEN = {  # fields that need a gate, a price, a limit, a mirror, a fault, a lost source or many questions
     "evaluate questions": {"left_out*", "worst*"},
-    "ingest": {"model.money", "model.left"},
-    "plan": {"model.money", "model.left", "gate.*"},
-    "status": {"synced", "unreadable.*"},
+    "ingest": {"model.money", "model.left", "unreached*"},
+    "plan": {"model.money", "model.left", "gate.*", "unreached*"},
+    "status": {"synced", "unreadable.*", "contexts.reason"},
     "publish": {"*"},
     "verify": {"*"},
     "plugins": {"*"},

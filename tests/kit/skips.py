@@ -15,6 +15,7 @@ ALLOWED = {
     r"ray is not installed": "240 MB and a network service, for one engine of two that do the same",
     r"dbt-duckdb is not installed": "its models also run in plain DuckDB; it asks for older packages than docmill",
     r"needs a user namespace": "a container may forbid namespaces, and no program that is installed changes that",
+    r"unstructured needs the package pdfminer": "another reader of PDFs, whose package docmill does not bring",
     LINUX: "another system has no such thing to test",
 }
 """Beginnings of reasons, as regular expressions, and why a machine of CI may lack what they ask for."""

@@ -292,11 +292,11 @@ documents | integer | of them, those in the newest snapshot
 chunks | integer | the chunks of these
 restorable | integer | of them, those that were deleted and could be restored
 rejects | integer | of them, rejected files
-snapshots | array of integers | numbers of the snapshots that are removed
+snapshots | array of integer | numbers of the snapshots that are removed
 tags | array of text | tags that are removed
 candidates | array of text | held-back snapshots that are removed
 questions | integer | kept questions of evaluations that named the documents
-open | array of integers | snapshots that a reader keeps open, with the text; erase again once they are closed
+open | array of integer | snapshots that a reader keeps open, with the text; erase again once they are closed
 bytes | integer | bytes freed
 snapshot | integer or null | the snapshot that is left; `null` with `--dry-run`
 remains | array of text | where copies may be that docmill does not reach, and what removes them
