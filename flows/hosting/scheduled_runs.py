@@ -72,7 +72,7 @@ def alone(name: str) -> Iterator[None]:
         try:
             stack.enter_context(flocked(prefect_home() / f"docmill-{name}.lock", fcntl.LOCK_EX | fcntl.LOCK_NB, 0o600))
         except BlockingIOError:
-            raise Locked(f"these sources are served into this store already, as ingest/{name}; stop that") from None
+            raise Locked(f"these sources are served into this store already, as ingest/{name}; stop it first") from None
         yield
 
 

@@ -184,8 +184,8 @@ def test_ingest_prints_one_object_and_says_the_rest_on_standard_error() -> None:
     assert result.exit_code == 3
     report = json.loads(result.stdout)
     assert list(report) == [
-        "snapshot", "documents", "chunks", "parsed", "embedded", "tokens_embedded", "rechunked", "model", "candidate",
-        "gate", "pending", "lost_text", "seconds",
+        "snapshot", "documents", "chunks", "parsed", "embedded", "tokens_embedded", "rechunked", "model", "model_reason",
+        "candidate", "gate", "pending", "lost_text", "unreached", "seconds",
     ]  # fmt: skip
     assert report["snapshot"] is None
     assert report["documents"]["unchanged"] == 2

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -115,9 +116,9 @@ def test_freshness_is_the_age_of_the_files(bench: Workbench) -> None:
     bench.write({"old.md": "# Old\n\nAn old note.\n"})
     os.utime(bench.docs / "old.md", (0, 86400 * 365))
     bench.ingest()
-    columns = "uri, status, changed::VARCHAR AS changed, age_days, contexts_due"
+    columns = "uri, status, changed AT TIME ZONE 'UTC' AS changed, age_days, contexts_due"
     oldest, *others = rows_of(bench, f"SELECT {columns} FROM freshness")
-    assert (oldest["uri"], oldest["changed"], oldest["status"]) == ("old.md", "1971-01-01 00:00:00", "ok")
+    assert (oldest["uri"], oldest["changed"], oldest["status"]) == ("old.md", datetime(1971, 1, 1), "ok")
     assert oldest["age_days"] == int(time.time() // 86400) - 365
     assert {(row["age_days"], row["contexts_due"]) for row in others} == {(0, 0)}
 

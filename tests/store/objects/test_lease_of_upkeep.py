@@ -19,7 +19,7 @@ from tests.kit.far_bench import FarBench
 from tests.kit.house import ROOT
 
 PATIENCE_S = 60.0  # of a busy machine; what is stopped would go on for ten minutes
-WRITING = ("compact", "publish", "reembed", "remove", "repair", "restore", "tag", "undelete", "vacuum")
+WRITING = ("compact", "erase", "publish", "reembed", "remove", "repair", "restore", "tag", "undelete", "vacuum")
 
 
 def stopped_at(far: FarBench, model: Path, moment: str, *arguments: str) -> tuple[int, str]:
