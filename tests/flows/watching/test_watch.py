@@ -1,6 +1,5 @@
 """A watch ingests what changes, in one commit for a burst, and outlives what goes wrong on the way."""
 
-import os
 import secrets
 import shutil
 import threading
@@ -103,7 +102,9 @@ def test_a_held_lock_is_waited_for(bench: Workbench) -> None:
             bench.write({"rook.md": "# Rook\n"})
             watch.until(lambda: watch.failures)
         watch.until(lambda: "rook.md" in uris(bench))
-    assert "store is being written by another thread of this process" in watch.failures[0].replace(str(bench.root), "store")
+    assert "store is being written by another thread of this process" in watch.failures[0].replace(
+        str(bench.root), "store"
+    )
     assert watch.failures[0].endswith("; trying again in 1 s")
     assert "--wait" not in watch.failures[0]
 
