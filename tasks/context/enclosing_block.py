@@ -22,7 +22,14 @@ def begun(setting: ContextInput, span: Span) -> str:
     if table is not None:
         return _within_table(setting, table, span)
     turn = _holding(setting.turns, span)
-    return _speaker(turn) if turn else ""
+    return _speaker(turn) if turn else _caption_beyond(setting, span)
+
+
+def _caption_beyond(setting: ContextInput, span: Span) -> str:
+    """Return the caption of a table of which a chunk has only the beginning, and that stands below it."""
+    last = _holding(setting.tables, Span(span.end, span.end))
+    bound = setting.captions.of.get(last.start_char) if last else None
+    return _in_line(setting.parsed.text[bound.start_char : bound.end_char]) if bound else ""
 
 
 def _within_table(setting: ContextInput, table: Element, span: Span) -> str:
@@ -64,11 +71,20 @@ def _row(setting: ContextInput, table: Element, span: Span, column: int) -> str:
 
 
 def _caption(setting: ContextInput, table: Element) -> str:
-    """Return the short paragraph directly above a table that introduces it."""
+    """Return the caption of a table, or the short paragraph directly above it that introduces it."""
+    bound = setting.captions.of.get(table.start_char)
+    if bound is not None:
+        return _in_line(setting.parsed.text[bound.start_char : bound.end_char])
     elements = setting.parsed.elements
     number = bisect_left(elements, table.start_char, key=lambda element: element.start_char) - 1
     above = elements[number] if number >= 0 else None
-    if above is None or above.kind != "paragraph" or not 0 <= table.start_char - above.end_char <= _GAP:
+    if above is None or above.kind != "paragraph" or above.start_char in setting.captions.below:
+        return ""
+    if not 0 <= table.start_char - above.end_char <= _GAP:
         return ""
     text = setting.parsed.text[above.start_char : above.end_char]
-    return " ".join(text.strip("*_ \n").split()) if len(text) <= _LONGEST_CAPTION and announces(text) else ""
+    return _in_line(text) if len(text) <= _LONGEST_CAPTION and announces(text) else ""
+
+
+def _in_line(caption: str) -> str:
+    return " ".join(caption.strip("*_ \n").split())
