@@ -8,7 +8,6 @@ from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.numbering import numbered
-from docmill.tasks.parse.markup.html.table_header import REPEATED, header_rows, named_once, one_header
 from docmill.tasks.parse.pandoc.inlines import (
     CONTENTS_MARK,
     DEEPER_MARK,
@@ -20,6 +19,7 @@ from docmill.tasks.parse.pandoc.inlines import (
     raw_text,
 )
 from docmill.tasks.parse.pandoc.pandoc_tables import PandocTable, read_table
+from docmill.tasks.parse.tables.header_rows import REPEATED
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
 _UNSHOWN = frozenset(("toctree", "contents", "index", "meta", "only-print"))
@@ -211,10 +211,8 @@ class PandocWalker:
     def _draw_rows(self, table: PandocTable) -> None:
         inlines = Inlines(self._notes + 1)
         cells, pages = _without_page_marks(self._rows(inlines, table.rows))
-        rows = named_once(one_header(cells, table.header_rows))
-        headers = min(table.header_rows, 1) or (header_rows(rows) if len(rows) > 1 else 0)
         links: dict[str, Any] = {"links": inlines.links} if inlines.links else {}
-        self.canvas.table(rows, headers, **links)
+        self.canvas.table(cells, table.header_rows or None, **links)
         self._turn(pages)
         self._below(inlines)
 

@@ -3,7 +3,7 @@
 from itertools import chain
 from typing import Any, NamedTuple
 
-from docmill.tasks.parse.markup.html.table_header import spanned_rows
+from docmill.tasks.parse.tables.header_rows import spanned_rows
 
 Node = dict[str, Any]
 

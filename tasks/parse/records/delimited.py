@@ -5,7 +5,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from operator import itemgetter
 
 from docmill.storage.errors import Rejected
@@ -13,7 +12,6 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.office.sheets.sheet import has_header
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000
@@ -69,7 +67,7 @@ def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
     above = _above(rows)
     for row in rows[:above]:
         canvas.paragraph(" ".join(row).lstrip("# "))
-    canvas.table(rows[above:], header_rows=int(_has_header(rows[above:])))
+    canvas.table(rows[above:], header_rows=None)
     return canvas.parsed(metadata=found.metadata | {"delimiter": delimiter, "rows": len(rows)})
 
 
@@ -107,17 +105,3 @@ def rows_of(text: str, delimiter: str) -> Iterator[list[str]]:
         yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     except csv.Error:
         return
-
-
-def _has_header(rows: list[list[str]]) -> bool:
-    filled = (row for row in rows if any(row))
-    first = next(filled, [])
-    return not any(map(_is_number, first)) or has_header([first, *islice(filled, 1)])
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.strip().strip("%$€£").replace(",", ""))
-    except ValueError:
-        return False
-    return True
