@@ -2,10 +2,12 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from itertools import islice
 
 from docmill.storage.schema import Element
 from docmill.tasks.context.context_input import ContextInput
+from docmill.tasks.parse.tables.header_rows import column_names
 from docmill.tasks.split.content.qa import asking_column
 from docmill.tasks.split.parts.blocks import announces
 from docmill.tasks.split.spans.span import Span
@@ -38,7 +40,7 @@ def _within_table(setting: ContextInput, table: Element, span: Span) -> str:
     row = _row(setting, table, span, max(asking, 0))
     if row and asking >= 0:
         return row
-    return "\n".join(filter(None, (_caption(setting, table), _header(table), row)))
+    return "\n".join(filter(None, (_caption(setting, table), _header(setting, table, span), row)))
 
 
 def _speaker(turn: Element) -> str:
@@ -51,10 +53,36 @@ def _holding(elements: list[Element], span: Span) -> Element | None:
     return elements[before] if before >= 0 and span.start < elements[before].end_char else None
 
 
-def _header(table: Element) -> str:
+def _header(setting: ContextInput, table: Element, span: Span) -> str:
+    """Return the names of a table's columns; of a table too wide for them, those of the cells filled in a span."""
     cells = table.attributes.get("cells") or [[]]
+    names = column_names(cells, table.attributes["header_rows"])
+    header = _joined(names)
+    if setting.count(header) < max(setting.budget, setting.widest):
+        return header
+    filled = _filled_columns(setting, table, span)
+    return _joined([name for column, name in enumerate(names) if column in filled])
+
+
+def _joined(names: Sequence[str]) -> str:
     # A bar within a cell would look like the next column.
-    return " | ".join(" ".join(str(cell).replace("|", "/").split()) for cell in cells[0] if str(cell).strip())
+    return " | ".join(" ".join(str(name).replace("|", "/").split()) for name in names if str(name).strip())
+
+
+def _filled_columns(setting: ContextInput, table: Element, span: Span) -> set[int]:
+    """Return the columns in which a span, of rows or of a part of one, has text."""
+    starts, cells = setting.rows_of(table), table.attributes["cells"]
+    first, last = bisect_right(starts, span.start), bisect_left(starts, span.end)
+    if first < last:  # the rule below the header is a line, but no row
+        return set().union(*map(_filled, cells[max(1, first - 1) : last]))
+    if not 0 < first <= len(cells):
+        return set()
+    left, right = (len(_CELL.findall(setting.parsed.text, starts[first - 1], end)) for end in span)
+    return _filled(cells[first - 1]) & {*range(max(0, left - 1), right)}
+
+
+def _filled(row: Sequence[object]) -> set[int]:
+    return {column for column, cell in enumerate(row) if str(cell).strip()}
 
 
 def _row(setting: ContextInput, table: Element, span: Span, column: int) -> str:

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.parse.tables.header_rows import Rows, guessed_depth, one_header
+from docmill.tasks.parse.tables.header_rows import Rows, header_depth, one_header
 from docmill.tasks.parse.titles.contents_list import leads_within, with_contents
 
 Box = tuple[float, float, float, float]
@@ -75,14 +75,14 @@ class Canvas:
     ) -> None:
         """Write a pipe table, one row a line; without header rows its header line is empty.
 
-        Several header rows become one that names each column; with None, their number is guessed by the cells. Columns
-        without text are left out unless the table is `whole`.
+        Several header rows become one that names each column; with None, their number is guessed by the cells. A table
+        that is `whole` keeps them, and its columns without text.
         """
         cells = _spaced(rows) if whole else even(rows)
         if any(map(any, cells)):
-            depth = guessed_depth(cells) if header_rows is None else header_rows
-            cells = one_header(cells, depth)
-            attributes |= {"cells": cells, "header_rows": min(depth, 1)}
+            depth = header_depth(cells, header_rows)
+            cells, depth = (cells, depth) if whole else (one_header(cells, depth), min(depth, 1))
+            attributes |= {"cells": cells, "header_rows": depth}
             self._write("table", pipe_table(cells, depth), 0, box, attributes)
 
     def note_inner_links(self, text: str, linked: int) -> None:

@@ -28,11 +28,21 @@ def is_year(text: str) -> bool:
     return text.isdecimal() and int(text) in _YEARS
 
 
-def guessed_depth(rows: Rows) -> int:
-    """Return how many rows name the columns: 0, 1, or 2 if the first names groups of what the second names."""
-    if len(rows) < _LEAST_ROWS:
-        return 0
-    return 2 if _are_groups(rows) else int(_are_names(rows[0]))
+def header_depth(rows: Rows, stated: int | None = None) -> int:
+    """Return how many rows name the columns: as stated, or 1 if the first reads like names.
+
+    Two do if the first names groups of what the second names, which formats often leave unsaid.
+    """
+    if stated in (None, 1) and _are_groups(rows):
+        return 2
+    if stated is None:
+        return int(len(rows) >= _LEAST_ROWS and _are_names(rows[0]))
+    return stated
+
+
+def column_names(rows: Rows, depth: int) -> list[str]:
+    """Return the names of a table's columns: what all rows of its header say of each."""
+    return one_header(rows[: depth + 1], depth)[0] if rows and depth else []
 
 
 def _are_names(row: Sequence[str]) -> bool:
@@ -52,17 +62,19 @@ def _are_groups(rows: Rows) -> bool:
     """
     if len(rows) < _LEAST_GROUPED or len(rows[0]) != len(rows[1]):
         return False
-    first, second = rows[0], rows[1]
-    named = [column for column, name in enumerate(second) if name]
-    if len(named) < _LEAST_NAMES or any(is_number(second[column]) and not is_year(second[column]) for column in named):
+    named = [column for column, name in enumerate(rows[1]) if name]
+    if len(named) < _LEAST_NAMES or any(map(_is_figure, (*rows[0], *rows[1]))):
         return False
-    covers = all(group or name for group, name in zip(first, second, strict=True))
-    return covers and _spans(first, second) and _have_figures(rows[2:_SAMPLE], named)
+    return _spans(rows[0], rows[1]) and _have_figures(rows[2:_SAMPLE], named)
+
+
+def _is_figure(text: str) -> bool:
+    return is_number(text) and not is_year(text)
 
 
 def _spans(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Return whether a name stands above several columns, and none above is a number but a year."""
-    if any(is_number(name) and not is_year(name) for name in first):
+    """Return whether all columns are named, and a name in the first row stands above several of the second."""
+    if not all(map(max, first, second)):
         return False
     pairs = zip(pairwise(first), pairwise(second), strict=True)
     return any(left and right in ("", left) and one and other and one != other for (left, right), (one, other) in pairs)

@@ -23,6 +23,7 @@ from docmill.tasks.parse.markup.md.md_links import Links, is_definitions
 from docmill.tasks.parse.markup.md.mdx import is_bare_tag, is_mdx, with_mdx
 from docmill.tasks.parse.markup.md.run_in_headings import with_run_in_headings
 from docmill.tasks.parse.markup.md.table_rule import with_tables
+from docmill.tasks.parse.tables.header_rows import header_depth
 
 _LINE = re.compile(r"\r\n?|\n")
 _MARKUP = (
@@ -255,8 +256,8 @@ class TokenWalk:
     def _table_rows(self, token: Token, _: Token) -> None:
         self._item = False
         span = self.span(token.map)
-        links = self._links(self.text[span.start : span.end])
-        self._add("table", token, cells=token.meta["rows"], header_rows=1, **links)
+        rows, links = token.meta["rows"], self._links(self.text[span.start : span.end])
+        self._add("table", token, cells=rows, header_rows=header_depth(rows, 1), **links)
 
 
 _CLOSES = {"blockquote_close", "bullet_list_close", "ordered_list_close", "list_item_close"}

@@ -18,7 +18,7 @@ sums would be rounded."""
 
 
 def table_of(frame: Any) -> tuple[list[list[str]], int | None] | None:
-    """Return the cells of a frame's table and the number of its header rows, if it is stated, or None if it holds no table."""
+    """Return the cells of a frame's table and its stated number of header rows, or None if it holds no table."""
     table = next(frame.iter("{*}tbl"), None)
     if table is None:
         return None
