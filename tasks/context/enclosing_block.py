@@ -72,12 +72,13 @@ def _joined(names: Sequence[str]) -> str:
 def _filled_columns(setting: ContextInput, table: Element, span: Span) -> set[int]:
     """Return the columns in which a span, of rows or of a part of one, has text."""
     starts, cells = setting.rows_of(table), table.attributes["cells"]
-    first, last = bisect_right(starts, span.start), bisect_left(starts, span.end)
-    if first < last:  # the rule below the header is a line, but no row
+    shift = min(max(len(cells) - len(starts), 0), 1)  # 0 if the rule below the header is a line, but no row
+    first, last = (find(starts, end) + shift for find, end in ((bisect_right, span.start), (bisect_left, span.end)))
+    if first < last:
         return set().union(*map(_filled, cells[max(1, first - 1) : last]))
     if not 0 < first <= len(cells):
         return set()
-    left, right = (len(_CELL.findall(setting.parsed.text, starts[first - 1], end)) for end in span)
+    left, right = (len(_CELL.findall(setting.parsed.text, starts[first - shift - 1], end)) for end in span)
     return _filled(cells[first - 1]) & {*range(max(0, left - 1), right)}
 
 

@@ -27,6 +27,8 @@ Paragraphs are shorter; on a longer text of nothing but brackets, the parser tak
 _MAX_BRACKETS = 400
 """Opening brackets of a block whose inline markup is read; each unclosed one is searched to the block's end."""
 
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,400}>")
+
 Rule = Callable[[StateInline, bool], bool]
 Mark = tuple[int, int]
 
@@ -61,6 +63,8 @@ def references_of(addresses: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
 def tag_marks(page: str) -> Iterator[Mark]:
     """Yield the tags and comments of a block of HTML, without their words for people."""
     for match in HTML_TAG_RE.finditer(page[:_MAX_LENGTH]):
+        yield from wordless(match[0], match.start())
+    for match in _TAG.finditer(page, _MAX_LENGTH):  # of a long table, in a time that grows with its length alone
         yield from wordless(match[0], match.start())
 
 

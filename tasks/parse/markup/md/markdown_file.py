@@ -18,6 +18,7 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.md.block_marks import MarkedFile
 from docmill.tasks.parse.markup.md.front_matter import read_front_matter
+from docmill.tasks.parse.markup.md.html_blocks import html_parts, with_whole_tables
 from docmill.tasks.parse.markup.md.inline_marks import references_of
 from docmill.tasks.parse.markup.md.md_links import Links, is_definitions
 from docmill.tasks.parse.markup.md.mdx import is_bare_tag, is_mdx, with_mdx
@@ -87,7 +88,8 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
 def _parser(mdx: bool) -> MarkdownIt:
     # Without references: a definition would vanish from the blocks, and the text has to be covered.
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table").disable(["inline", "reference"])
-    return with_mdx(with_tables(parser)) if mdx else with_tables(parser)
+    with_tables(with_whole_tables(parser))
+    return with_mdx(parser) if mdx else parser
 
 
 def _blank(text: str, end: int) -> str:
@@ -215,7 +217,28 @@ class TokenWalk:
     def _html_block(self, token: Token, _: Token) -> None:
         self._item = False
         if not self._quotes:
-            self._add("furniture" if _is_silent(token.content) else "text", token)
+            self._add_page(self.span(token.map))
+
+    def _add_page(self, page: LineSpan) -> None:
+        """Add the tables and headings of a block of HTML, and what is between them."""
+        text, at = self.text[page.start : page.end], 0
+        for part in html_parts(text):
+            self._add_plain(page, at, part.start)
+            line = page.line + len(_LINE.findall(text, 0, part.start))
+            start, end = page.start + part.start, page.start + part.end
+            self.elements.append(Element(part.kind, start, end, part.level, 0, line, None, part.attributes))
+            at = part.end
+        self._add_plain(page, at, len(text))
+
+    def _add_plain(self, page: LineSpan, start: int, end: int) -> None:
+        """Add a part of a block of HTML that is no table or heading."""
+        between = self.text[page.start + start : page.start + end]
+        if between.strip():
+            start += len(between) - len(between.lstrip())
+            line = page.line + len(_LINE.findall(self.text, page.start, page.start + start))
+            kind = "furniture" if _is_silent(between) else "text"
+            first = page.start + start
+            self.elements.append(Element(kind, first, first + len(between.strip()), 0, 0, line))
 
     def _hr(self, token: Token, _: Token) -> None:
         self._item = False
