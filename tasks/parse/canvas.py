@@ -13,6 +13,7 @@ from docmill.tasks.parse.titles.contents_list import leads_within, with_contents
 
 Box = tuple[float, float, float, float]
 
+STRUCK = "~~"
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 _MAX_INDENT = 10
 """Levels of lists and quotes that are shown: deeper ones, which only damaged files have, would be mostly spaces."""
@@ -122,6 +123,12 @@ class Canvas:
         self._length = start + len(text)
         self.elements.append(Element(kind, start, self._length, level, self.page, self._line, box, attributes))
         self._line += text.count("\n")
+
+
+def struck(text: str) -> str:
+    """Return struck words between the signs that mark them in every format."""
+    words = text.strip()
+    return text.replace(words, f"{STRUCK}{words}{STRUCK}") if any(map(str.isalnum, words)) else text
 
 
 def tidy(text: str) -> str:

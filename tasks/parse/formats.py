@@ -80,7 +80,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="markdown",
-            version=9,
+            version=10,
             parse=_titled("markup.md.markdown_file.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
@@ -88,7 +88,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="html",
-            version=8,
+            version=9,
             parse=_titled("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
@@ -112,7 +112,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=9,
+            version=10,
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
@@ -120,7 +120,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="odt",
-            version=9,
+            version=10,
             parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott", ".fodt"}),
             files="OpenDocument text",
@@ -128,7 +128,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=10,
+            version=11,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -136,7 +136,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="epub",
-            version=6,
+            version=7,
             parse=_by("pandoc.formats.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
@@ -144,7 +144,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rst",
-            version=6,
+            version=7,
             parse=_by("pandoc.formats.rst_org_latex.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
@@ -152,7 +152,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="org",
-            version=6,
+            version=7,
             parse=_by("pandoc.formats.rst_org_latex.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
@@ -160,7 +160,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="latex",
-            version=6,
+            version=7,
             parse=_by("pandoc.formats.rst_org_latex.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
@@ -176,7 +176,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ppt",
-            version=1,
+            version=2,
             parse=_by("office.slides.old_slides.parse_ppt"),
             suffixes=frozenset({".ppt", ".pps", ".pot"}),
             files="PowerPoint until 2003",
@@ -184,7 +184,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pptx",
-            version=5,
+            version=6,
             parse=_by("office.slides.powerpoint.parse_pptx"),
             suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
             files="PowerPoint",
@@ -192,7 +192,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xlsx",
-            version=4,
+            version=5,
             parse=_by("office.sheets.spreadsheet.parse_xlsx"),
             suffixes=frozenset({".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb"}),
             files="Excel",
@@ -200,7 +200,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xls",
-            version=2,
+            version=3,
             parse=_by("office.sheets.spreadsheet.parse_xls"),
             suffixes=frozenset({".xls", ".xlt"}),
             files="Excel until 2003",
@@ -208,7 +208,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ods",
-            version=4,
+            version=5,
             parse=_by("office.sheets.spreadsheet.parse_ods"),
             suffixes=frozenset({".ods", ".ots", ".fods"}),
             files="OpenDocument spreadsheets",
@@ -216,7 +216,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="eml",
-            version=8,
+            version=9,
             parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
@@ -224,7 +224,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="msg",
-            version=8,
+            version=9,
             parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",
@@ -256,7 +256,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xml",
-            version=7,
+            version=8,
             parse=_by("markup.xml.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",
@@ -312,7 +312,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="csv",
-            version=2,
+            version=3,
             parse=_by("records.delimited.parse_delimited"),
             suffixes=frozenset({".csv", ".tsv", ".tab"}),
             files="CSV and TSV",

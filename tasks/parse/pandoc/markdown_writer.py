@@ -37,6 +37,7 @@ _MAX_BOLD_HEADING = 100
 _BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
 _PARAGRAPHS = frozenset(("Para", "Plain"))
 _ITEMS_APART = "; "  # between the items of a list in a cell, as in HTML
+_BETWEEN_CELLS: tuple[Node, ...] = ({"t": "Str", "c": ","}, {"t": "Space"})
 _STYLES = {"LowerAlpha": "a", "UpperAlpha": "A", "LowerRoman": "i", "UpperRoman": "I"}
 
 
@@ -272,11 +273,20 @@ def block_lines(blocks: list[Node]) -> Iterator[list[Node]]:
 def _cell_lines(blocks: list[Node]) -> Iterator[tuple[list[Node], bool]]:
     """Yield the lines of a table's cell, and whether each begins an item of a list."""
     for node in blocks:
-        if node["t"] not in ("BulletList", "OrderedList"):
+        if node["t"] == "Table":
+            yield from ((_row_line(row), True) for row in read_table(node["c"]).within)
+        elif node["t"] not in ("BulletList", "OrderedList"):
             yield from ((line, False) for line in block_lines([node]))
         else:
             for item in _INSIDE[node["t"]](node["c"]):
                 yield from ((line, not number) for number, line in enumerate(block_lines(item)))
+
+
+def _row_line(row: list[list[Node]]) -> list[Node]:
+    """Return the words of a row of a table within a cell as one line, with commas between its cells."""
+    cells = [[*chain.from_iterable((*line, {"t": "Space"}) for line in block_lines(cell))][:-1] for cell in row]
+    filled = [cell for cell in cells if cell]
+    return [*chain.from_iterable((*cell, *_BETWEEN_CELLS) for cell in filled)][: -len(_BETWEEN_CELLS)]
 
 
 def _without_page_marks(rows: list[list[str]]) -> tuple[list[list[str]], int]:
@@ -311,7 +321,7 @@ _INSIDE: dict[str, Callable[[Any], Iterable[list[Node]]]] = {
     "BulletList": lambda items: items,
     "OrderedList": lambda content: content[1],
     "DefinitionList": _entries,
-    "Table": lambda content: chain.from_iterable(read_table(content).rows),
+    "Table": lambda content: chain.from_iterable(read_table(content).within),
 }
 
 

@@ -20,6 +20,11 @@ class PandocTable(NamedTuple):
     header_rows: int
     boxed: list[Node] | None
 
+    @property
+    def within(self) -> list[list[list[Node]]]:
+        """Return the rows of a table that stands in a cell, where a frame is a row of one cell."""
+        return self.rows if self.boxed is None else [[self.boxed]]
+
 
 def read_table(content: list[Any]) -> PandocTable:
     """Return a table; a cell over several columns is followed by empty ones, one over several rows is repeated.
