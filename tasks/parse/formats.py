@@ -72,7 +72,7 @@ FORMATS: dict[str, Format] = {
     for form in (
         Format(
             name="text",
-            version=5,
+            version=6,
             parse=_titled("plain.parse_text"),
             suffixes=_TEXT,
             files="plain text, and markup without a parser of its own",
@@ -168,7 +168,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="doc",
-            version=8,
+            version=9,
             parse=_titled("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
@@ -232,7 +232,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="mbox",
-            version=8,
+            version=9,
             parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
@@ -240,7 +240,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="emlx",
-            version=2,
+            version=3,
             parse=_by("mail.messages.parse_apple_mail"),
             suffixes=frozenset({".emlx"}),
             files="Apple Mail",
@@ -248,7 +248,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pst",
-            version=2,
+            version=3,
             parse=_by("mail.messages.parse_outlook_store"),
             suffixes=frozenset({".pst", ".ost"}),
             files="Outlook's data files",
@@ -280,7 +280,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=8,
+            version=9,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",
@@ -320,7 +320,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="fb2",
-            version=3,
+            version=4,
             parse=_by("pandoc.formats.light_markup.parse_fiction_book"),
             suffixes=frozenset({".fb2"}),
             files="FictionBook",
