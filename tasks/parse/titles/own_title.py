@@ -22,6 +22,7 @@ _NO_TITLE = re.compile("|".join(f"(?:{form})" for _, form in _NO_NAMES), re.IGNO
 _LATEST = 1 / 3
 """Share of a text within which the heading that is its title begins. With more, the last heading of a long text without
 others, such as "References", names all that is before it; with less, a letter above a report hides the report's."""
+_NEAR = 400  # characters, a paragraph: in a short text, a heading below that much may be its title all the same
 
 
 def names_nothing(title: str) -> bool:
@@ -39,7 +40,7 @@ def with_own_title(parsed: Parsed) -> Parsed:
         return parsed
     headings = [one for one in parsed.elements if one.kind == "title"]
     own = next((one for one in headings if one.attributes.get("text") == parsed.title), None)
-    early = _LATEST * len(parsed.text)
+    early = max(_NEAR, _LATEST * len(parsed.text))
     if own.start_char <= early if own else not names_nothing(parsed.title):
         return parsed
     first = (one.attributes.get("text", "") for one in headings if one.level == 1 and one.start_char <= early)
