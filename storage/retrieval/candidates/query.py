@@ -17,8 +17,8 @@ from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader, Vector
 from docmill.storage.schema import ChunkRow
 
-LONG_QUERY = "query"
-"""The step whose note says how a long query was read."""
+REMARK = "query"
+"""The step whose notes a person should know: how a long query was read, why a model gave it no other wording."""
 _FUSED = "{:.3f} from the vectors and {:.3f} from the keywords"
 _FUSED_PENDING = "{:.3f} from the keywords instead of pending vectors and {:.3f} from the keywords"
 
@@ -146,7 +146,7 @@ class Query:
         if not found and mode == "keyword":
             self._explain_nothing()
         for one, said in product(found, self._shortened()):
-            one.note(LONG_QUERY, said)
+            one.note(REMARK, said)
         return found
 
     def _shortened(self) -> Iterator[str]:
