@@ -194,12 +194,13 @@ def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: Level
 def _begins_table(first: list[Item], above: list[Item], row: list[Item], rules: LevelRules) -> bool:
     """Return whether a row of several cells begins another table.
 
-    It is bold as the first one and as none above it, or stands below the last rule of one and the first of another.
+    It is bold as the first one and as none above it, and holds no sums, or stands below the last rule of one and the
+    first of another.
     """
     if len(row) < 2:
         return False
     if _are_bold(row) and not _are_bold(above) and _are_bold(first):
-        return True
+        return bool(header_rows([[item.text for item in row if isinstance(item, TextLine)]]))
     return rules.are_two(middle(above[0]), middle(row[0]), row[0].box[0], row[-1].box[2])
 
 

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, pairwise, starmap
 
@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellPiece, CellRows, Span, rows_of_cells
+from docmill.tasks.parse.pdf.layout.grown import Growth
 from docmill.tasks.parse.pdf.layout.parted import parted
 from docmill.tasks.parse.pdf.layout.stacked import TOUCH, stacked, steps
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
-from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.place import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
-
-Span = tuple[int, int, int, int]
 
 # Bounds on the work for one page.
 _MAX_UNITS = 10_000  # of a grid: drawings and maps have thousands of rules that cross one another
@@ -134,25 +134,37 @@ def _parted(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> Iterat
 
 def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     """Return items with the lines in a grid as one table; unchanged if the grid is no table."""
-    texts: defaultdict[int, list[str]] = defaultdict(list)
-    rest: list[Item] = []
-    inside: list[TextLine] = []
-    outer, place = grid.box, -1
-    for item in items:
-        if isinstance(item, PageTable) or not _is_inside(item.box, outer):
-            rest.append(item)
-            continue
-        place = len(rest) if place < 0 else place
-        inside.append(item)
-        _fill(texts, item, grid, layer)
-    cells, spans = _rows(grid, texts)
-    if not _is_table(cells, grid, texts) or _is_half_ruled(inside, grid):
+    lines = [item for item in items if isinstance(item, TextLine)]
+    inside = [line for line in lines if _is_inside(line.box, grid.box)]
+    held = _held(inside, grid, layer)
+    rows = rows_of_cells(_cells(grid, held), {*_empty_columns(grid)})
+    texts = {number: [piece.text for piece in pieces] for number, pieces in held.items()}
+    if not _is_table(rows.cells, grid, texts) or _is_half_ruled(inside, grid):
         return items
-    left, top, right, bottom = outer
+    table, taken = _grown(rows, grid, lines, layer)
+    return replaced(items, [*inside, *taken], table, inside[0])
+
+
+def replaced(items: list[Item], lines: list[TextLine], table: PageTable, first: Item) -> list[Item]:
+    """Return items with a table in the place of some lines, where the `first` of them stands."""
+    gone = {*map(id, lines)}
+    return [table if item is first else item for item in items if item is first or id(item) not in gone]
+
+
+def _grown(rows: CellRows, grid: Grid, lines: list[TextLine], layer: TextLayer) -> tuple[PageTable, list[TextLine]]:
+    """Return the table of a grid, grown to those of a page's lines that belong to it, and these lines."""
+    around = [line for line in lines if not _is_inside(line.box, grid.box)]
+    first = next(line for line in lines if _is_inside(line.box, grid.box))
+    columns: list[tuple[float, float]] = []
+    taken: list[TextLine] = []
+    if len(grid.xs) == len(rows.cells[0]) + 1:
+        growth = Growth([*grid.xs], rows, around, layer, first.size)
+        taken = growth.grow()
+        columns = [*pairwise(growth.sides)]
+    left, top, right, bottom = around_all([grid.box, *(line.box for line in taken)])
     box = (round(left, 1), round(top, 1), round(right, 1), round(bottom, 1))
-    columns = [*pairwise(grid.xs)] if len(grid.xs) == len(cells[0]) + 1 else []
-    table = PageTable(cells, header_rows(cells), box, inside[0].page, spans=spans, columns=columns)
-    return [*rest[:place], table, *rest[place:]]
+    table = PageTable(rows.cells, header_rows(rows.cells), box, first.page, spans=rows.spans, columns=columns)
+    return table, taken
 
 
 def _is_inside(box: Box, outer: Box) -> bool:
@@ -162,36 +174,38 @@ def _is_inside(box: Box, outer: Box) -> bool:
     return left - _EDGE < x < right + _EDGE and top - _EDGE < y < bottom + _EDGE
 
 
-def _fill(texts: defaultdict[int, list[str]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
-    """Add a line's text to its cell, by the places of its letters if it spans several."""
-    y = (line.box[1] + line.box[3]) / 2
-    first, last = grid.cell(line.box[0] + _EDGE, y), grid.cell(line.box[2] - _EDGE, y)
+def _held(lines: list[TextLine], grid: Grid, layer: TextLayer) -> Mapping[int, list[CellPiece]]:
+    """Return what stands in each cell of a grid, by its number."""
+    held: defaultdict[int, list[CellPiece]] = defaultdict(list)
+    for line in lines:
+        _fill(held, line, grid, layer)
+    return held
+
+
+def _fill(held: defaultdict[int, list[CellPiece]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
+    """Add a line to its cell, by the places of its letters if it spans several."""
+    left, top, right, bottom = line.box
+    y = (top + bottom) / 2
+    first, last = grid.cell(left + _EDGE, y), grid.cell(right - _EDGE, y)
     if first == last:
-        texts[first].append(line.text)
+        held[first].append(CellPiece(line.text, left, top, right, bottom, line.size))
         return
     for cell, text in layer.placed_in(line, lambda x: grid.cell(x, y)):
-        texts[cell].append(text)
+        held[cell].append(CellPiece(text, left, top, right, bottom, line.size))
 
 
-def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> tuple[list[list[str]], list[Span]]:
-    """Return the cells' texts by row, without empty rows, and the spans of those that are larger.
-
-    Columns without text are left out unless each row has a cell in them. The text of a cell that spans rows or columns
-    stands once, in its first row and column.
-    """
-    joint = {number: text for number, held in texts.items() if number >= 0 and (text := joined(held, Vocabulary()))}
-    places = {number: place for number, place in _places_of_cells(grid).items() if number in joint}
-    used_rows = sorted({min(rows) for rows, _ in places.values()})
-    used_columns = sorted({min(columns) for _, columns in places.values()}.union(_empty_columns(grid)))
-    cells = [[""] * len(used_columns) for _ in used_rows]
-    spans: list[Span] = []
-    for number, (rows, columns) in places.items():
-        row, column = used_rows.index(min(rows)), used_columns.index(min(columns))
-        cells[row][column] = joint[number]
-        size = len(rows.intersection(used_rows)), len(columns.intersection(used_columns))
-        if size != (1, 1):
-            spans.append((row, column, *size))
-    return cells, spans
+def _cells(grid: Grid, held: Mapping[int, list[CellPiece]]) -> list[Cell]:
+    """Return the cells of a grid with the pieces in each."""
+    return [
+        Cell(
+            (min(rows), max(rows)),
+            (min(columns), max(columns)),
+            grid.xs[min(columns)],
+            grid.xs[max(columns) + 1],
+            held.get(number, []),
+        )
+        for number, (rows, columns) in _places_of_cells(grid).items()
+    ]
 
 
 def _empty_columns(grid: Grid) -> Iterator[int]:
