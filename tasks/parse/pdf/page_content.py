@@ -9,10 +9,11 @@ from docmill.tasks.parse.pdf.blocks.drawn_bullets import may_hold_bullets, with_
 from docmill.tasks.parse.pdf.blocks.list_marks import with_marks
 from docmill.tasks.parse.pdf.blocks.run_in_headings import mark_leads
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
-from docmill.tasks.parse.pdf.layout.grid import Item, may_hold_table, ruled_tables
+from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
 from docmill.tasks.parse.pdf.letters.nonsense import is_nonsense
 from docmill.tasks.parse.pdf.letters.special_characters import NO_LETTER
+from docmill.tasks.parse.pdf.tables.page_table import Item
 from docmill.tasks.parse.pdf.text.fields import fields, with_fields
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link, link_annotations, page_links

@@ -23,8 +23,9 @@ from docmill.tasks.parse.pdf.layout.continued import (
     with_header,
     with_header_apart,
 )
-from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
+from docmill.tasks.parse.pdf.tables.grid_cells import header_rows
+from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around, around_all
@@ -79,7 +80,8 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
 def _take_name_of_columns(out: list[Item], table: PageTable, rules: LevelRules) -> None:
     """Put the last line into the names of the columns that it stands over, if it does over some."""
     line = out[-1]
-    if isinstance(line, TextLine) and (over := _columns_below(line, table, rules)):
+    over = _columns_below(line, table, rules) if isinstance(line, TextLine) and table.header_rows else []
+    if isinstance(line, TextLine) and over:
         names = table.cells[0]
         table.cells[0] = [f"{line.text} {name}" if at in over else name for at, name in enumerate(names)]
         table.box = around(table.box, line.box)

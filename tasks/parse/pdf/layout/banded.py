@@ -6,8 +6,8 @@ from itertools import groupby, pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cell_columns import Cell, Row, in_cells, span_of
-from docmill.tasks.parse.pdf.layout.grid import Item
-from docmill.tasks.parse.pdf.layout.line_fit import had_room
+from docmill.tasks.parse.pdf.tables.line_fit import had_room
+from docmill.tasks.parse.pdf.tables.page_table import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, Rule
 

@@ -3,18 +3,19 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, pairwise, starmap
 
 import numpy as np
 import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellPiece, CellRows, Span, rows_of_cells
-from docmill.tasks.parse.pdf.layout.grown import Growth
 from docmill.tasks.parse.pdf.layout.parted import parted
 from docmill.tasks.parse.pdf.layout.stacked import TOUCH, stacked, steps
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
+from docmill.tasks.parse.pdf.tables.grid_cells import Cell, CellPiece, CellRows, header_rows, rows_of_cells
+from docmill.tasks.parse.pdf.tables.grown import Growth, parts_by_letters
+from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
@@ -39,45 +40,9 @@ _LEVEL = 0.5  # of a line's height: pieces whose feet are closer stand side by s
 _MOST_PAIRS = 0.2
 """Share of the lines that may share a cell with the piece beside them. More, and columns without rules were missed."""
 
-_YEAR = range(1800, 2200)
-"""Figures that are years: a header may be made of these, and of no other figures."""
-_YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
-
 _NARROW = 6.0  # points: as wide are the margins of a column without text; what lies between borders is less
 
 _ROUNDING = 0.01  # points: a rule's place went through sums on its way to the grid's
-
-
-@dataclass(slots=True)
-class PageTable:
-    """A table of a page: its rows of cells, how many of them are its header, and its box.
-
-    `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
-    `columns` are where each begins and ends; `end_page` is the page that the table ends on. The first row below the
-    header of one that is `cut` is the rest of the last one on the page before.
-    """
-
-    cells: list[list[str]]
-    header_rows: int
-    box: Box
-    page: int
-    furniture: bool = False
-    contents: bool = False  # it is a list of contents
-    spans: list[Span] = field(default_factory=list)
-    columns: list[tuple[float, float]] = field(default_factory=list)
-    cut: bool = False
-    end_page: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.end_page = self.page
-
-    @property
-    def kind(self) -> str:
-        """Return the kind of its element."""
-        return "toc" if self.contents else "table"
-
-
-Item = TextLine | PageTable
 
 
 @dataclass(slots=True)
@@ -145,12 +110,6 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     return replaced(items, [*inside, *taken], table, inside[0])
 
 
-def replaced(items: list[Item], lines: list[TextLine], table: PageTable, first: Item) -> list[Item]:
-    """Return items with a table in the place of some lines, where the `first` of them stands."""
-    gone = {*map(id, lines)}
-    return [table if item is first else item for item in items if item is first or id(item) not in gone]
-
-
 def _grown(rows: CellRows, grid: Grid, lines: list[TextLine], layer: TextLayer) -> tuple[PageTable, list[TextLine]]:
     """Return the table of a grid, grown to those of a page's lines that belong to it, and these lines."""
     around = [line for line in lines if not _is_inside(line.box, grid.box)]
@@ -158,7 +117,8 @@ def _grown(rows: CellRows, grid: Grid, lines: list[TextLine], layer: TextLayer) 
     columns: list[tuple[float, float]] = []
     taken: list[TextLine] = []
     if len(grid.xs) == len(rows.cells[0]) + 1:
-        growth = Growth([*grid.xs], rows, around, layer, first.size)
+        sides = [*grid.xs]
+        growth = Growth(sides, rows, around, lambda line: parts_by_letters(line, sides, layer), first.size)
         taken = growth.grow()
         columns = [*pairwise(growth.sides)]
     left, top, right, bottom = around_all([grid.box, *(line.box for line in taken)])
@@ -253,18 +213,6 @@ def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
         y = (one.box[1] + one.box[3]) / 2
         pairs += beside and grid.cell(one.box[2] - _EDGE, y) == grid.cell(other.box[0] + _EDGE, y)
     return pairs > 1 and pairs > _MOST_PAIRS * len(lines)
-
-
-def header_rows(cells: list[list[str]]) -> int:
-    """Return 0 if most cells of a table's first row are figures other than years, else 1."""
-    first = [cell for cell in cells[0] if cell]
-    figures = sum(_is_figure(cell) for cell in first)
-    return int(2 * figures <= len(first))
-
-
-def _is_figure(text: str) -> bool:
-    plain = text.strip(" $€£%()+-–").replace(",", "").replace(".", "").replace(" ", "")
-    return plain.isdecimal() and not (len(text) == _YEAR_DIGITS and int(plain) in _YEAR)
 
 
 def grids(rules: PageRules) -> list[Grid]:

@@ -3,8 +3,8 @@
 from itertools import chain
 
 from docmill.tasks.parse.pdf.layout.banded import in_bands
-from docmill.tasks.parse.pdf.layout.grid import Item
-from docmill.tasks.parse.pdf.layout.line_fit import width_with_next
+from docmill.tasks.parse.pdf.tables.line_fit import width_with_next
+from docmill.tasks.parse.pdf.tables.page_table import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 

@@ -5,20 +5,24 @@ the cells of one band are told by their lines: they break beside figures, or tho
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from docmill.tasks.parse.pdf.layout.line_fit import had_room
+from docmill.tasks.parse.pdf.tables.line_fit import had_room
+from docmill.tasks.parse.pdf.tables.page_table import Span
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 
-Span = tuple[int, int, int, int]
 Extent = tuple[float, float]  # where a row begins and ends, in points from the top
 
 _LEVEL = 0.5  # of a line's height: middles of lines on one level are closer, those of the next line are not
 _MOSTLY = 0.8  # share of the line breaks of a band that are made though there is room, where its lines are rows
 _LEAST_LEVELS = 3  # lines in each column that make rows without a figure; two are a name and what it means
 _ALIGNED = 0.7  # share of the rows beside a tall cell on whose levels its lines stand, where they are names of rows
+
+_YEAR = range(1800, 2200)
+"""Figures that are years: a header may be made of these, and of no other figures."""
+_YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
 
 
 @dataclass(slots=True)
@@ -39,9 +43,14 @@ class CellPiece:
 
     @property
     def is_value(self) -> bool:
-        """Return whether it is a figure or a sign that stands for one, and no word."""
-        letters = sum(map(str.isalpha, self.text))
-        return letters <= 1 or 2 * letters < sum(map(str.isdigit, self.text))
+        """Return whether it is a figure or a sign that stands for one."""
+        return is_value(self.text)
+
+
+def is_value(text: str) -> bool:
+    """Return whether a text is a figure or a sign that stands for one, and no word."""
+    letters = sum(map(str.isalpha, text))
+    return letters <= 1 or 2 * letters < sum(map(str.isdigit, text))
 
 
 Pieces = list[CellPiece]
@@ -84,30 +93,40 @@ def _are_level(one: CellPiece, other: CellPiece) -> bool:
 
 def rows_of_cells(cells: list[Cell], keep: set[int]) -> CellRows:
     """Return the rows and columns of cells that hold text; those of the columns to `keep` though they hold none."""
-    bands = sorted({cell.rows[0] for cell in cells if cell.pieces})
-    columns = sorted({cell.columns[0] for cell in cells if cell.pieces} | keep)
-    rows: list[tuple[int, Extent]] = []
-    for band in bands:
-        rows += [(band, extent) for extent in _extents(band, cells)]
+    held = [cell for cell in cells if cell.pieces]
+    columns = sorted({cell.columns[0] for cell in held} | keep)
+    rows = [*_rows(held)]
+    bands = [band for band, _ in rows]
     table = CellRows([[""] * len(columns) for _ in rows], [], [extent for _, extent in rows])
-    for cell in cells:
-        if cell.pieces:
-            within = [at for at, (band, _) in enumerate(rows) if cell.rows[0] <= band <= cell.rows[1]]
-            wide = sum(cell.columns[0] <= column <= cell.columns[1] for column in columns)
-            _place(table, cell, within, columns.index(cell.columns[0]), wide)
+    for cell in held:
+        _place(table, cell, bands, columns)
     return table
 
 
-def _place(table: CellRows, cell: Cell, within: list[int], column: int, wide: int) -> None:
+def _rows(cells: list[Cell]) -> Iterator[tuple[int, Extent]]:
+    """Yield the rows of cells: the number of the band that each is in, and where it stands."""
+    for band in sorted({cell.rows[0] for cell in cells}):
+        for extent in _extents(band, cells):
+            yield band, extent
+
+
+def _place(table: CellRows, cell: Cell, bands: list[int], columns: list[int]) -> None:
     """Put what a cell holds into the rows that it stands in: line by line where these are its lines' levels."""
-    least = max(2.0, _ALIGNED * len(within)) if cell.rows[0] < cell.rows[1] else 1.0
-    held = _by_rows(cell.pieces, within, table.extents, least)
+    within = _places(bands, cell.rows)
+    column, *more = _places(columns, cell.columns)
+    wide = 1 + len(more)
+    is_tall = cell.rows[0] < cell.rows[1]
+    held = _by_rows(cell.pieces, within, table.extents, max(2.0, _ALIGNED * len(within)) if is_tall else 1.0)
+    tall = len(within) if is_tall and len(held) == 1 else 1
     for row, pieces in held.items():
         table.cells[row][column] = joined([one.text for one in pieces], Vocabulary())
-    if len(held) > 1 or cell.rows[0] == cell.rows[1]:
-        table.spans += [(row, column, 1, wide) for row in held if wide > 1]
-    elif (len(within), wide) != (1, 1):
-        table.spans.append((within[0], column, len(within), wide))
+        if tall * wide > 1:
+            table.spans.append((row, column, tall, wide))
+
+
+def _places(numbers: list[int], ends: tuple[int, int]) -> list[int]:
+    """Return the places of the numbers from the first to the last."""
+    return [at for at, number in enumerate(numbers) if ends[0] <= number <= ends[1]]
 
 
 def _by_rows(pieces: Pieces, within: list[int], extents: list[Extent], least: float) -> dict[int, Pieces]:
@@ -125,8 +144,8 @@ def _by_rows(pieces: Pieces, within: list[int], extents: list[Extent], least: fl
 
 def _extents(band: int, cells: list[Cell]) -> list[Extent]:
     """Return where the rows of a band between rules stand: one, or as many as its lines make."""
-    own = [cell for cell in cells if cell.rows[0] == band == cell.rows[1] and cell.pieces]
-    own = own or [cell for cell in cells if cell.rows[0] == band and cell.pieces]
+    begun = [cell for cell in cells if cell.rows[0] == band]
+    own = [cell for cell in begun if cell.rows[1] == band] or begun
     levels = levels_of(chain.from_iterable(cell.pieces for cell in own))
     groups = _joined_levels(levels, own) if len(levels) > 1 and _are_rows(own) else [[*chain(*levels)]]
     return [(min(one.top for one in group), max(one.bottom for one in group)) for group in groups]
@@ -187,3 +206,15 @@ def _goes_on(above: Pieces, level: Pieces, cells: list[Cell]) -> bool:
         if not upper or (had_room(upper[-1], piece, cell.right - cell.left) and not piece.text[:1].islower()):
             return False
     return True
+
+
+def header_rows(cells: list[list[str]]) -> int:
+    """Return 0 if most cells of a table's first row are figures other than years, else 1."""
+    first = [cell for cell in cells[0] if cell]
+    figures = sum(_is_figure(cell) for cell in first)
+    return int(2 * figures <= len(first))
+
+
+def _is_figure(text: str) -> bool:
+    plain = text.strip(" $€£%()+-–").replace(",", "").replace(".", "").replace(" ", "")
+    return plain.isdecimal() and not (len(text) == _YEAR_DIGITS and int(plain) in _YEAR)
