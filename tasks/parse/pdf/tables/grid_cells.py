@@ -146,28 +146,53 @@ def _extents(band: int, cells: list[Cell]) -> list[Extent]:
     """Return where the rows of a band between rules stand: one, or as many as its lines make."""
     begun = [cell for cell in cells if cell.rows[0] == band]
     own = [cell for cell in begun if cell.rows[1] == band] or begun
-    levels = levels_of(chain.from_iterable(cell.pieces for cell in own))
-    groups = _joined_levels(levels, own) if len(levels) > 1 and _are_rows(own) else [[*chain(*levels)]]
-    return [(min(one.top for one in group), max(one.bottom for one in group)) for group in groups]
+    return [(min(one.top for one in group), max(one.bottom for one in group)) for group in _groups(own)]
+
+
+def _groups(cells: list[Cell]) -> list[Pieces]:
+    """Return the pieces of the cells of a band by row."""
+    levels = levels_of(chain.from_iterable(cell.pieces for cell in cells))
+    return _joined_levels(levels, cells) if len(levels) > 1 and _are_rows(cells) else [[*chain(*levels)]]
 
 
 def _are_rows(cells: list[Cell]) -> bool:
     """Return whether the lines in the cells of a band are rows: in several columns they break though there is room."""
-    lines = [(cell, [_whole(level) for level in levels_of(cell.pieces)]) for cell in cells]
+    lines = [(cell, _lines(cell)) for cell in cells]
     several = [(cell, found) for cell, found in lines if len(found) > 1]
-    if len(several) < 2 or any(cell.columns[0] < cell.columns[1] for cell, _ in several):
+    breaks = [*_breaks(several, _figures(lines))]
+    if len(several) < 2 or sum(breaks) < _MOSTLY * len(breaks):
         return False
-    values = [piece for _, found in lines for piece in found if piece.is_value]
-    breaks = [
-        any(_are_level(other, value) for value in values) or had_room(one, other, cell.right - cell.left)
-        for cell, found in several
-        for one, other in pairwise(found)
-    ]
-    if sum(breaks) < _MOSTLY * len(breaks):
-        return False
-    if any(all(line.is_value for line in found) for _, found in several):
-        return True
-    return len({len(found) for _, found in lines}) == 1 and len(several[0][1]) >= _LEAST_LEVELS
+    return _has_figures(several) or _are_even(lines)
+
+
+_Lines = list[tuple[Cell, Pieces]]
+
+
+def _lines(cell: Cell) -> Pieces:
+    """Return the lines of a cell; those of one over several columns are one."""
+    levels = levels_of(cell.pieces)
+    return [_whole(level) for level in (levels if cell.columns[0] == cell.columns[1] else levels[:1])]
+
+
+def _figures(lines: _Lines) -> Pieces:
+    return [piece for _, found in lines for piece in found if piece.is_value]
+
+
+def _has_figures(lines: _Lines) -> bool:
+    """Return whether a cell holds nothing but figures."""
+    return any(all(line.is_value for line in found) for _, found in lines)
+
+
+def _breaks(several: _Lines, values: Pieces) -> Iterator[bool]:
+    """Yield for each line of a cell below another whether it is none of that: beside a figure, or with room above."""
+    for cell, found in several:
+        for one, other in pairwise(found):
+            yield any(_are_level(other, value) for value in values) or had_room(one, other, cell.right - cell.left)
+
+
+def _are_even(lines: _Lines) -> bool:
+    """Return whether all cells have as many lines, and so many that these are no name and what it means."""
+    return len({len(found) for _, found in lines}) == 1 and len(lines[0][1]) >= _LEAST_LEVELS
 
 
 def _whole(level: Pieces) -> CellPiece:
@@ -198,14 +223,15 @@ def _joined_levels(levels: list[Pieces], cells: list[Cell]) -> list[Pieces]:
 
 def _goes_on(above: Pieces, level: Pieces, cells: list[Cell]) -> bool:
     """Return whether all that stands on a level are words that had no room in the line above them."""
-    if any(piece.is_value for piece in level):
+    return all(not piece.is_value and _is_wrapped(above, piece, cells) for piece in level)
+
+
+def _is_wrapped(above: Pieces, piece: CellPiece, cells: list[Cell]) -> bool:
+    cell = next(one for one in cells if piece in one.pieces)
+    upper = [one for one in above if one in cell.pieces]
+    if not upper:
         return False
-    for piece in level:
-        cell = next(one for one in cells if piece in one.pieces)
-        upper = [one for one in above if one in cell.pieces]
-        if not upper or (had_room(upper[-1], piece, cell.right - cell.left) and not piece.text[:1].islower()):
-            return False
-    return True
+    return piece.text[:1].islower() or not had_room(upper[-1], piece, cell.right - cell.left)
 
 
 def header_rows(cells: list[list[str]]) -> int:

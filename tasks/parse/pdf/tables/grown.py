@@ -6,7 +6,7 @@ Programs rule the body of a table and leave out the band of its header, the name
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from docmill.tasks.parse.pdf.tables.grid_cells import CellRows, Extent, header_rows
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
@@ -35,6 +35,10 @@ class _OuterRow:
     lines: list[TextLine]
     cells: dict[int, list[str]]
     over: dict[int, int] = field(default_factory=dict)
+
+    def is_over_several(self) -> bool:
+        """Return whether each line stands over several columns, none of them the first."""
+        return all(0 < first < last for first, last in self.over.items())
 
     @property
     def extent(self) -> Extent:
@@ -88,21 +92,19 @@ class Growth:
 
     def _take_names(self) -> list[TextLine]:
         """Take the names of rows that stand left of a table, one beside nearly each row; return them."""
-        beside = [line for line in self.around if line.box[2] < self.sides[0] + _STRAY]
-        names: dict[int, list[TextLine]] = {}
-        for at, (top, bottom) in enumerate(self.rows.extents):
-            found = [line for line in beside if _is_beside(line, (top + bottom) / 2)]
-            if found:
-                names[at] = found
-        if len(names) < max(_LEAST_NAMES, _NAMED * (len(self.rows.extents) - 1)):
-            return []
-        held = [line for found in names.values() for line in found]
-        first, last = self.rows.extents[0][0], self.rows.extents[-1][1]
-        within = [line for line in beside if first < (line.box[1] + line.box[3]) / 2 < last]
-        if len(within) > len(held) or not _are_aligned(held):
+        beside = [line for line in self.around if self._is_left(line)]
+        names = {at: _beside(beside, extent) for at, extent in enumerate(self.rows.extents)}
+        held = [*chain.from_iterable(names.values())]
+        named = sum(map(bool, names.values()))
+        if named < max(_LEAST_NAMES, _NAMED * (len(names) - 1)) or len(held) < len(beside) or not _are_aligned(held):
             return []
         self._add_column({at: " ".join(line.text for line in found) for at, found in names.items()}, held)
         return held
+
+    def _is_left(self, line: TextLine) -> bool:
+        """Return whether a line stands left of the table, between its first row and the last."""
+        level = self.rows.extents[0][0] < (line.box[1] + line.box[3]) / 2 < self.rows.extents[-1][1]
+        return level and line.box[2] < self.sides[0] + _STRAY
 
     def _add_column(self, names: dict[int, str], held: list[TextLine]) -> None:
         self.sides.insert(0, min(line.box[0] for line in held))
@@ -152,11 +154,10 @@ class Growth:
         row = _OuterRow(level, {})
         for line in level:
             first, last = self._centred(line)
-            if first < 1 or last <= first or any(first <= at <= last for at in row.over):
-                return []
             row.cells[first] = [line.text]
-            row.over.update({first: last})
-        return [row] if edge - row.extent[1] < _CLOSE * level[0].height else []
+            row.over[first] = last
+        is_close = edge - row.extent[1] < _CLOSE * level[0].height
+        return [row] if is_close and len(row.over) == len(level) and row.is_over_several() else []
 
     def _centred(self, line: TextLine) -> tuple[int, int]:
         """Return the first and the last of the most columns in whose middle a line stands; (0, 0) if in none."""
@@ -189,8 +190,9 @@ class Growth:
         return all(abs(line.size - self.size) <= _SAME_SIZE * self.size for line in level)
 
 
-def _is_beside(line: TextLine, middle: float) -> bool:
-    return abs((line.box[1] + line.box[3]) / 2 - middle) < _BESIDE * line.height
+def _beside(lines: list[TextLine], extent: Extent) -> list[TextLine]:
+    """Return the lines in the middle of a row."""
+    return [line for line in lines if abs(line.box[1] + line.box[3] - sum(extent)) < 2 * _BESIDE * line.height]
 
 
 def _are_aligned(lines: list[TextLine]) -> bool:
@@ -201,13 +203,14 @@ def _are_aligned(lines: list[TextLine]) -> bool:
 def _next_level(lines: list[TextLine], edge: float, upwards: bool) -> list[TextLine]:
     """Return the lines of the row next to the edge of a table: those level with the next one, and with one another."""
     outside = [line for line in lines if (line.box[3] < edge + _STRAY if upwards else line.box[1] > edge - _STRAY)]
-    if not outside:
-        return []
-    row = [max(outside, key=lambda line: line.box[3]) if upwards else min(outside, key=lambda line: line.box[1])]
+    side = (lambda line: -line.box[3]) if upwards else (lambda line: line.box[1])
+    row = sorted(outside, key=side)[:1]
     for _ in range(_MOST_LINES):
-        top, bottom = min(line.box[1] for line in row), max(line.box[3] for line in row)
-        more = [line for line in outside if min(bottom, line.box[3]) - max(top, line.box[1]) > _SHARED * line.height]
-        if len(more) == len(row):
-            break
-        row = more
+        row = [line for line in outside if _is_level(line, row)]
     return sorted(row, key=lambda line: (line.box[1], line.box[0]))
+
+
+def _is_level(line: TextLine, row: list[TextLine]) -> bool:
+    """Return whether a line shares some of its height with a row."""
+    top, bottom = min(one.box[1] for one in row), max(one.box[3] for one in row)
+    return min(bottom, line.box[3]) - max(top, line.box[1]) > _SHARED * line.height

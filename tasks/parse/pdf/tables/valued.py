@@ -6,7 +6,7 @@ the columns. Figures in columns are no text, so neither order nor rules are need
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median
 
 from docmill.tasks.parse.pdf.tables.grid_cells import CellRows, header_rows, is_value
@@ -22,6 +22,7 @@ _FAR = 2.2  # times the usual step of the rows: further down another table begin
 _MOST_BETWEEN = 2  # levels without figures in succession: names of parts, names of several lines
 _NAME_LETTERS = 45  # of the names of rows on average: with more, they are the lines of a text beside the table
 _NAMED = 0.4  # share of the rows that have a name, in a column of names
+_MOST_WORDS = 2  # of one figure: "$ 71.15"; a line of more holds the figures of several columns
 _MIXED = 0.3  # share of the rows that may have words where the others have figures, as a header has
 _NEAR = 1.2  # heights of a line, by which a line of the name of a row may be above or below its figures
 _IMPURE = 3  # lines that a word among the figures of a cell costs a reading
@@ -54,15 +55,23 @@ def with_valued_tables(items: list[Item], read: list[Item]) -> list[Item]:
 def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[Item]:
     """Return a reading with a table in the place of its lines, unless the tables read there explain them as well."""
     own = {*map(id, lines)}
-    left = sum(isinstance(item, TextLine) and id(item) in own for item in read)
-    others = [item for item in read if isinstance(item, PageTable) and _overlap(item, table)]
-    if any(item.box[1] < table.box[1] - 1 or item.box[3] > table.box[3] + 1 for item in others):
+    others = _beside(read, table)
+    left = [item for item in read if id(item) in own]
+    explained = len(lines) - len(left) - _IMPURE * sum(map(_impure, others))
+    if not _holds(table, others) or explained >= len(lines) - _IMPURE * _impure(table):
         return read
-    explained = len(lines) - left - _IMPURE * sum(map(_impure, others))
-    if explained >= len(lines) - _IMPURE * _impure(table):
-        return read
-    gone = [item for item in read if id(item) in own or item in others]
-    return replaced(read, gone, table, gone[0]) if gone else read
+    gone = {*own, *map(id, others)}
+    first = next(item for item in read if id(item) in gone)
+    return replaced(read, [*left, *others], table, first)
+
+
+def _holds(table: PageTable, others: list[PageTable]) -> bool:
+    """Return whether a table begins no lower and ends no higher than others."""
+    return all(table.box[1] - 1 < item.box[1] and item.box[3] < table.box[3] + 1 for item in others)
+
+
+def _beside(read: list[Item], table: PageTable) -> list[PageTable]:
+    return [item for item in read if isinstance(item, PageTable) and _overlap(item, table)]
 
 
 def _overlap(one: PageTable, other: PageTable) -> bool:
@@ -160,28 +169,38 @@ class _Columns:
 
 def _columns(run: _FigureRun) -> _Columns | None:
     """Return the columns of a run: those of its figures, and of the names at their left."""
-    seeds = run.seeds
-    figures = _merged([line.box[0::2] for level in seeds for line in _values(level) if len(line.text.split()) <= 2])
-    held = [sum(any(_over(line, span) for line in level) for level in seeds) for span in figures]
-    words = [line for level in seeds for line in level if not is_value(line.text)]
-    usual = [
-        span
-        for span, count in zip(figures, held, strict=True)
-        if 2 * count > len(seeds) and sum(_over(line, span) for line in words) < _MIXED * len(seeds)
-    ]
-    if len(usual) < _LEAST_VALUES:
+    figures = _merged([line.box[0::2] for line in _few_words(run)])
+    sure = [span for span in figures if _is_of_figures(span, run)]
+    if len(sure) < _LEAST_VALUES:
         return None
-    inner = run.levels[run.rows[0] : run.rows[-1] + 1]
-    names = [line for level in inner for line in level if line.box[2] <= usual[0][0]]
-    texts = _merged([line.box[0::2] for line in names])
+    names = _names(run, sure[0][0])
+    return _Columns([*names, *figures[figures.index(sure[0]) :]], len(names))
+
+
+def _few_words(run: _FigureRun) -> Iterator[TextLine]:
+    """Yield the figures of a run; a line of several is of several columns."""
+    for level in run.seeds:
+        yield from (line for line in _values(level) if len(line.text.split()) <= _MOST_WORDS)
+
+
+def _is_of_figures(span: tuple[float, float], run: _FigureRun) -> bool:
+    """Return whether most rows have something in a column, and few of them words."""
+    held = [[line for line in level if _over(line, span)] for level in run.seeds]
+    words = sum(not all(is_value(line.text) for line in lines) for lines in held)
+    return 2 * sum(map(bool, held)) > len(held) and words < _MIXED * len(held)
+
+
+def _names(run: _FigureRun, end: float) -> list[tuple[float, float]]:
+    """Return the columns of names left of the figures, but not those of a text beside the table."""
+    inner = chain.from_iterable(run.levels[run.rows[0] : run.rows[-1] + 1])
+    names = [line for line in inner if line.box[2] <= end]
     chosen: list[tuple[float, float]] = []
-    for span in reversed(texts):
-        own = [line for line in names if _over(line, span)]
-        if len(own) < _NAMED * len(seeds) or sum(len(line.text) for line in own) > _NAME_LETTERS * len(own):
+    for span in reversed(_merged([line.box[0::2] for line in names])):
+        own = [len(line.text) for line in names if _over(line, span)]
+        if len(own) < _NAMED * len(run.rows) or sum(own) > _NAME_LETTERS * len(own):
             break
         chosen.insert(0, span)
-    right = [span for span in figures if span[0] >= usual[0][0]]
-    return _Columns([*chosen, *right], len(chosen))
+    return chosen
 
 
 def _over(line: TextLine, span: tuple[float, float]) -> bool:
@@ -213,22 +232,32 @@ def _table(run: _FigureRun, lines: list[TextLine]) -> tuple[PageTable, list[Text
     if columns is None or not columns.values:
         return None
     rows = _rows(run, columns)
-    cells = [_cells(row, columns) for row in rows]
-    if any(row is None for row in cells):
+    cells = _all_cells(rows, columns)
+    if cells is None:
         return None
-    whole = [row for row in cells if row is not None]
-    spans = [(at, 0, 1, len(columns.spans)) for at, row in enumerate(rows) if row.is_head]
-    extents = [(min(one.box[1] for one in row.lines), max(one.box[3] for one in row.lines)) for row in rows]
-    held = [line for row in rows for line in row.lines]
-    own = {*map(id, held)}
-    around = [line for line in lines if id(line) not in own]
-    table = CellRows(whole, [*spans], extents)
-    growth = Growth(columns.sides, table, around, columns.parts, run.seeds[0][0].size, columns.spans)
-    held += growth.grow(names=False)
+    heads = [(at, 0, 1, len(columns.spans)) for at, row in enumerate(rows) if row.is_head]
+    table = CellRows(cells, [*heads], [*map(_extent, rows)])
+    held = [*chain.from_iterable(row.lines for row in rows)]
+    held += Growth(columns.sides, table, _others(lines, held), columns.parts, held[0].size, columns.spans).grow(False)
     box = around_all([line.box for line in held])
-    return PageTable(
-        table.cells, header_rows(table.cells), box, held[0].page, spans=table.spans, columns=columns.spans
-    ), held
+    found = PageTable(table.cells, header_rows(table.cells), box, held[0].page, spans=table.spans)
+    found.columns = columns.spans
+    return found, held
+
+
+def _others(lines: list[TextLine], held: list[TextLine]) -> list[TextLine]:
+    own = {*map(id, held)}
+    return [line for line in lines if id(line) not in own]
+
+
+def _extent(row: _FigureRow) -> tuple[float, float]:
+    return min(line.box[1] for line in row.lines), max(line.box[3] for line in row.lines)
+
+
+def _all_cells(rows: list[_FigureRow], columns: _Columns) -> list[list[str]] | None:
+    found = [_cells(row, columns) for row in rows]
+    whole = [cells for cells in found if cells is not None]
+    return whole if len(whole) == len(found) else None
 
 
 def _rows(run: _FigureRun, columns: _Columns) -> list[_FigureRow]:
