@@ -96,7 +96,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=13,
+            version=14,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
