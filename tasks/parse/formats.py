@@ -29,13 +29,14 @@ def _titled(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
 
 
 def _form(name: str, parse: str, suffixes: str, files: str, by: str) -> Format:
-    """Return a format in its first version; `parse` is the name of its parser, `suffixes` are parted by spaces."""
-    return Format(name, 1, _by(parse), frozenset(suffixes.split()), files, by)
+    """Return a format; `parse` is the name of its parser, `suffixes` are parted by spaces."""
+    return Format(name, _LATER.get(name, 1), _by(parse), frozenset(suffixes.split()), files, by)
 
 
 _CODE = frozenset(suffix for language in LANGUAGES.values() for suffix in language.suffixes)
 _TEXT = frozenset({".txt", ".text", ".asc", ".me"})
 
+_LATER = {"asciidoc": 2, "boxnote": 2, "mediawiki": 2}  # versions of formats below that are no more the first
 _MORE = (
     ("asciidoc", "pandoc.formats.light_markup.parse_asciidoc", ".adoc .asciidoc", "AsciiDoc",
      "pandoc: headings, lists, tables, code; attributes by our own"),
@@ -53,6 +54,8 @@ _MORE = (
      "the PDF that they hold to be looked at, where they hold one"),
     ("boxnote", "notes.box_note.parse_box_note", ".boxnote", "Box Notes, and other documents of ProseMirror",
      "a walk over its JSON: headings, lists, tables, code"),
+    ("mht", "mail.web_page.parse_web_page", ".mht .mhtml", "web pages saved as one file",
+     "the standard library, then as HTML"),
     ("ics", "agenda.events.parse_calendar", ".ics .ical .ifb", "calendars",
      "events, tasks and journals, each a section with its time, place and people"),
     ("vcf", "agenda.cards.parse_cards", ".vcf .vcard", "address books", "each card a section"),
@@ -72,7 +75,7 @@ FORMATS: dict[str, Format] = {
     for form in (
         Format(
             name="text",
-            version=5,
+            version=6,
             parse=_titled("plain.parse_text"),
             suffixes=_TEXT,
             files="plain text, and markup without a parser of its own",
@@ -80,7 +83,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="markdown",
-            version=9,
+            version=10,
             parse=_titled("markup.md.markdown_file.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
@@ -88,7 +91,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="html",
-            version=8,
+            version=9,
             parse=_titled("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
@@ -112,7 +115,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=9,
+            version=10,
             parse=_titled("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
@@ -152,7 +155,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="org",
-            version=6,
+            version=7,
             parse=_by("pandoc.formats.rst_org_latex.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
@@ -160,7 +163,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="latex",
-            version=6,
+            version=7,
             parse=_by("pandoc.formats.rst_org_latex.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
@@ -192,7 +195,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xlsx",
-            version=4,
+            version=5,
             parse=_by("office.sheets.spreadsheet.parse_xlsx"),
             suffixes=frozenset({".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb"}),
             files="Excel",
@@ -200,7 +203,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xls",
-            version=2,
+            version=3,
             parse=_by("office.sheets.spreadsheet.parse_xls"),
             suffixes=frozenset({".xls", ".xlt"}),
             files="Excel until 2003",
@@ -208,7 +211,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ods",
-            version=4,
+            version=5,
             parse=_by("office.sheets.spreadsheet.parse_ods"),
             suffixes=frozenset({".ods", ".ots", ".fods"}),
             files="OpenDocument spreadsheets",
@@ -216,7 +219,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="eml",
-            version=8,
+            version=9,
             parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
@@ -224,7 +227,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="msg",
-            version=8,
+            version=9,
             parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",
@@ -232,7 +235,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="mbox",
-            version=8,
+            version=9,
             parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
@@ -240,7 +243,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="emlx",
-            version=2,
+            version=3,
             parse=_by("mail.messages.parse_apple_mail"),
             suffixes=frozenset({".emlx"}),
             files="Apple Mail",
@@ -248,7 +251,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pst",
-            version=2,
+            version=3,
             parse=_by("mail.messages.parse_outlook_store"),
             suffixes=frozenset({".pst", ".ost"}),
             files="Outlook's data files",
@@ -256,7 +259,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xml",
-            version=7,
+            version=8,
             parse=_by("markup.xml.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",
@@ -264,7 +267,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="json",
-            version=5,
+            version=6,
             parse=_by("records.json_values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
             files="JSON, chats exported as JSON or printed as Python objects",
@@ -272,7 +275,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="jsonl",
-            version=5,
+            version=6,
             parse=_by("records.json_values.parse_json_lines"),
             suffixes=frozenset({".jsonl", ".ndjson"}),
             files="JSON lines",
@@ -296,7 +299,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="chat",
-            version=3,
+            version=4,
             parse=_by("records.chat_log.parse_chat"),
             suffixes=frozenset({".irc", ".weechatlog"}),
             files="chat logs: IRC, WhatsApp, Discord; messages with lines such as `role: user`",
@@ -304,7 +307,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="log",
-            version=2,
+            version=3,
             parse=_by("records.log_lines.parse_log"),
             suffixes=frozenset({".log"}),
             files="log files",
@@ -312,7 +315,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="csv",
-            version=2,
+            version=3,
             parse=_by("records.delimited.parse_delimited"),
             suffixes=frozenset({".csv", ".tsv", ".tab"}),
             files="CSV and TSV",
@@ -329,7 +332,7 @@ FORMATS: dict[str, Format] = {
         *starmap(_form, _MORE),
         Format(
             name="code",
-            version=2,
+            version=3,
             parse=_by("records.source_code.parse_code"),
             suffixes=_CODE,
             files=f"source code in {len(LANGUAGES)} languages",
