@@ -5,6 +5,7 @@ Such a panel is shown, and a button that opens one and names it is its heading. 
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from lxml import etree
@@ -38,17 +39,17 @@ _LONGEST = 300  # characters of a button that names a panel: longer ones are car
 
 def open_panels(root: Any) -> None:
     """Show the panels that a page can open, and make headings of the buttons that name them; the tree is modified."""
-    hidden = [node for node in _MAY_HIDE(root) if node.tag in _TEXTUAL and is_hidden(node)]
-    targets = {name.lstrip("#") for node in _OPENING(root) for name in _targets(node)} if hidden else set()
+    hidden = [node for node in _MAY_HIDE(root) if node.tag in _TEXTUAL and is_hidden(node) and _is_panel(node)]
+    targets = frozenset(chain.from_iterable(map(_targets, _OPENING(root)))) if hidden else frozenset()
     for node in hidden:
-        if _is_panel(node) and (_is_opened(node, targets) or _is_alternative(node)):
+        if _is_opened(node, targets) or _is_alternative(node):
             _show(node)
     _name_panels(root)
 
 
 def _targets(node: Any) -> Iterator[str]:
     for name in _OPENING_NAMES:
-        yield from (node.get(name) or "").split()
+        yield from (one.lstrip("#") for one in (node.get(name) or "").split())
 
 
 def _is_panel(node: Any) -> bool:
@@ -63,7 +64,7 @@ def _is_panel(node: Any) -> bool:
     return next(node.iterancestors(*_AROUND), None) is None
 
 
-def _is_opened(node: Any, targets: set[str]) -> bool:
+def _is_opened(node: Any, targets: frozenset[str]) -> bool:
     """Return whether a panel says that it is one, or something refers to it, or the element before it opens it."""
     if node.get("role") == "tabpanel" or node.get("id") in targets or node.get("aria-labelledby"):
         return True
