@@ -141,10 +141,14 @@ def _of_dlt(resource: Any, settings: LoaderSettings) -> Found:
     made = resource(**_revealed(settings.args)) if settings.args or not hasattr(resource, "__iter__") else resource
     for page in made:
         for row in page if isinstance(page, list) else [page]:
-            if not isinstance(row, Mapping) or settings.text not in row:
-                has = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
-                raise ConfigError(f"a row of {settings.loader} has no {settings.text!r} (text); it has {has}")
-            yield str(row[settings.text] or ""), {key: row[key] for key in row if key != settings.text}
+            yield _of_row(row, settings)
+
+
+def _of_row(row: Any, settings: LoaderSettings) -> tuple[str, Mapping[str, Any]]:
+    if not isinstance(row, Mapping) or settings.text not in row:
+        has = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
+        raise ConfigError(f"a row of {settings.loader} has no {settings.text!r} (text); it has {has}")
+    return str(row[settings.text] or ""), {key: row[key] for key in row if key != settings.text}
 
 
 def _is_resource(target: Any) -> bool:

@@ -30,6 +30,9 @@ class Connector:
 
 CONNECTORS: dict[str, Connector] = {
     "loader": Connector("loader", "loader:Loaders", "any LangChain loader, LlamaIndex reader or dlt resource"),
+    "sql": Connector(
+        "sql", "rows:RowConnector", "rows of PostgreSQL, SQLite, DuckDB, and of Parquet, CSV and JSON files"
+    ),
 }
 """The connectors by scheme."""
 
