@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from docmill.tasks.connectors.contract import SourcePlugin
+from docmill.tasks.connectors.texts import safe_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,21 @@ class Connector:
         return made
 
 
+def _repository(where: str) -> str:
+    """Return the name of a repository: the last step of its address, without `@REF` and `.git`."""
+    _, _, path = where.partition("://")[2].partition("/")
+    return safe_name(path.partition("@")[0].rstrip("/").rpartition("/")[2].removesuffix(".git"))
+
+
 CONNECTORS: dict[str, Connector] = {
-    "loader": Connector("loader", "loader:Loaders", "any LangChain loader, LlamaIndex reader or dlt resource"),
     "sql": Connector(
         "sql", "rows:RowConnector", "rows of PostgreSQL, SQLite, DuckDB, and of Parquet, CSV and JSON files"
     ),
+    **{
+        f"git+{way}": Connector("git", "git:GitConnector", "the files of a git repository", "url", _repository)
+        for way in ("https", "ssh", "file", "http")
+    },
+    "loader": Connector("loader", "loader:Loaders", "any LangChain loader, LlamaIndex reader or dlt resource"),
 }
 """The connectors by scheme."""
 
