@@ -64,7 +64,7 @@ def at_hand(store: str | Path, mirrors: str | Path = "") -> Path:
     url = url_of(store)
     if url is None:
         return Path(store)
-    above = Path(mirrors or os.environ.get(VARIABLE) or _cache()).expanduser()
+    above = Path(mirrors or os.environ.get(VARIABLE) or user_cache()).expanduser()
     # Two servers may have a bucket of the same name; they must not share a mirror.
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
     root = above / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', url.removeprefix('s3://'))[-60:]}-{key_of(url, endpoint)[:8]}"
@@ -75,7 +75,8 @@ def at_hand(store: str | Path, mirrors: str | Path = "") -> Path:
     return root
 
 
-def _cache() -> Path:
+def user_cache() -> Path:
+    """Return docmill's folder among the user's caches."""
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "docmill"
 
 

@@ -140,7 +140,7 @@ class _Postgres:
                 connection.execute("SET TIME ZONE 'UTC'")
                 with connection.cursor("docmill") as cursor:
                     cursor.itersize = _ROWS_AT_ONCE
-                    yield from cursor.execute(sql, tuple(values) or None)  # text of the settings
+                    yield from cursor.execute(sql.encode(), tuple(values) or None)
         except psycopg.Error as error:
             raise _explained(error, isinstance(error, psycopg.OperationalError)) from None
 

@@ -1,10 +1,15 @@
 """Own: docmill's own connectors by the schemes of their addresses, each imported when a source needs it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
 from docmill.tasks.connectors.contract import SourcePlugin
+
+_UNNAMED = re.compile(r"[^A-Za-z0-9_-]+")
+_LONGEST = 64
+"""Characters of the name of a source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,28 @@ class Connector:
         return made
 
 
+def _repository(where: str) -> str:
+    """Return the name of a repository: the last step of its address, without `@REF` and `.git`."""
+    _, _, path = where.partition("://")[2].partition("/")
+    return path.partition("@")[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
+
+
+def _host(where: str) -> str:
+    return where.partition("://")[2].partition("/")[0].partition(":")[0]
+
+
+_PAGES = "pages of a web site, one by one, by its sitemap or by links"
 CONNECTORS: dict[str, Connector] = {
-    "loader": Connector("loader", "loader:Loaders", "any LangChain loader, LlamaIndex reader or dlt resource"),
+    **{way: Connector("web", "web:WebConnector", _PAGES, "url", _host) for way in ("https", "http")},
+    "web": Connector("web", "web:WebConnector", _PAGES),
     "sql": Connector(
         "sql", "rows:RowConnector", "rows of PostgreSQL, SQLite, DuckDB, and of Parquet, CSV and JSON files"
     ),
+    **{
+        f"git+{way}": Connector("git", "git:GitConnector", "the files of a git repository", "url", _repository)
+        for way in ("https", "ssh", "file", "http")
+    },
+    "loader": Connector("loader", "loader:Loaders", "any LangChain loader, LlamaIndex reader or dlt resource"),
 }
 """The connectors by scheme."""
 
@@ -40,4 +62,4 @@ CONNECTORS: dict[str, Connector] = {
 def name_by(where: str) -> str:
     """Return the name that an address gives its source, or "" if no connector takes addresses of this scheme."""
     connector = CONNECTORS.get(where.partition("://")[0])
-    return connector.called(where) if connector and connector.takes else ""
+    return _UNNAMED.sub("-", connector.called(where))[:_LONGEST] if connector and connector.takes else ""

@@ -120,13 +120,13 @@ def _front_matter(values: Mapping[str, Any]) -> str:
 
 def plain_value(value: Any, depth: int = 0) -> Any:
     """Return a value of metadata as front matter can hold it: text, numbers, truth values, lists and tables of them."""
-    if isinstance(value, bool | int) or value is None:
+    if isinstance(value, bool | int | None):
         return value
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    if isinstance(value, Mapping) and depth < _MOST_DEPTH:
+    if depth < _MOST_DEPTH and isinstance(value, Mapping):
         return {str(key): plain_value(one, depth + 1) for key, one in value.items()}
-    if isinstance(value, list | tuple) and depth < _MOST_DEPTH:
+    if depth < _MOST_DEPTH and isinstance(value, list | tuple):
         return [plain_value(one, depth + 1) for one in value]
     return str(value).encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 

@@ -27,6 +27,7 @@ NEXT_OF_PROJECT = "next: put documents into {folder}, then type the commands of 
 FOLDER = typer.Argument(help="The folder for the docmill.toml.")
 PREFECT = typer.Option("--prefect", help="Write a project that `prefect deploy --all` takes as it is.")
 DOCKER = typer.Option("--docker", help="Write such a project with a Dockerfile and a compose file.")
+SOURCE = typer.Option("--source", metavar="KIND", help="Add the settings of a source: web, git, sql, loader.")
 K8S = typer.Option("--k8s", help="Write such a project with a Dockerfile and a work pool for Kubernetes.")
 
 
@@ -40,12 +41,20 @@ def init(
     prefect: Annotated[bool, PREFECT] = False,
     docker: Annotated[bool, DOCKER] = False,
     k8s: Annotated[bool, K8S] = False,
+    source: Annotated[list[str] | None, SOURCE] = None,
 ) -> None:
-    """Write a docmill.toml that lists every key with its default and description."""
+    """Write a docmill.toml that lists every key with its default and description.
+
+    With `--source`, it also lists the settings of a kind of source. They are added to a docmill.toml that exists.
+    """
     from docmill.flows.config.configuration import FILE_NAME
     from docmill.flows.config.project_files import SECRETS, project_files
 
-    files = {FILE_NAME: template()}
+    blocks = "".join(map(source_block, source or ()))
+    if blocks and (folder / FILE_NAME).exists() and not (prefect or docker or k8s):
+        _append(folder / FILE_NAME, blocks)
+        return
+    files = {FILE_NAME: template() + blocks}
     if prefect or docker or k8s:
         files = project_files(folder, files[FILE_NAME], docker=docker, kubernetes=k8s)
     for name in files:
@@ -55,6 +64,13 @@ def init(
         _write(folder / name, text, 0o600 if name == SECRETS else 0o666)
     more = NEXT_OF_PROJECT.format(folder=folder / "docs", readme=folder / "README.md")
     note(more if len(files) > 1 else NEXT.format(file=folder / FILE_NAME))
+
+
+def _append(target: Path, text: str) -> None:
+    """Add lines to a file, and print its path."""
+    with target.open("a", encoding="utf-8") as file:
+        file.write(text)
+    print_text(str(target))
 
 
 def _write(target: Path, text: str, mode: int) -> None:
@@ -92,6 +108,28 @@ def _section(section: tuple[str, ...], members: list["Key"]) -> Iterator[str]:
         yield f"{'' if section else chr(10)}# {key.field.description}"
         yield from (f"#   {line}" for example in key.field.examples or () for line in str(example).splitlines())
         yield f"#{key.path[-1]} = {toml_value(key.field.get_default())}"
+
+
+def source_block(kind: str) -> str:
+    """Return the settings of a kind of source, each commented out; raise `ConfigError` if there is no such kind."""
+    from docmill.storage.plugins.registry import nearest
+    from docmill.tasks.connectors.own import CONNECTORS
+
+    kinds = {one.kind: (scheme, one) for scheme, one in reversed(CONNECTORS.items())}
+    if kind not in kinds:
+        raise ConfigError(f"no source of the kind {kind!r} has settings; {nearest(kind, [*kinds])}")
+    scheme, connector = kinds[kind]
+    address = f"NAME={scheme}://…" if connector.takes else f"{scheme}://NAME"
+    lines = [f'\n# Source: {connector.reads}. Name it: sources = ["{address}"]', "#[source.NAME]"]
+    for name, field in connector.load().settings.model_fields.items():
+        default = "" if field.is_required() else field.get_default()
+        shown = '{ env = "VARIABLE" }' if default is None else toml_value(_plain(default))
+        lines += [f"# {field.description}", f"#{name} = {shown}"] if name != connector.takes else []
+    return "\n".join(lines) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def toml_value(value: Any) -> str:

@@ -82,7 +82,6 @@ def test_a_name_that_is_not_utf_8_is_still_json() -> None:
 ADDRESSES = {
     "gs://b/docs": "Google Cloud Storage) yet; bring its files into a folder, as with `gcloud storage cp",
     "az://b/docs": "Azure Blob Storage) yet; bring its files into a folder, as with `rclone copy`, or take s3://",
-    "https://example.org/docs": "the web) yet; bring its files into a folder, as with `wget",
     "gopher://b/docs": "nothing reads gopher:// yet; bring its files into a folder, or take s3://",
     "file:///docs": "write the path without file://",
     "s3a://b/docs": "write s3://BUCKET/PREFIX",

@@ -15,6 +15,7 @@ from docmill.storage.embedding import space
 from tests.kit.far_bench import make_bucket, object_store
 from tests.kit.house import ROOT
 from tests.kit.model_server import model_server
+from tests.kit.site import site_on_loopback
 
 CORPUS = ROOT / "tests" / "corpus"
 BUCKET = "company"
@@ -99,7 +100,21 @@ def model() -> Iterator[dict[str, str]]:
         yield {"OPENAI_API_KEY": "a key", "DOCMILL_MODEL__BASE_URL": f"{server.url}/v1"}
 
 
-SERVERS = {"bucket": bucket, "model": model}
+@contextmanager
+def site() -> Iterator[dict[str, str]]:
+    """Serve a web site of three pages with a sitemap, whose address is SITE."""
+    with site_on_loopback() as served:
+        texts = {"/": "The mill grinds wheat.", "/pond": "The pond freezes in March.", "/barn/": "The barn is red."}
+        links = '<a href="/pond">Pond</a> <a href="/barn/">Barn</a>'
+        served.pages |= {
+            path: f"<h1>{path.strip('/') or 'farm'}</h1><p>{text}</p>{links}" for path, text in texts.items()
+        }
+        rows = "".join(f"<url><loc>{served.url}{path}</loc><lastmod>2026-01-01</lastmod></url>" for path in texts)
+        served.pages["/sitemap.xml"] = f"<urlset>{rows}</urlset>"
+        yield {"SITE": served.url}
+
+
+SERVERS = {"bucket": bucket, "model": model, "site": site}
 
 
 def environment_of(folder: Path, shelf: Path, programs: Sequence[Path]) -> dict[str, str]:

@@ -1,0 +1,239 @@
+"""Git: the files of a repository at a branch, tag or commit; of each change only the files that differ are read."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from urllib.parse import quote
+
+from pydantic import Field, field_validator
+
+from docmill.storage.address import user_cache
+from docmill.storage.errors import ConfigError, Rejected
+from docmill.storage.keys import key_of
+from docmill.storage.plugins.secret import Secret
+from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.git_program import Git
+
+_URL = re.compile(r"git\+(?P<url>(?P<protocol>https|http|ssh|file)://[^\s/]*/[^\s@]+)(?:@(?P<ref>\S+))?")
+_REF = re.compile(r"[\w][\w./+-]{0,200}")  # never an option, which begins with a dash
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_FILES = (b"100644", b"100755")
+"""The modes of files: a link may lead anywhere, and a submodule is another repository."""
+_POINTER = b"version https://git-lfs.github.com/spec/"
+_HOSTS = {
+    "github.com": "https://{host}/{path}/blob/{ref}/{name}",
+    "gitlab.com": "https://{host}/{path}/-/blob/{ref}/{name}",
+    "codeberg.org": "https://{host}/{path}/src/{ref}/{name}",
+    "bitbucket.org": "https://{host}/{path}/src/{ref}/{name}",
+}
+"""Where a person opens a file, by host."""
+_BATCH = 1_000
+"""Files that one request asks for: a server takes more, but what a cut-off connection loses is then more as well."""
+_NS = 1_000_000_000
+Paths = list[str]
+
+
+class GitSettings(SourceSettings):
+    """A git repository, read by the program `git`. Nothing of the repository is run, and nothing is checked out."""
+
+    url: str = Field(
+        description="git+https://HOST/PATH, git+ssh://USER@HOST/PATH or git+file:///PATH, with @REF for a branch, a tag"
+        " or a commit. The address of the source sets it."
+    )
+    ref: str = Field(default="", description="Branch, tag or commit; empty takes that of the address, or the default.")
+    folder: str = Field(default="", description="Read only this folder of the repository.")
+    token: Secret | None = Field(default=None, description="Token for https.")
+    timeout_s: float = Field(default=600.0, gt=0, description="Seconds that a call of git may take.")
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        found = _URL.fullmatch(url)
+        if not found:
+            raise ValueError("write git+https://HOST/PATH, git+ssh://USER@HOST/PATH or git+file:///PATH")
+        if re.match(r"git\+https?://[^/]*@", url):
+            raise ValueError("leave user and password out of the address, and set `token`")
+        return url
+
+    @field_validator("ref")
+    @classmethod
+    def _check_ref(cls, ref: str) -> str:
+        if ref and not _REF.fullmatch(ref):
+            raise ValueError("a branch, a tag or a commit has letters, digits and . / _ + -")
+        return ref
+
+    @field_validator("folder")
+    @classmethod
+    def _check_folder(cls, folder: str) -> str:
+        steps = [step for step in folder.split("/") if step not in ("", ".")]
+        if ".." in steps:
+            raise ValueError("give a path within the repository, without ..")
+        return "/".join(steps)
+
+
+class GitConnector:
+    """The connector `git`."""
+
+    version = 1
+    settings = GitSettings
+
+    def open(self, settings: GitSettings) -> "GitReader":
+        """Return what reads the repository; `git` is called when it is listed."""
+        found = _URL.fullmatch(settings.url)
+        assert found
+        ref = settings.ref or found["ref"] or "HEAD"
+        if not _REF.fullmatch(ref):
+            raise ConfigError(f"{ref!r} is no branch, tag or commit")
+        token = settings.token.read() if settings.token else ""
+        folder = user_cache().expanduser() / "git" / key_of(found["url"])
+        return GitReader(found["url"], ref, settings.folder, Git(folder, found["protocol"], token, settings.timeout_s))
+
+
+@dataclass
+class GitReader:
+    """Reads a repository at `url` by a copy in the user's cache, which gets the files that are asked for."""
+
+    url: str
+    ref: str
+    folder: str
+    git: Git
+
+    def __post_init__(self) -> None:
+        self._commit = ""
+        self._due: list[str] = []
+        self._lock = Lock()
+
+    def list(self, checkpoint: str) -> SourceListing:
+        """Return what changed since the commit of the checkpoint, or all files; the checkpoint is the commit."""
+        before = json.loads(checkpoint)["commit"] if checkpoint else ""
+        self._prepare()
+        self._commit = self._resolved()
+        state = json.dumps({"commit": self._commit})
+        if self._commit == before:
+            return SourceListing((), state, gone=())
+        self._obtain(self._commit)
+        if before and self._has(before):
+            changed, gone = self._difference(before)
+            return SourceListing(self._items(changed, f"{before}..{self._commit}"), state, gone)
+        entries = _entries(self.git.run("ls-tree", "-r", "-z", "--full-tree", self._commit, "--", *self._paths()))
+        return SourceListing(self._items(entries, self._commit), state)
+
+    def fetch(self, item: SourceItem) -> bytes:
+        """Return the bytes of a file; the first call brings all files that the listing named."""
+        with self._lock:
+            self._bring()
+        path = f"{self.folder}/{item.name}" if self.folder else item.name
+        data = self.git.found("cat-file", "blob", f"{self._commit}:{path}")
+        if data is None:
+            raise Rejected("unreadable", f"the commit {self._commit[:12]} has no such file")
+        if data.startswith(_POINTER):
+            raise Rejected("unreadable", "a pointer of Git LFS; its content is not in the repository")
+        return data
+
+    def link(self, item: SourceItem) -> str:
+        """Return the page of a file where the host is known. It has the branch, not the commit, to stay the same."""
+        host, _, path = self.url.partition("://")[2].rpartition("@")[2].partition("/")
+        path, name = path.strip("/").removesuffix(".git"), f"{self.folder}/{item.name}".lstrip("/")
+        return _HOSTS.get(host, "").format(host=host, path=quote(path), ref=quote(self.ref), name=quote(name))
+
+    def _prepare(self) -> None:
+        if not (self.git.folder / "HEAD").exists():
+            self.git.folder.parent.mkdir(parents=True, exist_ok=True)
+            self.git.run("init", "--quiet", "--bare", "--template=", str(self.git.folder))
+            self.git.run("config", "remote.origin.url", self.url)
+            # What is lacking is asked for in batches, and never by a command that happens to need it.
+            self.git.run("config", "remote.origin.promisor", "true")
+            self.git.run("config", "remote.origin.partialclonefilter", "blob:none")
+            self.git.run("config", "extensions.partialClone", "origin")
+            self.git.run("config", "core.repositoryFormatVersion", "1")
+
+    def _resolved(self) -> str:
+        """Return the commit that the branch or tag names now."""
+        if _COMMIT.fullmatch(self.ref):
+            return self.ref
+        wanted = ["HEAD"] if self.ref == "HEAD" else [f"refs/{one}/{self.ref}" for one in ("heads", "tags")]
+        said = self.git.run("ls-remote", self.url, *wanted, *(f"{one}^{{}}" for one in wanted))
+        found = {name: commit for commit, name in (line.split("\t") for line in said.decode().splitlines())}
+        for name in (wanted[0], f"{wanted[-1]}^{{}}", wanted[-1]):
+            if name in found:
+                return found[name]
+        raise ConfigError(f"there is no branch or tag {self.ref!r}; set `ref`, or write @REF behind the address")
+
+    def _has(self, commit: str) -> bool:
+        return self.git.found("rev-list", "--max-count=1", "--missing=allow-promisor", commit) is not None
+
+    def _obtain(self, commit: str) -> None:
+        """Bring a commit with its history and folders, but no files."""
+        # A reference of its own, so that the next fetch says that we have it.
+        self.git.run(
+            "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none",
+            "origin", f"+{commit}:refs/docmill/{key_of(self.ref)}",
+        )  # fmt: skip
+
+    def _bring(self) -> None:
+        """Bring the files that the listing named."""
+        due, self._due = self._due, []
+        for start in range(0, len(due), _BATCH):
+            given = "\n".join(due[start : start + _BATCH]).encode() + b"\n"
+            # A server that gives no single files has given all before; and `cat-file` says what cannot be had.
+            self.git.found(
+                "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                "--recurse-submodules=no", "--filter=blob:none", "--stdin", "origin", given=given,
+            )  # fmt: skip
+
+    def _difference(self, before: str) -> tuple[dict[str, str], Paths]:
+        """Return the files that are new or changed, and the names of those that are gone."""
+        said = self.git.run(
+            "diff-tree", "-r", "-z", "--no-renames", "--raw", before, self._commit, "--", *self._paths()
+        )
+        fields = said.split(b"\0")[:-1]
+        changed, gone = dict[str, str](), list[str]()
+        for head, path in zip(fields[::2], fields[1::2], strict=True):
+            _, mode, _, blob, _ = head.split(b" ")
+            if mode in _FILES:
+                changed[_named(path)] = blob.decode()
+            else:
+                gone.append(self._inner(_named(path)))
+        return changed, gone
+
+    def _items(self, entries: Mapping[str, str], range_: str) -> Iterator[SourceItem]:
+        self._due = sorted({*entries.values()})
+        times = self._times(range_)
+        for path, blob in entries.items():
+            yield SourceItem(self._inner(path), blob, modified_ns=times.get(path, 0) * _NS)
+
+    def _times(self, range_: str) -> dict[str, int]:
+        """Return when files were changed last, by the commits of a range, in seconds since 1970."""
+        said = self.git.run(
+            "log", "--format=%x01%ct", "--name-only", "-z", "--no-renames", range_, "--", *self._paths()
+        )
+        times, now = dict[str, int](), 0
+        for field in said.replace(b"\n", b"\0").split(b"\0"):
+            if field.startswith(b"\x01"):
+                now = int(field[1:])
+            elif field:
+                times.setdefault(_named(field), now)
+        return times
+
+    def _paths(self) -> Sequence[str]:
+        return [f":(literal){self.folder}"] if self.folder else []
+
+    def _inner(self, path: str) -> str:
+        return path.removeprefix(f"{self.folder}/") if self.folder else path
+
+
+def _entries(said: bytes) -> dict[str, str]:
+    """Return the files of a tree: their hashes by path."""
+    found = dict[str, str]()
+    for line in said.split(b"\0")[:-1]:
+        head, _, path = line.partition(b"\t")
+        mode, _, blob = head.split(b" ")
+        if mode in _FILES:
+            found[_named(path)] = blob.decode()
+    return found
+
+
+def _named(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")

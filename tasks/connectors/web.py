@@ -1,0 +1,275 @@
+"""Web: pages of a site, one by one, by its sitemap or by following links; unchanged ones are not sent again."""
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from email.utils import parsedate_to_datetime
+from fnmatch import fnmatchcase
+from urllib.parse import urljoin, urlsplit
+from urllib.robotparser import RobotFileParser
+
+from pydantic import Field, field_validator, model_validator
+
+from docmill.storage.errors import DocmillError, Rejected, SourceError, Transient
+from docmill.storage.keys import hash_bytes, key_of
+from docmill.storage.plugins.secret import Secret
+from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.spool import Spool
+from docmill.tasks.connectors.texts import Names
+from docmill.tasks.connectors.web_client import AGENT, Answer, WebClient, refused, unpacked
+from docmill.tasks.connectors.web_pages import Sitemap, canonical, in_own_charset, path_of, said_by, sitemap_in
+
+_GONE = (404, 410)
+_MOST_SITEMAPS = 500
+"""Sitemaps that one index may name: each may have 50,000 pages."""
+_NS = 1_000_000_000
+_UNREAD = "unread"
+"""The version of a page that could not be looked at and is not known: fetching it says why."""
+
+
+class WebSettings(SourceSettings):
+    """Pages of one host. A sitemap gives its pages, any other page itself and, with `depth`, those that it links to."""
+
+    url: str = Field(default="", description="The page or the sitemap. The address of the source sets it.")
+    urls: tuple[str, ...] = Field(default=(), description="Further pages or sitemaps of the same host.")
+    depth: int = Field(default=0, ge=0, le=50, description="How many links to follow from a page.")
+    include: tuple[str, ...] = Field(
+        default=(),
+        description="Paths of pages to read, such as /docs/*; empty reads all. The first pages are read anyway.",
+    )
+    exclude: tuple[str, ...] = Field(default=(), description="Paths of pages to leave out, such as */print/*.")
+    most_pages: int = Field(default=10_000, ge=1, description="Maximum number of pages.")
+    page_bytes: int = Field(default=50_000_000, ge=1, description="Maximum size of a page, in bytes, unpacked.")
+    delay_s: float = Field(
+        default=0.5,
+        ge=0,
+        le=60,
+        description="Seconds between two requests; a longer Crawl-delay of robots.txt applies.",
+    )
+    timeout_s: float = Field(default=30.0, gt=0, description="Seconds to wait for an answer.")
+    robots: bool = Field(default=True, description="Obey robots.txt.")
+    private: bool = Field(default=False, description="Allow addresses of private networks, also after a redirect.")
+    token: Secret | None = Field(default=None, description="Bearer token, sent to this host alone.")
+
+    @model_validator(mode="after")
+    def _check_hosts(self) -> "WebSettings":
+        hosts = {urlsplit(one).netloc for one in self.starts}
+        if len(hosts) != 1:
+            raise ValueError(f"give pages of one host, got {', '.join(sorted(hosts)) or 'none'}")
+        return self
+
+    @field_validator("url", "urls")
+    @classmethod
+    def _check_url(cls, given: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        for url in [given] if isinstance(given, str) else given:
+            if url and not canonical(url, url):
+                raise ValueError("write https://HOST/PATH, without user and password")
+        return given
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The first pages."""
+        return tuple(canonical(one, one) for one in (self.url, *self.urls) if one)
+
+
+class WebConnector:
+    """The connector `web`."""
+
+    version = 1
+    settings = WebSettings
+
+    def open(self, settings: WebSettings) -> "WebReader":
+        """Return what reads the pages; nothing is asked before it is listed."""
+        return WebReader(settings)
+
+
+@dataclass
+class Known:
+    """What is known of a page: what to ask with, the name and version of its document, and its links."""
+
+    name: str = ""
+    version: str = ""
+    etag: str = ""
+    modified: str = ""
+    lastmod: str = ""
+    links: tuple[str, ...] = ()
+    own: str = ""
+    hidden: bool = False
+
+    def time_ns(self) -> int:
+        """Return when the server says that the page changed, in nanoseconds since 1970, or 0."""
+        try:
+            return max(0, int(parsedate_to_datetime(self.modified).timestamp())) * _NS if self.modified else 0
+        except (ValueError, TypeError, OverflowError):
+            return 0
+
+
+class WebReader:
+    """Reads pages. What a listing had to read anyway is kept, so that no page is asked for twice."""
+
+    def __init__(self, settings: WebSettings) -> None:
+        self._settings = settings
+        token = settings.token.read() if settings.token else ""
+        first = urlsplit(settings.starts[0])
+        self._host = first.netloc
+        self._client = WebClient(
+            first.hostname or "", token, settings.private, settings.timeout_s, settings.delay_s, settings.page_bytes
+        )
+        self._spool = Spool()
+        self._urls: dict[str, str] = {}
+
+    def list(self, checkpoint: str) -> SourceListing:
+        """Return all pages; the checkpoint is what is known of each."""
+        before = {url: _known(told) for url, told in json.loads(checkpoint).items()} if checkpoint else {}
+        self._spool.clear()
+        self._urls = {}
+        names, found = Names(""), dict[str, Known]()
+        try:
+            found.update(self._pages(before, names))
+        except Rejected as error:  # of robots.txt or a sitemap, without which nothing is known
+            raise SourceError(error.message) from None
+        items = dict[str, SourceItem]()
+        for url, known in found.items():
+            if not known.hidden and known.name not in items:
+                items[known.name] = SourceItem(known.name, known.version, modified_ns=known.time_ns())
+                self._urls[known.name] = known.own or url
+        return SourceListing(items.values(), json.dumps({url: asdict(known) for url, known in found.items()}))
+
+    def fetch(self, item: SourceItem) -> bytes:
+        """Return the bytes of a page that was listed."""
+        data = self._spool.get(item.name)
+        if data is not None:
+            return data
+        if item.name not in self._urls:
+            raise Rejected("unreadable", "no page of this name was listed")
+        answer = self._client.get(self._urls[item.name])
+        if error := refused(answer):
+            raise Rejected("unreadable", str(error))
+        return in_own_charset(answer.data, answer.headers.get("content-type", ""))
+
+    def link(self, item: SourceItem) -> str:
+        """Return the address of the page."""
+        return self._urls.get(item.name, "")
+
+    def _pages(self, before: dict[str, Known], names: Names) -> Iterator[tuple[str, Known]]:
+        """Yield pages with what is known of them now, breadth first."""
+        rules = self._rules()
+        due = deque((url, 0, "") for url in self._settings.starts)
+        seen, count = {*self._settings.starts}, 0
+        while due and count < self._settings.most_pages:
+            url, depth, lastmod = due.popleft()
+            if not rules.can_fetch(AGENT, url):
+                self._refuse_start(url, depth)
+                continue
+            known, pages = self._look(url, depth, lastmod, before.get(url), names)
+            if known is not None:
+                count += 1
+                yield url, known
+                pages = dict.fromkeys(known.links, "") if depth < self._settings.depth else {}
+            new = {link: time for link, time in pages.items() if link not in seen and self._is_wanted(link)}
+            seen.update(new)
+            due.extend((link, depth + 1, time) for link, time in new.items())
+
+    def _refuse_start(self, url: str, depth: int) -> None:
+        if depth == 0:
+            raise SourceError(f"robots.txt of {self._host} allows no program to read {url} (robots = false ignores it)")
+
+    def _is_wanted(self, url: str) -> bool:
+        parts, settings = urlsplit(url), self._settings
+        if parts.netloc != self._host:
+            return False
+        included = not settings.include or any(fnmatchcase(parts.path, one) for one in settings.include)
+        return included and not any(fnmatchcase(parts.path, one) for one in settings.exclude)
+
+    def _look(
+        self, url: str, depth: int, lastmod: str, known: Known | None, names: Names
+    ) -> tuple[Known | None, Mapping[str, str]]:
+        """Return what is known of a page now, None if it is gone or a sitemap, and the pages of a sitemap."""
+        if known and lastmod and known.lastmod == lastmod:
+            return known, {}
+        try:
+            answer = self._asked(url, depth, known)
+        except DocmillError as error:
+            return self._unseen(url, depth, known, names, error), {}
+        if answer.status in _GONE:
+            return None, {}
+        if answer.status == _SAME and known:
+            known.lastmod = lastmod
+            return known, {}
+        if sitemap := self._sitemap(answer):
+            return None, sitemap.pages
+        return self._read(url, lastmod, answer, names), {}
+
+    def _asked(self, url: str, depth: int, known: Known | None) -> Answer:
+        """Return the answer for a page; raise if it could not be looked at. Only a page that is linked may be gone."""
+        answer = self._client.get(url, known.etag if known else "", known.modified if known else "")
+        error = refused(answer)
+        if error and not (depth and answer.status in _GONE):
+            raise error
+        return answer
+
+    def _unseen(self, url: str, depth: int, known: Known | None, names: Names, error: DocmillError) -> Known:
+        """Return what is known of a page that could not be looked at; of one that is not known, that it is unread."""
+        if depth == 0:
+            raise error if isinstance(error, Transient) else SourceError(_message(error)) from None
+        return known or Known(names.of(path_of(url, "text/html")), f"{_UNREAD} {key_of(_message(error))}")
+
+    def _sitemap(self, answer: Answer) -> Sitemap | None:
+        """Return the sitemap in an answer, with the pages of those that it names."""
+        found = self._sitemap_in(answer)
+        if not found or not found.sitemaps:
+            return found
+        pages = dict[str, str]()
+        for url in found.sitemaps[:_MOST_SITEMAPS]:
+            if urlsplit(url).netloc == self._host:
+                inner = self._client.get(url)
+                if error := refused(inner):
+                    raise Transient(f"a sitemap could not be read: {error}")
+                named = self._sitemap_in(inner)
+                pages |= named.pages if named else {}
+        return Sitemap(pages)
+
+    def _sitemap_in(self, answer: Answer) -> Sitemap | None:
+        is_packed = answer.data.startswith(b"\x1f\x8b")
+        data = unpacked(answer.data, self._settings.page_bytes) if is_packed else answer.data
+        return sitemap_in(data, answer.url)
+
+    def _read(self, url: str, lastmod: str, answer: Answer, names: Names) -> Known:
+        """Return what an answer tells of a page, whose bytes are kept."""
+        kind = answer.headers.get("content-type", "")
+        data, said = in_own_charset(answer.data, kind), said_by(answer.data, kind, answer.url)
+        own = said.own if said.own and urlsplit(said.own).netloc == self._host else ""
+        name = names.of(path_of(own or url, kind))
+        self._spool.put(name, data)
+        etag, modified = answer.headers.get("etag", ""), answer.headers.get("last-modified", "")
+        return Known(name, hash_bytes(data), etag, modified, lastmod, said.links, own, said.is_hidden)
+
+    def _rules(self) -> RobotFileParser:
+        """Return what robots.txt allows; raise `Transient` if it cannot be looked at."""
+        rules, said = RobotFileParser(), ""
+        if self._settings.robots:
+            answer = self._client.get(urljoin(self._settings.starts[0], "/robots.txt"))
+            if answer.status >= _BROKEN:
+                raise Transient(f"{answer.url} answers {answer.status}, so what may be read is not known")
+            said = answer.data.decode("utf-8", "replace") if answer.status == _OK else ""
+        rules.parse(said.splitlines())  # without any it allows everything
+        wait = rules.crawl_delay(AGENT)
+        self._client.delay_s = max(self._settings.delay_s, min(float(wait or 0), _MOST_DELAY_S))
+        return rules
+
+
+_OK, _SAME, _BROKEN = 200, 304, 500
+_MOST_DELAY_S = 60.0
+"""Seconds of a Crawl-delay: a longer one would make a run of a hundred pages take hours."""
+
+
+def _known(told: dict[str, object]) -> Known:
+    known = Known(**told)  # type: ignore[arg-type]
+    known.links = tuple(known.links)
+    return known
+
+
+def _message(error: Exception) -> str:
+    return error.message if isinstance(error, Rejected) else re.sub(r"\s+", " ", str(error))
