@@ -20,7 +20,6 @@ from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_s
 from docmill.tasks.parse.markup.html.html_head import head_metadata
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
-from docmill.tasks.parse.markup.html.run_in_headings import set_run_in_headings_apart
 from docmill.tasks.parse.markup.html.struck import mark_struck
 
 _KEPT = re.compile(
@@ -74,7 +73,6 @@ def page_tree(page: str) -> Any:
 
 def draw_tree(root: Any) -> Parsed:
     """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture."""
-    set_run_in_headings_apart(root)
     notes = _with_plain_words(root)
     walk = PageWalk({} if not notes else _labelled(root, notes))
     walk.draw(root)
