@@ -29,7 +29,7 @@ from tests.kit.house import (
 
 ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/", "docmill/adapters/prefect.py"),
-    "duckdb": ("storage/sql/sandbox.py",),
+    "duckdb": ("storage/sql/sandbox.py", "tasks/connectors/databases.py"),  # the second reads databases of others
     "lancedb": ("storage/lance/",),
     "sentence_transformers": ("storage/embedding/encoder.py", "storage/embedding/cross_encoder.py"),
     "typer": ("flows/cli/",),
@@ -71,14 +71,14 @@ ORDER = (  # each folder imports only those before it
     "tasks/parse/pandoc/word/fields", "tasks/parse/pandoc/word",
     "tasks/parse/datasets", "tasks/parse/agenda", "tasks/parse/notes",
     "tasks/parse/records", "tasks/parse/mail",
-    "tasks/parse/pdf/letters",
-    "tasks/parse/pdf/text", "tasks/parse/pdf/layout", "tasks/parse/pdf/blocks", "tasks/parse/pdf",
+    "tasks/parse/pdf/letters", "tasks/parse/pdf/text", "tasks/parse/pdf/tables",
+    "tasks/parse/pdf/layout", "tasks/parse/pdf/blocks", "tasks/parse/pdf",
     "tasks/parse/dispatch",
     "tasks/archive", "tasks/split/spans", "tasks/reading", "tasks/split/parts", "tasks/split/syntax",
     "tasks/split/general", "tasks/split/content", "tasks/split",
     "tasks/detect", "tasks/context", "tasks/chunking", "tasks/workers", "tasks/document",
     "tasks/evaluate/files", "tasks/evaluate", "tasks/evaluate/proxy",
-    "tasks/batch", "tasks/carrying", "tasks/sources", "tasks/publishing", "tasks",
+    "tasks/batch", "tasks/carrying", "tasks/connectors", "tasks/sources", "tasks/publishing", "tasks",
     "flows/config", "flows/runs", "flows/cluster/schedulers", "flows/cluster",
     "flows/watching", "flows/records", "flows/measure", "flows",
     "flows/hosting", "flows/serving", "flows/serving/protocol", "flows/serving/page", "flows/serving/web",

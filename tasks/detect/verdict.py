@@ -10,7 +10,7 @@ from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.markup.xml.patents import is_patent
 from docmill.tasks.split.spans.question_patterns import ANSWERS, QUESTIONS
 
-DETECTOR_VERSION = 5
+DETECTOR_VERSION = 6
 """Part of the keys of chunks: raise it when verdicts change, so that documents are split again."""
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
 BY_FORMAT = {

@@ -29,13 +29,14 @@ def _titled(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
 
 
 def _form(name: str, parse: str, suffixes: str, files: str, by: str) -> Format:
-    """Return a format in its first version; `parse` is the name of its parser, `suffixes` are parted by spaces."""
-    return Format(name, 1, _by(parse), frozenset(suffixes.split()), files, by)
+    """Return a format; `parse` is the name of its parser, `suffixes` are parted by spaces."""
+    return Format(name, _LATER.get(name, 1), _by(parse), frozenset(suffixes.split()), files, by)
 
 
 _CODE = frozenset(suffix for language in LANGUAGES.values() for suffix in language.suffixes)
 _TEXT = frozenset({".txt", ".text", ".asc", ".me"})
 
+_LATER = {"asciidoc": 2, "boxnote": 2, "mediawiki": 2}  # versions of formats below that are no more the first
 _MORE = (
     ("asciidoc", "pandoc.formats.light_markup.parse_asciidoc", ".adoc .asciidoc", "AsciiDoc",
      "pandoc: headings, lists, tables, code; attributes by our own"),
@@ -53,6 +54,8 @@ _MORE = (
      "the PDF that they hold to be looked at, where they hold one"),
     ("boxnote", "notes.box_note.parse_box_note", ".boxnote", "Box Notes, and other documents of ProseMirror",
      "a walk over its JSON: headings, lists, tables, code"),
+    ("mht", "mail.web_page.parse_web_page", ".mht .mhtml", "web pages saved as one file",
+     "the standard library, then as HTML"),
     ("ics", "agenda.events.parse_calendar", ".ics .ical .ifb", "calendars",
      "events, tasks and journals, each a section with its time, place and people"),
     ("vcf", "agenda.cards.parse_cards", ".vcf .vcard", "address books", "each card a section"),
@@ -96,7 +99,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=13,
+            version=14,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
@@ -264,7 +267,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="json",
-            version=5,
+            version=6,
             parse=_by("records.json_values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
             files="JSON, chats exported as JSON or printed as Python objects",
@@ -272,7 +275,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="jsonl",
-            version=5,
+            version=6,
             parse=_by("records.json_values.parse_json_lines"),
             suffixes=frozenset({".jsonl", ".ndjson"}),
             files="JSON lines",
@@ -296,7 +299,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="chat",
-            version=3,
+            version=4,
             parse=_by("records.chat_log.parse_chat"),
             suffixes=frozenset({".irc", ".weechatlog"}),
             files="chat logs: IRC, WhatsApp, Discord; messages with lines such as `role: user`",
@@ -304,7 +307,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="log",
-            version=2,
+            version=3,
             parse=_by("records.log_lines.parse_log"),
             suffixes=frozenset({".log"}),
             files="log files",
@@ -329,7 +332,7 @@ FORMATS: dict[str, Format] = {
         *starmap(_form, _MORE),
         Format(
             name="code",
-            version=2,
+            version=3,
             parse=_by("records.source_code.parse_code"),
             suffixes=_CODE,
             files=f"source code in {len(LANGUAGES)} languages",

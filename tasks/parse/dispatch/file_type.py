@@ -17,6 +17,7 @@ from docmill.tasks.parse.dispatch.text_signs import (
     guess,
     is_chat_instead,
     may_be,
+    overrules_markdown,
     plainly,
     recorded,
     sample,
@@ -26,7 +27,7 @@ from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import BY_SUFFIX, language_of_suffix
 from docmill.tasks.parse.signatures import INSTEAD, binary_kind
 
-VERSION = 8  # raise it when any file gets another type than before
+VERSION = 9  # raise it when any file gets another type than before
 _HEAD = 65_536
 """Bytes of text to look at: more than a sample of its lines takes, unless they are very long."""
 _OVERRULES = 0.8
@@ -43,6 +44,7 @@ _FAMILIES = (
     {"json", "jsonl"},
     {"html", "vue"},
     {"eml", "mbox"},
+    {"eml", "mht"},
     {"markdown", "rst", "org", "asciidoc", "mediawiki", "textile", "typst"},
     {"text", "log", "chat"},
     {"r", "matlab"},
@@ -115,13 +117,13 @@ def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
     if bears_out(named, text, whole):
         return named
     if may_be(named, text, whole):
-        return _allowed(named, _seen(text, whole, data, _OVERRULES))
+        return _allowed(named, _seen(text, whole, data, _OVERRULES), text)
     return _doubted(named, _seen(text, whole, data, _SUGGESTS)) or guess(text, whole)
 
 
-def _allowed(named: FileType, seen: FileType | None) -> FileType:
+def _allowed(named: FileType, seen: FileType | None, text: str) -> FileType:
     """Return the name's type if the text allows it; another type that is seen wins unless the name is more specific."""
-    if seen is None:
+    if seen is None or (named.format == "markdown" and not overrules_markdown(seen, text)):
         return named
     if _akin(named, seen) and named.format != "text":
         return named

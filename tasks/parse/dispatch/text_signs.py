@@ -4,9 +4,13 @@ import json
 import re
 from itertools import islice
 
+import yaml
+
 from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.drawn_tables import drawn_tables
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.languages import language_of_interpreter, signs
+from docmill.tasks.parse.mail.web_page import is_saved_page
 from docmill.tasks.parse.notes.box_note import document_node, old_text
 from docmill.tasks.parse.records.chat_dump import turns_of
 from docmill.tasks.parse.records.chat_repr import messages_in
@@ -73,6 +77,17 @@ _BEGINNINGS = (
     (re.compile(r"\s*BEGIN:VCALENDAR\s", re.I), "ics"),
     (re.compile(r"\s*BEGIN:VCARD\s", re.I), "vcf"),
     (re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s*)*<FictionBook\b"), "fb2"),
+    (
+        re.compile(
+            r"\s*(?:<\?xml[^>]*>\s*)?(?:<\?mso-application[^>]*Excel\.Sheet"
+            r"|<(?:\w+:)?Workbook\b[^>]*urn:schemas-microsoft-com:office:spreadsheet)"
+        ),
+        "xls",
+    ),
+    (
+        re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<mediawiki\b[^>]*http://www\.mediawiki\.org/xml/export-"),
+        "mediawiki",
+    ),
     (re.compile(r"From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:19|20)\d\d\r?\n"), "mbox"),
     (re.compile(rf"\s*\d{{1,10}}\s*\n(?=(?:.*\n){{0,40}}?(?:From|Message-Id):){_MAIL.pattern}", re.I), "emlx"),
 )
@@ -106,6 +121,9 @@ _CONTINUED = re.compile(r"^[ \t]|^(?:Caused by|Traceback) ?[:(]", re.M)
 _ORG = re.compile(r"^\*+ \S|^#\+[A-Za-z_]+:?|^:PROPERTIES:", re.M)
 _ORG_SURE = re.compile(r"^#\+(?:title|begin_\w+|options|author|include|startup|setupfile)\b|^:PROPERTIES:", re.I | re.M)
 _RST = re.compile(r"^\.\. [\w:-]+::|^:\w+:`|^\S.*\n([=\-~^\"'#*+])\1{3,}[ \t]*$|``\S", re.M)
+_TEX_DOCUMENT = re.compile(r"\\documentclass|\\begin\s*\{document\}|\\(?:sub)*section\*?\{")
+_STRICT = frozenset(("yaml",))
+_STRICT_LINES = 60  # of a text that must be YAML: an error shows in the first paragraph of prose
 _LATEX = re.compile(r"\\(?:begin|end|section|subsection|documentclass|usepackage|label|cite|ref)\b")
 # How a text of a format must begin, or what it must contain; some formats allow any text.
 _JSON_BEGIN, _ANY = re.compile(r"\s*[\[{]"), re.compile("")
@@ -119,6 +137,7 @@ _ALLOWED_BY = dict.fromkeys(_ANY_TEXT, _ANY.match) | {
     "xml": re.compile(r"\s*<").match,
     "latex": re.compile(r"\\").search,
     "eml": _MAIL_NAMES.search,
+    "mht": _MAIL_NAMES.search,
 }
 
 
@@ -141,6 +160,8 @@ def plainly(text: str, data: bytes) -> FileType | None:
         return FileType("subtitles")
     if _XML.match(text):
         return FileType("xml")
+    if is_mail(text) and is_saved_page(text):
+        return FileType("mht")
     if is_mail(text):
         return FileType("mbox" if _ENVELOPE.match(text) else "eml")
     return _json_type(text, data)
@@ -217,6 +238,8 @@ def bears_out(named: FileType, text: str, whole: str) -> bool:
         return _is_settings(named.language, text)
     if named.format == "csv":
         return text.count("\n") >= _MIN_ROWS and regular(whole)
+    if named.format == "text":
+        return next(drawn_tables(text.splitlines()), None) is not None
     return named.format == "html" and _HTML.match(text) is not None
 
 
@@ -242,6 +265,24 @@ def may_be(named: FileType, text: str, whole: str) -> bool:
         return _is_table(whole)
     find = _ALLOWED_BY.get(named.format)
     return find is not None and find(text) is not None
+
+
+def overrules_markdown(seen: FileType, text: str) -> bool:
+    """Return whether a text is of a type that was seen, although its name says Markdown, which allows any text.
+
+    Formulas make no LaTeX, and lines of keys no YAML, if there is anything in the text that these do not allow.
+    """
+    if seen.format == "latex":
+        return _TEX_DOCUMENT.search(text) is not None
+    return seen.language not in _STRICT or _is_strict(text)
+
+
+def _is_strict(text: str) -> bool:
+    """Return whether a text, but for its last lines, which may be cut, is YAML with keys or items."""
+    try:
+        return isinstance(yaml.load("\n".join(text.splitlines()[:_STRICT_LINES]), yaml.CSafeLoader), dict | list)
+    except (yaml.YAMLError, ValueError):
+        return False
 
 
 def is_irc(text: str) -> bool:

@@ -36,13 +36,18 @@ def parse_box_note(data: bytes, _: ParseOptions) -> Parsed:
         raise Rejected("corrupt", f"not a note: {error}") from error
     canvas = Canvas()
     if (root := document_node(value)) is not None:
-        _NoteWalk(canvas).blocks(_inside(root), 0)
+        draw_document(canvas, root)
     elif (text := old_text(value)) is not None:
         _draw_lines(canvas, text)
     else:
         raise Rejected("corrupt", "not a note: it has neither a `doc` nor an `atext`")
     title = value.get("title") if isinstance(value.get("title"), str) else ""
     return canvas.parsed(title or canvas.first_heading(), found.metadata)
+
+
+def draw_document(canvas: Canvas, root: _Node) -> None:
+    """Draw the blocks of a document in the form of ProseMirror."""
+    _NoteWalk(canvas).blocks(_inside(root), 0)
 
 
 def document_node(value: Any) -> _Node | None:
@@ -175,7 +180,8 @@ def _said(leaf: _Node) -> str:
     text = leaf.get("text")
     if isinstance(text, str):
         return _raised(leaf, text)
-    return str(_attributes(leaf).get("text") or _attributes(leaf).get("label") or "")
+    stated = (_attributes(leaf).get(name) for name in ("text", "label", "shortName", "url", "title"))
+    return next((one for one in stated if isinstance(one, str)), "")
 
 
 def _raised(leaf: _Node, text: str) -> str:

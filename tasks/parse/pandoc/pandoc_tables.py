@@ -7,6 +7,8 @@ from docmill.tasks.parse.tables.header_rows import spanned_rows
 
 Node = dict[str, Any]
 
+HEADER_MARK = "\ue00e"
+"""Stands in the first cell of each row of a header that has several; of private use."""
 _SPACES = frozenset(("Space", "SoftBreak", "LineBreak"))
 _MAX_SPAN = 100
 """Columns or rows covered by one cell: no real table is wider, and a span may claim any number."""
@@ -48,8 +50,24 @@ def _parted(head: list[Any], bodies: list[Any]) -> tuple[list[list[list[Node]]],
     if any(map(any, header)):
         more = int(bool(body) and _goes_on(head[-1], body[0]))
         return [*header, *body[:more]], body[more:]
-    deep = spanned_rows(_sizes(bodies), len(body))
+    deep = _marked(bodies) or spanned_rows(_sizes(bodies), len(body))
     return (_rows(bodies[0][3][:deep], deep), body[deep:]) if deep else (header, body)
+
+
+def _marked(bodies: list[Any]) -> int:
+    """Return how many rows a source has marked as those of a header; the marks are removed."""
+    marked = 0
+    for _, cells in bodies[0][3] if bodies else ():
+        inlines = [one for *_, blocks in cells for block in blocks for one in _inlines(block)]
+        held = [one for one in inlines if one["t"] == "Str" and HEADER_MARK in one["c"]]
+        if not held:
+            break
+        for one in held:
+            one["c"] = one["c"].replace(HEADER_MARK, "")
+        for *_, blocks in cells:
+            blocks[:] = [block for block in blocks if any(one.get("c") != "" for one in _inlines(block))]
+        marked += 1
+    return marked
 
 
 def _goes_on(header: Any, row: list[list[Node]]) -> bool:

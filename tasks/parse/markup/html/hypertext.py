@@ -20,6 +20,7 @@ from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_s
 from docmill.tasks.parse.markup.html.html_head import head_metadata
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
+from docmill.tasks.parse.markup.html.opened_panels import open_panels
 from docmill.tasks.parse.markup.html.struck import mark_struck
 
 _KEPT = re.compile(
@@ -37,6 +38,7 @@ _ALIGNED = "vertical-align"
 _STRIKING = ("<del", "<s>", "<s ", "<strike", "<DEL", "<S>", "<STRIKE", "line-through")
 _STYLED = etree.XPath(f"descendant::span[@style][contains(@style, '{_ALIGNED}')]")
 _TABLE_ROLE = re.compile(r"=[\s\"']*(?:table|grid)\b")  # begins with the sign, as patterns that ignore case are slow
+_HIDING = re.compile(r"hidden|display\s*:\s*none|<button")
 _MARKER_WIDTH = 4
 """Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
 
@@ -64,6 +66,8 @@ def page_tree(page: str) -> Any:
     # To search a page's text takes a tenth of what it takes to walk its tree, and few pages have either.
     if _TABLE_ROLE.search(page):
         name_tables(root)
+    if _HIDING.search(page):
+        open_panels(root)
     if _ALIGNED in page:
         _name_scripts(root)
     if any(sign in page for sign in _STRIKING):

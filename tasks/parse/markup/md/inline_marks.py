@@ -22,6 +22,12 @@ for rules of others, and tries every rule at each."""
 _SAYS = re.compile(
     r"\s(?:title|alt|label|name|description|summary|caption|aria-label)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
 )
+_COMPONENT = re.compile(r"<[A-Z]")
+_COMPONENT_SAYS = re.compile(
+    r"\s(?!(?:class|className|style|href|src|url|to|id|key|ref|rel|target|icon|iconType|color|size|width|height|align|cols"
+    r"|lang|loading|slot|variant|theme|on[A-Z]\w*|data-[\w-]+)\s*=)[\w-]+\s*=\s*(?:\{?\"([^\"{}]*)\"|\{?'([^'{}]*)')"
+)
+"""Of a component, each attribute that is a text: names of parameters, types, defaults. Others are of its looks."""
 _MAX_LENGTH = 10_000
 """Characters of a block whose inline markup is read.
 
@@ -161,7 +167,7 @@ def _emphasis(_: StateInline, start: int, new: list[Token], found: _Found) -> It
 def wordless(tag: str, start: int) -> Iterator[Mark]:
     """Yield what a tag has besides the words that people see of it."""
     position = 0
-    for match in _SAYS.finditer(tag):
+    for match in (_COMPONENT_SAYS if _COMPONENT.match(tag) else _SAYS).finditer(tag):
         first, last = match.span(match.lastindex or 0)
         yield start + position, start + first
         position = last

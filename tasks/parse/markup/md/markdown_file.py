@@ -17,6 +17,7 @@ from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.md.block_marks import MarkedFile
+from docmill.tasks.parse.markup.md.directives import with_directives
 from docmill.tasks.parse.markup.md.front_matter import read_front_matter
 from docmill.tasks.parse.markup.md.html_blocks import html_parts, with_whole_tables
 from docmill.tasks.parse.markup.md.inline_marks import references_of
@@ -88,7 +89,7 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
 def _parser(mdx: bool) -> MarkdownIt:
     # Without references: a definition would vanish from the blocks, and the text has to be covered.
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table").disable(["inline", "reference"])
-    with_tables(with_whole_tables(parser))
+    parser = with_directives(with_tables(with_whole_tables(parser)))
     return with_mdx(parser) if mdx else parser
 
 
@@ -252,6 +253,15 @@ class TokenWalk:
 
     def _mdx_module(self, token: Token, _: Token) -> None:
         self._add("furniture", token)
+
+    def _directive(self, token: Token, _: Token) -> None:
+        self._item = False
+        if not self._quotes:
+            self._add("paragraph", token, directive=True)
+
+    def _directive_end(self, token: Token, _: Token) -> None:
+        if not self._quotes:
+            self._add("furniture", token)
 
     def _blockquote_open(self, token: Token, _: Token) -> None:
         self._item = False

@@ -50,7 +50,10 @@ _BLANK_ROWS = 2  # of a header in which a blank stands above a name
 
 @dataclass(slots=True)
 class Worksheet:
-    """A sheet's cells by row and column from 0; merged ranges; comments and text boxes; URLs of cells."""
+    """A sheet's cells by row and column from 0; merged ranges; comments and text boxes; URLs of cells.
+
+    `unvalued` is how many formulas the file has no value of.
+    """
 
     name: str
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
@@ -58,6 +61,7 @@ class Worksheet:
     notes: list[str] = field(default_factory=list)
     hidden: bool = False
     links: dict[tuple[int, int], str] = field(default_factory=dict)
+    unvalued: int = 0
 
 
 class CellBudget:
@@ -85,7 +89,7 @@ def draw_sheet(canvas: Canvas, sheet: Worksheet) -> None:
         return
     # Drawn all the same, with a mark: a search is to find all that the file holds.
     hidden: dict[str, Any] = {"hidden": True} if sheet.hidden else {}
-    canvas.heading(sheet.name, 1, sheet=sheet.name, **hidden)
+    canvas.heading(f"{sheet.name} (hidden)" if sheet.hidden else sheet.name, 1, sheet=sheet.name, **hidden)
     _fill_merged(sheet)
     for block in _blocks(sorted(sheet.rows.items())):
         _draw_block(canvas, block, sheet)

@@ -13,6 +13,7 @@ from docmill.tasks.parse.office.parts import addresses_of, linked, links_of, rea
 from docmill.tasks.parse.office.slides.slide_graphics import chart_of, diagram_of, table_of
 from docmill.tasks.parse.office.slides.slide_shapes import Places, Shape, placeholder, places_of, shapes_of
 from docmill.tasks.parse.office.slides.slide_text import lines_of, links_in, may_be_title, text_of
+from docmill.tasks.parse.office.usual_names import with_usual_names
 from docmill.tasks.parse.zip_limits import check_container
 
 _PRESENTATION = "ppt/presentation.xml"
@@ -25,7 +26,7 @@ _HEIGHT = 6_858_000  # of a slide where none is stated: 7.5 inches of 914 400 En
 
 def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
     """Return a presentation's slides as sections; pages are slide numbers, and hidden slides have the attribute."""
-    with check_container(data, options.max_unpacked_bytes) as container:
+    with check_container(with_usual_names(data), options.max_unpacked_bytes) as container:
         metadata = core_properties(container)
         if _PRESENTATION not in container.NameToInfo:
             raise Rejected("corrupt", f"the presentation has no part {_PRESENTATION}")
