@@ -27,6 +27,8 @@ _NESTED = re.compile(
     _LEAD + r"(?:(?:Section|SECTION|Clause)?[ \t]*(?P<dotted>\d{1,3}(?:\.\d{1,3}){1,5})\.?[ \t)]"
     r"|\((?P<letter>[a-zA-Z]|\d{1,2}|[ivxlc]{2,5})\)|(?P<capital>[A-Z])\.[ \t])"
 )
+_ALONE = re.compile(_LEAD + r"(?P<dotted>\d{1,3}(?:\.\d{1,3}){1,5})\.?\s*\Z|" + _LEAD + r"\d{1,3}\.\s*\Z")
+"""A number on a line of its own: a narrow column of numbers beside their clauses, or a paragraph of its own."""
 _DEFINITION = re.compile(
     _LEAD + r"[\"“][^\"”\n]{1,80}[\"”],?[ \t]+(?:shall |will )?(?:means?|includes?|has the meaning|refers)\b"
 )
@@ -89,6 +91,10 @@ def clauses(part: Part) -> Iterator[Clause]:
     for begin, line in lines(part):
         start = begin + len(line) - len(line.lstrip())
         depth = titles[start] - _HEADINGS if start in titles else _depth(line, int(bool(titles)))
+        own = depth is None and _ALONE.match(line)
+        if own and (words := _WORD.search(part.text, begin + len(line), part.end)) and words[0].isalpha():
+            depth = own["dotted"].count(".") if own["dotted"] else int(bool(titles))
+            line = part.text[start : words.start() + _LONGEST_NAME]
         if depth is not None:
             name = "" if start in titles else " ".join(line.split())[:_LONGEST_NAME].strip("#*_> ")
             yield Clause(start, depth, name)
