@@ -52,11 +52,15 @@ class Legal(Options):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The start of a clause, its depth, and its first words. A heading has a depth below 0 and no words here."""
+    """The start of a clause, its depth, and its first words. A heading has a depth below 0 and no words here.
+
+    `below` is where the words of a clause begin whose number stands on a line of its own.
+    """
 
     start: int
     depth: int
     name: str
+    below: int = -1
 
 
 def split_legal(part: Part, options: Legal) -> list[Span]:
@@ -68,6 +72,7 @@ def split_legal(part: Part, options: Legal) -> list[Span]:
         alone = 0 < len(above) < _LONGEST_HEADING and "\n" not in above
         heads = alone and (clause.depth > before.depth or before.depth == clause.depth < 0)
         marks.append(UnitStart(clause.start, GLUE if heads else _seam(clause.depth)))
+        marks += [UnitStart(clause.below, GLUE)] * (clause.below >= 0)
         before = clause
     marks = sorted(marks + _below_titles(part, {mark.place for mark in marks}))
     return split_units(part, marks, options.size)
@@ -91,13 +96,21 @@ def clauses(part: Part) -> Iterator[Clause]:
     for begin, line in lines(part):
         start = begin + len(line) - len(line.lstrip())
         depth = titles[start] - _HEADINGS if start in titles else _depth(line, int(bool(titles)))
-        own = depth is None and _ALONE.match(line)
-        if own and (words := _WORD.search(part.text, begin + len(line), part.end)) and words[0].isalpha():
-            depth = own["dotted"].count(".") if own["dotted"] else int(bool(titles))
-            line = part.text[start : words.start() + _LONGEST_NAME]
         if depth is not None:
-            name = "" if start in titles else " ".join(line.split())[:_LONGEST_NAME].strip("#*_> ")
-            yield Clause(start, depth, name)
+            yield Clause(start, depth, "" if start in titles else _named(line))
+        elif (own := _ALONE.match(line)) and (below := _words_below(part, begin + len(line))) >= 0:
+            depth = own["dotted"].count(".") if own["dotted"] else int(bool(titles))
+            yield Clause(start, depth, _named(part.text[start : below + _LONGEST_NAME]), below)
+
+
+def _named(line: str) -> str:
+    return " ".join(line.split())[:_LONGEST_NAME].strip("#*_> ")
+
+
+def _words_below(part: Part, place: int) -> int:
+    """Return where the words of a clause begin below its number; -1 if what follows is no word, but an amount."""
+    found = _WORD.search(part.text, place, part.end)
+    return found.start() if found and found[0].isalpha() else -1
 
 
 def _depth(line: str, of_number: int) -> int | None:
