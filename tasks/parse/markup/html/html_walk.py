@@ -72,8 +72,9 @@ outgrow its text.
 class PageWalk:
     """A walk over a page: the canvas, the text of the current block, and the enclosing lists, quotes and links."""
 
-    def __init__(self, notes: dict[Any, str]) -> None:
+    def __init__(self, notes: dict[Any, str], beside: frozenset[Any] = frozenset()) -> None:
         self.canvas = Canvas()
+        self._beside = beside  # boxes of furniture beside the main content
         self._notes = notes  # the nodes of footnotes, each with its mark
         self._note = ""  # the mark of the current footnote, before its first block
         self._text: list[str] = []
@@ -174,7 +175,7 @@ class PageWalk:
         elif tag in self._around:
             self._around[tag] += 1
         self._note = self._notes.get(node, self._note)
-        if self._is_furniture(node, tag):
+        if node in self._beside or self._is_furniture(node, tag):
             self._furniture.append(node)
         if tag in _BOXES and is_contents(node):
             self._contents.append(node)
