@@ -54,7 +54,7 @@ _OWN: dict[str, Splitter] = {
         Splitter("chat", 1, Conversation, split_chat),
         Splitter("email", 1, Mail, split_mail, lead=who_wrote),
         Splitter("log", 1, Log, split_log),
-        Splitter("legal", 2, Legal, split_legal, lead=clause_above),
+        Splitter("legal", 3, Legal, split_legal, lead=clause_above),
     )
 }
 SPLITTERS: Registry[Splitter] = Registry(

@@ -35,6 +35,7 @@ _TURNED = re.compile(rf"\s*(?:{NUMBER.pattern}\s*)?{PAGE_MARK}")
 _MAX_BOLD_HEADING = 100
 """Characters of a paragraph in bold that may be a heading: a line or a little more; a longer one is emphasised text."""
 _BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
+_EMPHASIS = frozenset(("Strong", "Emph", "Underline"))
 _PARAGRAPHS = frozenset(("Para", "Plain"))
 _ITEMS_APART = "; "  # between the items of a list in a cell, as in HTML
 _BETWEEN_CELLS: tuple[Node, ...] = ({"t": "Str", "c": ","}, {"t": "Space"})
@@ -54,6 +55,7 @@ class PandocWalker:
         self._quoting = quotes
         self._bold_headings = bold_headings
         self._lists = self._quotes = self._notes = 0
+        self._lead = ""  # the words that stand out at the beginning of a paragraph
         self._marker = self._prefix = ""  # of the next text that is drawn: an item's number, a note's, "Warning: "
 
     def blocks(self, blocks: list[Node]) -> None:
@@ -72,9 +74,9 @@ class PandocWalker:
         if CONTENTS_MARK in text:
             self.canvas.paragraph(NUMBER.sub(r"\1 ", text.replace(CONTENTS_MARK, "")), kind="toc")
         else:
-            drawn = len(self.canvas.elements)
+            drawn = len(self.canvas.blocks)
             draw(text, {"links": rendered.links} if rendered.links else {})
-            if len(self.canvas.elements) > drawn:
+            if len(self.canvas.blocks) > drawn:
                 self.canvas.note_inner_links(text, rendered.inner)
         first, self._notes = self._notes + 1, self._notes + len(rendered.notes)
         for number, note in enumerate(rendered.notes, first):
@@ -99,9 +101,12 @@ class PandocWalker:
         if self._bold_headings and not self._lists and _is_bold(inlines):
             self._header([_BOLD_LEVEL - self._shift, None, inlines])
         else:
-            self._inlines(inlines, self._draw)
+            self._lead = plain_text(inlines[:1]) if inlines and _stands_out(inlines[0]) else ""
+            self._plain(inlines)
+            self._lead = ""
 
-    _plain = _para
+    def _plain(self, inlines: list[Node]) -> None:
+        self._inlines(inlines, self._draw)
 
     def _draw(self, text: str, links: dict[str, Any]) -> None:
         if not text.strip():
@@ -116,7 +121,7 @@ class PandocWalker:
         elif self._quotes:
             self.canvas.quote(text, self._quotes, **links)
         else:
-            self.canvas.paragraph(text, **links)
+            self.canvas.paragraph(text, lead=self._lead, **links)
 
     def _numbered(self, text: str) -> str:
         """Return text with the number that a mark gives it; an item has that number as its marker, or none."""
@@ -323,6 +328,10 @@ _INSIDE: dict[str, Callable[[Any], Iterable[list[Node]]]] = {
     "DefinitionList": _entries,
     "Table": lambda content: chain.from_iterable(read_table(content).within),
 }
+
+
+def _stands_out(node: Node) -> bool:
+    return node["t"] in _EMPHASIS and not any(one["t"] == "Note" for one in node["c"])
 
 
 def _said(blocks: list[Node]) -> str:

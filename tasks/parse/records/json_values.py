@@ -256,7 +256,7 @@ class ValueWriter:
                 self.canvas.heading(element.attributes["text"], element.level - highest + level)
             else:
                 self.canvas.copy(element, value.page.text[element.start_char : element.end_char])
-            self.canvas.elements[-1].attributes["path"] = path
+            self.canvas.blocks[-1].attributes["path"] = path
 
     def _large(self, value: dict[str, Any], path: str, level: int) -> None:
         name = next((value[key] for key in _NAMES if isinstance(value.get(key), str) and value[key].strip()), "")

@@ -47,3 +47,8 @@ def test_a_line_between_signs_of_equality_within_a_sentence_is_no_title() -> Non
     kinds = [one.kind for one in parsed(f"{PROSE} The sum\n = of the costs =\nis small. {PROSE}", "text").elements]
     assert kinds == ["paragraph"]
     assert "title" in [one.kind for one in parsed(f"{PROSE}\n = The costs = \n{PROSE}", "text").elements]
+
+
+def test_menus_above_a_heading_do_not_make_it_late() -> None:
+    menus = "".join(f"<p>Wheel {number}</p>" for number in range(99))
+    assert parsed(f"{menus}<h1>The mill</h1><p>{PROSE}</p>", "html").title == "The mill"

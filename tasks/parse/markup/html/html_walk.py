@@ -49,6 +49,8 @@ _BOXES = frozenset(
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(["ul", "ol", "menu", "dir"])
 _CODES = frozenset(["code", "kbd", "samp", "tt"])
+_STRONG = ("b", "strong", "em", "i")
+_NAMELESS = ("table", "li", "dd", "blockquote", "nav", "header", "footer", "aside", "form")  # in these, none names it
 _PRE = frozenset(["pre", "listing", "plaintext", "xmp"])
 _COUNTED = ("blockquote", "article", "main", "header")  # the walk counts how many of them enclose a block
 _FURNITURE_ROLES = frozenset(["navigation", "contentinfo", "search"])
@@ -70,8 +72,9 @@ outgrow its text.
 class PageWalk:
     """A walk over a page: the canvas, the text of the current block, and the enclosing lists, quotes and links."""
 
-    def __init__(self, notes: dict[Any, str]) -> None:
+    def __init__(self, notes: dict[Any, str], beside: frozenset[Any] = frozenset()) -> None:
         self.canvas = Canvas()
+        self._beside = beside  # boxes of furniture beside the main content
         self._notes = notes  # the nodes of footnotes, each with its mark
         self._note = ""  # the mark of the current footnote, before its first block
         self._text: list[str] = []
@@ -81,6 +84,8 @@ class PageWalk:
         self._marker = ""  # of the current item, before its first block
         self._depth = 0  # that the current item states
         self._level = 0  # of the current heading
+        self._strong: Any = None  # what stands out at the beginning of the current paragraph, while it is open
+        self._lead = ""  # and its words
         self._furniture: list[Any] = []  # boxes of furniture around the current block
         self._contents: list[Any] = []  # and lists of contents
         self._inner = 0  # characters of the current block in links within the page
@@ -142,6 +147,12 @@ class PageWalk:
         self._text.append("`")
         return False
 
+    def _begin_strong(self, node: Any) -> bool:
+        paragraph = node.getparent()
+        if paragraph.tag == "p" and paragraph[0] is node and not "".join(self._text).strip():
+            self._strong = None if next(paragraph.iterancestors(*_NAMELESS), None) is not None else node
+        return False
+
     def _begin_picture(self, node: Any) -> bool:
         said = node.get("alt") or ""
         if (formula := shown_formula(said)) != said:
@@ -164,7 +175,7 @@ class PageWalk:
         elif tag in self._around:
             self._around[tag] += 1
         self._note = self._notes.get(node, self._note)
-        if self._is_furniture(node, tag):
+        if node in self._beside or self._is_furniture(node, tag):
             self._furniture.append(node)
         if tag in _BOXES and is_contents(node):
             self._contents.append(node)
@@ -220,6 +231,10 @@ class PageWalk:
     def _end_code(self, _: Any) -> None:
         self._text.append("`")
 
+    def _end_strong(self, node: Any) -> None:
+        if node is self._strong:
+            self._lead = _collapse("".join(self._text))
+
     def _end_link(self, _: Any) -> None:
         if not self._open_links:
             return
@@ -262,7 +277,7 @@ class PageWalk:
         text = _collapse("".join(self._text))
         if text:
             self._draw_block(text)
-        self._text, self._links, self._inner = [], [], 0
+        self._text, self._links, self._inner, self._lead = [], [], 0, ""
         if self._open_links:
             self._open_links = [(0, url) for _, url in self._open_links]
 
@@ -285,7 +300,7 @@ class PageWalk:
         elif self._around["blockquote"]:
             self.canvas.quote(text, self._around["blockquote"], **links)
         else:
-            self.canvas.paragraph(text, **links)
+            self.canvas.paragraph(text, lead=self._lead, **links)
             self.canvas.note_inner_links(text, self._inner)
 
     def _links_of_block(self) -> dict[str, Any]:
@@ -337,12 +352,14 @@ _BEGINS: dict[str, Callable[[PageWalk, Any], bool]] = {
     "table": PageWalk._begin_table,
     "span": PageWalk._begin_span,
     **dict.fromkeys(_CODES, PageWalk._begin_code),
+    **dict.fromkeys(_STRONG, PageWalk._begin_strong),
     "a": PageWalk._begin_link,
     "img": PageWalk._begin_picture,
 }
 _ENDS: dict[str, Callable[[PageWalk, Any], None]] = {
     **dict.fromkeys(_BLOCKS, PageWalk._end_block),
     **dict.fromkeys(_CODES, PageWalk._end_code),
+    **dict.fromkeys(_STRONG, PageWalk._end_strong),
     "a": PageWalk._end_link,
 }
 

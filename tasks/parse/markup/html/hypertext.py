@@ -20,8 +20,8 @@ from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_s
 from docmill.tasks.parse.markup.html.html_head import head_metadata
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
+from docmill.tasks.parse.markup.html.main_content import beside_main
 from docmill.tasks.parse.markup.html.opened_panels import open_panels
-from docmill.tasks.parse.markup.html.run_in_headings import set_run_in_headings_apart
 from docmill.tasks.parse.markup.html.struck import mark_struck
 
 _KEPT = re.compile(
@@ -54,7 +54,7 @@ def parse_html(data: bytes, _: ParseOptions) -> Parsed:
     root = page_tree(found.text)
     if root is None:
         return Parsed("", ())
-    drawn = draw_tree(root)
+    drawn = draw_tree(root, beside_main(root))
     return replace(drawn, metadata=found.metadata | drawn.metadata)
 
 
@@ -76,11 +76,15 @@ def page_tree(page: str) -> Any:
     return root
 
 
-def draw_tree(root: Any) -> Parsed:
-    """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture."""
-    set_run_in_headings_apart(root)
+def draw_tree(root: Any, beside: frozenset[Any] = frozenset()) -> Parsed:
+    """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture.
+
+    `beside` are the boxes beside its main content, which are furniture unless they hold its notes.
+    """
     notes = _with_plain_words(root)
-    walk = PageWalk({} if not notes else _labelled(root, notes))
+    labelled = _labelled(root, notes) if notes else {}
+    noted = {box for note in labelled for box in note.iterancestors()} if beside else set()
+    walk = PageWalk(labelled, beside - noted - labelled.keys())
     walk.draw(root)
     title, metadata = head_metadata(root)
     drawn = walk.canvas.parsed(title, metadata)

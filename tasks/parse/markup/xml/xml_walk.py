@@ -213,7 +213,7 @@ class XmlWalk:
         self._sections.append(NodePlace(node, path))
         self.title = self.title or heading
         self.canvas.heading(heading, len(self._sections))
-        self.canvas.elements[-1].attributes["path"] = path
+        self.canvas.blocks[-1].attributes["path"] = path
 
     def _leaf(self, leaf: XmlLeaf) -> None:
         """Draw the words of a node by its kind."""
@@ -282,7 +282,7 @@ class XmlWalk:
                 self.canvas.heading(element.attributes["text"], element.level + below)
             else:
                 self.canvas.copy(element, page.text[element.start_char : element.end_char])
-            self.canvas.elements[-1].attributes["path"] = str(self._path)
+            self.canvas.blocks[-1].attributes["path"] = str(self._path)
 
     def _table(self, node: Any, table: Any) -> None:
         self._flush()

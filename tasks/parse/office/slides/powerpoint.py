@@ -75,7 +75,7 @@ class _SlideParts:
                 self._draw_shape(below, shape)
         self._draw_notes(below)
         self._draw_comments(below)
-        if title or below.elements:
+        if title or below.blocks:
             self._draw_heading(canvas, title, number)
             canvas.add(below.parsed())
 
