@@ -179,17 +179,17 @@ def _words_of(value: Node, own: Node) -> str | None:
 
 def _own_texts(value: Node, own: Node) -> list[Node]:
     """Return the texts of a block that holds them apart from its inner blocks."""
-    for name in ("rich_text", "title", "caption"):
-        if isinstance(own.get(name), list):
-            return [one for one in own[name] if isinstance(one, dict)]
-    said = [own.get("text"), own.get("code"), value.get("text") if "inlineStyleRanges" in value else None]
-    items = [{"type": "bulleted_list_item", "content": [_item(one)]} for one in own.get("items") or ()]
-    return [*({"text": one} for one in said if isinstance(one, str)), *items]
+    rich = own.get("rich_text") or own.get("title") or own.get("caption")
+    if isinstance(rich, list):
+        return [one for one in rich if isinstance(one, dict)]
+    written = value.get("text") if "inlineStyleRanges" in value else None
+    said = [{"text": one} for one in (own.get("text"), own.get("code"), written) if isinstance(one, str)]
+    return [*said, *map(_item, own.get("items") or ())]
 
 
 def _item(value: Any) -> Node:
     held = value.get("content") or value.get("text") if isinstance(value, dict) else value
-    return {"text": str(held or "")}
+    return {"type": "bulleted_list_item", "content": [{"text": str(held or "")}]}
 
 
 def _inside(value: Node) -> list[Node]:

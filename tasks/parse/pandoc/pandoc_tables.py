@@ -59,10 +59,14 @@ def _unmark(cells: list[Any]) -> bool:
     """Remove the marks from the cells of a row; return whether there was one."""
     marked = [blocks for *_, blocks in cells if any(map(_marks_in, blocks))]
     for blocks in marked:
-        for one in (one for block in blocks for one in _marks_in(block)):
+        for one in chain.from_iterable(map(_marks_in, blocks)):
             one["c"] = one["c"].replace(HEADER_MARK, "")
-        blocks[:] = [block for block in blocks if any(one.get("c") != "" for one in _inlines(block))]
+        blocks[:] = filter(_has_words, blocks)
     return bool(marked)
+
+
+def _has_words(block: Node) -> bool:
+    return any(one.get("c") != "" for one in _inlines(block))
 
 
 def _marks_in(block: Node) -> list[Node]:
