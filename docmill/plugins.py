@@ -18,12 +18,11 @@ from docmill.storage.errors import Rejected, Transient
 from docmill.storage.plugins.secret import Secret
 from docmill.storage.retrieval.steps.rerankers import RerankerPlugin
 from docmill.storage.schema import ChunkRow, Element, Parsed
+from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader, SourceSettings
 from docmill.tasks.context.context_input import ContextInput, Lead
 from docmill.tasks.context.context_plugin import ContextualizerPlugin
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.parser import NoOptions, ParserPlugin
-from docmill.tasks.sources.checkpoints import SourceItem
-from docmill.tasks.sources.plugin_source import SourceListing, SourcePlugin, SourceReader, SourceSettings
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.span import Span

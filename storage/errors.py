@@ -110,5 +110,9 @@ class QueryError(Terminal):
     """A search or an SQL statement cannot be answered."""
 
 
+class NoWordings(Transient):
+    """A language model gave no other wording of a query; the search goes on without, and the message says why."""
+
+
 class Locked(Transient):
     """Another writer, in this or another process, holds the store or the target of an export."""

@@ -15,6 +15,15 @@ import pyarrow as pa
 INSTANT = pa.timestamp("us", tz="UTC")
 STATED = {"created_at": "created", "modified_at": "modified"}
 """The columns of instants, and those with the texts that they are made from."""
+WRITTEN = {
+    "rejects": ("first_seen", "last_seen"),
+    "runs": ("started",),
+    "deleted": ("deleted",),
+    "snapshots": ("created",),
+    "evaluations": ("created",),
+    "asked_questions": ("created",),
+}
+"""The columns of each table with times that docmill itself writes, as texts in ISO 8601 and UTC."""
 _REST = {4: "-01-01T00:00:00+00:00", 7: "-01T00:00:00+00:00", 10: "T00:00:00+00:00", 19: "+00:00"}
 """What a stated text lacks, by its length: that of `2027`, `2027-01`, `2027-01-14` and `2027-01-14T02:00:00`."""
 
@@ -39,6 +48,12 @@ def with_instants(select: str) -> str:
     replaced = ", ".join(f"{_instant_sql(column, text)} AS {text}" for column, text in STATED.items())
     texts = ", ".join(f"{text} AS {text}_stated" for text in STATED.values())
     return f"SELECT * EXCLUDE ({', '.join(STATED)}) REPLACE ({replaced}), {texts} FROM ({select})"
+
+
+def with_written_times(name: str, select: str) -> str:
+    """Return the SELECT of a table whose times that docmill wrote are instants."""
+    columns = ", ".join(f"TRY_CAST({column} AS TIMESTAMPTZ) AS {column}" for column in WRITTEN.get(name, ()))
+    return f"SELECT * REPLACE ({columns}) FROM ({select})" if columns else select
 
 
 def _instant_sql(column: str, text: str) -> str:

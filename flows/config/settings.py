@@ -302,7 +302,8 @@ class Settings(ConfigSection):
     store: Store = Field(default=Path("store"), description="The folder of the store, or s3://BUCKET/PREFIX.")
     sources: Texts = Field(
         default=(),
-        description="Default sources: folders, globs, files, s3://BUCKET/PREFIX or PLUGIN://SOURCE."
+        description="Default sources: folders, globs, files, s3://BUCKET/PREFIX, or an address such as"
+        " KIND://NAME."
         " NAME=PATH gives a source a name.",
     )
     engine: Literal["auto", "local", "prefect", "dask", "ray"] = Field(
@@ -335,7 +336,7 @@ class Settings(ConfigSection):
     source: SourceTables = Field(
         default={},
         repr=False,  # a credential that somebody wrote here is wrong, and must not be shown either
-        description="Settings of the sources of plugins, by the name of the source.",
+        description="Settings of the sources that have any, by the name of the source.",
         examples=['[source.news]\nfile = "./news.json"\ntoken = { env = "NEWS_TOKEN" }'],
     )
     routes: Routes = Field(

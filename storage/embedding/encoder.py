@@ -35,6 +35,7 @@ __all__ = [
     "load_encoder",
     "model_dir",
     "quiet",
+    "reading_dir",
     "tokenizer_dir",
 ]
 
@@ -239,6 +240,14 @@ def tokenizer_dir(model: str, revision: str = "") -> Path:
     """Return the folder with the `tokenizer.json` that counts the tokens of a model."""
     plugin = plugin_encoder(model)
     return model_dir(model, revision) if plugin is None else plugin.folder
+
+
+def reading_dir(model: str, revision: str = "") -> Path | None:
+    """Return the folder with the `tokenizer.json` by which a model reads; None for a plugin that names none."""
+    plugin = plugin_encoder(model)
+    if plugin is None:
+        return model_dir(model, revision)
+    return plugin.folder if plugin.plugin.tokenizer else None
 
 
 def load_encoder(model: str, revision: str = "", light: int = 0) -> TextEncoder:

@@ -19,7 +19,10 @@ _LONGEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The name of a plugin and the distribution that gives it; `kind` is the word for such plugins in messages."""
+    """The name of a plugin and the distribution that gives it; `kind` is the word for such plugins in messages.
+
+    What docmill gives itself has no distribution: another release of docmill is no reason to read everything again.
+    """
 
     kind: str
     name: str
@@ -27,11 +30,12 @@ class Origin:
     release: str
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.name!r} of {self.distribution} {self.release}"
+        given = f" of {self.distribution} {self.release}" if self.distribution else ""
+        return f"{self.kind} {self.name!r}{given}"
 
     def version(self, own: object) -> str:
         """Return the version for keys: that of the distribution and the plugin's own."""
-        return f"{self.distribution} {self.release}, {own}"
+        return f"{self.distribution} {self.release}, {own}" if self.distribution else str(own)
 
     def guarded(self, call: Callable[P, R], failure: Callable[[str], Exception]) -> Callable[P, R]:
         """Return a function that raises `failure` with a message that names the plugin where `call` raises anything.

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from docmill.storage.instants import with_instants
+from docmill.storage.instants import with_instants, with_written_times
 
 
 class DocumentWarning(NamedTuple):
@@ -103,9 +103,10 @@ ORDER BY uri, kind
 def with_derived(name: str, select: str) -> str:
     """Return the SELECT of a table's columns as SQL has them.
 
-    Documents have `warnings` and, as deleted ones do, instants in place of the texts of times.
+    Times are instants in place of texts. Documents have `warnings`.
     """
+    timed = with_written_times(name, select)
     if name not in ("documents", "deleted"):
-        return select
-    timed = with_instants(select)
+        return timed
+    timed = with_instants(timed)
     return f"SELECT *, {MESSAGES} AS warnings FROM ({timed})" if name == "documents" else timed

@@ -111,7 +111,8 @@ def _connect(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["d
             for name, paths in tables.items():
                 _register(connection, f"{name}_at_{at.encode().hex()}", name, paths)  # hex: A and a are two tags
         for name, table in extra.items():
-            connection.register(name, table)
+            connection.register(f"stored_{name}", table)
+            connection.execute(f"CREATE VIEW {name} AS {with_derived(name, f'FROM stored_{name}')}")
         bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
         for option, value in {**bounds, **_SANDBOX}.items():
             connection.execute(f"SET {option} = {value}")

@@ -30,10 +30,12 @@ WHERE parse_filename(stored_in) IN (
     }}) WHERE number::VARCHAR = snapshot::VARCHAR)
 )"""
 _EVALUATIONS = """\
-CREATE OR REPLACE TEMP VIEW evaluations AS SELECT * EXCLUDE (asked) REPLACE (coalesce(asking, '') AS asking)
+CREATE OR REPLACE TEMP VIEW evaluations AS
+SELECT * EXCLUDE (asked) REPLACE (coalesce(asking, '') AS asking, TRY_CAST(created AS TIMESTAMPTZ) AS created)
 FROM read_parquet({path}, union_by_name = true, hive_partitioning = false) ORDER BY created;
 CREATE OR REPLACE TEMP VIEW asked_questions AS SELECT
-    created, snapshot, candidate, subject, subject_hash, settings, asking, unnest(asked, max_depth := 2)
+    TRY_CAST(created AS TIMESTAMPTZ) AS created, snapshot, candidate, subject, subject_hash, settings, asking,
+    unnest(asked, max_depth := 2)
 FROM read_parquet({path}, union_by_name = true, hive_partitioning = false) ORDER BY created;
 """
 _SNAPSHOTS = """\
@@ -46,7 +48,7 @@ SELECT
     coalesce(pending.chunks, 0) AS pending,
     space.token_limit AS token_limit
 FROM read_json({path}, format = 'unstructured', columns = {{
-    number: 'BIGINT', created: 'VARCHAR', run_id: 'VARCHAR',
+    number: 'BIGINT', created: 'TIMESTAMPTZ', run_id: 'VARCHAR',
     tables: 'MAP(VARCHAR, STRUCT("rows" BIGINT)[])',
     vectors: 'STRUCT(version BIGINT)',
     keywords: 'STRUCT(segments JSON[])',

@@ -1,6 +1,7 @@
 """Verify: compare the parts of the newest snapshot with each other, and report each difference with its remedy."""
 
 import os
+import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep import verify_older
+from docmill.storage.upkeep.erase import noted
 from docmill.storage.upkeep.recount import miscounted
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.pending_vectors import COLUMNS, waiting_in, with_vectors
@@ -50,8 +52,8 @@ class Finding:
     """A difference.
 
     `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations, snapshot or past. `snapshot` is
-    a newest snapshot whose own file is damaged; `past` concerns files that the newest snapshot does not need. `mend`
-    says what to do.
+    a newest snapshot whose own file is damaged; `past` concerns files that the newest snapshot does not need, and an
+    erasure that is not finished. `mend` says what to do.
     """
 
     kind: str
@@ -84,9 +86,15 @@ def findings_of(folder: StoreFolder, deep: bool, read: bool) -> list[Finding]:
         return found
     snapshot, handle = hold(folder.root, None, folder.name)  # as it is here, even if not all of it was fetched
     try:
-        return found + _findings(StoredSnapshot(folder, snapshot), deep, read)
+        return found + _findings(StoredSnapshot(folder, snapshot), deep, read) + [*_unfinished_erasure(folder)]
     finally:
         os.close(handle)
+
+
+def _unfinished_erasure(folder: StoreFolder) -> Iterator[Finding]:
+    if uris := sorted(noted(folder.root)):
+        mend = f"docmill erase {shlex.join(uris)} --store {folder.name}"
+        yield Finding("past", "an erasure is not finished", mend)
 
 
 def _findings(stored: StoredSnapshot, deep: bool, read: bool) -> list[Finding]:

@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from docmill.tasks.model.client import ModelAccess, ModelClient
+from docmill.storage.errors import NoWordings
+from docmill.tasks.model.client import ModelAccess, ModelClient, Spent
 from docmill.tasks.model.prompt import Prompt
 
 _ASKED = (
@@ -20,7 +21,7 @@ _MARK = re.compile(r"\s*(?:[-*\u2022]|\d{1,2}[.)])\s+")
 
 @dataclass(frozen=True, slots=True)
 class Rewriter:
-    """Asks a model for other wordings of a query; gives none where no answer is to be had."""
+    """Asks a model for other wordings of a query; raises `NoWordings` if it gives none."""
 
     asking: ModelAccess
 
@@ -28,7 +29,19 @@ class Rewriter:
         prompt = Prompt((_ASKED, query), purpose="expand", max_tokens=_MOST_TOKENS)
         with ModelClient(self.asking) as model_client:
             answers = model_client.ask([prompt])
-        return wordings(answers[prompt].text) if prompt in answers else []
+            spent = model_client.spent
+        found = wordings(answers[prompt].text) if prompt in answers else []
+        if not found:
+            raise NoWordings(_reason(spent))
+        return found
+
+
+def _reason(spent: Spent) -> str:
+    """Return why a model that was asked gave no wording."""
+    if spent.left:
+        return "the budget of the language model is spent"
+    said = "; ".join(row.reason for row in spent.costs if row.reason)
+    return f"the language model gave no other wording{said and f' ({said})'}"
 
 
 def wordings(said: str) -> list[str]:

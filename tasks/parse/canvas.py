@@ -5,15 +5,15 @@ spans are exact by construction.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.tables.header_rows import Rows, header_depth, one_header
 from docmill.tasks.parse.titles.contents_list import leads_within, with_contents
 
 Box = tuple[float, float, float, float]
-Rows = Sequence[Sequence[str]]
 
+STRUCK = "~~"
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 _MAX_INDENT = 10
 """Levels of lists and quotes that are shown: deeper ones, which only damaged files have, would be mostly spaces."""
@@ -72,16 +72,19 @@ class Canvas:
             self._write("code", f"{fence}{language}\n{text}\n{fence}", 0, box, {"language": language})
 
     def table(
-        self, rows: Rows, header_rows: int = 1, box: Box | None = None, whole: bool = False, **attributes: Any
+        self, rows: Rows, header_rows: int | None = 1, box: Box | None = None, whole: bool = False, **attributes: Any
     ) -> None:
         """Write a pipe table, one row a line; without header rows its header line is empty.
 
-        Columns without text are left out unless the table is `whole`.
+        Several header rows become one that names each column; with None, their number is guessed by the cells. A table
+        that is `whole` keeps them, and its columns without text.
         """
         cells = _spaced(rows) if whole else even(rows)
         if any(map(any, cells)):
-            attributes |= {"cells": cells, "header_rows": min(header_rows, 1)}
-            self._write("table", pipe_table(cells, header_rows), 0, box, attributes)
+            depth = header_depth(cells, header_rows)
+            cells, depth = (cells, depth) if whole else (one_header(cells, depth), min(depth, 1))
+            attributes |= {"cells": cells, "header_rows": depth}
+            self._write("table", pipe_table(cells, depth), 0, box, attributes)
 
     def note_inner_links(self, text: str, linked: int) -> None:
         """Note the element just drawn as an entry, if `linked` characters in inner links are all of its text."""
@@ -120,6 +123,12 @@ class Canvas:
         self._length = start + len(text)
         self.elements.append(Element(kind, start, self._length, level, self.page, self._line, box, attributes))
         self._line += text.count("\n")
+
+
+def struck(text: str) -> str:
+    """Return struck words between the signs that mark them in every format."""
+    words = text.strip()
+    return text.replace(words, f"{STRUCK}{words}{STRUCK}") if any(map(str.isalnum, words)) else text
 
 
 def tidy(text: str) -> str:

@@ -99,7 +99,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=13,
+            version=14,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
@@ -123,7 +123,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="odt",
-            version=9,
+            version=10,
             parse=_titled("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott", ".fodt"}),
             files="OpenDocument text",
@@ -131,7 +131,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=10,
+            version=11,
             parse=_titled("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -139,7 +139,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="epub",
-            version=6,
+            version=7,
             parse=_by("pandoc.formats.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
@@ -147,7 +147,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rst",
-            version=6,
+            version=7,
             parse=_by("pandoc.formats.rst_org_latex.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
@@ -171,7 +171,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="doc",
-            version=8,
+            version=9,
             parse=_titled("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
@@ -179,7 +179,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ppt",
-            version=1,
+            version=2,
             parse=_by("office.slides.old_slides.parse_ppt"),
             suffixes=frozenset({".ppt", ".pps", ".pot"}),
             files="PowerPoint until 2003",
@@ -187,7 +187,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pptx",
-            version=5,
+            version=6,
             parse=_by("office.slides.powerpoint.parse_pptx"),
             suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
             files="PowerPoint",
@@ -283,7 +283,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=8,
+            version=9,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",
@@ -323,7 +323,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="fb2",
-            version=3,
+            version=4,
             parse=_by("pandoc.formats.light_markup.parse_fiction_book"),
             suffixes=frozenset({".fb2"}),
             files="FictionBook",

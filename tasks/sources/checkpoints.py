@@ -11,29 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from docmill.storage.files import write_whole
+from docmill.tasks.connectors.contract import SourceItem
 
 _SCHEMA = pa.schema(
     [("name", pa.string()), ("version", pa.string()), ("size", pa.int64()), ("modified_ns", pa.int64())]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SourceItem:
-    """One document of a source.
-
-    Attributes:
-        name: Its path within the source, with `/` between folders, such as `guides/start.md`. The suffix tells the
-            type. Names are those of plain paths: relative, without `..`, of at most 1,024 characters.
-        version: A text that changes whenever the bytes change, such as a revision or a hash. An item with the version
-            that it had is not fetched again.
-        size: Its bytes, or 0 if that is not known before it is fetched.
-        modified_ns: When it was changed last, in nanoseconds since 1970, or 0.
-    """
-
-    name: str
-    version: str
-    size: int = 0
-    modified_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,13 @@ from types import MappingProxyType
 from docmill.storage.errors import ALLOW_DELETE, DocmillError, Rejected, SourceError
 from docmill.storage.foreign_address import why_foreign
 from docmill.storage.plugins.registry import Registry, Seam
+from docmill.tasks.connectors.contract import SourcePlugin
+from docmill.tasks.connectors.own import CONNECTORS, name_by
 from docmill.tasks.paths.local_file import ANYWHERE, Reach
 from docmill.tasks.sources.archive_source import ArchiveSource, Opener, begins_as_archive
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.object_source import open_prefix
-from docmill.tasks.sources.plugin_source import Address, SourceKind, SourcePlugin, Tables, kind_of_plugin
+from docmill.tasks.sources.plugin_source import Address, SourceKind, Tables, kind_of_connector, kind_of_plugin
 from docmill.tasks.sources.source import (
     UNREADABLE,
     DiscoverOptions,
@@ -118,7 +120,7 @@ def likely_name(argument: str) -> str:
     """Return the name of the source for an argument, as far as the argument tells it."""
     name, where = _named(argument)
     if name or is_far(argument):
-        return name or where.rstrip("/").rpartition("/")[2]
+        return name or name_by(where) or where.rstrip("/").rpartition("/")[2]
     steps = Path(where).resolve().parts
     return Path(*takewhile(lambda step: not glob.has_magic(step), steps)).name or where
 
@@ -221,7 +223,11 @@ def _no_faults(_address: Address, _tables: Tables) -> Iterator[tuple[tuple[str, 
 
 SOURCES: Registry[SourceKind] = Registry(
     Seam("docmill.sources", "source", SourcePlugin),
-    {_PATH: SourceKind(_open_path, _no_faults), "s3": SourceKind(_open_objects, _no_faults)},
+    {
+        _PATH: SourceKind(_open_path, _no_faults),
+        "s3": SourceKind(_open_objects, _no_faults),
+        **{scheme: kind_of_connector(scheme, connector) for scheme, connector in CONNECTORS.items()},
+    },
     kind_of_plugin,
 )
 """The kinds of sources by the scheme of their addresses."""

@@ -11,7 +11,8 @@ from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.name_grammar import fault, steps
 from docmill.storage.objects.bucket import Objects, Vanished, connect
 from docmill.storage.objects.exact_listing import ObjectEntry
-from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
+from docmill.tasks.connectors.contract import SourceItem
+from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.incoming import admitted
 from docmill.tasks.sources.source import (
     OBJECTS,

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from docmill.storage.errors import REASONS, ConfigError, Rejected, SourceError, Transient
 from docmill.storage.keys import key_of
@@ -15,7 +15,9 @@ from docmill.storage.plugins.origin import Origin, described, place, plugin_fail
 from docmill.storage.plugins.registry import nearest
 from docmill.storage.plugins.secret import Secret, secrets_in, without
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
-from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints, SourceItem
+from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader, SourceSettings
+from docmill.tasks.connectors.own import Connector, name_by
+from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
 from docmill.tasks.sources.incoming import admitted
 from docmill.tasks.sources.source import DiscoverOptions, Listing, NamedSource, PathRules, Source, SourceFile
 
@@ -23,78 +25,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """The name of a source of a plugin: it begins uris, and a file of the cache has it."""
 _LINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\x00-\x1f\x7f]{1,2000}")  # browsers take about 2,000 characters
 _LONGEST = 500  # characters of a message
-
-
-class SourceSettings(BaseModel):
-    """The settings of a source, which a plugin extends: a frozen pydantic model that refuses unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-@dataclass(frozen=True, slots=True)
-class SourceListing:
-    """What a source lists.
-
-    Attributes:
-        items: All items, or only those that are new or changed.
-        checkpoint: A short text that the next call gets, so that it can list what has changed since; "" if the source
-            always lists everything.
-        gone: None says that `items` are all. Otherwise they are the changes since the checkpoint of the call, and these
-            are the names of the items that are gone.
-    """
-
-    items: Iterable[SourceItem]
-    checkpoint: str = ""
-    gone: Iterable[str] | None = None
-
-
-class SourceReader(Protocol):
-    """An open source of a plugin: it lists items, fetches them, and links to them."""
-
-    def list(self, checkpoint: str) -> SourceListing:
-        """Return the items, each name once.
-
-        `checkpoint` is that of the last listing that reached the store, or "" if all items have to be listed: at first,
-        after another version or other settings, and whenever docmill has lost it. A listing without an item is refused
-        unless documents may be deleted, as is one that lacks too many. An exception ends the run and changes nothing;
-        raise `docmill.errors.Transient` if the source cannot be reached now.
-        """
-        ...
-
-    def fetch(self, item: SourceItem) -> bytes | Iterable[bytes]:
-        """Return the bytes of an item, those of a large one in pieces; several threads call it at once.
-
-        It is called for items that are new or have another version. Raise `Rejected("unreadable", WHY)` for an item
-        that is gone, and `Transient` if the source cannot be reached. Any other exception rejects this document, with a
-        message that names the plugin; what the store has of it stays.
-        """
-        ...
-
-    def link(self, item: SourceItem) -> str:
-        """Return the URL where a person opens the item, or ""; from what is known, without a network."""
-        ...
-
-
-class SourcePlugin(Protocol):
-    """A kind of source: an entry point of the group `docmill.sources`, whose name begins the addresses of its sources.
-
-    `sources = ["feed://news"]` names the source `news` of the plugin `feed`; its settings are in `[source.news]` of
-    docmill.toml. The entry point leads to an object with these members, or to a class that is called without arguments.
-
-    Attributes:
-        version: Raise it whenever `fetch` returns other bytes for the same version of an item, or `list` other names.
-            After another version, or one of the distribution, everything is listed and fetched again; a document whose
-            bytes are the same is not parsed again.
-        settings: A pydantic model that extends `docmill.plugins.SourceSettings`. Credentials are fields of the type
-            `docmill.plugins.Secret`.
-    """
-
-    version: int | str
-    settings: type[SourceSettings]
-
-    def open(self, settings: Any) -> SourceReader:
-        """Return what reads the source with these settings; connections are best opened by its methods."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +138,8 @@ class PluginSource(NamedSource):
 def blamed(giver: Origin, secrets: Iterable[str], failure: Callable[[str], Exception]) -> Iterator[None]:
     """Raise `failure` with a message that names the plugin where its code raises anything.
 
-    `Transient` and `Rejected` stay what they are. Messages have `***` for credentials, and the exception of the plugin,
-    which a log would print with them, is left out.
+    `Transient` and `Rejected` stay what they are, as do errors of settings and sources in a listing. Messages have
+    `***` for credentials, and the exception of the plugin, which a log would print with them, is left out.
     """
     try:
         yield
@@ -222,6 +152,8 @@ def blamed(giver: Origin, secrets: Iterable[str], failure: Callable[[str], Excep
         said = without(described(error, None), secrets)[:_LONGEST]
         if isinstance(error, Rejected) and error.reason in REASONS:
             raise Rejected(error.reason, f"{giver}: {without(error.message, secrets)[:_LONGEST]}") from None
+        if isinstance(error, SourceError | ConfigError) and failure is SourceError:
+            raise type(error)(f"{giver}: {without(str(error), secrets)[:_LONGEST]}") from None
         raise failure(f"{giver} failed: {said}{place(error)}") from None
 
 
@@ -256,30 +188,71 @@ def kind_of_plugin(giver: Origin, plugin: SourcePlugin) -> SourceKind:
     if not (isinstance(plugin.settings, type) and issubclass(plugin.settings, SourceSettings)):
         raise TypeError(f"its settings must extend docmill.plugins.SourceSettings, got {plugin.settings!r}")
 
-    def open_source(address: Address, tables: Tables) -> Source:
-        if wrong := list(faults(address, tables)):
-            raise ConfigError(*(f"{'.'.join(key)}: {what}" for key, what in wrong))
-        settings = plugin.settings(**tables.get(address.own, {}))
-        secrets = tuple(_value(address, secret) for secret in secrets_in(settings))
-        version, name = giver.version(plugin.version), address.name or address.own
-        with blamed(giver, secrets, SourceError):
-            reader = plugin.open(settings)
-        key = key_of("source", version, settings.model_dump(mode="json"))
-        known_as = f"{giver.name}-{address.own}"
-        return PluginSource(name, "", f"{name}/", address.where, giver, version, known_as, key, reader, secrets)
+    def asked(address: Address, tables: Tables) -> _Asked:
+        return _Asked(address, giver, plugin, f"{giver.name}-{address.own}", address.own, tables.get(address.own, {}))
 
-    def faults(address: Address, tables: Tables) -> Iterator[tuple[tuple[str, ...], str]]:
-        if not _NAME.fullmatch(address.own):
+    return _kind(asked)
+
+
+def kind_of_connector(scheme: str, connector: Connector) -> SourceKind:
+    """Return what opens the sources of a connector of docmill's own, which is imported when one is asked for."""
+
+    def asked(address: Address, tables: Tables) -> _Asked:
+        table = (address.name or name_by(address.where)) if connector.takes else address.own
+        given = {connector.takes: address.where} if connector.takes else {}
+        giver = Origin("source", address.argument, "", "")
+        return _Asked(address, giver, connector.load(), f"{scheme}-{table}", table, {**given, **tables.get(table, {})})
+
+    return _kind(asked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A source that an address asks for: who reads it, and its settings, those of the table `[source.TABLE]`."""
+
+    address: Address
+    giver: Origin
+    plugin: SourcePlugin
+    known_as: str
+    table: str
+    given: Mapping[str, Any]
+
+    def open(self) -> Source:
+        """Return the source; raise `ConfigError` for wrong settings."""
+        if wrong := list(self.faults()):
+            raise ConfigError(*(f"{'.'.join(key)}: {what}" for key, what in wrong))
+        settings, where = self.plugin.settings(**self.given), self.address.where
+        secrets = tuple(self._value(secret) for secret in secrets_in(settings))
+        version, name = self.giver.version(self.plugin.version), self.address.name or self.table
+        with blamed(self.giver, secrets, SourceError):
+            reader = self.plugin.open(settings)
+        key = key_of("source", version, settings.model_dump(mode="json"))
+        return PluginSource(name, "", f"{name}/", where, self.giver, version, self.known_as, key, reader, secrets)
+
+    def faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield the key of each wrong setting, and what is wrong; raise `SourceError` for a wrong name."""
+        if not _NAME.fullmatch(self.table):
             what = "a name of letters, digits, - and _, whose settings are in [source.NAME]"
-            raise SourceError(f"source {address.argument!r}: write {giver.name}://NAME, with {what}")
+            kind = self.address.where.partition("://")[0]
+            raise SourceError(f"source {self.address.argument!r}: write {kind}://NAME, with {what}")
         try:
-            plugin.settings(**tables.get(address.own, {}))
+            self.plugin.settings(**self.given)
         except ValidationError as error:
             for one in error.errors(include_input=False, include_context=False):
-                key = ("source", address.own, *map(str, one["loc"]))
-                yield key, _explained(one["type"], one["msg"], str(key[-1]), plugin.settings)
+                key = ("source", self.table, *map(str, one["loc"]))
+                yield key, _explained(one["type"], one["msg"], str(key[-1]), self.plugin.settings)
 
-    return SourceKind(open_source, faults)
+    def _value(self, secret: Secret) -> str:
+        try:
+            return secret.read()
+        except ConfigError as error:
+            raise ConfigError(f"[source.{self.table}] {error}") from None
+
+
+def _kind(asked: Callable[[Address, Tables], _Asked]) -> SourceKind:
+    return SourceKind(
+        lambda address, tables: asked(address, tables).open(), lambda address, tables: asked(address, tables).faults()
+    )
 
 
 def _explained(kind: str, message: str, name: str, settings: type[SourceSettings]) -> str:
@@ -287,10 +260,3 @@ def _explained(kind: str, message: str, name: str, settings: type[SourceSettings
         return f"no such key; {nearest(name, list(settings.model_fields))}"
     wrong = message.removeprefix("Value error, ")
     return f"{wrong[0].lower()}{wrong[1:]}"
-
-
-def _value(address: Address, secret: Secret) -> str:
-    try:
-        return secret.read()
-    except ConfigError as error:
-        raise ConfigError(f"[source.{address.own}] {error}") from None

@@ -11,9 +11,10 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Literal, Protocol
 
+from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.paths.local_file import ANYWHERE, LocalFile, Reach
 from docmill.tasks.paths.patterns import PathPatterns, patterns_in, patterns_of
-from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
+from docmill.tasks.sources.checkpoints import Checkpoints
 
 OBJECTS = "an object store"
 """The kind of a source whose files have addresses that other machines can read."""

@@ -28,7 +28,10 @@ IN_SOAK = {
     "docs/guides/upgrading-a-model.md",
 }
 """Long pages whose commands other pages and tests run, too: together they take a third of the CPU time of all pages."""
-NEEDED = {"docs/guides/adapters.md": ("langchain_core", "llama_index", "haystack")}
+NEEDED = {
+    "docs/guides/adapters.md": ("langchain_core", "llama_index", "haystack"),
+    "docs/guides/loaders.md": ("langchain_core",),
+}
 """Packages of extras that a page imports."""
 MOST_NOT_RUN = 24  # each with its reason; a page that needs more of them should be another page
 

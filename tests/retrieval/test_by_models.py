@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.embedding.encoder import model_dir
+from docmill.storage.errors import NoWordings
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.tasks.model.client import ModelAccess
@@ -74,7 +75,21 @@ def test_a_model_rewrites_a_query_once(tmp_path: Path, server: ModelServer) -> N
     assert rewrite("dressing millstones") == ["dressing millstones"]
     assert len(server.requests) == asked
     server.behave("500")
-    assert rewrite("another query") == []
+    with pytest.raises(NoWordings, match="500"):
+        rewrite("another query")
+
+
+def test_a_search_says_that_the_model_gave_no_wordings(
+    bench: Workbench, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.behave("500")
+    for name, value in {"PROVIDER": "openai", "MODEL": "any", "BASE_URL": f"{server.url}/v1"}.items():
+        monkeypatch.setenv(f"DOCMILL_MODEL__{name}", value)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    done = CliRunner().invoke(app, ["search", "voles", "--search-expand", "model", "--store", str(bench.root)])
+    assert done.exit_code == 0, done.output
+    assert "owl.md" in done.stdout
+    assert "asked in its own words alone: the language model gave no other wording (" in done.stderr
 
 
 def test_the_command_asks_the_model_for_other_wordings(

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ class Shelf:
         return self.root.parent / "secret.csv"
 
     def ask(self, sql: str, **limits: float) -> list[dict[str, Any]]:
-        extra = {"snapshots": pa.table({"snapshot": [1, 2]})}
+        extra = {"snapshots": pa.table({"snapshot": [1, 2], "created": ["2027-01-14T02:00:00+00:00"] * 2})}
         found: list[dict[str, Any]] = query(self.files, extra, sql, SqlLimits(**limits)).to_pylist()  # type: ignore[arg-type]
         return found
 
@@ -94,7 +95,8 @@ def test_the_tables_can_be_asked(shelf: Shelf) -> None:
         {"content_type": "code", "n": 2},
         {"content_type": "narrative", "n": 1},
     ]
-    assert shelf.ask("FROM snapshots") == [{"snapshot": 1}, {"snapshot": 2}]
+    committed = datetime(2027, 1, 14, 2, tzinfo=UTC)
+    assert shelf.ask("FROM snapshots") == [{"snapshot": 1, "created": committed}, {"snapshot": 2, "created": committed}]
     joined = (
         "SELECT title, list_sum(list(tokens)) AS t FROM chunks JOIN documents USING (document_id) GROUP BY 1 ORDER BY 1"
     )
@@ -333,7 +335,7 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     assert command_line(root / "views.sql", "SELECT sum(tokens), count(*) FROM chunks") == "60,4"
     assert command_line(root / "views.sql", "SELECT count(*) FROM rejects, runs, documents") == "0"
     assert command_line(root / "views.sql", "FROM snapshots").splitlines() == [
-        f"{number},2026-01-01,r,5,0,1,7,2,0,256" for number in (1, 2)
+        f"{number},2026-01-01 00:00:00+00,r,5,0,1,7,2,0,256" for number in (1, 2)
     ]
     columns = command_line(root / "views.sql", "SELECT column_name FROM (DESCRIBE chunks)").split()
     assert columns == CHUNKS.names

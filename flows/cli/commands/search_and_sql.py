@@ -151,12 +151,12 @@ def _end(refused: Sequence[_AnsweredQuery]) -> None:
 
 def _remarks(store: "Store", mode: Mode, found: "Sequence[Sequence[Hit]]") -> "Iterator[str]":
     """Yield what a person should know of all hits: that vectors are pending, and how long queries were read."""
-    from docmill.storage.retrieval.candidates.query import LONG_QUERY
+    from docmill.storage.retrieval.candidates.query import REMARK
 
     if store.snapshot.pending and mode is not Mode.keyword:
         yield f"vectors {store.snapshot.spelled_vectors()}; chunks without one are found by their keywords alone"
     notes = (step for hits in found for hit in hits[:1] for step in hit.steps)
-    yield from dict.fromkeys(one.said for one in notes if one.step == LONG_QUERY)
+    yield from dict.fromkeys(one.said for one in notes if one.step == REMARK)
 
 
 def _rewrite_of(settings: "Settings") -> "Rewrite | None":

@@ -1,9 +1,10 @@
 """MCP tools: what a language model may ask of the stores; their texts are what the model reads."""
 
+import asyncio
 import functools
 import json
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
@@ -14,10 +15,10 @@ from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Se
 from docmill.flows.serving.json_text import json_text
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.storage.errors import DocmillError
+from docmill.storage.process.asker import Asker, asked_by, current_asker
 from docmill.storage.retrieval.candidates.search_options import Mode
 
 Answer = Annotated[CallToolResult, dict[str, Any]]
-_Tool = TypeVar("_Tool", bound=Callable[..., CallToolResult])
 
 _SQL_S = 20.0
 """Seconds for a statement: clients give a tool up after 30 to 60."""
@@ -44,17 +45,26 @@ ChunkId = Annotated[str, Field(description="Id of a chunk, 32 hex digits, as hit
 Hits = Annotated[int, Field(ge=1, le=100, description="How many hits to return.")]
 
 
-def told(tool: _Tool) -> _Tool:
-    """Return a tool whose expected failures reach the model in their own words, without folders of this machine."""
+def told(tool: Callable[..., CallToolResult]) -> Callable[..., Awaitable[CallToolResult]]:
+    """Return a tool that works in a thread, and ends its work when its client cancels the call or leaves.
+
+    Expected failures reach the model in their own words, without folders of this machine.
+    """
 
     @functools.wraps(tool)
-    def wrapped(own: "StoreTools", *given: Any, **named: Any) -> CallToolResult:
-        try:
-            return tool(own, *given, **named)
-        except DocmillError as error:
-            raise ToolError(own.without_folders(str(error))) from error
+    async def wrapped(own: "StoreTools", *given: Any, **named: Any) -> CallToolResult:
+        sender = current_asker()
+        call = Asker(sender.client)
+        with sender.ended_by(call.leave), asked_by(call):
+            try:
+                return await asyncio.to_thread(tool, own, *given, **named)
+            except asyncio.CancelledError:
+                call.leave()
+                raise
+            except DocmillError as error:
+                raise ToolError(own.without_folders(str(error))) from error
 
-    return cast(_Tool, wrapped)
+    return wrapped
 
 
 def as_result(answer: dict[str, Any]) -> CallToolResult:

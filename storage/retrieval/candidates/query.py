@@ -8,17 +8,19 @@ from itertools import chain, product
 import numpy as np
 
 from docmill.storage.errors import QueryError
-from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.keywords.analysis.analyser import alternatives, analyse
+from docmill.storage.keywords.keyword_search import KeywordHit
 from docmill.storage.retrieval.candidates.chunk_ordinals import Place
-from docmill.storage.retrieval.candidates.fusion import fuse
+from docmill.storage.retrieval.candidates.fusion import Ranking, fuse
 from docmill.storage.retrieval.candidates.hit import Candidate, ShownChunk, in_order
 from docmill.storage.retrieval.candidates.long_query import MOST_WORDS, best_words, windows_of
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader, Vector
+from docmill.storage.retrieval.candidates.weighing import found_share, vector_weight
 from docmill.storage.schema import ChunkRow
 
-LONG_QUERY = "query"
-"""The step whose note says how a long query was read."""
+REMARK = "query"
+"""The step whose notes a person should know: how a long query was read, why a model gave it no other wording."""
 _FUSED = "{:.3f} from the vectors and {:.3f} from the keywords"
 _FUSED_PENDING = "{:.3f} from the keywords instead of pending vectors and {:.3f} from the keywords"
 
@@ -124,11 +126,27 @@ class Query:
         if options.mode == "hybrid":
             pending = self.sources.without_vectors([key for key, *_ in held])
             ranking = [(key, score) for key, score, *_ in held]
-            parts = fuse(near, ranking, options.fusion, options.weight, pending)
+            parts = fuse(near, ranking, options.fusion, self._weight(near, held), pending)
             for key, (left, right) in parts.items():
                 found[key].score = left + right
                 found[key].note(options.fusion, _FUSED_PENDING if key in pending else _FUSED, left, right)
         return in_order(list(found.values()))
+
+    def _weight(self, near: Ranking, held: Sequence[KeywordHit]) -> float:
+        """Return the weight of the vectors for this query; without keywords there is nothing to weigh them against."""
+        if not held:
+            return self.options.weight
+        found = found_share(held[0].terms, self._weighted_words())
+        return vector_weight(self.options.weight, near, self.sources.unread(self.text), found)
+
+    def _weighted_words(self) -> Iterator[tuple[frozenset[str], float]]:
+        """Yield the words of the query, each as its terms in the languages of the store, with its rarity.
+
+        A word that no chunk contains is as rare as one of a single chunk.
+        """
+        weights, others = self.term_weights, alternatives(self.words[0], self.sources.language)
+        for word in dict.fromkeys(frozenset(others.get(term, (term,))) for term in weights):
+            yield word, max(weights.get(term, 0.0) for term in word) or self.sources.rarest
 
     def _nearest(self, vectors: Vector) -> list[tuple[str, float]]:
         found = [self.sources.nearest(vector, self.options.breadth, self.allowed) for vector in vectors]
@@ -146,7 +164,7 @@ class Query:
         if not found and mode == "keyword":
             self._explain_nothing()
         for one, said in product(found, self._shortened()):
-            one.note(LONG_QUERY, said)
+            one.note(REMARK, said)
         return found
 
     def _shortened(self) -> Iterator[str]:

@@ -13,7 +13,7 @@ Fusion = Literal["linear", "rrf", "weighted_rrf"]
 FUSION_NAMES: tuple[str, ...] = get_args(Fusion)
 Expansion = Literal["", "feedback", "model"]
 Rewrite = Callable[[str], Sequence[str]]
-"""Returns other wordings of a query."""
+"""Returns other wordings of a query; raises `NoWordings` with the reason if there are none."""
 
 CANDIDATES = 200
 """Candidates that each index returns. A chunk beyond them has no score from that index, and the scores of a linear

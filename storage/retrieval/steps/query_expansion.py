@@ -8,9 +8,10 @@ from collections import Counter
 
 import numpy as np
 
+from docmill.storage.errors import NoWordings
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.retrieval.candidates.hit import Candidate, in_order
-from docmill.storage.retrieval.candidates.query import Query
+from docmill.storage.retrieval.candidates.query import REMARK, Query
 from docmill.storage.retrieval.candidates.search_options import Rewrite
 from docmill.storage.schema import indexed_text
 
@@ -62,7 +63,13 @@ def _terms(query: Query, texts: list[str]) -> list[str]:
 def by_model(query: Query, rewrite: Rewrite) -> list[Candidate]:
     """Return the candidates for the query and its other wordings, each with its score for the best wording."""
     found = {one.key: one for one in query.ask()}
-    for words in rewrite(query.text):
+    try:
+        wordings = rewrite(query.text)
+    except NoWordings as why:
+        wordings = ()
+        for one in found.values():
+            one.note(REMARK, f"asked in its own words alone: {why}")
+    for words in wordings:
         vector = query.sources.encoder.encode_query(words) if query.options.mode != "keyword" else None
         for one in query.rank(
             None if vector is None else vector[None], words if query.options.mode != "vector" else ""

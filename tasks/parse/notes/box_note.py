@@ -13,7 +13,6 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.scripts import lowered, raised
-from docmill.tasks.parse.markup.html.table_header import header_rows
 
 _Node = Mapping[str, Any]
 _BLOCK_WORDS = """
@@ -125,7 +124,7 @@ class _NoteWalk:
     def _table(self, node: _Node, _: int) -> None:
         rows = [[" ".join(_lines(cell)) for cell in _inside(row)] for row in _inside(node)]
         headed = bool(rows) and all(_kind(cell) == "tableheader" for cell in _inside(_inside(node)[0]))
-        self._canvas.table(rows, 1 if headed else header_rows(rows) if len(rows) > 1 else 0)
+        self._canvas.table(rows, 1 if headed else None)
 
 
 _DRAWN: dict[str, Callable[[_NoteWalk, _Node, int], None]] = {

@@ -8,7 +8,6 @@ from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.numbering import numbered
-from docmill.tasks.parse.markup.html.table_header import REPEATED, header_rows, named_once, one_header
 from docmill.tasks.parse.pandoc.inlines import (
     CONTENTS_MARK,
     DEEPER_MARK,
@@ -20,6 +19,7 @@ from docmill.tasks.parse.pandoc.inlines import (
     raw_text,
 )
 from docmill.tasks.parse.pandoc.pandoc_tables import PandocTable, read_table
+from docmill.tasks.parse.tables.header_rows import REPEATED
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
 _UNSHOWN = frozenset(("toctree", "contents", "index", "meta", "only-print"))
@@ -37,6 +37,7 @@ _MAX_BOLD_HEADING = 100
 _BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
 _PARAGRAPHS = frozenset(("Para", "Plain"))
 _ITEMS_APART = "; "  # between the items of a list in a cell, as in HTML
+_BETWEEN_CELLS: tuple[Node, ...] = ({"t": "Str", "c": ","}, {"t": "Space"})
 _STYLES = {"LowerAlpha": "a", "UpperAlpha": "A", "LowerRoman": "i", "UpperRoman": "I"}
 
 
@@ -211,10 +212,8 @@ class PandocWalker:
     def _draw_rows(self, table: PandocTable) -> None:
         inlines = Inlines(self._notes + 1)
         cells, pages = _without_page_marks(self._rows(inlines, table.rows))
-        rows = named_once(one_header(cells, table.header_rows))
-        headers = min(table.header_rows, 1) or (header_rows(rows) if len(rows) > 1 else 0)
         links: dict[str, Any] = {"links": inlines.links} if inlines.links else {}
-        self.canvas.table(rows, headers, **links)
+        self.canvas.table(cells, table.header_rows or None, **links)
         self._turn(pages)
         self._below(inlines)
 
@@ -274,11 +273,20 @@ def block_lines(blocks: list[Node]) -> Iterator[list[Node]]:
 def _cell_lines(blocks: list[Node]) -> Iterator[tuple[list[Node], bool]]:
     """Yield the lines of a table's cell, and whether each begins an item of a list."""
     for node in blocks:
-        if node["t"] not in ("BulletList", "OrderedList"):
+        if node["t"] == "Table":
+            yield from ((_row_line(row), True) for row in read_table(node["c"]).within)
+        elif node["t"] not in ("BulletList", "OrderedList"):
             yield from ((line, False) for line in block_lines([node]))
         else:
             for item in _INSIDE[node["t"]](node["c"]):
                 yield from ((line, not number) for number, line in enumerate(block_lines(item)))
+
+
+def _row_line(row: list[list[Node]]) -> list[Node]:
+    """Return the words of a row of a table within a cell as one line, with commas between its cells."""
+    cells = [[*chain.from_iterable((*line, {"t": "Space"}) for line in block_lines(cell))][:-1] for cell in row]
+    filled = [cell for cell in cells if cell]
+    return [*chain.from_iterable((*cell, *_BETWEEN_CELLS) for cell in filled)][: -len(_BETWEEN_CELLS)]
 
 
 def _without_page_marks(rows: list[list[str]]) -> tuple[list[list[str]], int]:
@@ -313,7 +321,7 @@ _INSIDE: dict[str, Callable[[Any], Iterable[list[Node]]]] = {
     "BulletList": lambda items: items,
     "OrderedList": lambda content: content[1],
     "DefinitionList": _entries,
-    "Table": lambda content: chain.from_iterable(read_table(content).rows),
+    "Table": lambda content: chain.from_iterable(read_table(content).within),
 }
 
 

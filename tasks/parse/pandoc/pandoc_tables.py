@@ -3,7 +3,7 @@
 from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
-from docmill.tasks.parse.markup.html.table_header import spanned_rows
+from docmill.tasks.parse.tables.header_rows import spanned_rows
 
 Node = dict[str, Any]
 
@@ -21,6 +21,11 @@ class PandocTable(NamedTuple):
     rows: list[list[list[Node]]]
     header_rows: int
     boxed: list[Node] | None
+
+    @property
+    def within(self) -> list[list[list[Node]]]:
+        """Return the rows of a table that stands in a cell, where a frame is a row of one cell."""
+        return self.rows if self.boxed is None else [[self.boxed]]
 
 
 def read_table(content: list[Any]) -> PandocTable:

@@ -5,7 +5,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from operator import itemgetter
 
 from docmill.storage.errors import Rejected
@@ -13,7 +12,6 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.office.sheets.sheet import has_header
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000
@@ -75,7 +73,7 @@ def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
     above = _above(rows)
     for row in rows[:above]:
         canvas.paragraph(" ".join(row).lstrip("# "))
-    canvas.table(rows[above:], header_rows=int(_has_header(rows[above:])))
+    canvas.table(rows[above:], header_rows=None)
     return canvas.parsed(metadata=found.metadata | {"delimiter": delimiter, "rows": len(rows)})
 
 
@@ -89,7 +87,7 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
     lines = _LINE.findall(text)
     width, at, budget = _usual_width(lines, delimiter), 0, _READ_AGAIN * len(lines)
     while at < len(lines):
-        reader = csv.reader(islice(lines, at, None), delimiter=delimiter)
+        reader = csv.reader(map(lines.__getitem__, range(at, len(lines))), delimiter=delimiter)
         begun = 0
         for row in reader:
             taken, begun = reader.line_num - begun, reader.line_num
@@ -164,17 +162,3 @@ def rows_of(text: str, delimiter: str) -> Iterator[list[str]]:
         yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     except csv.Error:
         return
-
-
-def _has_header(rows: list[list[str]]) -> bool:
-    filled = (row for row in rows if any(row))
-    first = next(filled, [])
-    return not any(map(_is_number, first)) or has_header([first, *islice(filled, 1)])
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.strip().strip("%$€£").replace(",", ""))
-    except ValueError:
-        return False
-    return True

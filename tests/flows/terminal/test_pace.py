@@ -68,7 +68,7 @@ def test_what_is_embedded_beside_the_parsers_is_no_time_of_the_parse_phase(
 
     bench = Workbench(tmp_path / "bench")
     bench.write({f"{n}.md": f"# Bird {n}\n\nIt sings.\n" for n in range(8)})
-    docmill.ingest(bench.docs, store=bench.root, options={"embedding.model": NAME}, progress=show)
+    docmill.ingest(bench.docs, store=bench.root, options={"embedding.model": NAME, "engine": "local"}, progress=show)
     assert looked.is_set(), "the phase went on while the order was at work"
     embedding = [phase for phase in seen if phase.name == EMBED]
     assert all(phase.name != PARSE for phase in seen[seen.index(embedding[0]) :])

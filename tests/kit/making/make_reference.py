@@ -14,6 +14,7 @@ from tests.kit.making.reference.plugins_page import made as made_plugins
 from tests.kit.making.reference.python_page import made as made_python
 from tests.kit.making.reference.routes_page import made as made_routes
 from tests.kit.making.reference.settings_page import made as made_settings
+from tests.kit.making.reference.sources_page import made as made_sources
 from tests.kit.making.reference.strategies_page import made as made_strategies
 from tests.kit.making.reference.tables_page import made as made_tables
 
@@ -30,6 +31,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "python": made_python,
     "routes": made_routes,
     "settings": made_settings,
+    "sources": made_sources,
     "strategies": made_strategies,
     "tables": made_tables,
 }

@@ -16,7 +16,7 @@ from docmill.flows.watching.watch_options import WatchOptions
 from docmill.plugins import SourceListing
 from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.storage.upkeep.verify import verify
-from docmill.tasks.sources.checkpoints import SourceItem
+from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.sources.discover import SOURCES
 from tests.kit.workbench import Workbench, summary
 from tests.kit.writers.archives import zipped
@@ -346,4 +346,4 @@ def test_a_plugin_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.syspath_prepend(site)
     with pytest.raises(ConfigError, match=r"source 'bolts' of bolt 1\.0 cannot be used: ModuleNotFoundError"):
         SOURCES["bolts"]
-    assert list(SOURCES) == ["file", "s3", "bolts"]
+    assert list(SOURCES) == [*SOURCES.own, "bolts"]

@@ -147,6 +147,8 @@ def test_a_reader_keeps_its_snapshot_and_the_same_call_erases_it_afterwards(benc
         assert call(bench, "secret.md").exit_code == 3
         assert (store.document("secret.md").text.split()[-1], (bench.root / NOTE).exists()) == (f"{WORDS[0]}.", True)
         assert snapshots.numbers(bench.root) == [2, 5]
+        (found,) = verify(bench.root)
+        assert str(found) == f"past: an erasure is not finished; docmill erase secret.md --store {bench.root}"
     done = erase(Settings(store=bench.root), ["secret.md"])
     assert (done.open, (bench.root / NOTE).exists()) == ((), False)
     assert seen(bench.root, *WORDS[:2], "secret.md") == []

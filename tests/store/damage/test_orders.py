@@ -1,6 +1,7 @@
 """Orders lie on disk as plain text that can only be read, without the passwords that are tried on documents."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,8 +33,13 @@ def bench(tmp_path: Path) -> Workbench:
 
 
 def lying(root: Path) -> dict[str, bytes]:
-    """Return the content of all files below a folder by their names."""
-    return {path.name: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    """Return the content of all files below a folder by their names; a draft may be renamed meanwhile."""
+    found = {}
+    for path in root.rglob("*"):
+        with suppress(FileNotFoundError):
+            if path.is_file():
+                found[path.name] = path.read_bytes()
+    return found
 
 
 def revealing(files: dict[str, bytes]) -> list[str]:

@@ -22,6 +22,7 @@ from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
 from docmill.tasks.parse.markup.html.opened_panels import open_panels
 from docmill.tasks.parse.markup.html.run_in_headings import set_run_in_headings_apart
+from docmill.tasks.parse.markup.html.struck import mark_struck
 
 _KEPT = re.compile(
     rb"<(?!/?(?:html|head|title|meta|body|p|h[1-6]|pre|table|tr|t[dh]|script|style)\b)/?[A-Za-z][^<>]*>", re.I
@@ -35,6 +36,7 @@ such a declaration as an example.
 """
 _NOTE_BLOCKS = ("li", "p", "div", "dd", "dt", "aside", "section")
 _ALIGNED = "vertical-align"
+_STRIKING = ("<del", "<s>", "<s ", "<strike", "<DEL", "<S>", "<STRIKE", "line-through")
 _STYLED = etree.XPath(f"descendant::span[@style][contains(@style, '{_ALIGNED}')]")
 _TABLE_ROLE = re.compile(r"=[\s\"']*(?:table|grid)\b")  # begins with the sign, as patterns that ignore case are slow
 _HIDING = re.compile(r"hidden|display\s*:\s*none|<button")
@@ -69,6 +71,8 @@ def page_tree(page: str) -> Any:
         open_panels(root)
     if _ALIGNED in page:
         _name_scripts(root)
+    if any(sign in page for sign in _STRIKING):
+        mark_struck(root)
     return root
 
 

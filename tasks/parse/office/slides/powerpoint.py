@@ -22,8 +22,6 @@ _FURNITURE = ("ftr", "dt", "hdr")
 _NUMBER = "sldNum"
 _NO_CONTENT = (*_FURNITURE, _NUMBER)
 _HEIGHT = 6_858_000  # of a slide where none is stated: 7.5 inches of 914 400 English metric units
-_NO_TITLES = ("powerpoint presentation", "slide 1", "powerpoint-präsentation", "présentation powerpoint")
-"""PowerPoint's default titles of untitled presentations."""
 
 
 def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
@@ -39,8 +37,7 @@ def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
         for number, part in enumerate(_slides(container, root), 1):
             canvas.page = number
             _SlideParts(container, part, height).draw(canvas, number)
-    title = metadata.pop("title", "")
-    return canvas.parsed("" if title.lower() in _NO_TITLES else title, metadata)
+    return canvas.parsed(metadata.pop("title", ""), metadata)
 
 
 def _slides(container: zipfile.ZipFile, root: Any) -> Iterator[str]:

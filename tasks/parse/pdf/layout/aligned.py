@@ -23,8 +23,9 @@ from docmill.tasks.parse.pdf.layout.continued import (
     with_header,
     with_header_apart,
 )
-from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
+from docmill.tasks.parse.pdf.tables.grid_cells import header_rows
+from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around, around_all
@@ -79,7 +80,8 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
 def _take_name_of_columns(out: list[Item], table: PageTable, rules: LevelRules) -> None:
     """Put the last line into the names of the columns that it stands over, if it does over some."""
     line = out[-1]
-    if isinstance(line, TextLine) and (over := _columns_below(line, table, rules)):
+    over = _columns_below(line, table, rules) if isinstance(line, TextLine) and table.header_rows else []
+    if isinstance(line, TextLine) and over:
         names = table.cells[0]
         table.cells[0] = [f"{line.text} {name}" if at in over else name for at, name in enumerate(names)]
         table.box = around(table.box, line.box)
@@ -194,12 +196,13 @@ def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: Level
 def _begins_table(first: list[Item], above: list[Item], row: list[Item], rules: LevelRules) -> bool:
     """Return whether a row of several cells begins another table.
 
-    It is bold as the first one and as none above it, or stands below the last rule of one and the first of another.
+    It is bold as the first one and as none above it, and holds no sums, or stands below the last rule of one and the
+    first of another.
     """
     if len(row) < 2:
         return False
     if _are_bold(row) and not _are_bold(above) and _are_bold(first):
-        return True
+        return bool(header_rows([[item.text for item in row if isinstance(item, TextLine)]]))
     return rules.are_two(middle(above[0]), middle(row[0]), row[0].box[0], row[-1].box[2])
 
 

@@ -7,7 +7,7 @@ from operator import ne
 from statistics import median
 from typing import NamedTuple
 
-from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
+from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 _GRID = 3  # points: text that begins closer than this begins on one place

@@ -1,0 +1,98 @@
+"""Contract: what a connector or a plugin gives so that docmill reads a kind of sources."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+
+@dataclass(frozen=True, slots=True)
+class SourceItem:
+    """One document of a source.
+
+    Attributes:
+        name: Its path within the source, with `/` between folders, such as `guides/start.md`. The suffix tells the
+            type. Names are those of plain paths: relative, without `..`, of at most 1,024 characters.
+        version: A text that changes whenever the bytes change, such as a revision or a hash. An item with the version
+            that it had is not fetched again.
+        size: Its bytes, or 0 if that is not known before it is fetched.
+        modified_ns: When it was changed last, in nanoseconds since 1970, or 0.
+    """
+
+    name: str
+    version: str
+    size: int = 0
+    modified_ns: int = 0
+
+
+class SourceSettings(BaseModel):
+    """The settings of a source, which a plugin extends: a frozen pydantic model that refuses unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceListing:
+    """What a source lists.
+
+    Attributes:
+        items: All items, or only those that are new or changed.
+        checkpoint: A short text that the next call gets, so that it can list what has changed since; "" if the source
+            always lists everything.
+        gone: None says that `items` are all. Otherwise they are the changes since the checkpoint of the call, and these
+            are the names of the items that are gone.
+    """
+
+    items: Iterable[SourceItem]
+    checkpoint: str = ""
+    gone: Iterable[str] | None = None
+
+
+class SourceReader(Protocol):
+    """An open source of a plugin: it lists items, fetches them, and links to them."""
+
+    def list(self, checkpoint: str) -> SourceListing:
+        """Return the items, each name once.
+
+        `checkpoint` is that of the last listing that reached the store, or "" if all items have to be listed: at first,
+        after another version or other settings, and whenever docmill has lost it. A listing without an item is refused
+        unless documents may be deleted, as is one that lacks too many. An exception ends the run and changes nothing;
+        raise `docmill.errors.Transient` if the source cannot be reached now.
+        """
+        ...
+
+    def fetch(self, item: SourceItem) -> bytes | Iterable[bytes]:
+        """Return the bytes of an item, those of a large one in pieces; several threads call it at once.
+
+        It is called for items that are new or have another version. Raise `Rejected("unreadable", WHY)` for an item
+        that is gone, and `Transient` if the source cannot be reached. Any other exception rejects this document, with a
+        message that names the plugin; what the store has of it stays.
+        """
+        ...
+
+    def link(self, item: SourceItem) -> str:
+        """Return the URL where a person opens the item, or ""; from what is known, without a network."""
+        ...
+
+
+class SourcePlugin(Protocol):
+    """A kind of source: an entry point of the group `docmill.sources`, whose name begins the addresses of its sources.
+
+    `sources = ["feed://news"]` names the source `news` of the plugin `feed`; its settings are in `[source.news]` of
+    docmill.toml. The entry point leads to an object with these members, or to a class that is called without arguments.
+
+    Attributes:
+        version: Raise it whenever `fetch` returns other bytes for the same version of an item, or `list` other names.
+            After another version, or one of the distribution, everything is listed and fetched again; a document whose
+            bytes are the same is not parsed again.
+        settings: A pydantic model that extends `docmill.plugins.SourceSettings`. Credentials are fields of the type
+            `docmill.plugins.Secret`.
+    """
+
+    version: int | str
+    settings: type[SourceSettings]
+
+    def open(self, settings: Any) -> SourceReader:
+        """Return what reads the source with these settings; connections are best opened by its methods."""
+        ...

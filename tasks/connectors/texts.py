@@ -1,0 +1,142 @@
+"""Texts: entries of text with metadata as Markdown documents, kept by their content until they are asked for."""
+
+import datetime
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from docmill.storage.errors import Rejected
+from docmill.storage.keys import hash_bytes, key_of
+from docmill.tasks.connectors.contract import SourceItem, SourceListing
+from docmill.tasks.connectors.spool import Spool
+
+Format = Literal["markdown", "text", "html"]
+SUFFIXES: Mapping[Format, str] = {"markdown": ".md", "text": ".txt", "html": ".html"}
+
+_MOST_STEP = 120
+"""Characters of a step of a name: a file system allows a step 255 bytes, of which one character may need two."""
+_MOST_NAME = 600
+"""Characters of a name before its suffix, of the 1,024 that a name may have with the name of its source."""
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|\ud800-\udfff]+")
+_MOST_DEPTH = 8
+"""Lists and tables within each other that front matter keeps: people write two or three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A text with its metadata. Entries of one `id` are parts of one document; without an id, the text is its id."""
+
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    link: str = ""
+
+
+class TextReader:
+    """Reads a source that can only give everything: what it gives is compared by content.
+
+    `entries` gives all of them; `format` is that of their texts. Markdown has the metadata as front matter.
+    """
+
+    def __init__(self, entries: Callable[[], Iterable[Entry]], format: Format = "markdown") -> None:
+        self._entries, self._format = entries, format
+        self._spool = Spool()
+        self._links: dict[str, str] = {}
+
+    def list(self, checkpoint: str) -> SourceListing:  # noqa: ARG002  it lists everything
+        """Return all documents; the version of each is the hash of its bytes."""
+        self._spool.clear()
+        self._links.clear()
+        names, items = Names(SUFFIXES[self._format]), dict[str, SourceItem]()
+        for entry in _joined(self._entries()):
+            data = document_of(entry, self._format)
+            name = names.of(entry.id or hash_bytes(data))
+            self._spool.put(name, data)
+            self._links[name] = entry.link
+            items[name] = SourceItem(name, hash_bytes(data), len(data))
+        return SourceListing(items.values())
+
+    def fetch(self, item: SourceItem) -> bytes:
+        """Return the bytes of a document that was listed."""
+        data = self._spool.get(item.name)
+        if data is None:
+            raise Rejected("unreadable", "the source did not list it")
+        return data
+
+    def link(self, item: SourceItem) -> str:
+        """Return the link that the metadata gives."""
+        return self._links.get(item.name, "")
+
+
+class Names:
+    """Gives each id a name that is a plain path with a suffix; ids that would share a name get a hash each."""
+
+    def __init__(self, suffix: str) -> None:
+        self._suffix = suffix
+        self._taken: dict[str, str] = {}
+
+    def of(self, id: str) -> str:
+        """Return the name of an id, the same for the same id."""
+        plain = safe_name(id)
+        name = plain if plain.endswith(self._suffix) else f"{plain}{self._suffix}"
+        if self._taken.setdefault(name.casefold(), id) != id:
+            name = f"{name.removesuffix(self._suffix)}-{key_of(id)[:8]}{self._suffix}"
+        return name
+
+
+def safe_name(id: str) -> str:
+    """Return a plain relative path that resembles an id, such as a URL: no empty or hidden step, none that leads up."""
+    _, separator, rest = id.partition("://")
+    steps = [_UNSAFE.sub("-", step).strip() for step in (rest if separator else id).split("/")]
+    kept = [_shortened(f"_{step}" if step.startswith((".", "~$")) else step) for step in steps if step.strip(". ")]
+    name = "/".join(kept)
+    if not name or len(name) > _MOST_NAME:
+        return f"{name[:_MOST_NAME].rstrip('/')}-{key_of(id)[:16]}".removeprefix("-")
+    return name
+
+
+def _shortened(step: str) -> str:
+    return step if len(step) <= _MOST_STEP else f"{step[: _MOST_STEP - 9]}-{key_of(step)[:8]}"
+
+
+def document_of(entry: Entry, format: Format) -> bytes:
+    """Return the bytes of the document of an entry."""
+    text = entry.text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    front = {str(key): plain_value(value) for key, value in entry.metadata.items()} if format == "markdown" else {}
+    kept = {key: value for key, value in front.items() if value not in (None, "", [], {})}
+    return f"{_front_matter(kept)}{text}".encode()
+
+
+def _front_matter(values: Mapping[str, Any]) -> str:
+    import yaml
+
+    if not values:
+        return ""
+    # Sorted: a loader that gives the same metadata in another order has not changed.
+    block = yaml.safe_dump(dict(values), allow_unicode=True, sort_keys=True, width=10_000)
+    return f"---\n{block}---\n\n"
+
+
+def plain_value(value: Any, depth: int = 0) -> Any:
+    """Return a value of metadata as front matter can hold it: text, numbers, truth values, lists and tables of them."""
+    if isinstance(value, bool | int) or value is None:
+        return value
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, Mapping) and depth < _MOST_DEPTH:
+        return {str(key): plain_value(one, depth + 1) for key, one in value.items()}
+    if isinstance(value, list | tuple) and depth < _MOST_DEPTH:
+        return [plain_value(one, depth + 1) for one in value]
+    return str(value).encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def _joined(entries: Iterable[Entry]) -> Iterable[Entry]:
+    """Return entries with an id each once: parts of one document are joined, and the first one's metadata kept."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.id or f"\0{entry.text}", []).append(entry)
+    for parts in found.values():
+        first = parts[0]
+        texts = [part.text for part in parts] if first.id else [first.text]
+        yield Entry("\n\n".join(texts), first.metadata, first.id, first.link)
