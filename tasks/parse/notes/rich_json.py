@@ -7,7 +7,7 @@ Sanity (a list of blocks with `children`), Notion (blocks with `rich_text`), Qui
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 Node = Mapping[str, Any]
@@ -180,11 +180,13 @@ def _words_of(value: Node, own: Node) -> str | None:
 def _own_texts(value: Node, own: Node) -> list[Node]:
     """Return the texts of a block that holds them apart from its inner blocks."""
     rich = own.get("rich_text") or own.get("title") or own.get("caption")
-    if isinstance(rich, list):
-        return [one for one in rich if isinstance(one, dict)]
+    return [one for one in rich if isinstance(one, dict)] if isinstance(rich, list) else list(_plain_texts(value, own))
+
+
+def _plain_texts(value: Node, own: Node) -> Iterator[Node]:
     written = value.get("text") if "inlineStyleRanges" in value else None
-    said = [{"text": one} for one in (own.get("text"), own.get("code"), written) if isinstance(one, str)]
-    return [*said, *map(_item, own.get("items") or ())]
+    yield from ({"text": one} for one in (own.get("text"), own.get("code"), written) if isinstance(one, str))
+    yield from map(_item, own.get("items") or ())
 
 
 def _item(value: Any) -> Node:
