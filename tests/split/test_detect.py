@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from docmill.tasks.detect.embedded_regions import LONG
 from docmill.tasks.detect.regions import Region, find_regions
 from docmill.tasks.detect.scores import CONTENT_TYPES
-from docmill.tasks.detect.verdict import BY_FORMAT
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
@@ -87,8 +86,8 @@ def test_a_file_type_that_leaves_no_question_is_one_region() -> None:
 
 
 def test_formats_that_decide_alone_are_formats_and_their_types_are_types() -> None:
-    assert set(BY_FORMAT) <= set(FORMATS)
-    assert {kind for kind, _ in BY_FORMAT.values()} <= set(CONTENT_TYPES)
+    assert {form.content_type for form in FORMATS.values()} <= {*CONTENT_TYPES, ""}
+    assert all(bool(form.because) == bool(form.content_type) for form in FORMATS.values())
 
 
 def test_a_table_of_questions_and_answers_is_a_faq() -> None:

@@ -7,7 +7,7 @@ Sanity (a list of blocks with `children`), Notion (blocks with `rich_text`), Qui
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 Node = Mapping[str, Any]
@@ -27,6 +27,7 @@ _NOTION = {
     "number": "orderedList",
 }  # fmt: skip
 """Blocks that are items of a list without a list around them."""
+_DATA = frozenset(("text", "items", "code", "content"))  # in the blocks of Editor.js
 _NUMBERS = ("level", "order", "start")  # attributes that are numbers
 _MAX_DIGITS = 9
 _MAX_DEPTH = 100
@@ -58,12 +59,16 @@ def _by_root(value: Any) -> list[Node] | None:
 
 def _by_blocks(value: Any) -> list[Node] | None:
     """Read a list of blocks, or an object that holds one."""
-    if isinstance(value, dict):
-        held = value.get("blocks") if "entityMap" in value or "version" in value or "time" in value else None
-        value = held or (value.get("results") if value.get("object") == "list" else None)
-    if not isinstance(value, list) or not value or not all(map(_is_block, value)):
+    held = _held_blocks(value) if isinstance(value, dict) else value
+    if not isinstance(held, list) or not held or not all(map(_is_block, held)):
         return None
-    return [_node(one, 0) for one in value]
+    return [_node(one, 0) for one in held]
+
+
+def _held_blocks(value: Node) -> Any:
+    if any(name in value for name in ("entityMap", "version", "time")):  # of Draft.js and Editor.js
+        return value.get("blocks")
+    return value.get("results") if value.get("object") == "list" else None
 
 
 def _by_operations(value: Any) -> list[Node] | None:
@@ -74,14 +79,17 @@ def _by_operations(value: Any) -> list[Node] | None:
     blocks: list[Node] = []
     line: list[Node] = []
     for one in operations:
-        said, attributes = one["insert"], _mapping(one.get("attributes"))
-        for number, part in enumerate(said.split("\n") if isinstance(said, str) else ()):
-            if number:
-                blocks.append(_quill_line(attributes, line))
-                line = []
-            if part:
-                line.append(_text(part, attributes.get("link")))
+        attributes = _mapping(one.get("attributes"))
+        first, *others = one["insert"].split("\n") if isinstance(one["insert"], str) else [""]
+        line += _texts(first, attributes)
+        for part in others:
+            blocks.append(_quill_line(attributes, line))
+            line = _texts(part, attributes)
     return [*blocks, *([_quill_line({}, line)] if line else [])]
+
+
+def _texts(part: str, attributes: Node) -> list[Node]:
+    return [_text(part, attributes.get("link"))] if part else []
 
 
 def _quill_line(attributes: Node, line: list[Node]) -> Node:
@@ -101,34 +109,45 @@ def _is_block(value: Any) -> bool:
     """Return whether an item of a list is a block: it has a type and a text of its own, by the names of an editor."""
     if not isinstance(value, dict) or not isinstance(value.get("type") or value.get("_type") or value.get("text"), str):
         return False
-    if value.get("object") == "block":
+    if value.get("object") == "block" or "inlineStyleRanges" in value:
         return True
-    if isinstance(value.get("children"), list):
-        return all(isinstance(one, dict) and ("text" in one or "children" in one) for one in value["children"])
-    if "inlineStyleRanges" in value:
-        return True
-    data = value.get("data")
-    return isinstance(data, dict) and any(key in data for key in ("text", "items", "code", "content"))
+    children, data = value.get("children"), _mapping(value.get("data"))
+    return _are_texts(children) if isinstance(children, list) else not _DATA.isdisjoint(data)
+
+
+def _are_texts(children: list[Any]) -> bool:
+    return all(isinstance(one, dict) and ("text" in one or "children" in one) for one in children)
 
 
 def _node(value: Node, depth: int) -> Node:
     """Return a node in the form of ProseMirror."""
     kind = _kind_of(value)
     own = _mapping(value.get(kind)) or _mapping(value.get("data"))  # Notion's block, or that of Editor.js
-    level = _HEADING.match(kind) or _HEADING.match(str(value.get("style") or value.get("tag") or ""))
-    attributes = {**own, **_mapping(value.get("attrs")), **_mapping(value.get("attributes"))}
-    if level:
-        attributes["level"] = _ORDINALS.get(level[1].lower()) or int(level[1])
-    else:
-        attributes |= {name: number for name in _NUMBERS if (number := _number(attributes.get(name)))}
-        kind = "heading" if kind == "header" else kind
+    attributes = _attributes(value, own)
     if (words := _words_of(value, own)) is not None:
         return _text(words, value.get("url") or attributes.get("url"), value.get("marks"))
-    inside = [] if depth > _MAX_DEPTH else [_node(one, depth + 1) for one in (*_own_texts(value, own), *_inside(value))]
-    name = "heading" if level else _renamed(value, kind)
+    level = _level(value, kind)
+    inside = _inner(value, own, depth)
+    name = "heading" if level or kind == "header" else _renamed(value, kind)
     if name == "listItem" and (texts := _leading(inside)):
         inside = [{"type": "paragraph", "content": texts}, *_behind(inside)]
-    return {"type": name, "attrs": attributes, "content": inside}
+    return {"type": name, "attrs": {"level": level} | attributes if level else attributes, "content": inside}
+
+
+def _inner(value: Node, own: Node, depth: int) -> list[Node]:
+    return [] if depth > _MAX_DEPTH else [_node(one, depth + 1) for one in (*_own_texts(value, own), *_inside(value))]
+
+
+def _attributes(value: Node, own: Node) -> dict[str, Any]:
+    """Return the attributes of a node, those that are numbers as such."""
+    stated = {**own, **_mapping(value.get("attrs")), **_mapping(value.get("attributes"))}
+    return stated | {name: number for name in _NUMBERS if (number := _number(stated.get(name)))}
+
+
+def _level(value: Node, kind: str) -> int:
+    """Return the level of a heading whose type, style or tag states it, 0 for others."""
+    stated = _HEADING.match(kind) or _HEADING.match(str(value.get("style") or value.get("tag") or ""))
+    return (_ORDINALS.get(stated[1].lower()) or int(stated[1])) if stated else 0
 
 
 def _number(value: Any) -> int:
@@ -161,18 +180,18 @@ def _words_of(value: Node, own: Node) -> str | None:
 def _own_texts(value: Node, own: Node) -> list[Node]:
     """Return the texts of a block that holds them apart from its inner blocks."""
     rich = own.get("rich_text") or own.get("title") or own.get("caption")
-    if isinstance(rich, list):
-        return [one for one in rich if isinstance(one, dict)]
-    said = [own.get(name) for name in ("text", "code") if isinstance(own.get(name), str)]
-    if "inlineStyleRanges" in value and isinstance(value.get("text"), str):
-        said.append(value["text"])
-    texts: list[Node] = [{"text": one} for one in said]
-    return texts + [{"type": "bulleted_list_item", "content": [_item(one)]} for one in own.get("items") or ()]
+    return [one for one in rich if isinstance(one, dict)] if isinstance(rich, list) else list(_plain_texts(value, own))
+
+
+def _plain_texts(value: Node, own: Node) -> Iterator[Node]:
+    written = value.get("text") if "inlineStyleRanges" in value else None
+    yield from ({"text": one} for one in (own.get("text"), own.get("code"), written) if isinstance(one, str))
+    yield from map(_item, own.get("items") or ())
 
 
 def _item(value: Any) -> Node:
     held = value.get("content") or value.get("text") if isinstance(value, dict) else value
-    return {"text": str(held or "")}
+    return {"type": "bulleted_list_item", "content": [{"text": str(held or "")}]}
 
 
 def _inside(value: Node) -> list[Node]:

@@ -7,6 +7,7 @@ import io
 import posixpath
 import re
 import zipfile
+from typing import Any
 
 from lxml import etree
 
@@ -15,11 +16,11 @@ from docmill.tasks.parse.office.parts import links_of
 _ROOT = "_rels/.rels"
 _TYPES = "[Content_Types].xml"
 _OFFICE_DOCUMENT = "/officeDocument"
-_KINDS = (
-    ("wordprocessingml", "word/document.xml"),
-    ("spreadsheetml", "xl/workbook.xml"),
-    ("presentationml", "ppt/presentation.xml"),
-)
+_KINDS = {
+    "wordprocessingml": "word/document.xml",
+    "spreadsheetml": "xl/workbook.xml",
+    "presentationml": "ppt/presentation.xml",
+}
 _NAMED = ("styles", "numbering", "footnotes", "endnotes", "comments", "settings", "sharedStrings")
 _NAME = re.compile(rb"[^\"'/]*\.xml(?=[\"'])")
 
@@ -36,27 +37,29 @@ def with_usual_names(data: bytes) -> bytes:
 
 def _renamed(container: zipfile.ZipFile) -> dict[str, str]:
     """Return the usual names of parts that have others."""
+    main, usual = _main(container)
+    if not usual:
+        return {}
+    folder, members = posixpath.dirname(usual), container.NameToInfo
+    beside = [(part, f"{folder}/{kind}.xml") for kind, part in links_of(container, main).values() if kind in _NAMED]
+    names = {main: usual} | {old: new for old, new in beside if new not in members}
+    return names | {_relationships(old): _relationships(new) for old, new in names.items()}
+
+
+def _main(container: zipfile.ZipFile) -> tuple[str, str]:
+    """Return the name of the main part and its usual name, the latter "" where nothing is to be renamed."""
     members = container.NameToInfo
-    if _ROOT not in members or _TYPES not in members or any(usual in members for _, usual in _KINDS):
-        return {}
+    if _ROOT not in members or _TYPES not in members or not members.keys().isdisjoint(_KINDS.values()):
+        return "", ""
+    main = _target(etree.fromstring(container.read(_ROOT)))
     types = container.read(_TYPES).decode("utf-8", "replace")
-    usual = next((name for kind, name in _KINDS if kind in types and name not in members), "")
-    main = _main(container)
-    if not usual or main not in members:
-        return {}
-    names = {main: usual, _relationships(main): _relationships(usual)}
-    for kind, part in links_of(container, main).values():
-        if kind in _NAMED:
-            known = posixpath.join(posixpath.dirname(usual), f"{kind}.xml")
-            names |= {part: known, _relationships(part): _relationships(known)}
-    return {old: new for old, new in names.items() if old != new and new not in members}
+    return main, next((name for kind, name in _KINDS.items() if kind in types and main in members), "")
 
 
-def _main(container: zipfile.ZipFile) -> str:
-    for node in etree.fromstring(container.read(_ROOT)).iter("{*}Relationship"):
-        if (node.get("Type") or "").endswith(_OFFICE_DOCUMENT):
-            return posixpath.normpath(node.get("Target") or "").lstrip("/")
-    return ""
+def _target(relationships: Any) -> str:
+    nodes = relationships.iter("{*}Relationship")
+    targets = (node.get("Target") or "" for node in nodes if (node.get("Type") or "").endswith(_OFFICE_DOCUMENT))
+    return posixpath.normpath(next(targets, "")).lstrip("/")
 
 
 def _relationships(part: str) -> str:

@@ -1,6 +1,6 @@
 """Pandoc tables: rows of cells, or the blocks inside a table used for layout."""
 
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
 from docmill.tasks.parse.tables.header_rows import spanned_rows
@@ -56,18 +56,26 @@ def _parted(head: list[Any], bodies: list[Any]) -> tuple[list[list[list[Node]]],
 
 def _marked(bodies: list[Any]) -> int:
     """Return how many rows a source has marked as those of a header; the marks are removed."""
-    marked = 0
-    for _, cells in bodies[0][3] if bodies else ():
-        inlines = [one for *_, blocks in cells for block in blocks for one in _inlines(block)]
-        held = [one for one in inlines if one["t"] == "Str" and HEADER_MARK in one["c"]]
-        if not held:
-            break
-        for one in held:
+    rows = bodies[0][3] if bodies else ()
+    return sum(1 for _ in takewhile(lambda row: _unmark(row[1]), rows))
+
+
+def _unmark(cells: list[Any]) -> bool:
+    """Remove the marks from the cells of a row; return whether there was one."""
+    marked = [blocks for *_, blocks in cells if any(map(_marks_in, blocks))]
+    for blocks in marked:
+        for one in chain.from_iterable(map(_marks_in, blocks)):
             one["c"] = one["c"].replace(HEADER_MARK, "")
-        for *_, blocks in cells:
-            blocks[:] = [block for block in blocks if any(one.get("c") != "" for one in _inlines(block))]
-        marked += 1
-    return marked
+        blocks[:] = filter(_has_words, blocks)
+    return bool(marked)
+
+
+def _has_words(block: Node) -> bool:
+    return any(one.get("c") != "" for one in _inlines(block))
+
+
+def _marks_in(block: Node) -> list[Node]:
+    return [one for one in _inlines(block) if one["t"] == "Str" and HEADER_MARK in one["c"]]
 
 
 def _goes_on(header: Any, row: list[list[Node]]) -> bool:

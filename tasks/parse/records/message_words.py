@@ -65,16 +65,19 @@ def _occurs(line: str, heard: str) -> bool:
 
 def _fields(value: dict[str, Any], depth: int) -> Iterator[str]:
     """Yield the words of an object's fields; of the message itself, plain ones only if they are said besides."""
-    found = False
+    said = False
     for key, one in value.items() if depth < _MAX_DEPTH else ():
         name = key.lower()
-        if name in _OTHERS or (not depth and isinstance(one, str) and name not in _OF_ITS_OWN):
-            continue
-        for words in _called(one) if name in _CALLED else _words(name, one, depth):
-            found = True
-            yield words
-    if not found and isinstance(value.get(_STANDBY), str):
+        if _may_say(name, one, depth):
+            for words in _called(one) if name in _CALLED else _words(name, one, depth):
+                said = True
+                yield words
+    if not said and isinstance(value.get(_STANDBY), str):
         yield value[_STANDBY]
+
+
+def _may_say(name: str, value: Any, depth: int) -> bool:
+    return name not in _OTHERS and (depth > 0 or not isinstance(value, str) or name in _OF_ITS_OWN)
 
 
 def _words(name: str, value: Any, depth: int) -> Iterator[str]:

@@ -84,13 +84,14 @@ def _opener_before(node: Any) -> Any:
 
 def _is_alternative(node: Any) -> bool:
     """Return whether a hidden block with an id stands beside a like one that is shown, as the panels of tabs do."""
-    around = node.getparent()
-    if around is None or around.tag == "body" or not node.get("id") or next(node.iter("p", "pre", "li"), None) is None:
+    within = next(node.iterancestors("main", "article"), None) is not None
+    if not within or not node.get("id") or next(node.iter("p", "pre", "li"), None) is None:
         return False
-    if next(node.iterancestors("main", "article"), None) is None:
-        return False
-    beside = [one for one in (node.getprevious(), node.getnext()) if one is not None and one.tag == node.tag]
-    return any(one.get("id") and one.get("class") == node.get("class") for one in beside)
+    return any(_is_like(one, node) for one in (node.getprevious(), node.getnext()) if one is not None)
+
+
+def _is_like(one: Any, node: Any) -> bool:
+    return bool(one.tag == node.tag and one.get("id") and one.get("class") == node.get("class"))
 
 
 def _show(node: Any) -> None:
@@ -113,10 +114,14 @@ def _name_panels(root: Any) -> None:
 
 def _names_panel(button: Any) -> bool:
     text = " ".join("".join(button.itertext()).split())
-    below = button.getnext()
-    if below is None and button.getparent() is not None:
-        below = button.getparent().getnext()
-    if not text or len(text) > _LONGEST or below is None or below.tag not in _TEXTUAL or is_hidden(below):
-        return False
     opens = button.get("aria-expanded") is not None and button.get("role") != "tab"
-    return (text.endswith(_ASKS) or opens) and _is_panel(below)
+    if not 0 < len(text) <= _LONGEST or not (opens or text.endswith(_ASKS)):
+        return False
+    below = _below(button)
+    return below is not None and below.tag in _TEXTUAL and not is_hidden(below) and _is_panel(below)
+
+
+def _below(button: Any) -> Any:
+    """Return what follows a button, or the box that holds nothing behind it; None if nothing does."""
+    below, around = button.getnext(), button.getparent()
+    return around.getnext() if below is None and around is not None else below

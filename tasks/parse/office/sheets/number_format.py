@@ -17,6 +17,7 @@ _PART = re.compile(
 )
 _SECTION = re.compile(r'(?:"[^"]*"|\\.|[^;"\\])+|(?<=;)(?=;|$)')
 _LAID_OUT = " ()-+'\u00a0\u202f"  # literals that only lay out, or say that a number is negative
+_ZERO = 2  # the place of the section for zero, if a format has it
 _THOUSAND = 3  # digits between two commas
 _TESTS = {
     "<": Decimal.__lt__, "<=": Decimal.__le__, ">": Decimal.__gt__, ">=": Decimal.__ge__, "=": Decimal.__eq__,
@@ -93,13 +94,17 @@ def _adds(section: _NumberSection) -> bool:
 
 
 def _chosen(sections: Sequence[_NumberSection], number: Decimal) -> _NumberSection | None:
-    for one in sections:
-        if one.condition and _TESTS.get(one.condition[0], Decimal.__eq__)(number, Decimal(one.condition[1])):
-            return one
-    if any(one.condition for one in sections):
-        return sections[-1]
-    place = 1 if number < 0 and len(sections) > 1 else 2 if not number and len(sections) > 2 else 0
-    return sections[place] if place < len(sections) else None
+    """Return the section of a number: that whose condition holds, else the one for its sign."""
+    conditions = [one.condition for one in sections]
+    if any(conditions):
+        return next((one for one in sections if one.condition and _holds(one.condition, number)), sections[-1])
+    place = 1 if number < 0 else 0 if number else _ZERO
+    return sections[place] if place < len(sections) else next(iter(sections), None)
+
+
+def _holds(condition: tuple[str, str], number: Decimal) -> bool:
+    sign, bound = condition
+    return _TESTS.get(sign, Decimal.__eq__)(number, Decimal(bound))
 
 
 def _placed(section: _NumberSection, whole: str, rest: str) -> list[str]:

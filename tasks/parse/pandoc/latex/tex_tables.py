@@ -46,21 +46,32 @@ def with_plain_tables(text: str) -> str:
     """Return a source with its tables outside of boxes, with known types of columns, and with marked headers."""
     if "tabular" not in text and "longtable" not in text:
         return text
-    literal = [(one.start(), one.end()) for one in _LITERAL.finditer(text)]
-    text, literal = _unboxed(text, literal)
+    text, literal = _unboxed(text)
     parts, at = list[str](), 0
     for found in _TABLE.finditer(text):
         end = closing(text, found.end(), _MAX_BRACES)
-        if found.start() < at or end < 0 or any(first <= found.start() < last for first, last in literal):
-            continue
-        columns, body = text[found.end() : end], text.find(f"\\end{{{found['name']}}}", end)
-        columns = _known(columns) if _UNKNOWN.search(columns) else columns
-        parts += [text[at : found.start()], f"\\begin{{{found['name']}}}{found['width']}{{{columns}}}"]
-        at = end + 1
-        if body > 0 and r"\begin{tabular" not in text[at:body]:
-            parts.append(_with_marked_header(text[at:body]))
-            at = body
+        if found.start() >= at and end >= 0 and not _is_within(found.start(), literal):
+            parts += [text[at : found.end()], _plain_columns(text[found.end() : end])]
+            body, at = _body(text, found["name"], end)
+            parts.append(body)
     return "".join([*parts, text[at:]])
+
+
+def _is_within(place: int, spans: list[tuple[int, int]]) -> bool:
+    return any(first <= place < last for first, last in spans)
+
+
+def _plain_columns(columns: str) -> str:
+    """Return types of columns as pandoc knows them: only their sides are left where it does not know one."""
+    return "".join(_sides(columns)) if _UNKNOWN.search(columns) else columns
+
+
+def _body(text: str, name: str, end: int) -> tuple[str, int]:
+    """Return the rows of a table from the brace behind its columns on, and where they end."""
+    last = text.find(f"\\end{{{name}}}", end)
+    if last < 0 or r"\begin{tabular" in text[end:last]:
+        return "", end
+    return "}" + _with_marked_header(text[end + 1 : last]), last
 
 
 def closing(text: str, at: int, most: int) -> int:
@@ -73,41 +84,36 @@ def closing(text: str, at: int, most: int) -> int:
     return -1
 
 
-def _unboxed(text: str, literal: list[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
+def _unboxed(text: str) -> tuple[str, list[tuple[int, int]]]:
     """Return a source without the boxes around its tables, and where its literal texts are then."""
-    boxes = []
+    literal, cuts = _literal(text), list[tuple[int, int]]()
     for box in _BOX.finditer(text):
         end = closing(text, box.end(), _MAX_BRACES)
-        if end > 0 and _TABLE.search(text, box.end(), end) and not any(a <= box.start() < b for a, b in literal):
-            boxes.append((box.start(), box.end(), end))
-    if not boxes:
+        if end > 0 and _TABLE.search(text, box.end(), end) and not _is_within(box.start(), literal):
+            cuts += [(box.start(), box.end()), (end, end + 1)]
+    if not cuts:
         return text, literal
-    cut = sorted([(start, end) for start, end, _ in boxes] + [(last, last + 1) for _, _, last in boxes])
     parts, at = list[str](), 0
-    for start, end in cut:
+    for start, end in sorted(cuts):
         parts, at = [*parts, text[at : max(at, start)]], max(at, end)
     whole = "".join([*parts, text[at:]])
-    return whole, [(one.start(), one.end()) for one in _LITERAL.finditer(whole)]
+    return whole, _literal(whole)
 
 
-def _known(columns: str) -> str:
-    """Return types of columns as pandoc knows them: only their sides are left."""
-    return "".join(_sides(columns))
+def _literal(text: str) -> list[tuple[int, int]]:
+    return [(one.start(), one.end()) for one in _LITERAL.finditer(text)]
 
 
 def _sides(columns: str) -> Iterator[str]:
     at = 0
     while at < len(columns):
         found = _COLUMN.match(columns, at)
-        if found is None:
-            at += 1
-            continue
-        at = found.end()
-        if found["times"]:
+        at = found.end() if found else at + 1
+        if found and found["times"]:
             end = closing(columns, at, _MAX_BRACES)
-            yield _known(columns[at:end]) * int(found["times"]) if end > 0 else ""
+            yield "".join(_sides(columns[at:end])) * int(found["times"]) if end > 0 else ""
             at = max(at, end + 1)
-        elif found["type"]:
+        elif found and found["type"]:
             yield _SIDES.get(found["type"], "l")
 
 

@@ -26,11 +26,15 @@ def write_form_fields(root: Any) -> None:
 def _shown(data: Any) -> str:
     box, choices = data.find(_W + "checkBox"), data.find(_W + "ddList")
     if box is not None:
-        state = next((one for name in ("checked", "default") if (one := box.find(_W + name)) is not None), None)
-        return _TICKED if state is not None and state.get(_W + "val") not in _OFF else _EMPTY
+        return _EMPTY if _stated(box, ("checked", "default"), "1") in _OFF else _TICKED
     if choices is None:
         return ""
     entries = [one.get(_W + "val") or "" for one in choices.iter(_W + "listEntry")]
-    stated = next((one for name in ("result", "default") if (one := choices.find(_W + name)) is not None), None)
-    at = (stated.get(_W + "val") or "0") if stated is not None else "0"
-    return entries[int(at)] if at.isdecimal() and int(at) < len(entries) else ""
+    at = _stated(choices, ("result", "default"), "0")
+    return next((one for number, one in enumerate(entries) if str(number) == at), "")
+
+
+def _stated(settings: Any, names: tuple[str, ...], bare: str) -> str:
+    """Return the value of the first of some settings, `bare` for one without a value, "0" if there is none."""
+    found = next((one for name in names if (one := settings.find(_W + name)) is not None), None)
+    return "0" if found is None else found.get(_W + "val") or bare
