@@ -25,7 +25,7 @@ _NAMED = 0.4  # share of the rows that have a name, in a column of names
 _MOST_WORDS = 2  # of one figure: "$ 71.15"; a line of more holds the figures of several columns
 _MIXED = 0.3  # share of the rows that may have words where the others have figures, as a header has
 _NEAR = 1.2  # heights of a line, by which a line of the name of a row may be above or below its figures
-_IMPURE = 3  # lines that a word among the figures of a cell costs a reading
+_IMPURE = 3  # lines that a word among the figures of a cell costs a reading, and each table more than one
 
 _Level = list[TextLine]
 
@@ -45,6 +45,8 @@ class _FigureRun:
 def with_valued_tables(items: list[Item], read: list[Item]) -> list[Item]:
     """Return what was `read` of a page's items, with each table of figures that explains its lines better."""
     lines = [item for item in items if isinstance(item, TextLine)]
+    if sum(is_value(line.text) for line in lines) < _LEAST_VALUES * _LEAST_ROWS:  # as on most pages
+        return read
     for run in _runs(_levels(lines)):
         table = _table(run, lines)
         if table is not None:
@@ -57,7 +59,7 @@ def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[I
     own = {*map(id, lines)}
     others = _beside(read, table)
     left = [item for item in read if id(item) in own]
-    explained = len(lines) - len(left) - _IMPURE * sum(map(_impure, others))
+    explained = len(lines) - len(left) - _IMPURE * (sum(map(_impure, others)) + max(len(others) - 1, 0))
     if not _holds(table, others) or explained >= len(lines) - _IMPURE * _impure(table):
         return read
     gone = {*own, *map(id, others)}
@@ -196,7 +198,7 @@ def _names(run: _FigureRun, end: float) -> list[tuple[float, float]]:
     names = [line for line in inner if line.box[2] <= end]
     chosen: list[tuple[float, float]] = []
     for span in reversed(_merged([line.box[0::2] for line in names])):
-        own = [len(line.text) for line in names if _over(line, span)]
+        own = [sum(map(str.isalnum, line.text)) for line in names if _over(line, span)]
         if len(own) < _NAMED * len(run.rows) or sum(own) > _NAME_LETTERS * len(own):
             break
         chosen.insert(0, span)
