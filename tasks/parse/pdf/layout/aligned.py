@@ -12,6 +12,7 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     in_cells,
     lines_of,
     place_of,
+    places_over,
     span_of,
     within,
 )
@@ -48,6 +49,7 @@ _LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a 
 _SAME_SIZE = 0.05  # of the font size: more is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
 _HEADER_SIZE = 0.4  # the same of a bold header, which may be set in small capitals
+_LEADING = 0.3  # heights of a line between the lines of one name of a column
 _LEAST_BANDS = 3  # rows that rules part: fewer rules are those around a header and a sum
 _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
@@ -89,7 +91,9 @@ def _take_name_of_columns(out: list[Item], table: PageTable, rules: LevelRules) 
 
 
 def _columns_below(line: TextLine, table: PageTable, rules: LevelRules) -> list[int]:
-    """Return the columns that a line between two rules names: the lower one is as wide as some of them, not all."""
+    """Return the columns that a line names: between two rules, the lower one as wide as some of them and not all, or
+    the one closely below.
+    """
     _, top, _, bottom = line.box
     for where, start, end in rules.wide():
         if not max(top, bottom - line.size) < where < table.box[1] + line.size:
@@ -98,7 +102,16 @@ def _columns_below(line: TextLine, table: PageTable, rules: LevelRules) -> list[
         above = rules.between(top - line.size, (top + bottom) / 2, start, end)
         if above and over[:1] == [0] and 2 < len(over) <= len(table.columns):
             return [at - 1 for at in over[1:]]
-    return []
+    return _column_closely_below(line, table)
+
+
+def _column_closely_below(line: TextLine, table: PageTable) -> list[int]:
+    """Return the column whose name a line begins: it stands over that one alone, not the first, and as close as lines
+    do.
+    """
+    column, *more = places_over([line], table.columns) or [0]
+    close = -1 < table.box[1] - line.box[3] < _LEADING * line.height
+    return [column] if close and column and not more and line.left > table.columns[column][0] - STRAY else []
 
 
 def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:

@@ -68,6 +68,8 @@ def columns(items: list[Item], level: LevelRules, code: bool, before: PageTable 
     joined = join_cut(items)
     whole = with_valued_tables(joined, with_tables(joined, level, code, before))
     flows = [[item for run in flow for item in run.items] for flow in _flows(runs(whole), 0)]
+    if len(flows) > 1:  # in a column alone, a table within it has no other text beside it
+        flows = [with_tables(flow, level, code) for flow in flows]
     return [join_rows(flow) for flow in flows]
 
 
