@@ -65,23 +65,27 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
     if before is not None:
         rows = with_header_apart(rows, before)
     start, out = _more_of(before, rows, rules) if before else (0, [])
-    if not out and len(items) - len(rows) < _MIN_HEADED:  # so few items stand beside another
+    if not out and _are_single(items, rows):
         return items
     while start < len(rows):
         if len(rows[start]) < 2:  # as nearly all are: no table begins there
-            out += rows[start]
-            start += 1
-            continue
-        some, start = _next_items(rows, start, code, rules)
-        if out and isinstance(some[0], PageTable) and isinstance(out[-1], TextLine):
+            some, start = rows[start], start + 1
+        else:
+            some, start = _next_items(rows, start, code, rules)
+        if isinstance(some[0], PageTable):
             _take_name_of_columns(out, some[0], rules)
         out += some
     return out
 
 
+def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
+    """Return whether so few items stand beside another that these are no table, and there is none among them."""
+    return len(items) - len(rows) < _MIN_HEADED and not any(isinstance(item, PageTable) for item in items)
+
+
 def _take_name_of_columns(out: list[Item], table: PageTable, rules: LevelRules) -> None:
     """Put the last line into the names of the columns that it stands over, if it does over some."""
-    line = out[-1]
+    line = out[-1] if out else table
     over = _columns_below(line, table, rules) if isinstance(line, TextLine) and table.header_rows else []
     if isinstance(line, TextLine) and over:
         names = table.cells[0]

@@ -146,7 +146,7 @@ def _are_columns(sides: _Sides) -> bool:
         return False
     if _switches(sides.written) <= max(1, _SWITCHES * fewer):
         return True
-    return _fill(sides.left) and _fill(sides.right)
+    return fill(sides.left) and fill(sides.right)
 
 
 def _switches(written: list[int]) -> int:
@@ -163,7 +163,7 @@ def _lines(some: list[ColumnRun]) -> list[TextLine]:
     return [item for run in some for item in run.items if isinstance(item, TextLine)]
 
 
-def _fill(some: list[ColumnRun]) -> bool:
+def fill(some: list[ColumnRun]) -> bool:
     """Return whether most letters stand in lines as wide and as long as lines of text are; a table may stand there."""
     lines = _lines(some)
     if len(lines) < _MIN_LINES:

@@ -88,8 +88,13 @@ def _loose(lines: list[TextLine]) -> list[int]:
     """
     advances = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines]
     most = _LOOSE * _usual(advances, lines)
-    odd = [index for index, advance in enumerate(advances) if not _NARROW < advance <= most]
+    odd = [index for index, advance in enumerate(advances) if advance > most or _is_narrow(advance, lines[index])]
     return [index for index in odd if _may_be_two(lines[index].text)]
+
+
+def _is_narrow(advance: float, line: TextLine) -> bool:
+    """Return whether a line is too short for its letters, and does not run up or down the page."""
+    return advance < _NARROW and line.height < _TWO * line.size
 
 
 def _usual(advances: list[float], lines: list[TextLine]) -> float:
