@@ -49,6 +49,8 @@ class CellPiece:
 
 def is_value(text: str) -> bool:
     """Return whether a text is a figure or a sign that stands for one, and no word."""
+    if text[:1].isalpha() and text[-1:].isalpha() and len(text) > 1:  # as most words, and no figure with its unit
+        return False
     letters = sum(map(str.isalpha, text))
     return letters <= 1 or 2 * letters < sum(map(str.isdigit, text))
 
@@ -115,7 +117,7 @@ def _place(table: CellRows, cell: Cell, bands: list[int], columns: list[int]) ->
     within = _places(bands, cell.rows)
     column, *more = _places(columns, cell.columns)
     wide = 1 + len(more)
-    is_tall = cell.rows[0] < cell.rows[1]
+    is_tall = cell.rows[0] < cell.rows[1] or (len(within) > 1 and _is_label(cell))
     held = _by_rows(cell.pieces, within, table.extents, max(2.0, _ALIGNED * len(within)) if is_tall else 1.0)
     tall = len(within) if is_tall and len(held) == 1 else 1
     for row, pieces in held.items():
@@ -145,14 +147,24 @@ def _by_rows(pieces: Pieces, within: list[int], extents: list[Extent], least: fl
 def _extents(band: int, cells: list[Cell]) -> list[Extent]:
     """Return where the rows of a band between rules stand: one, or as many as its lines make."""
     begun = [cell for cell in cells if cell.rows[0] == band]
-    own = [cell for cell in begun if cell.rows[1] == band] or begun
-    return [(min(one.top for one in group), max(one.bottom for one in group)) for group in _groups(own)]
+    own = [cell for cell in begun if cell.rows[1] == band]
+    groups = _groups(own) if own else [_all_of(begun)]
+    return [(min(one.top for one in group), max(one.bottom for one in group)) for group in groups]
+
+
+def _all_of(cells: list[Cell]) -> Pieces:
+    return [*chain.from_iterable(cell.pieces for cell in cells)]
 
 
 def _groups(cells: list[Cell]) -> list[Pieces]:
     """Return the pieces of the cells of a band by row."""
-    levels = levels_of(chain.from_iterable(cell.pieces for cell in cells))
-    return _joined_levels(levels, cells) if len(levels) > 1 and _are_rows(cells) else [[*chain(*levels)]]
+    levels = levels_of(chain.from_iterable(cell.pieces for cell in cells if not _is_label(cell)))
+    return _joined_levels(levels, cells) if len(levels) > 1 and _are_rows(cells) else [_all_of(cells)]
+
+
+def _is_label(cell: Cell) -> bool:
+    """Return whether a cell holds words on one line, which name all rows of its band if there are several."""
+    return len(levels_of(cell.pieces)) == 1 and not any(piece.is_value for piece in cell.pieces)
 
 
 def _are_rows(cells: list[Cell]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
-from docmill.tasks.parse.pdf.tables.grid_cells import CellRows, Extent, header_rows
+from docmill.tasks.parse.pdf.tables.grid_cells import CellRows, Extent, header_rows, is_value
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
@@ -18,6 +18,7 @@ _NAMED = 0.8  # share of the rows below the header that have a name beside them
 _LEAST_NAMES = 2
 _APART = 0.5  # font sizes between words over two columns: no space within a sentence is as wide
 _SAME_SIZE = 0.25  # of the font size, by which the letters of a row outside may differ
+_TWO = 2  # columns
 _REACH = 1.3  # heights of a line, within which the next row outside stands: more is another text
 _FULL = 0.8  # share of the columns that a row fills which may stand twice as far away: no caption does
 _CLOSE = 0.8  # heights of a line, within which names of several columns stand above the header
@@ -129,6 +130,17 @@ class Growth:
             found += self._names_of_columns(_next_level(lines, edge, upwards), edge)
         return found
 
+    def _may_head(self, row: _OuterRow) -> bool:
+        """Return whether a row may be a header: with two columns, which text has too, there must be none yet."""
+        return len(self.sides) > _TWO + 1 or not header_rows(self.rows.cells) or self._is_of_figures(row)
+
+    def _is_of_figures(self, row: _OuterRow) -> bool:
+        """Return whether a row has a figure where the table has them."""
+        return any(
+            any(map(is_value, texts)) and sum(is_value(cells[column]) for cells in self.rows.cells if cells[column]) > 1
+            for column, texts in row.cells.items()
+        )
+
     def _row(self, level: list[TextLine], edge: float, upwards: bool) -> _OuterRow | None:
         """Return a level of lines as a row, None if it stands too far away or does not fit the columns."""
         if not self._is_alike(level) or not self._is_within(level):
@@ -141,11 +153,16 @@ class Growth:
             for column, text in parts:
                 cells.setdefault(column, []).append(text)
         row = _OuterRow(level, cells)
-        filled = len(cells) / (len(self.sides) - 1)
         apart = edge - row.extent[1] if upwards else row.extent[0] - edge
-        if len(cells) < 2 or filled < _FILLED or apart > _REACH * level[0].height * (1 + (filled >= _FULL)):
+        if not self._is_near(row, apart):
             return None
-        return row
+        return row if (self._may_head(row) if upwards else self._is_of_figures(row)) else None
+
+    def _is_near(self, row: _OuterRow, apart: float) -> bool:
+        """Return whether a row fills enough columns, and most of them if it stands further away."""
+        filled = len(row.cells) / (len(self.sides) - 1)
+        reach = _REACH * row.lines[0].height
+        return len(row.cells) > 1 and filled >= _FILLED and apart <= (2 * reach if filled >= _FULL else reach)
 
     def _names_of_columns(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
         """Return the row of names that stand each over several columns, closely above the header, if it is one."""

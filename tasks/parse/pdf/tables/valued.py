@@ -25,7 +25,8 @@ _NAMED = 0.4  # share of the rows that have a name, in a column of names
 _MOST_WORDS = 2  # of one figure: "$ 71.15"; a line of more holds the figures of several columns
 _MIXED = 0.3  # share of the rows that may have words where the others have figures, as a header has
 _NEAR = 1.2  # heights of a line, by which a line of the name of a row may be above or below its figures
-_IMPURE = 3  # lines that a word among the figures of a cell costs a reading
+_UNIT = 6  # letters of a unit of measure behind a figure
+_IMPURE = 3  # lines that a word among the figures of a cell costs a reading, and each table more than one
 
 _Level = list[TextLine]
 
@@ -42,14 +43,24 @@ class _FigureRun:
         return [self.levels[at] for at in self.rows]
 
 
-def with_valued_tables(items: list[Item], read: list[Item]) -> list[Item]:
-    """Return what was `read` of a page's items, with each table of figures that explains its lines better."""
+def with_valued_tables(items: list[Item], read: list[Item], code: bool) -> list[Item]:
+    """Return what was `read` of a page's items, with each table of figures that explains its lines better.
+
+    If letters of one width are `code`, what stands in columns there is part of a listing.
+    """
     lines = [item for item in items if isinstance(item, TextLine)]
+    if sum(is_value(line.text) for line in lines) < _LEAST_VALUES * _LEAST_ROWS:  # as on most pages
+        return read
     for run in _runs(_levels(lines)):
-        table = _table(run, lines)
+        table = None if code and _is_mono(run) else _table(run, lines)
         if table is not None:
             read = _better(read, *table)
     return read
+
+
+def _is_mono(run: _FigureRun) -> bool:
+    mono = [line.font.mono for level in run.seeds for line in level]
+    return 2 * sum(mono) > len(mono)
 
 
 def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[Item]:
@@ -57,7 +68,7 @@ def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[I
     own = {*map(id, lines)}
     others = _beside(read, table)
     left = [item for item in read if id(item) in own]
-    explained = len(lines) - len(left) - _IMPURE * sum(map(_impure, others))
+    explained = len(lines) - len(left) - _IMPURE * (sum(map(_impure, others)) + max(len(others) - 1, 0))
     if not _holds(table, others) or explained >= len(lines) - _IMPURE * _impure(table):
         return read
     gone = {*own, *map(id, others)}
@@ -88,8 +99,14 @@ def _impure(table: PageTable) -> int:
     count = 0
     for column in zip(*table.cells[table.header_rows :], strict=True):
         if 2 * sum(map(is_value, filter(None, column))) > sum(map(bool, column)):
-            count += sum(not is_value(cell) and is_value(cell.split(" ", 1)[0]) for cell in column if cell)
+            count += sum(map(_is_impure, column))
     return count
+
+
+def _is_impure(cell: str) -> bool:
+    """Return whether words stand behind a figure, and more of them than a unit."""
+    figure, *words = cell.split(" ") or [""]
+    return is_value(figure) and sum(map(str.isalpha, "".join(words))) > _UNIT
 
 
 def _levels(lines: Iterable[TextLine]) -> list[_Level]:
@@ -173,8 +190,10 @@ def _columns(run: _FigureRun) -> _Columns | None:
     sure = [span for span in figures if _is_of_figures(span, run)]
     if len(sure) < _LEAST_VALUES:
         return None
-    names = _names(run, sure[0][0])
-    return _Columns([*names, *figures[figures.index(sure[0]) :]], len(names))
+    inner = [*chain.from_iterable(run.levels[run.rows[0] : run.rows[-1] + 1])]
+    names = _of_words([line for line in inner if line.right <= sure[0][0]], len(run.rows), leftward=True)
+    beside = _of_words([line for line in inner if line.left >= figures[-1][1]], len(run.rows), leftward=False)
+    return _Columns([*names, *figures[figures.index(sure[0]) :], *beside], len(names))
 
 
 def _few_words(run: _FigureRun) -> Iterator[TextLine]:
@@ -190,17 +209,16 @@ def _is_of_figures(span: tuple[float, float], run: _FigureRun) -> bool:
     return 2 * sum(map(bool, held)) > len(held) and words < _MIXED * len(held)
 
 
-def _names(run: _FigureRun, end: float) -> list[tuple[float, float]]:
-    """Return the columns of names left of the figures, but not those of a text beside the table."""
-    inner = chain.from_iterable(run.levels[run.rows[0] : run.rows[-1] + 1])
-    names = [line for line in inner if line.box[2] <= end]
+def _of_words(words: list[TextLine], rows: int, leftward: bool) -> list[tuple[float, float]]:
+    """Return the columns of words beside the figures of some rows, but not those of a text beside the table."""
+    spans = _merged([line.box[0::2] for line in words])
     chosen: list[tuple[float, float]] = []
-    for span in reversed(_merged([line.box[0::2] for line in names])):
-        own = [len(line.text) for line in names if _over(line, span)]
-        if len(own) < _NAMED * len(run.rows) or sum(own) > _NAME_LETTERS * len(own):
+    for span in reversed(spans) if leftward else spans:
+        own = [sum(map(str.isalnum, line.text)) for line in words if _over(line, span)]
+        if len(own) < _NAMED * rows or sum(own) > _NAME_LETTERS * len(own):
             break
-        chosen.insert(0, span)
-    return chosen
+        chosen.append(span)
+    return sorted(chosen)
 
 
 def _over(line: TextLine, span: tuple[float, float]) -> bool:

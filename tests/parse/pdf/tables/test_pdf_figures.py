@@ -73,3 +73,37 @@ def test_years_in_lines_of_text_are_no_table(words: int) -> None:
     for at in range(6):
         pdf.text(60, 700 - 14 * at, f"In 19{at}0 the {text} of 19{at}5 was low, and 19{at}7 too.")
     assert not cells_of(read(pdf))
+
+
+def test_words_behind_figures_are_a_column_too() -> None:
+    pdf = _by_columns([(*row[:3], "") for row in ROWS])
+    for at, note in enumerate(("by courts", "by states", "estimated", "by courts")):
+        pdf.text(380, 700 - 24 * at, note)
+    (cells,) = cells_of(read(pdf))
+    assert cells[2] == ["Cases charged", "217", "197", "estimated"]
+
+
+def test_figures_in_a_listing_are_code() -> None:
+    pdf = page()
+    pdf.lines(60, 760, LEFT)
+    for at, row in enumerate(ROWS):
+        for x, cell in zip(XS, row, strict=True):
+            pdf.text(x, 660 - 12 * at, cell, 8, "mono")
+    assert not cells_of(read(pdf))
+
+
+def test_a_table_within_a_column_of_text_is_read_there_with_its_header_in_two_lines() -> None:
+    pdf = page()
+    for at in range(12):
+        pdf.text(60, 760 - 12 * at, f"The left column goes on in its line {at}, and ends there.")
+    pdf.lines(330, 760, ["The allowances of a year changed.", "For the coming year they are:"])
+    pdf.text(500, 734, "One", 9)
+    rows = [("Payroll period", "allowance"), ("Weekly", "71.15"), ("Monthly", "308.33"), ("Quarterly", "925.00")]
+    for at, (name, figure) in enumerate([*rows, ("Annually", "3,700.00")]):
+        pdf.text(334, 724 - 15 * at, name, 9)
+        pdf.text(500, 724 - 15 * at, figure, 9)
+    pdf.lines(330, 640, ["If a period is not named, that of a", "week holds."])
+    parsed = read(pdf)
+    (cells,) = cells_of(parsed)
+    assert (cells[0], cells[-1]) == (["Payroll period", "One allowance"], ["Annually", "3,700.00"])
+    assert parts(parsed)[0].endswith("line 11, and ends there.")
