@@ -183,6 +183,9 @@ class SearchSettings(ConfigSection):
         description="Choose the sentences of the hits that answer, up to this many tokens in all hits together; 0 is"
         " off.",
     )
+    min_confidence: Share = Field(
+        default=0.0, ge=0, le=1, description="Leave out hits that answer the question with less confidence than this."
+    )
 
 
 class RunSettings(ConfigSection):

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -23,8 +24,8 @@ Answer = Annotated[CallToolResult, dict[str, Any]]
 _SQL_S = 20.0
 """Seconds for a statement: clients give a tool up after 30 to 60."""
 _BRIEF = (
-    "rank", "relevance", "chunk_id", "uri", "source_url", "start_char", "end_char", "line", "page", "headings",
-    "content_type", "context", "text", "text_left_out", "matched",
+    "rank", "relevance", "confidence", "chunk_id", "uri", "source_url", "start_char", "end_char", "line", "page",
+    "headings", "content_type", "context", "text", "text_left_out", "matched",
 )  # fmt: skip
 """The fields of a hit that a model needs to answer and to cite; `explain` gives all."""
 
@@ -100,6 +101,9 @@ class StoreTools:
         ] = "hybrid",
         where: Where = None,
         at: At = None,
+        min_confidence: Annotated[
+            float | None, Field(ge=0, le=1, description="Leave out hits whose confidence is below this, such as 0.3.")
+        ] = None,
         explain: Annotated[bool, Field(description="Return scores and all other fields of each hit.")] = False,
         store: StoreName = None,
         max_characters: Most = 20_000,
@@ -107,16 +111,20 @@ class StoreTools:
         """Find passages that answer a question.
 
         Returns `hits`, best first. Each has `text`, `context` (title and headings above it), `uri`, `source_url` (where
-        a person opens the original; may be empty), `page`, `line`, `headings`, and its span: `text` is the document's
-        text from `start_char` to `end_char`. Cite a hit by its uri with page or line. Read on with get_chunk or
-        get_section when a passage breaks off; call again in other words when nothing fits.
+        a person opens the original; may be empty), `page`, `line`, `headings`, `confidence` (how likely it answers, 0
+        to 1; if all are below 0.2, the documents may not say), and its span: `text` is the document's text from
+        `start_char` to `end_char`. Cite a hit by its uri with page or line. Read on with get_chunk or get_section when
+        a passage breaks off; call again in other words when nothing fits.
 
         Examples:
             {"query": "how long does the battery last without sun?"}
             {"query": "ERR-4012", "mode": "keyword"}
             {"query": "notice period", "where": "format = 'pdf' AND uri LIKE 'legal/%'", "k": 3}
         """
-        asked = AskedSearch(query, k, mode, where, self._searching, max_characters)
+        searching = self._searching
+        if min_confidence is not None:
+            searching = replace(searching, how={**searching.how, "min_confidence": min_confidence})
+        asked = AskedSearch(query, k, mode, where, searching, max_characters)
         return as_result(_brief(answers.found(self.at(store, at), asked), explain))
 
     @told

@@ -47,6 +47,8 @@ class Query:
         self._rows: dict[str, ChunkRow] = {}
         self._shown: dict[str, ShownChunk] = {}
         self._places: dict[str, Place] | None = None
+        self.farthest = 0.0
+        """The cosine of the last candidate by vectors, which those that only the keywords found do not reach."""
 
     @cached_property
     def windows(self) -> list[str]:
@@ -80,6 +82,21 @@ class Query:
         """The rarity of each term of the query, 0 for one that no chunk contains."""
         terms = dict.fromkeys(analyse(self.words[0], self.sources.language))
         return {term: self.sources.rarity(term) for term in terms}
+
+    @cached_property
+    def weighted_words(self) -> list[tuple[frozenset[str], float]]:
+        """The words of the query, each as its terms in the languages of the store, with its rarity.
+
+        A word that no chunk contains is as rare as one of a single chunk.
+        """
+        weights, others = self.term_weights, alternatives(self.words[0], self.sources.language)
+        words = dict.fromkeys(frozenset(others.get(term, (term,))) for term in weights)
+        return [(word, max(weights.get(term, 0.0) for term in word) or self.sources.rarest) for word in words]
+
+    @cached_property
+    def unread(self) -> float:
+        """The share of the letters of the query that the model cannot read."""
+        return self.sources.unread(self.text)
 
     def wider(self, candidates: int) -> "Query":
         """Return the query with more candidates; its vectors and the rows that were read are kept."""
@@ -117,6 +134,7 @@ class Query:
         options = self.options
         near = self._nearest(vectors) if vectors is not None else []
         held = self.sources.matching(words, options.breadth, self.allowed) if words else []
+        self.farthest = near[-1][1] if near else 0.0
         found: dict[str, Candidate] = {}
         for rank, (key, score) in enumerate(near, start=1):
             found[key] = Candidate(key, score, vector_score=score, vector_rank=rank)
@@ -136,17 +154,8 @@ class Query:
         """Return the weight of the vectors for this query; without keywords there is nothing to weigh them against."""
         if not held:
             return self.options.weight
-        found = found_share(held[0].terms, self._weighted_words())
-        return vector_weight(self.options.weight, near, self.sources.unread(self.text), found)
-
-    def _weighted_words(self) -> Iterator[tuple[frozenset[str], float]]:
-        """Yield the words of the query, each as its terms in the languages of the store, with its rarity.
-
-        A word that no chunk contains is as rare as one of a single chunk.
-        """
-        weights, others = self.term_weights, alternatives(self.words[0], self.sources.language)
-        for word in dict.fromkeys(frozenset(others.get(term, (term,))) for term in weights):
-            yield word, max(weights.get(term, 0.0) for term in word) or self.sources.rarest
+        found = found_share(held[0].terms, self.weighted_words)
+        return vector_weight(self.options.weight, near, self.unread, found)
 
     def _nearest(self, vectors: Vector) -> list[tuple[str, float]]:
         found = [self.sources.nearest(vector, self.options.breadth, self.allowed) for vector in vectors]
