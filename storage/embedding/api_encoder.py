@@ -163,6 +163,12 @@ def probed(space: EmbeddingSpace, known: str) -> EmbeddingSpace:
     return replace(space, probe=known or sketch)
 
 
+def forget_documents() -> None:
+    """Remove what this user's cache keeps of the vectors of documents, of all models."""
+    for path in cache_file("api", "").glob("*-documents.sqlite"):
+        path.unlink(missing_ok=True)
+
+
 def _side_by_side(
     ask: Callable[[list[str]], dict[str, Vectors]], requests: Sequence[list[str]], most: int
 ) -> list[dict[str, Vectors]]:

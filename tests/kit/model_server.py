@@ -7,8 +7,8 @@ passage is useful with yes where it says "New"; to any other with the prompt's l
 "well", "429", "500", "slow", "truncated", "nonsense", "refusal", "obedient" (it says `words` and nothing else),
 "unauthorized"; `times` how often, then it is well again.
 
-It embeds texts as unit vectors of hashed words; `drift` makes them those of another model. `embedded` counts how often
-the vector of a text was sent back.
+It embeds texts as vectors of hashed words, for any model but `UNKNOWN`; `drift` makes them those of another model.
+`embedded` counts how often the vector of a text was sent back.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _MARKED = re.compile(r"<((?:chunk|text|document)-\w+)>\n(.*?)\n</\1>", re.DOTALL
 _NUMBERED = re.compile(r"^\[(\d+)\] New\b", re.MULTILINE)
 _STATEMENT = re.compile(r"^\((\d+)\) (.*)$", re.MULTILINE)
 DIMENSION = 64
-MODEL = "loopback"
+UNKNOWN = "other"
 STATUS = {"429": 429, "500": 500, "unauthorized": 401}
 
 
@@ -136,7 +136,7 @@ def vector_of(text: str, dimension: int = DIMENSION, drift: float = 0.0) -> list
 
 
 def _embeddings(own: ModelServer, body: dict[str, Any], mood: str) -> tuple[int, dict[str, Any]]:
-    if body["model"] != MODEL:
+    if body["model"] == UNKNOWN:
         return 404, {"error": {"message": f"no model {body['model']}", "type": "not_found"}}
     texts = body["input"]
     if mood == "400":
@@ -151,7 +151,7 @@ def _embeddings(own: ModelServer, body: dict[str, Any], mood: str) -> tuple[int,
     tokens = sum(len(text) // 4 for text in texts)
     # Out of their order: `index` says which is which.
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return 200, {"object": "list", "model": MODEL, "data": data[::-1], "usage": usage}
+    return 200, {"object": "list", "model": body["model"], "data": data[::-1], "usage": usage}
 
 
 def _completion(text: str, mood: str, tokens: int) -> dict[str, Any]:

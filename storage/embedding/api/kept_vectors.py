@@ -30,7 +30,7 @@ KEPT = {"queries": Keeping(90 * 86400, 100_000), "documents": Keeping(86400, 4_0
 """Vectors of queries serve whoever asks again; 100,000 of 1,536 dimensions take 600 MB.
 
 Those of documents only bridge the time until the store has them: after a kill, the next run takes them from here. They
-are more than a portion of `embed_in_portions`, and soon gone for whoever erases a document.
+are more than a portion of `embed_in_portions`, and `docmill erase` removes them.
 """
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import EmbeddingSettings, Settings
+from docmill.flows.erase import erase
 from docmill.storage.embedding.api import api_address, embedding_server, kept_vectors
 from docmill.storage.embedding.api.api_address import OTHER_LIMIT, OWN_LIMIT, ApiAddress, allowed, parse_address
 from docmill.storage.embedding.api.kept_vectors import KEPT, Keeping, KeptVectors
@@ -25,7 +26,7 @@ from docmill.storage.history.retention import Retention
 from docmill.storage.process.client_errors import RETRIES
 from docmill.storage.upkeep.verify import verify
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
-from tests.kit.model_server import DIMENSION, ModelServer, model_server, vector_of
+from tests.kit.model_server import DIMENSION, UNKNOWN, ModelServer, model_server, vector_of
 from tests.kit.workbench import Workbench, summary
 
 KEY = "sk-not-a-real-key"
@@ -133,7 +134,7 @@ def test_as_many_documents_are_kept_as_a_run_may_lose() -> None:
     from docmill.storage.artifacts.staging import PORTION_TEXTS
 
     assert KEPT["documents"].rows >= PORTION_TEXTS
-    assert KEPT["documents"].seconds <= 86400, "who erases a document waits for it"
+    assert KEPT["documents"].seconds <= 86400, "they only bridge the time until the store has them"
 
 
 @pytest.mark.parametrize("mood", ["429", "500"])
@@ -194,7 +195,7 @@ def test_what_is_wrong_is_told_in_one_line(
 def test_a_missing_key_model_or_server_is_told(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding_server, "RETRIES", 0)
     with pytest.raises(ConfigError, match=r"\[embedding\] http\S+ has no model 'other'$"):
-        load_encoder(address(server).replace("loopback", "other"))
+        load_encoder(address(server).replace("loopback", UNKNOWN))
     with pytest.raises(Transient, match=r"^http://127.0.0.1:9/v1 did not answer: APIConnectionError$"):
         load_encoder("openai:loopback?base_url=http://127.0.0.1:9/v1")
     monkeypatch.delenv("OPENAI_API_KEY")
@@ -339,6 +340,15 @@ def test_a_model_that_has_changed_is_refused_until_it_has_another_revision(
     server.drift = 0.0
     with pytest.raises(StoreError, match="has changed"):
         bench.ingest()
+
+
+def test_an_erasure_reaches_the_answers_that_are_kept(bench: Workbench, tmp_path: Path) -> None:
+    bench.ingest()
+    cache = tmp_path / "cache" / "docmill" / "api"
+    assert [*cache.glob("*-documents.sqlite")]
+    done = erase(Settings(store=bench.root), ["owl.md"])
+    assert not [*cache.glob("*-documents.sqlite")]
+    assert any(one.startswith("the server of openai:loopback?base_url=http") for one in done.remains)
 
 
 def test_what_a_killed_run_was_given_is_not_paid_for_again(bench: Workbench, server: ModelServer) -> None:
