@@ -56,7 +56,8 @@ NAMED_TWICE: dict[str, str] = {}  # class names with several meanings, each with
 ORDER = (  # each folder imports only those before it
     "storage",
     "storage/process", "storage/plugins", "storage/sentences",
-    "storage/embedding", "storage/keywords/analysis", "storage/keywords/segments", "storage/keywords",
+    "storage/embedding/api", "storage/embedding",
+    "storage/keywords/analysis", "storage/keywords/segments", "storage/keywords",
     "storage/lance", "storage/sql", "storage/objects",
     "storage/history", "storage/mirror", "storage/tables", "storage/artifacts", "storage/writer", "storage/versions",
     "storage/retrieval/candidates", "storage/retrieval/steps", "storage/retrieval/passages", "storage/retrieval",

@@ -163,7 +163,8 @@ def publish(
 def reembed(
     context: typer.Context,
     model: Annotated[
-        str, typer.Option("--model", help="Local path or Hub name. The default is the model in [embedding].")
+        str,
+        typer.Option("--model", help="Local path, Hub name or openai:NAME. The default is the model in [embedding]."),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
