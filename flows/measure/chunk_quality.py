@@ -111,7 +111,7 @@ def _coherence(settings: Settings, store: Store, documents: list[Written]) -> It
     # Kept: a second measurement of the same store embeds nothing.
     target = store.root / "cache" / "quality" / "embeddings-sentences.parquet"
     target.parent.mkdir(parents=True, exist_ok=True)
-    task = LookupSources(packs, target, settings.embedding.model, settings.embedding.revision)
+    task = LookupSources(packs, target, *settings.embedding.where())
     texts = [text for _, held in pairs for text in held]
     vectors = vectors_of(texts, task) if texts else {}
     for chunk_id, held in pairs:

@@ -157,9 +157,9 @@ def _put_into(finished: "SimpleQueue[Running]", nodes: BatchNodes) -> "Callable[
 
 
 def _answering(run: Run, number: int) -> LookupSources:
-    embedding, target = run.settings.embedding, run.folder / f"{ASKED}{number:05d}.parquet"
+    target = run.folder / f"{ASKED}{number:05d}.parquet"
     packs = artifact_paths(run.root, run.base, "embeddings")
-    return LookupSources(packs, target, embedding.model, embedding.revision, run.asking)
+    return LookupSources(packs, target, *run.settings.embedding.where(), run.asking)
 
 
 def _turn(work: WorkItem) -> int:

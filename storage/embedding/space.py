@@ -29,6 +29,7 @@ class EmbeddingSpace:
     `id`. `late` vectors are means over the tokens of a span, read in a window of the text around it; query vectors are
     not late. `light` is the version of `NumpyBert` that gives the vectors of sentence-transformers to 1e-5, 0 if none
     is known to; it is no part of `id`. Where it is set, some of the vectors may be those of `NumpyBert`.
+    `probe` is the sketch of the vectors that a model by API gave first; it is no part of `id` either.
     """
 
     model: str
@@ -40,6 +41,7 @@ class EmbeddingSpace:
     document_prefix: str = ""
     late: bool = False
     light: int = field(default=0, compare=False)
+    probe: str = field(default="", compare=False)
 
     @property
     def id(self) -> str:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from docmill.storage.keywords.analysis.analyser import alternatives, analyse
 from docmill.storage.keywords.document_frequencies import read_spectrum
-from docmill.storage.keywords.keyword_writer import open_segment
+from docmill.storage.keywords.keyword_writer import OpenSegment, open_segment
 from docmill.storage.keywords.scoring import Floats, Scoring
 from docmill.storage.keywords.segments.chunk_fields import FIELDS
 from docmill.storage.keywords.segments.postings import Postings
@@ -51,7 +51,7 @@ class KeywordIndex:
         self._scoring = scoring or Scoring()
         self._parts = [open_segment(root, segment) for segment in state.segments]
         self._average_idf = read_spectrum(root, state.spectrum).average_idf(state.rows)
-        self._averages = state.average_lengths
+        self._averages = _average_lengths(state, self._parts)
         self._bases = [0, *accumulate(len(part.postings.lengths) for part in self._parts)]
         self._factors = self._factors_of_alive()
 
@@ -179,3 +179,10 @@ class KeywordIndex:
             if first < last:
                 ids.append(part.postings.chunk_ids.take(pa.array(rows[first:last] - base)))
         return pa.chunked_array(ids, pa.string())
+
+
+def _average_lengths(state: KeywordState, parts: Sequence[OpenSegment]) -> list[float]:
+    """Return the mean number of terms of each field: of the text over all chunks, as in `rank_bm25`; of a side field
+    over the chunks that have it, so that a title in one document does not change how long the titles of others are."""
+    holders = [state.rows, *(sum(part.holders(field) for part in parts) for field in range(1, len(FIELDS)))]
+    return [tokens / max(1, held) for tokens, held in zip((state.tokens, *state.side_tokens), holders, strict=True)]

@@ -35,6 +35,11 @@ class OpenSegment:
         """The number of living chunks."""
         return len(self.postings.lengths) - len(self.tombstones.rows)
 
+    def holders(self, field: int) -> int:
+        """Return how many living chunks have a term in a field."""
+        lengths = self.postings.lengths_of(field)
+        return int(np.count_nonzero(lengths)) - int(np.count_nonzero(lengths[self.tombstones.rows]))
+
     def document_frequencies(self, terms: Int64) -> Int64:
         """Return how many living chunks contain each term; `terms` are positions in the dictionary, -1 if unknown."""
         if not len(self.postings.terms):

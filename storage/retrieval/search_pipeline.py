@@ -6,6 +6,7 @@ from functools import cache
 from itertools import chain
 
 from docmill.storage.errors import QueryError
+from docmill.storage.retrieval.candidates.confidence import confidences
 from docmill.storage.retrieval.candidates.hit import Candidate, Hit, as_hit
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.relevance import highest_score, relevances
@@ -75,11 +76,16 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
         query = query.wider(min(_WIDEST, _WIDER * query.options.breadth))
         ranked = _ranked(query, asked)
     best = ranked.found[: query.options.k]
+    shares, sure = [*relevances(best, ranked.highest)], confidences(best, query)
+    kept = [place for place, one in enumerate(sure) if one >= query.options.min_confidence]
+    best, shares, sure = ([of[place] for place in kept] for of in (best, shares, sure))
     rows = query.shown([one.key for one in best])
-    shares = relevances(best, ranked.highest)
     copies = chain.from_iterable(one.copies for one in best)
     urls = query.sources.source_urls({row.document_id for row in (*rows.values(), *copies)})
-    hits = [as_hit(rank, one, rows[one.key], next(shares), urls) for rank, one in enumerate(best, start=1)]
+    hits = [
+        as_hit(rank, one, rows[one.key], share, urls, likely)
+        for rank, (one, share, likely) in enumerate(zip(best, shares, sure, strict=True), start=1)
+    ]
     return with_passages(hits, query) if query.options.passages else hits
 
 

@@ -10,6 +10,7 @@ from docmill.tasks.context.document_view import Shown
 from docmill.tasks.context.topic_line import about
 from docmill.tasks.counting.counter import Counter
 from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.split.parts.captions import Captions, bound_captions
 from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.spans.line_cuts import table_rows
 from docmill.tasks.split.spans.span import Span
@@ -72,6 +73,11 @@ class ContextInput:
     def title(self) -> str:
         """Return the document's title in one line."""
         return " ".join(self.parsed.title.split())
+
+    @cached_property
+    def captions(self) -> Captions:
+        """Return the captions of the document's tables."""
+        return bound_captions(self.parsed)
 
     @cached_property
     def own_line(self) -> tuple[str, int]:

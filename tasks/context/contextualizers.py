@@ -10,7 +10,7 @@ from docmill.tasks.split.spans.span import Span
 
 __all__ = ["CONTEXTUALIZERS", "ContextInput", "Contextualizer", "context_input_of", "contextualizer_of"]
 
-STRUCTURAL = 9
+STRUCTURAL = 10
 """The version of the structural context, with which other contexts begin. Prompts have their own version."""
 
 
@@ -23,7 +23,7 @@ _OWN: dict[str, Contextualizer] = {
     for one in (
         Contextualizer("none", 1, _none),
         Contextualizer("structural", STRUCTURAL, structural),
-        Contextualizer("window", 6, window),
+        Contextualizer("window", 7, window),
         Contextualizer("summary", STRUCTURAL, structural, sums_up=True),
         Contextualizer("llm", STRUCTURAL, path_first, situating),
     )

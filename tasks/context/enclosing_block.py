@@ -2,10 +2,12 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from itertools import islice
 
 from docmill.storage.schema import Element
 from docmill.tasks.context.context_input import ContextInput
+from docmill.tasks.parse.tables.header_rows import column_names
 from docmill.tasks.split.content.qa import asking_column
 from docmill.tasks.split.parts.blocks import announces
 from docmill.tasks.split.spans.span import Span
@@ -22,7 +24,14 @@ def begun(setting: ContextInput, span: Span) -> str:
     if table is not None:
         return _within_table(setting, table, span)
     turn = _holding(setting.turns, span)
-    return _speaker(turn) if turn else ""
+    return _speaker(turn) if turn else _caption_beyond(setting, span)
+
+
+def _caption_beyond(setting: ContextInput, span: Span) -> str:
+    """Return the caption of a table of which a chunk has only the beginning, and that stands below it."""
+    last = _holding(setting.tables, Span(span.end, span.end))
+    bound = setting.captions.of.get(last.start_char) if last else None
+    return _in_line(setting.parsed.text[bound.start_char : bound.end_char]) if bound else ""
 
 
 def _within_table(setting: ContextInput, table: Element, span: Span) -> str:
@@ -31,7 +40,7 @@ def _within_table(setting: ContextInput, table: Element, span: Span) -> str:
     row = _row(setting, table, span, max(asking, 0))
     if row and asking >= 0:
         return row
-    return "\n".join(filter(None, (_caption(setting, table), _header(table), row)))
+    return "\n".join(filter(None, (_caption(setting, table), _header(setting, table, span), row)))
 
 
 def _speaker(turn: Element) -> str:
@@ -44,10 +53,37 @@ def _holding(elements: list[Element], span: Span) -> Element | None:
     return elements[before] if before >= 0 and span.start < elements[before].end_char else None
 
 
-def _header(table: Element) -> str:
+def _header(setting: ContextInput, table: Element, span: Span) -> str:
+    """Return the names of a table's columns; of a table too wide for them, those of the cells filled in a span."""
     cells = table.attributes.get("cells") or [[]]
+    names = column_names(cells, table.attributes["header_rows"])
+    header = _joined(names)
+    if setting.count(header) < max(setting.budget, setting.widest):
+        return header
+    filled = _filled_columns(setting, table, span)
+    return _joined([name for column, name in enumerate(names) if column in filled])
+
+
+def _joined(names: Sequence[str]) -> str:
     # A bar within a cell would look like the next column.
-    return " | ".join(" ".join(str(cell).replace("|", "/").split()) for cell in cells[0] if str(cell).strip())
+    return " | ".join(" ".join(str(name).replace("|", "/").split()) for name in names if str(name).strip())
+
+
+def _filled_columns(setting: ContextInput, table: Element, span: Span) -> set[int]:
+    """Return the columns in which a span, of rows or of a part of one, has text."""
+    starts, cells = setting.rows_of(table), table.attributes["cells"]
+    shift = min(max(len(cells) - len(starts), 0), 1)  # 0 if the rule below the header is a line, but no row
+    first, last = (find(starts, end) + shift for find, end in ((bisect_right, span.start), (bisect_left, span.end)))
+    if first < last:
+        return set().union(*map(_filled, cells[max(1, first - 1) : last]))
+    if not 0 < first <= len(cells):
+        return set()
+    left, right = (len(_CELL.findall(setting.parsed.text, starts[first - shift - 1], end)) for end in span)
+    return _filled(cells[first - 1]) & {*range(max(0, left - 1), right)}
+
+
+def _filled(row: Sequence[object]) -> set[int]:
+    return {column for column, cell in enumerate(row) if str(cell).strip()}
 
 
 def _row(setting: ContextInput, table: Element, span: Span, column: int) -> str:
@@ -64,11 +100,20 @@ def _row(setting: ContextInput, table: Element, span: Span, column: int) -> str:
 
 
 def _caption(setting: ContextInput, table: Element) -> str:
-    """Return the short paragraph directly above a table that introduces it."""
+    """Return the caption of a table, or the short paragraph directly above it that introduces it."""
+    bound = setting.captions.of.get(table.start_char)
+    if bound is not None:
+        return _in_line(setting.parsed.text[bound.start_char : bound.end_char])
     elements = setting.parsed.elements
     number = bisect_left(elements, table.start_char, key=lambda element: element.start_char) - 1
     above = elements[number] if number >= 0 else None
-    if above is None or above.kind != "paragraph" or not 0 <= table.start_char - above.end_char <= _GAP:
+    if above is None or above.kind != "paragraph" or above.start_char in setting.captions.below:
+        return ""
+    if not 0 <= table.start_char - above.end_char <= _GAP:
         return ""
     text = setting.parsed.text[above.start_char : above.end_char]
-    return " ".join(text.strip("*_ \n").split()) if len(text) <= _LONGEST_CAPTION and announces(text) else ""
+    return _in_line(text) if len(text) <= _LONGEST_CAPTION and announces(text) else ""
+
+
+def _in_line(caption: str) -> str:
+    return " ".join(caption.strip("*_ \n").split())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from docmill.storage.schema import Parsed
 from docmill.tasks.context.code_comments import comments
 from docmill.tasks.context.word_limits import word_ends
+from docmill.tasks.split.parts.captions import is_caption
 from docmill.tasks.split.spans.central_sentences import prose_sentences
 from docmill.tasks.split.spans.question_patterns import BOLD, QUESTION
 from docmill.tasks.split.spans.span import Span
@@ -71,7 +72,9 @@ _TEXT = _LineSource(_paragraphs, _PICTURES, _NEVER, _NEVER)
 
 
 def _line(text: str, span: Span, source: _LineSource) -> tuple[str, int] | None:
-    """Return the first meaningful sentence of a span, and its end."""
+    """Return the first meaningful sentence of a span, and its end; the caption of one table says nothing of others."""
+    if is_caption(text[slice(*span)]):
+        return None
     for start, end in prose_sentences(text, *span)[:_SENTENCES_TRIED]:
         line = " ".join(source.signs.sub("", text[start:end]).split())
         if source.ends.search(line):

@@ -3,7 +3,7 @@
 from docmill.tasks.detect.features import Features
 from docmill.tasks.detect.line_shapes import CLAUSE, LAW
 from docmill.tasks.detect.signs import Score, percent
-from docmill.tasks.detect.type_words import LEGAL, LEGAL_NAME
+from docmill.tasks.detect.type_words import ALSO_PLAIN, LEGAL, LEGAL_NAME
 
 _WORDS_GAIN, _MOST_BY_WORDS = 32, 0.93
 """Legal words give the full score at 3 in 100 (0.93 / 32).
@@ -15,6 +15,11 @@ _EVERYWHERE = 0.6
 """Share of a text's stretches with a legal word from which they count as everywhere.
 
 A README that ends with its licence has them in few stretches; a contract has stretches without one, too.
+"""
+_PLAIN_BESIDE = 4
+"""How many legal words each word that only law has makes count, itself included.
+
+With fewer, a contract in plain words is none; with more, one mention of a licence makes a text on programs a contract.
 """
 _DIFFERENT_WORDS = 3
 """Different legal words from which a text does not merely happen to say `warranty`."""
@@ -43,7 +48,7 @@ _NAMING_LINES, _NAMING_HEADINGS = 2, 1
 
 def legal(f: Features) -> Score:
     """Return the legal score of a text: by its words, or by its name together with words or articles."""
-    words, clauses, name = f.of_words(LEGAL), f.matching(CLAUSE), _name(f)
+    words, clauses, name = _share(f), f.matching(CLAUSE), _name(f)
     by_words = _by_words(f, words, clauses)
     score = max(by_words, _by_name(by_words, words), _by_articles(f, words)) if name else by_words
     most_used = ", ".join(f.most_used(LEGAL, _DIFFERENT_WORDS))
@@ -53,6 +58,12 @@ def legal(f: Features) -> Score:
         f"{clauses} of {len(f.lines)} lines begin a numbered clause" if clauses else "",
     )
     return Score(score, tuple(filter(None, said)))
+
+
+def _share(f: Features) -> float:
+    """Return the share of legal words; those that other fields have, too, count beside words that only law has."""
+    plain, legal = f.of_words(ALSO_PLAIN), f.of_words(LEGAL)
+    return min(legal, _PLAIN_BESIDE * (legal - plain))
 
 
 def _by_words(f: Features, words: float, clauses: int) -> float:

@@ -43,5 +43,6 @@ PART = re.compile(
 DATA = re.compile(
     r"[ \t]*(?:[\"'\w.@/-]+[ \t]*[:=][ \t]*\S*|[\[\]{}(),]+|-[ \t]+\S+|\[[\w.\" -]+\]|</?\w[^<>]*>.*)[ \t,;]*$"
 )
+VERSION = re.compile(r"\bv?\d+\.\d+(?:\.\d+)*\b|\b(?:19|20)\d\d-\d\d(?:-\d\d)?\b|\bunreleased\b", re.IGNORECASE)
 RULE = re.compile(r"---[ \t]*$")
 TECHNICAL = re.compile(r"[(][)]|_[a-z]|(?<=[a-z])[A-Z]|[ \n]--?[a-z]|://|[.](?:py|js|sh|md|yml|json)\b|`(?=[^`\s])")

@@ -7,8 +7,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from docmill.tasks.detect.features import Features
-from docmill.tasks.detect.line_shapes import CUE, DATA, PART, RULE, SIGNATURE, SPEAKER, STAMP, TECHNICAL, TURN
-from docmill.tasks.detect.type_words import ASKED, FAQ, MAIL_HEADER, MAIL_QUOTED, TOLD
+from docmill.tasks.detect.line_shapes import CUE, DATA, PART, RULE, SIGNATURE, SPEAKER, STAMP, TECHNICAL, TURN, VERSION
+from docmill.tasks.detect.type_words import ASKED, FAQ, MAIL_HEADER, MAIL_QUOTED, MAIL_WROTE, TOLD
 from docmill.tasks.split.spans.question_patterns import ANSWER, BOLD, QUESTION
 
 
@@ -89,8 +89,8 @@ def mail_headers(f: Features) -> Seen:
 
 
 def quoted_lines(f: Features) -> Seen:
-    """Look for lines that are quoted from another mail."""
-    return _lines(f, f.matching(MAIL_QUOTED), "are quoted from another mail")
+    """Look for lines that are quoted from another mail; in a markup they are quotations and notes."""
+    return _lines(f, f.matching(MAIL_WROTE if f.kinds["quote"] else MAIL_QUOTED), "are quoted from another mail")
 
 
 _SPOKEN = 0.3
@@ -234,9 +234,16 @@ def ruled_slides(f: Features) -> Seen:
     """Look for short texts between rules."""
     rules = f.matching(RULE)
     few_headings = rules >= _RULES_PER_HEADING * len(f.headings)
+    if _of_versions(f):
+        return UNSEEN
     if rules < _RULES or not few_headings or f.words >= _WORDS_OF_A_SLIDE * rules:
         return UNSEEN
     return Seen(1.0, f"{rules} rules part texts of {f.words // rules} words")
+
+
+def _of_versions(f: Features) -> bool:
+    """Return whether most headings are versions or dates: those of release notes, some with rules between them."""
+    return 2 * sum(VERSION.search(heading) is not None for heading in f.headings) > len(f.headings) > 0
 
 
 _SIGNATURES = 3

@@ -25,6 +25,12 @@ LEGAL = _words(
     " contratto clausola clausole responsabilità obblighi recesso risoluzione giurisdizione parti"
 )
 
+ALSO_PLAIN = LEGAL & _words(
+    "shall termination terminate agreement party parties third invention claimed applicant"
+    " satz absatz abs clause clauses obligations partes parti conforme"
+)
+"""Those that other fields have, too, such as programs: a handler terminates, and caller and callee are parties."""
+
 LEGAL_NAME = re.compile(
     r"\b(?:privacy|terms|agreement|contract|licen[cs]e|polic(?:y|ies)|code of conduct|conditions"
     r"|datenschutz\w*|\w*vertrag|AGB|geschäftsbedingungen|contrat|contrato|contratto|conditions générales)\b",
@@ -51,6 +57,6 @@ MAIL_HEADER = re.compile(
     r"|Enviado|Da|A|Oggetto|Inviato):[ \t]+\S",
     re.IGNORECASE,
 )
-MAIL_QUOTED = re.compile(
-    r"[ \t]*>|(?:On|Am|Le|El|Il)\b.{5,120}\b(?:wrote|schrieb|a écrit|escribió|ha scritto)\b.{0,80}:$"
-)
+_WROTE = r"(?:On|Am|Le|El|Il)\b.{5,120}\b(?:wrote|schrieb|a écrit|escribió|ha scritto)\b.{0,80}:$"
+MAIL_WROTE = re.compile(_WROTE)
+MAIL_QUOTED = re.compile(rf"[ \t]*>|{_WROTE}")

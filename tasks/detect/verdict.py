@@ -7,37 +7,13 @@ from docmill.storage.schema import Element, Parsed
 from docmill.tasks.detect.features import SAMPLE, Features
 from docmill.tasks.detect.scores import SCORES
 from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.markup.xml.patents import is_patent
 from docmill.tasks.split.spans.question_patterns import ANSWERS, QUESTIONS
 
-DETECTOR_VERSION = 5
+DETECTOR_VERSION = 6
 """Part of the keys of chunks: raise it when verdicts change, so that documents are split again."""
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
-BY_FORMAT = {
-    "code": ("code", "the file is source code"),
-    "csv": ("table", "the file is a table"),
-    "eml": ("email", "the file is a mail"),
-    "msg": ("email", "the file is a mail"),
-    "mbox": ("email", "the file is a box of mails"),
-    "pst": ("email", "the file is a box of mails"),
-    "chat": ("chat", "the file is a dialogue"),
-    "log": ("log", "the file is a log"),
-    "subtitles": ("transcript", "the file holds subtitles"),
-    "pptx": ("slides", "the file is a presentation"),
-    "ppt": ("slides", "the file is a presentation"),
-    "xlsx": ("table", "the file is a spreadsheet"),
-    "xls": ("table", "the file is a spreadsheet"),
-    "ods": ("table", "the file is a spreadsheet"),
-    "odp": ("slides", "the file is a presentation"),
-    "emlx": ("email", "the file is a mail"),
-    "sqlite": ("table", "the file is a database"),
-    "parquet": ("table", "the file is a table"),
-    "arrow": ("table", "the file is a table"),
-    "dbf": ("table", "the file is a table"),
-    "vcf": ("data", "the file is an address book"),
-    "ics": ("data", "the file is a calendar"),
-}
-"""Formats that determine the content type."""
 _FIELDS = frozenset({"json", "jsonl", "xml"})
 """Formats that hold data, unless most of the content was read as paragraphs."""
 
@@ -84,10 +60,10 @@ def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
         return "data", f"the file is {language}"
     if form == "csv" and _asks_and_answers(parsed):
         return "faq", "its columns are a question and an answer"
-    if form not in BY_FORMAT:
+    known = FORMATS.get(form)
+    if known is None or not known.content_type:
         return None
-    kind, because = BY_FORMAT[form]
-    return kind, f"{because} in {language}" if language else because
+    return known.content_type, f"{known.because} in {language}" if language else known.because
 
 
 def _of_fields(parsed: Parsed, form: str) -> tuple[str, str] | None:

@@ -1,7 +1,7 @@
-"""Canvas: canonical text written as Markdown, piece by piece, with an element for each piece.
+"""Canvas: what a reader finds, piece by piece, written as Markdown with an element for each piece.
 
 All formats except text, Markdown and source code are drawn on a canvas, so their canonical texts look alike and their
-spans are exact by construction.
+spans are exact by construction. What is the same for all of them is done over the blocks before they are written.
 """
 
 import re
@@ -9,44 +9,43 @@ from collections.abc import Sequence
 from typing import Any
 
 from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.passes.drawn_block import Box, DrawnBlock, heading_block
+from docmill.tasks.parse.passes.run_in_headings import with_run_in_headings
+from docmill.tasks.parse.tables.header_rows import Rows, header_depth, one_header
 from docmill.tasks.parse.titles.contents_list import leads_within, with_contents
 
-Box = tuple[float, float, float, float]
-Rows = Sequence[Sequence[str]]
+__all__ = ["STRUCK", "Box", "Canvas", "Rows", "even", "pipe_table", "struck", "tidy"]
 
+STRUCK = "~~"
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 _MAX_INDENT = 10
 """Levels of lists and quotes that are shown: deeper ones, which only damaged files have, would be mostly spaces."""
-_LOWEST_HEADING = 6  # Markdown has no lower one
 
 
 class Canvas:
-    """Text and elements in reading order; `page` is that of the elements drawn next.
-
-    `entries` are the indices of elements that are nothing but a link within the document.
-    """
+    """Blocks in reading order; `page` is that of the blocks drawn next."""
 
     def __init__(self) -> None:
-        self.elements: list[Element] = []
-        self.entries: set[int] = set()
+        self.blocks: list[DrawnBlock] = []
         self.page = 0
-        self._parts: list[str] = []
-        self._length = 0
-        self._line = 1
-        self._in_list = False
 
     def heading(self, text: str, level: int, box: Box | None = None, **attributes: Any) -> None:
         """Write a heading; level 1 is the highest. Its plain text is stored in its attribute `text`."""
         text = " ".join(text.split())
         if text:
-            signs = "#" * max(1, min(level, _LOWEST_HEADING))
-            self._write("title", f"{signs} {text}", level, box, {"text": text} | attributes)
+            self.blocks.append(heading_block(text, level, self.page, box, attributes))
 
-    def paragraph(self, text: str, box: Box | None = None, kind: str = "paragraph", **attributes: Any) -> None:
-        """Write a paragraph, or another kind of element made of plain lines."""
+    def paragraph(
+        self, text: str, box: Box | None = None, kind: str = "paragraph", lead: str = "", **attributes: Any
+    ) -> None:
+        """Write a paragraph, or another kind of element made of plain lines.
+
+        `lead` are the words at its beginning that stand out; they are a heading if those of other paragraphs are, too.
+        """
         text = tidy(text)
         if text:
-            self._write(kind, text, 0, box, attributes)
+            self._draw(kind, text, 0, box, attributes)
+            self.blocks[-1].lead = lead
 
     def item(self, text: str, depth: int, marker: str = "-", box: Box | None = None, **attributes: Any) -> None:
         """Write a list item; depth 1 is the outermost."""
@@ -55,47 +54,50 @@ class Canvas:
             return
         indent = "  " * min(depth - 1, _MAX_INDENT)
         text = f"{marker} " + text.replace("\n", "\n" + indent + " " * (len(marker) + 1))
-        self._write("list_item", text, depth, box, attributes, indent)
+        self._draw("list_item", text, depth, box, attributes, indent)
 
     def quote(self, text: str, depth: int = 1, box: Box | None = None, **attributes: Any) -> None:
         """Write a block quote; every line of it begins with `> `."""
         text = tidy(text)
         if text:
             prefix = "> " * max(1, min(depth, _MAX_INDENT))
-            self._write("quote", prefix + text.replace("\n", "\n" + prefix), depth, box, attributes)
+            self._draw("quote", prefix + text.replace("\n", "\n" + prefix), depth, box, attributes)
 
     def code(self, text: str, language: str = "", box: Box | None = None) -> None:
         """Write a fenced code block; the fence is longer than any in the code."""
         text = text.strip("\n").rstrip()
         if text.strip():
             fence = max(["```", *(found + "`" for found in _FENCE.findall(text))], key=len)
-            self._write("code", f"{fence}{language}\n{text}\n{fence}", 0, box, {"language": language})
+            self._draw("code", f"{fence}{language}\n{text}\n{fence}", 0, box, {"language": language})
 
     def table(
-        self, rows: Rows, header_rows: int = 1, box: Box | None = None, whole: bool = False, **attributes: Any
+        self, rows: Rows, header_rows: int | None = 1, box: Box | None = None, whole: bool = False, **attributes: Any
     ) -> None:
         """Write a pipe table, one row a line; without header rows its header line is empty.
 
-        Columns without text are left out unless the table is `whole`.
+        Several header rows become one that names each column; with None, their number is guessed by the cells. A table
+        that is `whole` keeps them, and its columns without text.
         """
         cells = _spaced(rows) if whole else even(rows)
         if any(map(any, cells)):
-            attributes |= {"cells": cells, "header_rows": min(header_rows, 1)}
-            self._write("table", pipe_table(cells, header_rows), 0, box, attributes)
+            depth = header_depth(cells, header_rows)
+            cells, depth = (cells, depth) if whole else (one_header(cells, depth), min(depth, 1))
+            attributes |= {"cells": cells, "header_rows": depth}
+            self._draw("table", pipe_table(cells, depth), 0, box, attributes)
 
     def note_inner_links(self, text: str, linked: int) -> None:
         """Note the element just drawn as an entry, if `linked` characters in inner links are all of its text."""
-        if self.elements and leads_within(text, linked):
-            self.entries.add(len(self.elements) - 1)
+        if self.blocks and leads_within(text, linked):
+            self.blocks[-1].entry = True
 
     def copy(self, element: Element, text: str) -> None:
         """Write an element of another canvas, whose text is `text`, unchanged."""
         indent = "  " * min(element.level - 1, _MAX_INDENT) if element.kind == "list_item" else ""
-        self._write(element.kind, text, element.level, element.box, dict(element.attributes), indent)
+        self._draw(element.kind, text, element.level, element.box, dict(element.attributes), indent)
 
     def first_heading(self) -> str:
         """Return the text of the first heading of level 1, or nothing."""
-        tops = (one.attributes["text"] for one in self.elements if one.kind == "title" and one.level == 1)
+        tops = (one.attributes["text"] for one in self.blocks if one.kind == "title" and one.level == 1)
         return next(tops, "")
 
     def add(self, drawn: Parsed) -> None:
@@ -105,21 +107,39 @@ class Canvas:
 
     def parsed(self, title: str = "", metadata: dict[str, Any] | None = None) -> Parsed:
         """Return the document written so far."""
-        drawn = Parsed("".join(self._parts), tuple(self.elements), " ".join(title.split()), metadata or {})
-        return with_contents(drawn, self.entries) if self.entries else drawn
+        blocks = with_run_in_headings(self.blocks)
+        text, elements = _written(blocks)
+        drawn = Parsed(text, elements, " ".join(title.split()), metadata or {})
+        entries = [number for number, block in enumerate(blocks) if block.entry]
+        return with_contents(drawn, entries) if entries else drawn
 
-    def _write(
+    def _draw(
         self, kind: str, text: str, level: int, box: Box | None, attributes: dict[str, Any], indent: str = ""
     ) -> None:
-        in_list = kind == "list_item"
-        gap = "" if not self._parts else ("\n" if in_list and self._in_list else "\n\n")
-        self._in_list = in_list
-        self._parts += (gap, indent, text)
-        self._line += len(gap)
-        start = self._length + len(gap) + len(indent)
-        self._length = start + len(text)
-        self.elements.append(Element(kind, start, self._length, level, self.page, self._line, box, attributes))
-        self._line += text.count("\n")
+        self.blocks.append(DrawnBlock(kind, text, level, self.page, box, attributes, indent))
+
+
+def _written(blocks: Sequence[DrawnBlock]) -> tuple[str, tuple[Element, ...]]:
+    """Return the canonical text of blocks, with empty lines between all but items, and an element for each."""
+    parts, elements = list[str](), list[Element]()
+    length, line, in_list = 0, 1, False
+    for one in blocks:
+        item = one.kind == "list_item"
+        gap = "" if not parts else ("\n" if item and in_list else "\n\n")
+        in_list = item
+        parts += (gap, one.indent, one.text)
+        line += len(gap)
+        start = length + len(gap) + len(one.indent)
+        length = start + len(one.text)
+        elements.append(Element(one.kind, start, length, one.level, one.page, line, one.box, one.attributes))
+        line += one.text.count("\n")
+    return "".join(parts), tuple(elements)
+
+
+def struck(text: str) -> str:
+    """Return struck words between the signs that mark them in every format."""
+    words = text.strip()
+    return text.replace(words, f"{STRUCK}{words}{STRUCK}") if any(map(str.isalnum, words)) else text
 
 
 def tidy(text: str) -> str:

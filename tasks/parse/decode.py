@@ -19,6 +19,13 @@ _CONTROLS = bytes(set(range(ord(" "))) - set(b"\t\n\v\f\r\x1a\x1b")) + b"\x7f"
 _HIGH = bytes(range(128, 256))  # all that are not ASCII
 _SAMPLE = 200_000
 """Bytes used to detect the kind of text: statistics need some pages, and chardet is slow on a whole book."""
+_CODES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])"  # ECMA-48, 5.4 and 5.6
+)
+"""What a terminal obeys and does not show: colours, moves of its cursor, addresses of links."""
+_TITLED = re.compile(rb"\x1b\][^\x07\x1b\n]*\x07")  # the title of a window, an address: the only ones with a bell
+_OVERSTRUCK = re.compile(rb"_\x08(?=[^\s\x08])|([!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})\x08(?=\1)")
+"""A letter that is printed over itself, or a line below it, as in the pages of `man`: bold and underlined letters."""
 _ESCAPES = re.compile(rb"\x1b\$[@B(]")  # to Japanese letters, in bytes of ASCII
 _BY_ESCAPES = "iso2022_jp_2"
 _MAX_CONTROLS = 0.005
@@ -57,8 +64,13 @@ class Decoded(NamedTuple):
 def decode(data: bytes, declared: str = "") -> Decoded:
     """Return the text of a file: by byte order mark, zero bytes, escapes, UTF-8, `declared`, then statistics.
 
-    Newlines are unchanged. Raise Rejected `undecodable` if the data is not text.
+    Newlines are unchanged; codes for terminals are left out. Raise Rejected `undecodable` if the data is not text.
     """
+    found = _decode(_OVERSTRUCK.sub(b"", data) if b"\b" in data else data, declared)
+    return found._replace(text=_CODES.sub("", found.text)) if "\x1b" in found.text else found
+
+
+def _decode(data: bytes, declared: str) -> Decoded:
     mark, encoding = _mark_of(data)
     encoding = encoding or _wide(data)
     if encoding:
@@ -88,6 +100,8 @@ def _mark_of(data: bytes) -> tuple[bytes, str]:
 def _controls(data: bytes) -> float:
     """Return the share of bytes that are control characters."""
     sample = data[:_SAMPLE]
+    sample = _OVERSTRUCK.sub(b"", sample) if b"\b" in sample else sample
+    sample = _TITLED.sub(b"", sample) if b"\x1b]" in sample else sample
     return (len(sample) - len(sample.translate(None, _CONTROLS))) / max(len(sample), 1)
 
 

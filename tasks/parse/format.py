@@ -1,9 +1,13 @@
 """Format: a name, a version, and a function from bytes to a parsed document."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from docmill.storage.schema import Parsed
+
+Signature = tuple[int, bytes]
+"""Bytes, and the offset at which a file has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,15 @@ class ParseOptions:
 class Format:
     """A kind of file; raise `version` whenever `parse` returns a different text or different elements.
 
-    `files` and `by` are columns of the README: which files these are, and how they are read.
+    `files` and `by` are columns of the page on formats: which files these are, and how they are read. The rest is what
+    tells the format, and what it decides:
+
+    - `signatures`: bytes at an offset; `members` and `streams`: what the first name within a zip archive or a compound
+      file begins with; `opendocument`: the kind of document that its `mimetype` states.
+    - `begins`: how a text of the format begins beyond doubt, whatever its name. `holds`: what a text holds for which
+      the suffix is believed; without it, the text needs other signs.
+    - `akin`: formats, and languages, of which the name decides. `labels`: what the classifier calls the format.
+    - `content_type`: that of all documents of the format, and why (`because`).
     """
 
     name: str
@@ -46,3 +58,13 @@ class Format:
     suffixes: frozenset[str]
     files: str
     by: str
+    signatures: tuple[Signature, ...] = ()
+    members: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    opendocument: str = ""
+    begins: re.Pattern[str] | None = None
+    holds: re.Pattern[str] | None = None
+    akin: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+    content_type: str = ""
+    because: str = ""

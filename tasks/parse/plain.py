@@ -4,6 +4,7 @@ import re
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.drawn_tables import with_drawn_tables
 from docmill.tasks.parse.format import ParseOptions
 
 _BLOCK = re.compile(r"\S[^\r\n]*(?:(?:\r\n?|\n)(?![^\S\r\n]*(?:\r|\n|\Z))[^\r\n]+)*")
@@ -25,9 +26,10 @@ The rest are stops and digits; code and logs have more of both, and tables of nu
 
 
 def parse_text(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the decoded file, newlines unchanged, with a paragraph for each run of lines."""
+    """Return the decoded file, newlines unchanged, with a paragraph for each run of lines, and tables drawn in it."""
     found = decode(data)
-    return Parsed(found.text, tuple(paragraphs(found.text)), "", found.metadata)
+    elements = with_drawn_tables(found.text, paragraphs(found.text))
+    return Parsed(found.text, tuple(elements), "", found.metadata)
 
 
 def paragraphs(text: str) -> list[Element]:

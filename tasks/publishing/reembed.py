@@ -23,6 +23,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.files import check_room
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import sweep
+from docmill.storage.history.probed_models import probe_model
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import StoredFile, vector_tag
 from docmill.storage.keys import embedding_key
@@ -83,6 +84,7 @@ def reembed(
         current_folder.catch_up(folder)
         base = folder.read()
         check_present(base)
+        space = probe_model(root, space)
         if base.snapshot.space.id == space.id:
             return Reembedded(0, None)
         if base.snapshot.space.late != space.late:

@@ -37,7 +37,7 @@ _OWN: dict[str, Splitter] = {
     one.name: one
     for one in (
         Splitter("recursive", 6, Recursive, split_recursive),
-        Splitter("structure", 5, Structure, split_structure),
+        Splitter("structure", 6, Structure, split_structure),
         Splitter("sentence", 3, Sentence, split_sentences),
         Splitter("fixed", 1, Fixed, split_fixed, crosses=True),
         Splitter("sliding_window", 1, Sliding, split_sliding, crosses=True),
@@ -46,15 +46,15 @@ _OWN: dict[str, Splitter] = {
         Splitter("semantic", 5, Semantic, split_semantic, asks="vectors"),
         Splitter("agentic", 3, Agentic, split_agentic, asks="replies", judged=propose_agentic),
         Splitter("cluster", 2, Cluster, split_cluster, asks="vectors"),
-        Splitter("hierarchical", 4, Hierarchical, split_sections, "section", LEVELS),
-        Splitter("page", 3, Page, split_pages),
-        Splitter("slides", 3, Slides, split_slides),
-        Splitter("table", 5, Rows, split_rows),
+        Splitter("hierarchical", 5, Hierarchical, split_sections, "section", LEVELS),
+        Splitter("page", 4, Page, split_pages),
+        Splitter("slides", 4, Slides, split_slides),
+        Splitter("table", 6, Rows, split_rows),
         Splitter("qa", 2, Pairs, split_pairs, lead=question_asked),
         Splitter("chat", 1, Conversation, split_chat),
         Splitter("email", 1, Mail, split_mail, lead=who_wrote),
         Splitter("log", 1, Log, split_log),
-        Splitter("legal", 2, Legal, split_legal, lead=clause_above),
+        Splitter("legal", 3, Legal, split_legal, lead=clause_above),
     )
 }
 SPLITTERS: Registry[Splitter] = Registry(

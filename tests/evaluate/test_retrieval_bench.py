@@ -8,6 +8,7 @@ import pytest
 from docmill.storage.embedding import encoder
 from docmill.tasks.evaluate.overlap import Passage
 from tests.bench.finding.asking import nested, read_way
+from tests.bench.finding.halves import halves
 from tests.bench.finding.remembering import remember
 from tests.bench.finding.results import Costs, Results, SetResult, WayResult, load_results, over_all, rows
 from tests.bench.finding.retrieval import main, measure
@@ -108,3 +109,23 @@ def test_failures_are_shown_of_the_half_that_no_figure_is_of(
     with pytest.raises(SystemExit, match="2"):
         main()
     assert said in capsys.readouterr().err
+
+
+def test_the_hybrid_search_is_told_beside_the_better_of_its_halves() -> None:
+    def values(*means: float) -> WayResult:
+        numbers = {str(n): (means[0] if n % 2 else means[-1]) for n in range(20)}
+        return WayResult({"hit@1": dict.fromkeys(numbers, 0.0), "hit@5": numbers}, 1.0, 1.0)
+
+    costs = Costs(1, 2, 3, 4.0)
+    worse = {"default": values(0.5), "keywords": values(0.75), "vectors": values(0.25)}
+    best = {"default": values(1.0), "keywords": values(0.25), "vectors": values(0.5, 1.0)}
+    sets = {"a": SetResult(costs, worse), "b": SetResult(costs, best)}
+    lines = [line.strip("| ").split(" | ") for line in halves(Results("report", sets))]
+    assert lines[1] == ["a", "hit@5", "20", "75.0", "25.0", "50.0", "-25.0 [-25.0, -25.0] **-**"]
+    assert lines[2][:6] == ["b", "hit@5", "20", "25.0", "75.0", "100.0"]
+    assert lines[2][6].startswith("+25.0 [")
+    assert lines[2][6].endswith("**+**")
+    assert lines[3][-4:-1] == ["50.0", "50.0", "75.0"]
+    assert lines[3][-1].startswith("+0.0 [")
+    del worse["vectors"], best["keywords"]
+    assert not list(halves(Results("report", sets)))

@@ -221,7 +221,7 @@ def test_search_for_machines_gives_all_fields_of_a_hit() -> None:
         "rank", "score", "vector_score", "keyword_score", "chunk_id", "uri", "start_char", "end_char", "text",
         "context", "headings", "page", "content_type", "strategy", "role", "matched",
         "vector_rank", "keyword_rank", "terms", "fields", "steps", "relevance", "also_at", "line", "source_url",
-        "passage",
+        "passage", "confidence",
     ]  # fmt: skip
     assert hits[0]["uri"] == "bread.md"
     assert Path("docs/bread.md").read_text()[hits[0]["start_char"] : hits[0]["end_char"]] == hits[0]["text"]

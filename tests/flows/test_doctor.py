@@ -13,8 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
+from docmill.storage.embedding.api.model_probe import PROBE_TEXTS
 from docmill.storage.embedding.space import FOLDERS
 from tests.kit.house import ROOT
+from tests.kit.model_server import UNKNOWN, ModelServer
 from tests.kit.workbench import Workbench
 
 HEAVY = ("torch", "lancedb", "duckdb", "prefect", "transformers", "sentence_transformers")
@@ -87,6 +89,16 @@ def test_a_cut_model_is_broken(tmp_path: Path) -> None:
     (model / "tokenizer.json").unlink()
     assert "lacks tokenizer.json" in found("--embedding-model", str(model), status=1)["model"]["found"]
     assert found("--embedding-model", "./nowhere", status=1)["model"]["state"] == "broken"
+
+
+def test_it_says_where_texts_are_sent(server: ModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("DOCMILL_EMBEDDING__BASE_URL", f"{server.url}/v1")
+    model = found("--embedding-model", "openai:x")["model"]
+    assert model["found"] == f"openai:x; texts and questions leave docmill: they are sent to {server.url}/v1"
+    assert [body["input"] for _, _, body in server.requests] == [[*PROBE_TEXTS]], "which it asks for the dimension"
+    lacking = found("--embedding-model", f"openai:{UNKNOWN}", status=1)["model"]
+    assert lacking["found"] == f"[embedding] {server.url}/v1 has no model '{UNKNOWN}'"
 
 
 def test_wrong_settings_are_a_finding_beside_the_others(tmp_path: Path) -> None:

@@ -6,13 +6,18 @@ to one with a marked chunk, text or document with the first words of the last of
 passage is useful with yes where it says "New"; to any other with the prompt's last line. `mood` is what it does next:
 "well", "429", "500", "slow", "truncated", "nonsense", "refusal", "obedient" (it says `words` and nothing else),
 "unauthorized"; `times` how often, then it is well again.
+
+It embeds texts as vectors of hashed words, for any model but `UNKNOWN`; `drift` makes them those of another model.
+`embedded` counts how often the vector of a text was sent back.
 """
 
+import hashlib
 import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -20,6 +25,8 @@ from typing import Any
 _MARKED = re.compile(r"<((?:chunk|text|document)-\w+)>\n(.*?)\n</\1>", re.DOTALL)
 _NUMBERED = re.compile(r"^\[(\d+)\] New\b", re.MULTILINE)
 _STATEMENT = re.compile(r"^\((\d+)\) (.*)$", re.MULTILINE)
+DIMENSION = 64
+UNKNOWN = "other"
 STATUS = {"429": 429, "500": 500, "unauthorized": 401}
 
 
@@ -32,6 +39,10 @@ class ModelServer:
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.url = ""
         self.words = ""
+        self.drift = 0.0
+        self.embedded: Counter[str] = Counter()
+        self.before: Callable[[ModelServer], None] = lambda _: None
+        """What is done before a request is answered."""
         self.most_at_once = 0
         self._lock = threading.Lock()
         self._at_once = 0
@@ -90,11 +101,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, own: ModelServer) -> tuple[int, dict[str, Any]]:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         own.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+        own.before(own)
         mood = own.take_mood()
         if mood == "slow":
             time.sleep(0.5)
         if mood in STATUS:
             return STATUS[mood], {"error": {"message": mood, "type": mood}}
+        if self.path.endswith("/embeddings"):
+            return _embeddings(own, body, mood)
         content = body["messages"][0]["content"]
         prompt = content if isinstance(content, str) else "\n\n".join(block["text"] for block in content)
         said = {"nonsense": "As a model I would cut at 99999!", "refusal": "", "obedient": own.words}
@@ -110,6 +124,34 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("retry-after-ms", "10")
         self.end_headers()
         self.wfile.write(data)
+
+
+def vector_of(text: str, dimension: int = DIMENSION, drift: float = 0.0) -> list[float]:
+    """Return the vector of a text, not of unit length."""
+    vector = [drift * ((at * 7) % 5 - 2) for at in range(dimension)]
+    for word in re.findall(r"\w+", text.lower()):
+        digest = hashlib.blake2b(word.encode(), digest_size=4).digest()
+        vector[int.from_bytes(digest) % dimension] += 1.0
+    return vector
+
+
+def _embeddings(own: ModelServer, body: dict[str, Any], mood: str) -> tuple[int, dict[str, Any]]:
+    if body["model"] == UNKNOWN:
+        return 404, {"error": {"message": f"no model {body['model']}", "type": "not_found"}}
+    texts = body["input"]
+    if mood == "400":
+        return 400, {"error": {"message": f"I do not take {texts}", "type": "invalid"}}
+    dimension = {"narrow": 8}.get(mood, body.get("dimensions", DIMENSION))
+    data = [
+        {"object": "embedding", "index": at, "embedding": vector_of(text, dimension, own.drift)}
+        for at, text in enumerate(texts)
+    ]
+    if mood != "slow":  # nobody waits for it
+        own.embedded.update(texts)
+    tokens = sum(len(text) // 4 for text in texts)
+    # Out of their order: `index` says which is which.
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return 200, {"object": "list", "model": body["model"], "data": data[::-1], "usage": usage}
 
 
 def _completion(text: str, mood: str, tokens: int) -> dict[str, Any]:

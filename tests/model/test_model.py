@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from docmill.storage.errors import ConfigError, Terminal, Transient
+from docmill.storage.process.client_errors import RETRIES
 from docmill.tasks.model.clients.circuit_breaker import FAILURES, PAUSE_S, Breaker
-from docmill.tasks.model.clients.completion import PROVIDERS, RETRIES, Model, ModelOptions, Reply, Usage
+from docmill.tasks.model.clients.completion import PROVIDERS, Model, ModelOptions, Reply, Usage
 from docmill.tasks.model.clients.providers import load_model
 from tests.kit.model_server import ModelServer, model_server
 

@@ -110,7 +110,7 @@ SOUND = {"name": "card", "errors": "errors='replace'", "title": "'Rye'", "line":
     [
         ({}, ""),
         ({"errors": ""}, "damage"),
-        ({"title": "str(next(calls))"}, "parsed"),
+        ({"title": "f'Rye of day {next(calls)}'"}, "parsed"),
         ({"line": "7"}, "parsed"),
     ],
 )

@@ -39,10 +39,12 @@ def bm25f(chunks: Sequence[ChunkFields], query: str, scoring: Scoring) -> npt.ND
 
     Robertson, Zaragoza, Taylor, "Simple BM25 Extension to Multiple Weighted Fields", CIKM 2004: weighted frequencies
     are added up before they saturate. Zaragoza, Craswell, Taylor, Saria, Robertson, "Microsoft Cambridge at TREC-13:
-    Web and HARD tracks", TREC 2004, equations 1 and 2: each field is normalised by its own length before that.
+    Web and HARD tracks", TREC 2004, equations 1 and 2: each field is normalised by its own length before that. The mean
+    length of a field besides the text is that over the chunks that have it.
     """
     tokens = [[analyse(text) for text in chunk] for chunk in chunks]
-    averages = [sum(len(chunk[number]) for chunk in tokens) / max(1, len(tokens)) for number in range(len(FIELDS))]
+    lengths = [[len(chunk[number]) for chunk in tokens] for number in range(len(FIELDS))]
+    averages = [sum(own) / max(1, sum(map(bool, own)) if number else len(own)) for number, own in enumerate(lengths)]
     holders: dict[str, int] = {}
     for chunk in tokens:
         for term in {term for field in chunk for term in field}:
@@ -120,13 +122,22 @@ def test_any_sequence_of_changes_keeps_the_scores_of_the_formula(
 @pytest.mark.parametrize("field", FIELDS)
 def test_words_of_one_field_score_as_rank_bm25_scores_them(tmp_path: Path, field: str) -> None:
     draw = random.Random(5)
-    texts = [" ".join(draw.choices(WORDS, k=draw.randint(0, 20))) for _ in range(60)]
+    texts = [" ".join(draw.choices(WORDS, k=draw.randint(1, 20))) for _ in range(60)]
     chunks = {f"chunk-{n:02d}": ChunkFields("")._replace(**{field: text}) for n, text in enumerate(texts)}
     alone = tuple(FieldScoring(1.0 if name == field else 0.0, 0.75) for name in FIELDS)
     index = KeywordIndex(tmp_path, rebuild(tmp_path, chunks.items()), Scoring(fields=alone))
     model = BM25Okapi([analyse(text) for text in texts])
     for query in QUERIES:
         assert index.scores(query) == pytest.approx(model.get_scores(analyse(query)), rel=0, abs=1e-9)
+
+
+def test_a_title_in_one_document_does_not_change_how_others_with_titles_rank(tmp_path: Path) -> None:
+    titled = {"long": ChunkFields("kux", title="alpha beta gamma delta"), "short": ChunkFields("box", title="alpha")}
+    plain = {f"plain-{n}": ChunkFields("gamma delta") for n in range(20)}
+    apart = KeywordIndex(tmp_path, rebuild(tmp_path, titled.items()), Scoring(idf="lucene"))
+    among = KeywordIndex(tmp_path, rebuild(tmp_path, (titled | plain).items()), Scoring(idf="lucene"))
+    first, second = ({hit.chunk_id: hit.score for hit in index.search("alpha", 2)} for index in (apart, among))
+    assert second["short"] / second["long"] == pytest.approx(first["short"] / first["long"])
 
 
 def test_pruning_loses_nothing_where_words_stand_in_several_fields(tmp_path: Path) -> None:

@@ -17,12 +17,16 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 import pytest
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
 from starlette.responses import Response
 
 from docmill.flows.serving.access import Access, Patience
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.kept_answers import KeptAnswers
+from docmill.flows.serving.protocol import mcp_tools
+from docmill.flows.serving.protocol.mcp_server import mcp_http_app, mcp_server
 from docmill.flows.serving.turns import TooManyWaiting, Turns
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.process.asker import Abandoned, Asker, asked_by, current_asker
@@ -138,6 +142,34 @@ def test_a_statement_ends_when_its_client_leaves(bench: Workbench, path: str) ->
         until(lambda: not process.is_running())
         answer = httpx.post(f"{url}{path}", json={"query": "SELECT 1 AS n"}, timeout=60, trust_env=False)
         assert answer.json()["rows"] == [{"n": 1}]
+
+
+@pytest.mark.parametrize("far", [True, False], ids=["http", "pipe"])
+def test_a_statement_of_a_model_ends_when_its_call_is_cancelled(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch, far: bool
+) -> None:
+    monkeypatch.setattr(mcp_tools, "_SQL_S", 600.0)
+    statement_pool._pool.close()
+    access, server = Access(port=0), mcp_server(OpenStores({"store": bench.root}), Searching({}))
+
+    async def cancelled(place: str | MCPServer) -> None:
+        async with Client(place) as client:
+            call = asyncio.create_task(client.call_tool("sql", {"query": BUSY["query"]}))
+            while not any(map(computes, statement_processes())):
+                assert not call.done(), call
+                await asyncio.sleep(0.02)
+            [process] = filter(computes, statement_processes())
+            call.cancel()
+            while process.is_running():
+                await asyncio.sleep(0.02)
+            answer = await client.call_tool("sql", {"query": "SELECT 1 AS n"})
+            assert (answer.structured_content or {})["rows"] == [{"n": 1}]
+
+    if not far:
+        asyncio.run(cancelled(server))
+        return
+    with running(mcp_http_app(server, access), access) as url:
+        asyncio.run(cancelled(f"{url}/mcp"))
 
 
 def test_a_statement_that_waits_for_its_turn_is_given_up_with_its_client() -> None:

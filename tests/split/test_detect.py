@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from docmill.tasks.detect.embedded_regions import LONG
 from docmill.tasks.detect.regions import Region, find_regions
 from docmill.tasks.detect.scores import CONTENT_TYPES
-from docmill.tasks.detect.verdict import BY_FORMAT
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
@@ -87,8 +86,8 @@ def test_a_file_type_that_leaves_no_question_is_one_region() -> None:
 
 
 def test_formats_that_decide_alone_are_formats_and_their_types_are_types() -> None:
-    assert set(BY_FORMAT) <= set(FORMATS)
-    assert {kind for kind, _ in BY_FORMAT.values()} <= set(CONTENT_TYPES)
+    assert {form.content_type for form in FORMATS.values()} <= {*CONTENT_TYPES, ""}
+    assert all(bool(form.because) == bool(form.content_type) for form in FORMATS.values())
 
 
 def test_a_table_of_questions_and_answers_is_a_faq() -> None:
@@ -201,3 +200,32 @@ def test_a_contract_whose_parties_begin_many_lines_is_no_transcript() -> None:
     )
     assert "transcript" not in kinds(clauses + said)
     assert kinds(said) == ["transcript"]
+
+
+def test_notes_in_a_markup_are_no_mail_and_quoted_lines_of_a_text_are() -> None:
+    note = "# Fault 17\n\n> [!NOTE]\n" + "> If the wheel stops, the race is dry or its gate is shut.\n" * 12
+    assert kinds(note + "\nOpen the gate.\n") != ["email"]
+    mail = "Yes, it does.\n\n" + "> Does the wheel turn today, and who looks after it?\n" * 12
+    assert [one.verdict.content_type for one in regions_of(mail, FileType("text"))] == ["email"]
+
+
+@pytest.mark.parametrize("heading", ["## 0.7.{}", "## [1.{}.0] - 2026-01-02", "## Release v2.{}", "## 2026-01-{}"])
+def test_rules_between_versions_part_no_slides(heading: str) -> None:
+    def ruled(above: str) -> list[str]:
+        return kinds("".join(f"{above.format(10 + i)}\n\n- Mend gate {i}\n\n---\n\n" for i in range(8)))
+
+    assert ruled(heading) != ["slides"]
+    assert ruled("## Gate {}") == ["slides"]
+
+
+HANDLERS = (
+    "# When handlers run\n\nA termination handler runs however its block is terminated. Causes of termination are a"
+    " jump and a `longjmp`. Termination handlers of inner blocks are run first.\n\n1. The filter is evaluated.\n"
+    "2. Handlers run.\n\nSee the agreement between caller and callee; any party that changes registers shall restore"
+    " them. A third party may terminate the program.\n"
+)
+
+
+def test_words_of_law_that_programs_use_make_no_contract() -> None:
+    assert kinds(HANDLERS) != ["legal"]
+    assert kinds("# Terms\n\n" + LAWFUL) == ["legal"]

@@ -4,21 +4,25 @@ import re
 
 import pytest
 
-from docmill.storage.schema import Draft, reading
+from docmill.storage.schema import Draft, Parsed, reading
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.split.parts.captions import bound_captions, is_caption
 from tests.kit.documents import tokenizer
 
 FILLER = "The mill grinds the grain that the farmers bring down from the hills in autumn. "
 
 
-def split(text: str, strategy: str, size: int = 200, name: str = "a.md") -> list[Draft]:
+def reading_of(text: str, name: str = "a.md") -> Parsed:
     data = text.encode()
-    parsed = parse(data, detect_file_type(name, data), ParseOptions())
-    return chunk(parsed, "", Route(strategy, {"size": size}), tokenizer(), ChunkOptions(256))
+    return parse(data, detect_file_type(name, data), ParseOptions())
+
+
+def split(text: str, strategy: str, size: int = 200, name: str = "a.md") -> list[Draft]:
+    return chunk(reading_of(text, name), "", Route(strategy, {"size": size}), tokenizer(), ChunkOptions(256))
 
 
 def texts(text: str, strategy: str, size: int = 200, name: str = "a.md") -> list[str]:
@@ -136,3 +140,47 @@ def test_a_fence_is_no_sentence() -> None:
         "```sh\ngrind rye",
         "grind oat\n```",
     ]
+
+
+def rows_of(name: str) -> str:
+    return "| State | Share |\n|---|---|\n" + "\n".join(f"| {name} {number} | {number}.5 |" for number in range(12))
+
+
+MEN, WOMEN = "Table 6: Households by literacy of men", "Table 7: Households by literacy of women"
+UNITS = "In percent of all households of the state that were asked in the year before."
+
+
+@pytest.mark.parametrize("strategy", ["table", "structure"])
+@pytest.mark.parametrize("between", ["", f"{UNITS}\n\n"], ids=["beside", "with-units"])
+def test_a_caption_stands_with_its_table_wherever_a_document_has_them(strategy: str, between: str) -> None:
+    above = f"{MEN}\n\n{between}{rows_of('Men')}\n\n{WOMEN}\n\n{between}{rows_of('Women')}\n"
+    below = f"{rows_of('Men')}\n\n{MEN}\n\n{rows_of('Women')}\n\n{WOMEN}\n"
+    for text in (above, below):
+        for one in split(text, strategy, 120):
+            said = one.text + one.context
+            assert not ("Men 3 |" in one.text and WOMEN in said)
+            assert not ("Women 3 |" in one.text and MEN in said)
+    first, second = split(below, strategy, 120)
+    assert first.text.endswith(MEN)
+    assert second.text.endswith(WOMEN)
+
+
+def test_every_chunk_of_a_table_has_the_caption_below_it() -> None:
+    text = f"{rows_of('Men')}\n\n{MEN}\n\n{rows_of('Women')}\n\n{WOMEN}\n"
+    first, *found = [one for one in split(text, "table", 50) if "| Men" in one.text]
+    assert MEN in first.context
+    assert found
+    assert all(MEN in one.context + one.text for one in found)
+
+
+def test_a_caption_is_bound_across_one_block_and_within_its_section_alone() -> None:
+    near = f"{MEN}\n\n{UNITS}\n\n{rows_of('Men')}\n"
+    far = f"{MEN}\n\n{UNITS}\n\n{UNITS}\n\n{rows_of('Men')}\n"
+    apart = f"{MEN}\n\n## Women\n\n{rows_of('Women')}\n"
+    bound = [bool(bound_captions(reading_of(text)).of) for text in (near, far, apart)]
+    assert bound == [True, False, False]
+
+
+def test_words_that_begin_like_a_label_are_no_caption() -> None:
+    assert all(map(is_caption, ("Table 3: Mills", "**Table IV.** Mills", "Tab. A1 Mills", "Tableau 2. Moulins")))
+    assert not any(map(is_caption, ("Table views are slow", "Figure in the text", "Table 3 " + "shows mills " * 20)))

@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
+from docmill.flows.cli.terminal import progress
+from docmill.flows.runs.phases import Phase
 from docmill.storage import failpoints
 from docmill.storage.embedding import encoder, space
 from docmill.storage.embedding.space import EmbeddingSpace, describe_model
@@ -176,6 +179,18 @@ def test_late_vectors_are_made_in_the_windows_that_the_ingest_noted(wide: Embedd
         reembed(bench.root, wide, TERMS)
     assert reembed(bench.root, space.late_space(wide), TERMS).embedded == 2
     assert verify(bench.root, deep=True) == []
+
+
+def test_the_command_tells_how_fast_it_gets_on(
+    bench: Workbench, wide: EmbeddingSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Phase] = []
+    monkeypatch.setattr(module, "_TEXTS_AT_ONCE", 1)
+    monkeypatch.setattr(progress, "progress_shown", lambda _: nullcontext(shown.append))
+    arguments = ["reembed", "--model", WIDE, "--store", str(bench.root)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert [phase.done for phase in shown] == [0, 1, 2, 3]
+    assert [phase.rate > 0 for phase in shown] == [False, False, True, True], wide
 
 
 def test_the_command_says_what_it_did(bench: Workbench) -> None:

@@ -163,7 +163,8 @@ def publish(
 def reembed(
     context: typer.Context,
     model: Annotated[
-        str, typer.Option("--model", help="Local path or Hub name. The default is the model in [embedding].")
+        str,
+        typer.Option("--model", help="Local path, Hub name or openai:NAME. The default is the model in [embedding]."),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -175,6 +176,7 @@ def reembed(
     from docmill.flows.cli.terminal.interruption import interruptible, kept_of
     from docmill.flows.cli.terminal.progress import progress_shown
     from docmill.flows.config.from_settings import gate_of, retention_of, space_of
+    from docmill.flows.runs.pace import Pace
     from docmill.flows.runs.phases import EMBED, Phase
     from docmill.tasks.publishing.reembed import CommitTerms
     from docmill.tasks.publishing.reembed import reembed as embed_again
@@ -184,7 +186,12 @@ def reembed(
     space = space_of(settings)
     with interruptible(lambda: kept_of(settings.store)), progress_shown("reembed") as show:
         terms = CommitTerms(retention_of(settings), gate_of(settings), settings.wait_s)
-        done = embed_again(settings.store, space, terms, lambda done, total: show(Phase(EMBED, done, total, "vectors")))
+        pace = Pace(warming=0)
+
+        def tell(done: int, total: int) -> None:
+            show(Phase(EMBED, done, total, "vectors", pace.rate(done)))
+
+        done = embed_again(settings.store, space, terms, tell)
     made = done.published
     if as_json:
         print_json(

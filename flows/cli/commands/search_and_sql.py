@@ -41,6 +41,17 @@ Passages = Annotated[
         show_default=False,
     ),
 ]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option(
+        "--min-confidence",
+        min=0,
+        max=1,
+        metavar="X",
+        help="Leave out hits that answer with less confidence than this.",
+        show_default=False,
+    ),
+]
 At = Annotated[str | None, typer.Option("--at", metavar="N|TAG", help="A kept snapshot, by number or tag.")]
 
 _VIEWS = (
@@ -66,6 +77,7 @@ def search(
         bool, typer.Option("--parents", help="Replace chunks by the section or paragraph that holds them.")
     ] = False,
     passages: Passages = None,
+    min_confidence: MinConfidence = None,
     queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Search for each line of a file.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON, with explanations.")] = False,
@@ -83,6 +95,8 @@ def search(
     how["parents"] = parents
     if passages is not None:
         how["passages"] = passages
+    if min_confidence is not None:
+        how["min_confidence"] = min_confidence
     with waiting("searching"):
         rewrite = _rewrite_of(settings)
         found = _each(asked, lambda texts: store.search_all(texts, k, mode.value, where, rewrite=rewrite, **how))

@@ -1,9 +1,11 @@
 """MCP tools: what a language model may ask of the stores; their texts are what the model reads."""
 
+import asyncio
 import functools
 import json
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Annotated, Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
@@ -14,16 +16,16 @@ from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Se
 from docmill.flows.serving.json_text import json_text
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.storage.errors import DocmillError
+from docmill.storage.process.asker import Asker, asked_by, current_asker
 from docmill.storage.retrieval.candidates.search_options import Mode
 
 Answer = Annotated[CallToolResult, dict[str, Any]]
-_Tool = TypeVar("_Tool", bound=Callable[..., CallToolResult])
 
 _SQL_S = 20.0
 """Seconds for a statement: clients give a tool up after 30 to 60."""
 _BRIEF = (
-    "rank", "relevance", "chunk_id", "uri", "source_url", "start_char", "end_char", "line", "page", "headings",
-    "content_type", "context", "text", "text_left_out", "matched",
+    "rank", "relevance", "confidence", "chunk_id", "uri", "source_url", "start_char", "end_char", "line", "page",
+    "headings", "content_type", "context", "text", "text_left_out", "matched",
 )  # fmt: skip
 """The fields of a hit that a model needs to answer and to cite; `explain` gives all."""
 
@@ -44,17 +46,26 @@ ChunkId = Annotated[str, Field(description="Id of a chunk, 32 hex digits, as hit
 Hits = Annotated[int, Field(ge=1, le=100, description="How many hits to return.")]
 
 
-def told(tool: _Tool) -> _Tool:
-    """Return a tool whose expected failures reach the model in their own words, without folders of this machine."""
+def told(tool: Callable[..., CallToolResult]) -> Callable[..., Awaitable[CallToolResult]]:
+    """Return a tool that works in a thread, and ends its work when its client cancels the call or leaves.
+
+    Expected failures reach the model in their own words, without folders of this machine.
+    """
 
     @functools.wraps(tool)
-    def wrapped(own: "StoreTools", *given: Any, **named: Any) -> CallToolResult:
-        try:
-            return tool(own, *given, **named)
-        except DocmillError as error:
-            raise ToolError(own.without_folders(str(error))) from error
+    async def wrapped(own: "StoreTools", *given: Any, **named: Any) -> CallToolResult:
+        sender = current_asker()
+        call = Asker(sender.client)
+        with sender.ended_by(call.leave), asked_by(call):
+            try:
+                return await asyncio.to_thread(tool, own, *given, **named)
+            except asyncio.CancelledError:
+                call.leave()
+                raise
+            except DocmillError as error:
+                raise ToolError(own.without_folders(str(error))) from error
 
-    return cast(_Tool, wrapped)
+    return wrapped
 
 
 def as_result(answer: dict[str, Any]) -> CallToolResult:
@@ -90,6 +101,9 @@ class StoreTools:
         ] = "hybrid",
         where: Where = None,
         at: At = None,
+        min_confidence: Annotated[
+            float | None, Field(ge=0, le=1, description="Leave out hits whose confidence is below this, such as 0.3.")
+        ] = None,
         explain: Annotated[bool, Field(description="Return scores and all other fields of each hit.")] = False,
         store: StoreName = None,
         max_characters: Most = 20_000,
@@ -97,16 +111,20 @@ class StoreTools:
         """Find passages that answer a question.
 
         Returns `hits`, best first. Each has `text`, `context` (title and headings above it), `uri`, `source_url` (where
-        a person opens the original; may be empty), `page`, `line`, `headings`, and its span: `text` is the document's
-        text from `start_char` to `end_char`. Cite a hit by its uri with page or line. Read on with get_chunk or
-        get_section when a passage breaks off; call again in other words when nothing fits.
+        a person opens the original; may be empty), `page`, `line`, `headings`, `confidence` (how likely it answers, 0
+        to 1; if all are below 0.2, the documents may not say), and its span: `text` is the document's text from
+        `start_char` to `end_char`. Cite a hit by its uri with page or line. Read on with get_chunk or get_section when
+        a passage breaks off; call again in other words when nothing fits.
 
         Examples:
             {"query": "how long does the battery last without sun?"}
             {"query": "ERR-4012", "mode": "keyword"}
             {"query": "notice period", "where": "format = 'pdf' AND uri LIKE 'legal/%'", "k": 3}
         """
-        asked = AskedSearch(query, k, mode, where, self._searching, max_characters)
+        searching = self._searching
+        if min_confidence is not None:
+            searching = replace(searching, how={**searching.how, "min_confidence": min_confidence})
+        asked = AskedSearch(query, k, mode, where, searching, max_characters)
         return as_result(_brief(answers.found(self.at(store, at), asked), explain))
 
     @told

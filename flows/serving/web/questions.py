@@ -57,6 +57,7 @@ class SearchQuestion(BaseModel):
     passages: int | None = Field(
         default=None, ge=0, le=20_000, description="Tokens for the sentences that answer, over all hits; 0 is off."
     )
+    min_confidence: float | None = Field(default=None, ge=0, le=1, description="Least confidence of a hit.")
     parents: bool | None = Field(default=None, description="Whether to return the parent of each chunk, once.")
 
     def how(self, settings: SearchArguments) -> SearchArguments:

@@ -50,11 +50,6 @@ class KeywordState:
         """Whether an older docmill built the index: it is searched as it is, and the next commit builds it anew."""
         return self.analyser < ANALYSER_VERSION
 
-    @property
-    def average_lengths(self) -> tuple[float, ...]:
-        """The mean number of terms of a chunk in each field."""
-        return tuple(tokens / self.rows if self.rows else 0.0 for tokens in (self.tokens, *self.side_tokens))
-
     def files(self) -> Iterator[FileRef]:
         """Yield every file that the state names."""
         for segment in self.segments:

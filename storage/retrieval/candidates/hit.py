@@ -105,6 +105,8 @@ class Hit:
         line: The line on which `text` starts, from 1, in the canonical text: for a format that is text, such as
             Markdown, that is the line of the file.
         source_url: The URL where a person opens the original of the document, or "" for a file on a disk.
+        confidence: How likely the hit answers the query, from 0 to 1, by what both indexes know of it. Unlike `score`
+            and `relevance`, it can be compared between searches. None for a hit of `Store.similar`.
         passage: The sentences of the hit that answer the query, if the search was asked for `passages`. None if it was
             not, or if the budget of tokens went to better sentences of other hits.
 
@@ -140,6 +142,7 @@ class Hit:
     line: int = 1
     source_url: str = ""
     passage: HitPassage | None = None
+    confidence: float | None = None
 
 
 @dataclass(slots=True)
@@ -177,7 +180,14 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.key))
 
 
-def as_hit(rank: int, found: Candidate, row: ShownChunk, relevance: float, urls: Mapping[str, str]) -> Hit:
+def as_hit(
+    rank: int,
+    found: Candidate,
+    row: ShownChunk,
+    relevance: float,
+    urls: Mapping[str, str],
+    confidence: float | None = None,
+) -> Hit:
     """Return the hit of a candidate and its chunk; `urls` has the URLs of its document and of those of its copies."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
@@ -206,6 +216,7 @@ def as_hit(rank: int, found: Candidate, row: ShownChunk, relevance: float, urls:
         also_at=tuple(_place(copy, urls) for copy in found.copies),
         line=_line(found, row),
         source_url=urls.get(row.document_id, ""),
+        confidence=confidence,
     )
 
 

@@ -8,13 +8,15 @@ from itertools import chain, product
 import numpy as np
 
 from docmill.storage.errors import QueryError
-from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.keywords.analysis.analyser import alternatives, analyse
+from docmill.storage.keywords.keyword_search import KeywordHit
 from docmill.storage.retrieval.candidates.chunk_ordinals import Place
-from docmill.storage.retrieval.candidates.fusion import fuse
+from docmill.storage.retrieval.candidates.fusion import Ranking, fuse
 from docmill.storage.retrieval.candidates.hit import Candidate, ShownChunk, in_order
 from docmill.storage.retrieval.candidates.long_query import MOST_WORDS, best_words, windows_of
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader, Vector
+from docmill.storage.retrieval.candidates.weighing import found_share, vector_weight
 from docmill.storage.schema import ChunkRow
 
 REMARK = "query"
@@ -45,6 +47,8 @@ class Query:
         self._rows: dict[str, ChunkRow] = {}
         self._shown: dict[str, ShownChunk] = {}
         self._places: dict[str, Place] | None = None
+        self.farthest = 0.0
+        """The cosine of the last candidate by vectors, which those that only the keywords found do not reach."""
 
     @cached_property
     def windows(self) -> list[str]:
@@ -78,6 +82,21 @@ class Query:
         """The rarity of each term of the query, 0 for one that no chunk contains."""
         terms = dict.fromkeys(analyse(self.words[0], self.sources.language))
         return {term: self.sources.rarity(term) for term in terms}
+
+    @cached_property
+    def weighted_words(self) -> list[tuple[frozenset[str], float]]:
+        """The words of the query, each as its terms in the languages of the store, with its rarity.
+
+        A word that no chunk contains is as rare as one of a single chunk.
+        """
+        weights, others = self.term_weights, alternatives(self.words[0], self.sources.language)
+        words = dict.fromkeys(frozenset(others.get(term, (term,))) for term in weights)
+        return [(word, max(weights.get(term, 0.0) for term in word) or self.sources.rarest) for word in words]
+
+    @cached_property
+    def unread(self) -> float:
+        """The share of the letters of the query that the model cannot read."""
+        return self.sources.unread(self.text)
 
     def wider(self, candidates: int) -> "Query":
         """Return the query with more candidates; its vectors and the rows that were read are kept."""
@@ -115,6 +134,7 @@ class Query:
         options = self.options
         near = self._nearest(vectors) if vectors is not None else []
         held = self.sources.matching(words, options.breadth, self.allowed) if words else []
+        self.farthest = near[-1][1] if near else 0.0
         found: dict[str, Candidate] = {}
         for rank, (key, score) in enumerate(near, start=1):
             found[key] = Candidate(key, score, vector_score=score, vector_rank=rank)
@@ -124,11 +144,18 @@ class Query:
         if options.mode == "hybrid":
             pending = self.sources.without_vectors([key for key, *_ in held])
             ranking = [(key, score) for key, score, *_ in held]
-            parts = fuse(near, ranking, options.fusion, options.weight, pending)
+            parts = fuse(near, ranking, options.fusion, self._weight(near, held), pending)
             for key, (left, right) in parts.items():
                 found[key].score = left + right
                 found[key].note(options.fusion, _FUSED_PENDING if key in pending else _FUSED, left, right)
         return in_order(list(found.values()))
+
+    def _weight(self, near: Ranking, held: Sequence[KeywordHit]) -> float:
+        """Return the weight of the vectors for this query; without keywords there is nothing to weigh them against."""
+        if not held:
+            return self.options.weight
+        found = found_share(held[0].terms, self.weighted_words)
+        return vector_weight(self.options.weight, near, self.unread, found)
 
     def _nearest(self, vectors: Vector) -> list[tuple[str, float]]:
         found = [self.sources.nearest(vector, self.options.breadth, self.allowed) for vector in vectors]

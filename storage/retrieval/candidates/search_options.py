@@ -41,6 +41,7 @@ class SearchArguments(TypedDict, total=False):
     widen: int
     parents: bool
     passages: int
+    min_confidence: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class SearchOptions:
         widen: Tokens up to which a hit grows by whole neighbouring chunks; 0 is off.
         parents: Whether to return the parent of each chunk found, once.
         passages: Tokens of the passages that are chosen in all hits together, see `Hit.passage`; 0 is off.
+        min_confidence: The least `Hit.confidence`, from 0 to 1: of the `k` best hits, those below are left out.
 
     Raises:
         docmill.errors.QueryError: A value is wrong.
@@ -93,6 +95,7 @@ class SearchOptions:
     widen: int = 0
     parents: bool = False
     passages: int = 0
+    min_confidence: float = 0.0
 
     def __post_init__(self) -> None:
         for name, value, least in (
@@ -118,6 +121,7 @@ class SearchOptions:
             ("spread", self.spread),
             ("lift", self.lift),
             ("diversity", self.diversity),
+            ("min_confidence", self.min_confidence),
         ):
             if not isinstance(share, Real) or not 0 <= share <= 1:
                 raise QueryError(f"{name} must be in [0, 1], got {share!r}")

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed
-from docmill.storage.embedding.encoder import TextEncoder, load_encoder, tokenizer_dir
+from docmill.storage.embedding.encoder import TextEncoder, load_encoder, reading_dir, tokenizer_dir
+from docmill.storage.embedding.reach import unread_shares
 from docmill.storage.embedding.token_counts import token_counts
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history import snapshots
@@ -87,6 +88,17 @@ class SnapshotReader:
         """Return log(1 + chunks / chunks with the term), which is high for a rare term, and 0 if no chunk has it."""
         found = self._keywords.frequency(term)
         return float(np.log1p(self.snapshot.keywords.rows / found)) if found else 0.0
+
+    @property
+    def rarest(self) -> float:
+        """The rarity of a term of one chunk."""
+        return float(np.log1p(self.snapshot.keywords.rows))
+
+    def unread(self, text: str) -> float:
+        """Return the share of a text's letters that the model of the store cannot read; 0 if its tokens are unknown."""
+        space = self.snapshot.space
+        folder = reading_dir(space.model, space.revision)
+        return 0.0 if folder is None else unread_shares([text], str(folder))[0]
 
     @property
     def language(self) -> str:

@@ -7,6 +7,9 @@ from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.snapshot_sources import ChunkPiece
 from docmill.storage.retrieval.steps.distinct import Span, overlap
 
+Kind = tuple[str, str, int]
+"""Strategy, role and depth of a chunk, as in `ChunkPiece`."""
+
 
 def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """Return the parent of each of the best candidates, each parent once; a chunk without a parent stays."""
@@ -29,29 +32,34 @@ def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """Return the best candidates, each grown by whole chunks of its document before and after, in turn.
 
     A hit has at most `widen` tokens unless its own chunk has more. It takes no text that an earlier hit contains.
-    A candidate inside an earlier hit is dropped.
+    A candidate inside an earlier hit is dropped, and so is one of another kind that overlaps it.
     """
-    held: dict[str, list[Span]] = {}
+    held: dict[str, list[tuple[Span, Kind]]] = {}
     pieces: dict[str, list[ChunkPiece]] = {}
     kept: list[Candidate] = []
     for one in candidates:
-        row = query.shown([one.key])[one.key]
-        earlier = held.setdefault(row.document_id, [])
-        if not any(overlap((row.start_char, row.end_char), span) for span in earlier):
-            if row.document_id not in pieces:
-                pieces[row.document_id] = query.sources.pieces(row.document_id)
-            earlier.append(_grow(one, pieces[row.document_id], query, earlier))
+        document = query.shown([one.key])[one.key].document_id
+        if document not in pieces:
+            pieces[document] = query.sources.pieces(document)
+        own = next(piece for piece in pieces[document] if piece.key == one.key)
+        earlier = held.setdefault(document, [])
+        if not any(_is_shown(own, *other) for other in earlier):
+            earlier.append((_grow(one, own, pieces[document], query, [span for span, _ in earlier]), own.kind))
             if one.span:
-                one.text = query.sources.texts([row.document_id])[row.document_id][slice(*one.span)]
+                one.text = query.sources.texts([document])[document][slice(*one.span)]
             kept.append(one)
         if len(kept) == query.options.k:
             break
     return kept
 
 
-def _grow(one: Candidate, pieces: Sequence[ChunkPiece], query: Query, earlier: Sequence[Span]) -> Span:
+def _is_shown(own: ChunkPiece, span: Span, kind: Kind) -> bool:
+    """Return whether an earlier hit shows what a chunk would: of another kind it is another cut of the same text."""
+    return overlap((own.start, own.end), span) or (own.kind != kind and overlap((own.start, own.end), span, share=0))
+
+
+def _grow(one: Candidate, own: ChunkPiece, pieces: Sequence[ChunkPiece], query: Query, earlier: Sequence[Span]) -> Span:
     """Return the span of a candidate, and set it if it has grown; `earlier` are the spans of better hits."""
-    own = next(piece for piece in pieces if piece.key == one.key)
     span, tokens, chunks, sides = (own.start, own.end), own.tokens, 1, [_after, _before]
     while sides:
         side = sides.pop(0)

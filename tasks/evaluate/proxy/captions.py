@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from docmill.storage.schema import Element
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.prose_sentences import PROSE
 from docmill.tasks.evaluate.proxy.question_source import QuestionSource, made, quoted
 from docmill.tasks.evaluate.questions import Question, Target
-from docmill.tasks.split.parts.blocks import is_caption
+from docmill.tasks.split.parts.captions import bound_captions, is_caption
 
 _LABEL = re.compile(r"\W*(\w+\.?\s*[\dIVX]+(?:[.-]\d+)*)[\s.:)*_\u2013\u2014-]*")
 _SHORTEST = 12
@@ -19,21 +18,22 @@ _SHORTEST = 12
 def captions(sources: Sequence[QuestionSource]) -> Iterator[Question]:
     """Yield a question for each caption of a table, and for each whose figure some paragraph refers to."""
     for source in sources:
-        text = source.parsed.text
-        for one, other in pairwise(source.parsed.elements):
-            for caption, beside in ((one, other), (other, one)):
-                if caption.kind in PROSE and is_caption(_text(text, caption)):
-                    yield from _asked(source, caption, beside)
+        text, elements = source.parsed.text, source.parsed.elements
+        named = {caption.start_char: table for table, caption in bound_captions(source.parsed).of.items()}
+        tables = {one.start_char: one for one in elements if one.kind == "table"}
+        for one in elements:
+            if one.kind in PROSE and is_caption(_text(text, one)):
+                yield from _asked(source, one, tables.get(named.get(one.start_char, -1)))
 
 
-def _asked(source: QuestionSource, caption: Element, beside: Element) -> Iterator[Question]:
+def _asked(source: QuestionSource, caption: Element, table: Element | None) -> Iterator[Question]:
     text = source.parsed.text
     label = _LABEL.match(_text(text, caption))
     said = _text(text, caption)[label.end() :].strip("*_ \n") if label else ""
     if label is None or len(said) < _SHORTEST:
         return
-    if beside.kind == "table":
-        yield made(said, Target(source.uri, quoted(text, beside)))
+    if table is not None:
+        yield made(said, Target(source.uri, quoted(text, table)))
     elif refers := _referring(source, label[1], caption):
         yield made(said, Target(source.uri, refers), Passage(source.uri, caption.start_char, caption.end_char))
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from docmill.storage.errors import ConfigError
+from docmill.storage.process.client_errors import RETRIES, explained
 from docmill.storage.process.extras import extra
-from docmill.tasks.model.clients.client_errors import explained
-from docmill.tasks.model.clients.completion import RETRIES, ModelOptions, Reply, Usage
+from docmill.tasks.model.clients.completion import ModelOptions, Reply, Usage
 
 KEY = "ANTHROPIC_API_KEY"
 

@@ -9,9 +9,6 @@ from docmill.storage.errors import ConfigError
 PROVIDERS = ("openai", "anthropic")
 """Providers with a client, see `tasks/model/clients/providers.py`."""
 
-RETRIES = 4
-"""How often a client retries after 408, 409, 429, 5xx or no answer; it waits as `retry-after` says, or longer."""
-
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:

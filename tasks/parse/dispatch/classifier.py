@@ -7,12 +7,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from magika import Magika
 
-# Its labels for languages and formats that docmill names differently.
+# Its labels for languages that docmill names differently; those of formats are in their records.
 _LANGUAGES = {
     "asm": "assembly",
     "batch": "batch",
@@ -31,25 +32,7 @@ _LANGUAGES = {
     "bazel": "python",
     "coffeescript": "javascript",
 }
-_FORMATS = {
-    "csv": "csv",
-    "eml": "eml",
-    "html": "html",
-    "ipynb": "ipynb",
-    "json": "json",
-    "jsonl": "jsonl",
-    "latex": "latex",
-    "markdown": "markdown",
-    "mht": "eml",
-    "rdf": "xml",
-    "rst": "rst",
-    "rtf": "rtf",
-    "srt": "subtitles",
-    "svg": "xml",
-    "tsv": "csv",
-    "vtt": "subtitles",
-    "xml": "xml",
-}
+_FORMATS = {label: form.name for form in FORMATS.values() for label in form.labels}
 
 
 @lru_cache(maxsize=1)

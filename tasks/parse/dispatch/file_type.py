@@ -17,6 +17,7 @@ from docmill.tasks.parse.dispatch.text_signs import (
     guess,
     is_chat_instead,
     may_be,
+    overrules_markdown,
     plainly,
     recorded,
     sample,
@@ -24,9 +25,10 @@ from docmill.tasks.parse.dispatch.text_signs import (
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import BY_SUFFIX, language_of_suffix
-from docmill.tasks.parse.signatures import INSTEAD, binary_kind
+from docmill.tasks.parse.signatures import binary_kind
+from docmill.tasks.parse.unread_kinds import INSTEAD
 
-VERSION = 8  # raise it when any file gets another type than before
+VERSION = 9  # raise it when any file gets another type than before
 _HEAD = 65_536
 """Bytes of text to look at: more than a sample of its lines takes, unless they are very long."""
 _OVERRULES = 0.8
@@ -35,20 +37,17 @@ _SUGGESTS = 0.6
 """The classifier's score that counts if no name contradicts it: lower, and its guess is no better than counting signs.
 """
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() if name != "code" for suffix in form.suffixes}
-# Types with so similar a syntax that a name decides between them.
+# Languages with so similar a syntax that a name decides between them; of formats, their records say it.
 _FAMILIES = (
     {"c", "cpp", "objectivec"},
     {"javascript", "typescript", "vue"},
     {"ini", "toml"},
-    {"json", "jsonl"},
-    {"html", "vue"},
-    {"eml", "mbox"},
-    {"markdown", "rst", "org", "asciidoc", "mediawiki", "textile", "typst"},
-    {"text", "log", "chat"},
     {"r", "matlab"},
     {"scala", "groovy", "kotlin"},
     {"css", "vue"},
 )
+_DOUBTED = frozenset(("text", "log", "code", "csv", "markdown", "html", "eml", "json", "jsonl", "ipynb", "xml"))
+"""Formats whose names the classifier may overrule although the text allows them: texts of many kinds do."""
 
 
 def detect_file_type(name: str, data: bytes) -> FileType:
@@ -115,13 +114,13 @@ def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
     if bears_out(named, text, whole):
         return named
     if may_be(named, text, whole):
-        return _allowed(named, _seen(text, whole, data, _OVERRULES))
+        return _allowed(named, _seen(text, whole, data, _OVERRULES, named.format in _DOUBTED), text)
     return _doubted(named, _seen(text, whole, data, _SUGGESTS)) or guess(text, whole)
 
 
-def _allowed(named: FileType, seen: FileType | None) -> FileType:
+def _allowed(named: FileType, seen: FileType | None, text: str) -> FileType:
     """Return the name's type if the text allows it; another type that is seen wins unless the name is more specific."""
-    if seen is None:
+    if seen is None or (named.format == "markdown" and not overrules_markdown(seen, text)):
         return named
     if _akin(named, seen) and named.format != "text":
         return named
@@ -135,9 +134,9 @@ def _doubted(named: FileType, seen: FileType | None) -> FileType | None:
     return seen
 
 
-def _seen(text: str, whole: str, data: bytes, score: float) -> FileType | None:
-    """Return the type of a text without its name, by its signs, else by the classifier."""
-    return plainly(text, data) or recorded(text) or _guessed(whole, data, score)
+def _seen(text: str, whole: str, data: bytes, score: float, asked: bool = True) -> FileType | None:
+    """Return the type of a text without its name, by its signs, else by the classifier if that is to be asked."""
+    return plainly(text, data) or recorded(text) or (_guessed(whole, data, score) if asked else None)
 
 
 def _guessed(whole: str, data: bytes, score: float) -> FileType | None:
@@ -157,4 +156,5 @@ def _named(suffix: str, text: str) -> FileType | None:
 def _akin(one: FileType, other: FileType) -> bool:
     """Return whether a name decides between two types."""
     names = {kind.language or kind.format for kind in (one, other)}
-    return any(names <= family for family in _FAMILIES)
+    akin = any(names & {kind.format} and names <= FORMATS[kind.format].akin | {kind.format} for kind in (one, other))
+    return akin or any(names <= family for family in _FAMILIES)

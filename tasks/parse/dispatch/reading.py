@@ -14,6 +14,7 @@ from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.office.unlock import unlocked
 from docmill.tasks.parse.signatures import binary_kind
 from docmill.tasks.parse.span_checks import faults
+from docmill.tasks.parse.titles.own_title import with_own_title
 
 _MAX_MESSAGE = 400
 """Characters of a library's error to keep: some libraries quote the whole file in theirs."""
@@ -35,7 +36,7 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions, reader: Chose
     parser, chosen = parser_for(file_type, reader)
     limits = replace(options, language=file_type.language)
     parsed = _guarded(parser, opened, file_type, lambda content: parser.parse(content, file_type, limits, chosen))
-    return _checked(file_type.format, parsed, options)
+    return _checked(file_type.format, with_own_title(parsed), options)
 
 
 @contextmanager

@@ -4,15 +4,21 @@ import json
 import re
 from itertools import islice
 
+import yaml
+
 from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.drawn_tables import drawn_tables
 from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import language_of_interpreter, signs
+from docmill.tasks.parse.mail.web_page import is_saved_page
 from docmill.tasks.parse.notes.box_note import document_node, old_text
 from docmill.tasks.parse.records.chat_dump import turns_of
 from docmill.tasks.parse.records.chat_repr import messages_in
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter, rows_of
 from docmill.tasks.parse.records.json_values import one_after_another
 from docmill.tasks.parse.signatures import OPEN_DOCUMENT
+from docmill.tasks.parse.text_beginnings import MAIL_HEADER, MAIL_NAMES, TAGGED
 
 MAX_JSON = 20_000_000
 """Maximum bytes of JSON to load in order to recognise it, which takes time and several times as much memory."""
@@ -44,11 +50,7 @@ _SHORT_LINE = 40
 """Average characters of a column's lines: longer ones are prose without line-end punctuation."""
 
 _HTML = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
-_TAGS = re.compile(
-    r"</?(?:p|div|span|a|table|tr|td|th|ul|ol|li|h[1-6]|br|title|body|b|i|em|strong|script|img|meta|center|font)\b"
-    r"[^<>]*>",
-    re.I,
-)
+_TAGS = re.compile(TAGGED, re.I)
 _XML = re.compile(r"\s*(?:<\?xml\b|<!DOCTYPE\s+(?!html\b)\w)", re.I)
 _MARKDOWN = re.compile(
     r"^\#{1,6}\s\S | ^(?:```|~~~)\w* | ^\s*[-*+]\s+\[[ x]\]\s | \[[^\]\n]+\]\([^)\n]+\) | ^\|?\s*:?-{3,}:?\s*\|"
@@ -64,18 +66,9 @@ _SETTINGS = {
     "toml": re.compile(r"^\s*[\w.\"-]+\s*=\s\S.*$|^\[\[?[\w.\"-]+\]\]?\s*$|^\s*\#.*$|^\s*[\"'\]].*$", re.MULTILINE),
     "ini": re.compile(r"^\[[^\]]+\]\s*$|^[\w.\- ]+\s*[=:].*$|^\s*[#;].*$|^\s+\S.*$", re.MULTILINE),
 }
-_MAIL = re.compile(r"(?:From .*\r?\n)?(?:>?[A-Za-z][\w-]*:(?:[ \t].*)?(?:\r?\n[ \t].*)*(?:\r?\n|\Z)){3,}")
+_MAIL = re.compile(MAIL_HEADER)
 _ENVELOPE = re.compile(r"From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")  # what each message of a mailbox begins with
-_MAIL_NAMES = re.compile(
-    r"^(?:From|To|Subject|Date|MIME-Version|Message-ID|Received|Return-Path|Content-Type|Delivered-To):", re.M | re.I
-)
-_BEGINNINGS = (
-    (re.compile(r"\s*BEGIN:VCALENDAR\s", re.I), "ics"),
-    (re.compile(r"\s*BEGIN:VCARD\s", re.I), "vcf"),
-    (re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s*)*<FictionBook\b"), "fb2"),
-    (re.compile(r"From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:19|20)\d\d\r?\n"), "mbox"),
-    (re.compile(rf"\s*\d{{1,10}}\s*\n(?=(?:.*\n){{0,40}}?(?:From|Message-Id):){_MAIL.pattern}", re.I), "emlx"),
-)
+_MAIL_NAMES = re.compile(MAIL_NAMES, re.M | re.I)
 _FLAT = re.compile(
     rb"office:mimetype=[\"']application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation|graphics)\b"
 )
@@ -106,20 +99,11 @@ _CONTINUED = re.compile(r"^[ \t]|^(?:Caused by|Traceback) ?[:(]", re.M)
 _ORG = re.compile(r"^\*+ \S|^#\+[A-Za-z_]+:?|^:PROPERTIES:", re.M)
 _ORG_SURE = re.compile(r"^#\+(?:title|begin_\w+|options|author|include|startup|setupfile)\b|^:PROPERTIES:", re.I | re.M)
 _RST = re.compile(r"^\.\. [\w:-]+::|^:\w+:`|^\S.*\n([=\-~^\"'#*+])\1{3,}[ \t]*$|``\S", re.M)
+_TEX_DOCUMENT = re.compile(r"\\documentclass|\\begin\s*\{document\}|\\(?:sub)*section\*?\{")
+_STRICT = frozenset(("yaml",))
+_STRICT_LINES = 60  # of a text that must be YAML: an error shows in the first paragraph of prose
 _LATEX = re.compile(r"\\(?:begin|end|section|subsection|documentclass|usepackage|label|cite|ref)\b")
-# How a text of a format must begin, or what it must contain; some formats allow any text.
-_JSON_BEGIN, _ANY = re.compile(r"\s*[\[{]"), re.compile("")
 _VALUE_BEGIN = re.compile(r"\s*(?:[\[{(]|[A-Z]\w{0,60}\(\w{1,40}=)")  # of JSON, or of objects that Python printed
-_ANY_TEXT = ("text", "markdown", "rst", "org", "asciidoc", "mediawiki", "textile", "typst", "log", "chat", "subtitles")
-_ALLOWED_BY = dict.fromkeys(_ANY_TEXT, _ANY.match) | {
-    "html": _TAGS.search,
-    "json": _JSON_BEGIN.match,
-    "jsonl": _JSON_BEGIN.match,
-    "ipynb": _JSON_BEGIN.match,
-    "xml": re.compile(r"\s*<").match,
-    "latex": re.compile(r"\\").search,
-    "eml": _MAIL_NAMES.search,
-}
 
 
 def sample(text: str) -> str:
@@ -141,6 +125,8 @@ def plainly(text: str, data: bytes) -> FileType | None:
         return FileType("subtitles")
     if _XML.match(text):
         return FileType("xml")
+    if is_mail(text) and is_saved_page(text):
+        return FileType("mht")
     if is_mail(text):
         return FileType("mbox" if _ENVELOPE.match(text) else "eml")
     return _json_type(text, data)
@@ -148,7 +134,7 @@ def plainly(text: str, data: bytes) -> FileType | None:
 
 def _stated(text: str, data: bytes) -> str:
     """Return the format that a text says itself to have in its first words, or ""."""
-    found = next((form for begin, form in _BEGINNINGS if begin.match(text)), "")
+    found = next((form.name for form in FORMATS.values() if form.begins and form.begins.match(text)), "")
     if found or b"<office:document" not in data[:_ROOT]:
         return found
     flat = _FLAT.search(data[:_ROOT])
@@ -217,6 +203,8 @@ def bears_out(named: FileType, text: str, whole: str) -> bool:
         return _is_settings(named.language, text)
     if named.format == "csv":
         return text.count("\n") >= _MIN_ROWS and regular(whole)
+    if named.format == "text":
+        return next(drawn_tables(text.splitlines()), None) is not None
     return named.format == "html" and _HTML.match(text) is not None
 
 
@@ -240,8 +228,26 @@ def may_be(named: FileType, text: str, whole: str) -> bool:
         return signs(named.language, text) > 0
     if named.format == "csv":
         return _is_table(whole)
-    find = _ALLOWED_BY.get(named.format)
-    return find is not None and find(text) is not None
+    holds = FORMATS[named.format].holds
+    return holds is not None and holds.search(text) is not None
+
+
+def overrules_markdown(seen: FileType, text: str) -> bool:
+    """Return whether a text is of a type that was seen, although its name says Markdown, which allows any text.
+
+    Formulas make no LaTeX, and lines of keys no YAML, if there is anything in the text that these do not allow.
+    """
+    if seen.format == "latex":
+        return _TEX_DOCUMENT.search(text) is not None
+    return seen.language not in _STRICT or _is_strict(text)
+
+
+def _is_strict(text: str) -> bool:
+    """Return whether a text, but for its last lines, which may be cut, is YAML with keys or items."""
+    try:
+        return isinstance(yaml.load("\n".join(text.splitlines()[:_STRICT_LINES]), yaml.CSafeLoader), dict | list)
+    except (yaml.YAMLError, ValueError):
+        return False
 
 
 def is_irc(text: str) -> bool:

@@ -8,6 +8,7 @@ from lxml import etree
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.drawn_tables import drawn_tables
 from docmill.tasks.parse.mail.letter import Body
 from docmill.tasks.parse.mail.mail_lines import HEAD_LINES, begins_history, introduces, read_lines
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
@@ -46,11 +47,23 @@ def _draw_plain(canvas: Canvas, text: str) -> None:
         elif role == "signature":
             canvas.paragraph("\n".join(lines), kind="furniture", role="signature")
         else:
-            _draw_lines(canvas, lines)
+            _draw_new_lines(canvas, lines)
+
+
+def _draw_new_lines(canvas: Canvas, lines: list[str]) -> None:
+    """Draw a run of lines, and the tables drawn in it."""
+    at = 0
+    for table in drawn_tables(lines):
+        _draw_lines(canvas, lines[at : table.first])
+        canvas.table(table.rows, int(table.headed))
+        at = table.last
+    _draw_lines(canvas, lines[at:])
 
 
 def _draw_lines(canvas: Canvas, lines: list[str]) -> None:
     """Draw a run of lines as paragraphs and the items of lists."""
+    if not lines:
+        return
     marks = [_ITEM.match(line) for line in lines]
     if sum(map(bool, marks)) < _MIN_ITEMS and not (marks and marks[0]):
         canvas.paragraph("\n".join(lines))

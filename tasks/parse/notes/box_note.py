@@ -13,7 +13,6 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.scripts import lowered, raised
-from docmill.tasks.parse.markup.html.table_header import header_rows
 
 _Node = Mapping[str, Any]
 _BLOCK_WORDS = """
@@ -37,13 +36,18 @@ def parse_box_note(data: bytes, _: ParseOptions) -> Parsed:
         raise Rejected("corrupt", f"not a note: {error}") from error
     canvas = Canvas()
     if (root := document_node(value)) is not None:
-        _NoteWalk(canvas).blocks(_inside(root), 0)
+        draw_document(canvas, root)
     elif (text := old_text(value)) is not None:
         _draw_lines(canvas, text)
     else:
         raise Rejected("corrupt", "not a note: it has neither a `doc` nor an `atext`")
     title = value.get("title") if isinstance(value.get("title"), str) else ""
     return canvas.parsed(title or canvas.first_heading(), found.metadata)
+
+
+def draw_document(canvas: Canvas, root: _Node) -> None:
+    """Draw the blocks of a document in the form of ProseMirror."""
+    _NoteWalk(canvas).blocks(_inside(root), 0)
 
 
 def document_node(value: Any) -> _Node | None:
@@ -120,7 +124,7 @@ class _NoteWalk:
     def _table(self, node: _Node, _: int) -> None:
         rows = [[" ".join(_lines(cell)) for cell in _inside(row)] for row in _inside(node)]
         headed = bool(rows) and all(_kind(cell) == "tableheader" for cell in _inside(_inside(node)[0]))
-        self._canvas.table(rows, 1 if headed else header_rows(rows) if len(rows) > 1 else 0)
+        self._canvas.table(rows, 1 if headed else None)
 
 
 _DRAWN: dict[str, Callable[[_NoteWalk, _Node, int], None]] = {
@@ -176,7 +180,8 @@ def _said(leaf: _Node) -> str:
     text = leaf.get("text")
     if isinstance(text, str):
         return _raised(leaf, text)
-    return str(_attributes(leaf).get("text") or _attributes(leaf).get("label") or "")
+    stated = (_attributes(leaf).get(name) for name in ("text", "label", "shortName", "url", "title"))
+    return next((one for one in stated if isinstance(one, str)), "")
 
 
 def _raised(leaf: _Node, text: str) -> str:

@@ -10,7 +10,6 @@ from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.pandoc.inlines import Node, plain_text
 from docmill.tasks.parse.pandoc.markdown_writer import PandocWalker, block_lines
 from docmill.tasks.parse.pandoc.program import read_tree
-from docmill.tasks.parse.pandoc.run_in_headings import with_run_in_headings
 
 _SAME = "author institute created language keywords description subtitle publisher version status organization modified"
 _OTHER = (
@@ -42,7 +41,7 @@ def draw_tree(
     walker = PandocWalker(canvas, int(apart and _reach_top(headings)), not office, office and not headings)
     for name in _DRAWN:
         walker.blocks(_blocks(meta.get(name), name))
-    walker.blocks(with_run_in_headings(blocks))
+    walker.blocks(blocks)
     return stated or canvas.first_heading(), _metadata(meta)
 
 

@@ -8,6 +8,7 @@ import re
 from typing import Any
 from unicodedata import normalize
 
+from docmill.tasks.parse.canvas import struck
 from docmill.tasks.parse.formulas.scripts import lowered, note_mark, raised, with_fractions
 
 Node = dict[str, Any]
@@ -18,7 +19,7 @@ CONTENTS_MARK = "\ue00f"  # in an entry of a list of contents
 NUMBER_MARK, NUMBER_END = "\ue00d", "\ue00e"  # around the number of a paragraph, at its beginning
 NUMBER = re.compile(f"{NUMBER_MARK}([^{NUMBER_END}]*){NUMBER_END}")
 _QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
-_WRAPPED = frozenset(("Emph", "Strong", "Underline", "Strikeout", "SmallCaps"))
+_WRAPPED = frozenset(("Emph", "Strong", "Underline", "SmallCaps"))
 _SCRIPTS = frozenset(("Superscript", "Subscript"))
 _SCRIPT = re.compile(r"(?:\{\})?([\^_])\s*(?:\{\s*(?:\\(?:text|mathrm|rm)\s*\{?)?([\w+\-]{1,6})\}{0,2}|(\w))\s*")
 _TARGET = re.compile(r"\A(.+?)\s*<[^<>]*>\Z", re.DOTALL)
@@ -110,6 +111,9 @@ class Inlines:
     def _quoted(self, content: Any) -> str:
         marks = _QUOTES[content[0]["t"]]
         return marks[0] + self.text(content[1]) + marks[1]
+
+    def _strikeout(self, content: Any) -> str:
+        return struck(self.text(content))
 
     def _span(self, content: Any) -> str:
         return self.text(content[1])

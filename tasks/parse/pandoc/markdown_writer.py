@@ -8,7 +8,6 @@ from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.numbering import numbered
-from docmill.tasks.parse.markup.html.table_header import REPEATED, header_rows, named_once, one_header
 from docmill.tasks.parse.pandoc.inlines import (
     CONTENTS_MARK,
     DEEPER_MARK,
@@ -20,6 +19,7 @@ from docmill.tasks.parse.pandoc.inlines import (
     raw_text,
 )
 from docmill.tasks.parse.pandoc.pandoc_tables import PandocTable, read_table
+from docmill.tasks.parse.tables.header_rows import REPEATED
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
 _UNSHOWN = frozenset(("toctree", "contents", "index", "meta", "only-print"))
@@ -35,8 +35,10 @@ _TURNED = re.compile(rf"\s*(?:{NUMBER.pattern}\s*)?{PAGE_MARK}")
 _MAX_BOLD_HEADING = 100
 """Characters of a paragraph in bold that may be a heading: a line or a little more; a longer one is emphasised text."""
 _BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
+_EMPHASIS = frozenset(("Strong", "Emph", "Underline"))
 _PARAGRAPHS = frozenset(("Para", "Plain"))
 _ITEMS_APART = "; "  # between the items of a list in a cell, as in HTML
+_BETWEEN_CELLS: tuple[Node, ...] = ({"t": "Str", "c": ","}, {"t": "Space"})
 _STYLES = {"LowerAlpha": "a", "UpperAlpha": "A", "LowerRoman": "i", "UpperRoman": "I"}
 
 
@@ -53,6 +55,7 @@ class PandocWalker:
         self._quoting = quotes
         self._bold_headings = bold_headings
         self._lists = self._quotes = self._notes = 0
+        self._lead = ""  # the words that stand out at the beginning of a paragraph
         self._marker = self._prefix = ""  # of the next text that is drawn: an item's number, a note's, "Warning: "
 
     def blocks(self, blocks: list[Node]) -> None:
@@ -71,9 +74,9 @@ class PandocWalker:
         if CONTENTS_MARK in text:
             self.canvas.paragraph(NUMBER.sub(r"\1 ", text.replace(CONTENTS_MARK, "")), kind="toc")
         else:
-            drawn = len(self.canvas.elements)
+            drawn = len(self.canvas.blocks)
             draw(text, {"links": rendered.links} if rendered.links else {})
-            if len(self.canvas.elements) > drawn:
+            if len(self.canvas.blocks) > drawn:
                 self.canvas.note_inner_links(text, rendered.inner)
         first, self._notes = self._notes + 1, self._notes + len(rendered.notes)
         for number, note in enumerate(rendered.notes, first):
@@ -98,9 +101,12 @@ class PandocWalker:
         if self._bold_headings and not self._lists and _is_bold(inlines):
             self._header([_BOLD_LEVEL - self._shift, None, inlines])
         else:
-            self._inlines(inlines, self._draw)
+            self._lead = plain_text(inlines[:1]) if inlines and _stands_out(inlines[0]) else ""
+            self._plain(inlines)
+            self._lead = ""
 
-    _plain = _para
+    def _plain(self, inlines: list[Node]) -> None:
+        self._inlines(inlines, self._draw)
 
     def _draw(self, text: str, links: dict[str, Any]) -> None:
         if not text.strip():
@@ -115,7 +121,7 @@ class PandocWalker:
         elif self._quotes:
             self.canvas.quote(text, self._quotes, **links)
         else:
-            self.canvas.paragraph(text, **links)
+            self.canvas.paragraph(text, lead=self._lead, **links)
 
     def _numbered(self, text: str) -> str:
         """Return text with the number that a mark gives it; an item has that number as its marker, or none."""
@@ -211,10 +217,8 @@ class PandocWalker:
     def _draw_rows(self, table: PandocTable) -> None:
         inlines = Inlines(self._notes + 1)
         cells, pages = _without_page_marks(self._rows(inlines, table.rows))
-        rows = named_once(one_header(cells, table.header_rows))
-        headers = min(table.header_rows, 1) or (header_rows(rows) if len(rows) > 1 else 0)
         links: dict[str, Any] = {"links": inlines.links} if inlines.links else {}
-        self.canvas.table(rows, headers, **links)
+        self.canvas.table(cells, table.header_rows or None, **links)
         self._turn(pages)
         self._below(inlines)
 
@@ -274,11 +278,20 @@ def block_lines(blocks: list[Node]) -> Iterator[list[Node]]:
 def _cell_lines(blocks: list[Node]) -> Iterator[tuple[list[Node], bool]]:
     """Yield the lines of a table's cell, and whether each begins an item of a list."""
     for node in blocks:
-        if node["t"] not in ("BulletList", "OrderedList"):
+        if node["t"] == "Table":
+            yield from ((_row_line(row), True) for row in read_table(node["c"]).within)
+        elif node["t"] not in ("BulletList", "OrderedList"):
             yield from ((line, False) for line in block_lines([node]))
         else:
             for item in _INSIDE[node["t"]](node["c"]):
                 yield from ((line, not number) for number, line in enumerate(block_lines(item)))
+
+
+def _row_line(row: list[list[Node]]) -> list[Node]:
+    """Return the words of a row of a table within a cell as one line, with commas between its cells."""
+    cells = [[*chain.from_iterable((*line, {"t": "Space"}) for line in block_lines(cell))][:-1] for cell in row]
+    filled = [cell for cell in cells if cell]
+    return [*chain.from_iterable((*cell, *_BETWEEN_CELLS) for cell in filled)][: -len(_BETWEEN_CELLS)]
 
 
 def _without_page_marks(rows: list[list[str]]) -> tuple[list[list[str]], int]:
@@ -313,8 +326,12 @@ _INSIDE: dict[str, Callable[[Any], Iterable[list[Node]]]] = {
     "BulletList": lambda items: items,
     "OrderedList": lambda content: content[1],
     "DefinitionList": _entries,
-    "Table": lambda content: chain.from_iterable(read_table(content).rows),
+    "Table": lambda content: chain.from_iterable(read_table(content).within),
 }
+
+
+def _stands_out(node: Node) -> bool:
+    return node["t"] in _EMPHASIS and not any(one["t"] == "Note" for one in node["c"])
 
 
 def _said(blocks: list[Node]) -> str:

@@ -1,12 +1,14 @@
 """Pandoc tables: rows of cells, or the blocks inside a table used for layout."""
 
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
-from docmill.tasks.parse.markup.html.table_header import spanned_rows
+from docmill.tasks.parse.tables.header_rows import spanned_rows
 
 Node = dict[str, Any]
 
+HEADER_MARK = "\ue00e"
+"""Stands in the first cell of each row of a header that has several; of private use."""
 _SPACES = frozenset(("Space", "SoftBreak", "LineBreak"))
 _MAX_SPAN = 100
 """Columns or rows covered by one cell: no real table is wider, and a span may claim any number."""
@@ -19,6 +21,11 @@ class PandocTable(NamedTuple):
     rows: list[list[list[Node]]]
     header_rows: int
     boxed: list[Node] | None
+
+    @property
+    def within(self) -> list[list[list[Node]]]:
+        """Return the rows of a table that stands in a cell, where a frame is a row of one cell."""
+        return self.rows if self.boxed is None else [[self.boxed]]
 
 
 def read_table(content: list[Any]) -> PandocTable:
@@ -43,8 +50,32 @@ def _parted(head: list[Any], bodies: list[Any]) -> tuple[list[list[list[Node]]],
     if any(map(any, header)):
         more = int(bool(body) and _goes_on(head[-1], body[0]))
         return [*header, *body[:more]], body[more:]
-    deep = spanned_rows(_sizes(bodies), len(body))
+    deep = _marked(bodies) or spanned_rows(_sizes(bodies), len(body))
     return (_rows(bodies[0][3][:deep], deep), body[deep:]) if deep else (header, body)
+
+
+def _marked(bodies: list[Any]) -> int:
+    """Return how many rows a source has marked as those of a header; the marks are removed."""
+    rows = bodies[0][3] if bodies else ()
+    return sum(1 for _ in takewhile(lambda row: _unmark(row[1]), rows))
+
+
+def _unmark(cells: list[Any]) -> bool:
+    """Remove the marks from the cells of a row; return whether there was one."""
+    marked = [blocks for *_, blocks in cells if any(map(_marks_in, blocks))]
+    for blocks in marked:
+        for one in chain.from_iterable(map(_marks_in, blocks)):
+            one["c"] = one["c"].replace(HEADER_MARK, "")
+        blocks[:] = filter(_has_words, blocks)
+    return bool(marked)
+
+
+def _has_words(block: Node) -> bool:
+    return any(one.get("c") != "" for one in _inlines(block))
+
+
+def _marks_in(block: Node) -> list[Node]:
+    return [one for one in _inlines(block) if one["t"] == "Str" and HEADER_MARK in one["c"]]
 
 
 def _goes_on(header: Any, row: list[list[Node]]) -> bool:

@@ -52,11 +52,10 @@ def _draw_item(canvas: Canvas, text: str, facts: Any) -> None:
 
 
 def _draw_table(canvas: Canvas, html: str) -> None:
-    """Draw a table; if it marks no header, its first row is one where none of the row's cells is empty."""
     page = etree.fromstring(html, etree.HTMLParser(no_network=True, huge_tree=True))
     table = page.find(".//table")
     rows, header_rows, _ = table_rows(page if table is None else table, "\n")
-    canvas.table(rows, header_rows or int(bool(rows) and all(rows[0])))
+    canvas.table(rows, header_rows)
 
 
 def _depth(facts: Any) -> int:

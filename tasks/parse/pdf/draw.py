@@ -18,12 +18,12 @@ from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock, blocks, marker
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.layout.continued import release_header
 from docmill.tasks.parse.pdf.layout.flow_measure import step_of_all
-from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.letters.scripts import LEVEL, MARKED, RAISED, unmarked
 from docmill.tasks.parse.pdf.letters.special_characters import HYPHEN
 from docmill.tasks.parse.pdf.page_content import PageContent
+from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link

@@ -31,6 +31,7 @@ of a point; what was scanned is off by more, and lines of the body come at any h
 _MOST = 0.5  # of the pages with text
 _MOST_OF_PARITY, _LEAST_OF_PARITY = 0.6, 3  # of the left or of the right ones, and how many of them
 _NEARLY_ALL = 0.8  # of the pages with text: what stands on so many is furniture even where the pages are all alike
+_SENTENCE, _NEXT = 8, 1.0  # words of the first line of a text, and font sizes above the next line, within a sentence
 _LEAST_COUNTED = 3  # pages that a number counts: on two it may do so by chance
 _STEP = 2  # pages from one page number to the next: books number left pages only, or leave out the first of a chapter
 
@@ -51,13 +52,13 @@ class _Marginal:
 
 @dataclass(slots=True)
 class _Sheets:
-    """What is asked of all pages: which have text, their heights by number, the size of the body's letters.
+    """What is asked of all pages: which have text, all by number, the size of the body's letters.
 
     `inner` gives the text and the place of the lines outside the margins, by page; few documents are asked for them.
     """
 
     texts: set[int]
-    heights: dict[int, float]
+    sheets: dict[int, PageContent]
     body: float
     inner: Callable[[], dict[int, set[tuple[str, int]]]]
 
@@ -85,6 +86,25 @@ class _Sheets:
             return True
         return parity > 1 and parity >= self.written / 2
 
+    def are_of_text(self, group: list[_Marginal]) -> bool:
+        """Return whether lines at the tops of pages that say the same are of a text, as of a letter to many people.
+
+        They are part of a sentence over two lines, below what differs from page to page, or on pages that are alike.
+        """
+        if not group[0].top or 2 * sum(map(self._is_of_sentence, group)) <= len(group):
+            return False
+        above = Counter(line.text for one in group for line in self._lines(one) if line.box[3] < one.line.box[1])
+        return any(2 * times <= len(group) for times in above.values()) or self.are_alike({one.page for one in group})
+
+    def _is_of_sentence(self, one: _Marginal) -> bool:
+        level = [line for line in self._lines(one) if line.box[0] < one.line.box[2] and one.line.box[0] < line.box[2]]
+        level.sort(key=lambda line: line.box[1])
+        at = level.index(one.line)
+        return any(map(_is_sentence, level[max(at - 1, 0) : at + 1], level[at : at + 2] if at else level[1:2]))
+
+    def _lines(self, one: _Marginal) -> list[TextLine]:
+        return [item for item in self.sheets[one.page].items if isinstance(item, TextLine)]
+
     def are_alike(self, pages: set[int]) -> bool:
         """Return whether pages say the same between their margins, as forms to sign do."""
         inner = self.inner()
@@ -93,7 +113,7 @@ class _Sheets:
 
 
 def mark_furniture(sheets: list[PageContent], body: float) -> None:
-    """Mark text that runs up a margin or is off the page, and lines in a margin that repeat, or count, on most pages.
+    """Mark text that runs up a margin, and lines in a margin that repeat, or count, on most pages.
 
     Lines repeat if they say the same at the same place; numbers in them stay the same, count with the pages, or are
     those of chapters. What stands beside the number of a page belongs to it: the running title of a chapter does.
@@ -103,12 +123,18 @@ def mark_furniture(sheets: list[PageContent], body: float) -> None:
     margin = _MARGIN if written > 2 else _NARROW_MARGIN
     found = [one for sheet in sheets for one in _in_margins(sheet, margin)]
     if written > 1:
-        heights = {one.number: one.height for one in sheets}
-        pages = _Sheets(texts, heights, body, cache(partial(_inner, sheets, margin)))
+        by_number = {sheet.number: sheet for sheet in sheets}
+        pages = _Sheets(texts, by_number, body, cache(partial(_inner, sheets, margin)))
         _mark_repeated(found, pages)
-        _mark_counted([one for one in found if not pages.is_large(one.line)], pages)
+        _mark_counted(found, pages)
     if written <= 2:
         _mark_centred(sheets)
+
+
+def _is_sentence(upper: TextLine, lower: TextLine) -> bool:
+    """Return whether a line plainly goes on the sentence of the one above it."""
+    near = lower.box[1] - upper.box[3] < _NEXT * upper.size == _NEXT * lower.size
+    return near and len(upper.text.split()) >= _SENTENCE and lower.text[:1].islower()
 
 
 def _mark_centred(sheets: list[PageContent]) -> None:
@@ -130,15 +156,11 @@ def _lowest_number(lines: list[TextLine], height: float) -> TextLine | None:
 
 
 def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
-    """Mark what runs up a page and what is off it; return the other lines at its top and at its bottom."""
+    """Mark what runs up a page; return the other lines at its top and at its bottom."""
     found = []
     lines = [line for line in sheet.items if isinstance(line, TextLine)]
     lowest = _lowest_number(lines, sheet.height)
-    for line in _off(lines, sheet.height):
-        line.furniture = True
     for line in lines:
-        if line.furniture:
-            continue
         left, top, right, bottom = line.box
         if bottom - top > _UPRIGHT * (right - left) and len(line.text) >= _FEW:
             line.furniture = True
@@ -147,15 +169,6 @@ def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
         elif top > sheet.height * (1 - margin) or line is lowest:
             found.append(_Marginal(line, False, sheet.height - bottom, form(line.text)))
     return found
-
-
-def _off(lines: list[TextLine], height: float) -> list[TextLine]:
-    """Return the lines above or below a page, which nobody sees; none if all are: then the page states false sides.
-
-    At the end of a page, Qt draws the rest of a row that goes on, and clips it.
-    """
-    off = [line for line in lines if line.box[3] < 0 or line.box[1] > height]
-    return off if len(off) < len(lines) else []
 
 
 def _inner(sheets: list[PageContent], margin: float) -> dict[int, set[tuple[str, int]]]:
@@ -182,7 +195,7 @@ def _mark_repeated(found: list[_Marginal], pages: _Sheets) -> None:
         if not _repeats(group, on, pages):
             continue
         for one in group:
-            is_inner = pages.written <= _FEW_PAGES and _is_inner(one.line, pages.heights[one.page])
+            is_inner = pages.written <= _FEW_PAGES and _is_inner(one.line, pages.sheets[one.page].height)
             if not is_inner or on >= pages.running:
                 kept.append(one)
     _mark_beside(kept, [one for one in found if not pages.is_large(one.line)])
@@ -192,6 +205,8 @@ def _mark_repeated(found: list[_Marginal], pages: _Sheets) -> None:
 
 def _repeats(group: list[_Marginal], on: set[int], pages: _Sheets) -> bool:
     if not pages.on_most(on) or not _is_said_again(group, pages):
+        return False
+    if pages.are_of_text(group):
         return False
     return len(on) >= _NEARLY_ALL * pages.written or not pages.are_alike(on)
 
@@ -210,7 +225,7 @@ def _repetitions(found: list[_Marginal], pages: _Sheets) -> Iterable[list[_Margi
 
 def _tells_pages(one: _Marginal, pages: _Sheets) -> bool:
     """Return whether a line says how many pages there are."""
-    return len(pages.heights) in numbers(one.line.text)[1:]
+    return len(pages.sheets) in numbers(one.line.text)[1:]
 
 
 def _at_one_place(group: list[_Marginal]) -> Iterable[list[_Marginal]]:
@@ -235,7 +250,8 @@ def _is_said_again(group: list[_Marginal], pages: _Sheets) -> bool:
 
 
 def _mark_counted(found: list[_Marginal], pages: _Sheets) -> None:
-    """Mark lines with a page number, and the text beside them."""
+    """Mark lines with a page number, and the text beside them; large letters are of headings."""
+    found = [one for one in found if not pages.is_large(one.line)]
     counting: defaultdict[tuple[bool, int], list[_Marginal]] = defaultdict(list)
     for one in found:
         number = _page_number(one)

@@ -9,9 +9,11 @@ from docmill.tasks.parse.pdf.blocks.drawn_bullets import may_hold_bullets, with_
 from docmill.tasks.parse.pdf.blocks.list_marks import with_marks
 from docmill.tasks.parse.pdf.blocks.run_in_headings import mark_leads
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
-from docmill.tasks.parse.pdf.layout.grid import Item, may_hold_table, ruled_tables
+from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
+from docmill.tasks.parse.pdf.letters.nonsense import is_nonsense
 from docmill.tasks.parse.pdf.letters.special_characters import NO_LETTER
+from docmill.tasks.parse.pdf.tables.page_table import Item
 from docmill.tasks.parse.pdf.text.fields import fields, with_fields
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link, link_annotations, page_links
@@ -39,8 +41,8 @@ class PageContent:
 
     `level` holds its horizontal rules if it may hold a table. `paragraphs` holds the lines of a page read by OCR, in
     its order. `turn` is 1 if the text runs up the page and -1 if it runs down; boxes are then those of the page turned
-    upright. A `garbled` page has fonts that do not map glyphs to letters, and only the lines in other fonts; a
-    `damaged` one cannot be loaded. A `scanned` one is a picture with hardly any text, and was not read by OCR.
+    upright. A `garbled` page has fonts that do not map glyphs to letters, or to false ones, and only the lines in other
+    fonts; a `damaged` one cannot be loaded. A `scanned` one is a picture with hardly any text, and was not read by OCR.
     """
 
     number: int
@@ -93,8 +95,9 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
     sheet = PageContent(number, width, height)
     place = _transform(page, width, height)
     layer = TextLayer(text_page, place, number)
-    sheet.garbled = _is_garbled(layer.text)
-    lines = layer.lines()
+    nonsense = is_nonsense(layer.text)
+    sheet.garbled = nonsense or _is_garbled(layer.text)
+    lines = [] if nonsense else _shown(layer.lines(), sheet)
     if sheet.garbled:
         lines = _readable(lines)
     sheet.turn = _turn(lines, layer)
@@ -102,7 +105,8 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
         place = _turned(place, sheet)
         sheet.width, sheet.height = height, width
         layer = TextLayer(text_page, place, number)
-        lines = _readable(layer.lines()) if sheet.garbled else layer.lines()
+        lines = _shown(layer.lines(), sheet)
+        lines = _readable(lines) if sheet.garbled else lines
     mark_leads(lines, layer)
     annotations = calls()["FPDFPage_GetAnnotCount"](page)
     links = link_annotations(page) if annotations else []
@@ -124,6 +128,20 @@ def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Plac
     level = LevelRules(rules.level, rules.edges)
     pieces = cut_as_neighbours(join_scripts(lines), level, layer)
     return with_marks(ruled_tables(pieces, rules, layer)), level
+
+
+def _shown(lines: list[TextLine], sheet: PageContent) -> list[TextLine]:
+    """Return the lines that a page shows; all if it shows none: then it states false sides.
+
+    Both pages of a spread hold the text of the two, and Qt draws the rest of a row below the end of a page.
+    """
+    shown = [line for line in lines if _is_shown(line.box, sheet)]
+    return shown or lines
+
+
+def _is_shown(box: Box, sheet: PageContent) -> bool:
+    left, top, right, bottom = box
+    return right >= 0 and bottom >= 0 and left <= sheet.width and top <= sheet.height
 
 
 def _is_garbled(text: str) -> bool:

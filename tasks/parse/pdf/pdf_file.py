@@ -11,17 +11,12 @@ from typing import Any
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.pdf.blocks.headings import squeeze
 from docmill.tasks.parse.pdf.text.pdfium_calls import address, calls, text_from
+from docmill.tasks.parse.titles.own_title import names_nothing
 
 _INFO = {"Author": "author", "Subject": "description", "Keywords": "keywords"}
 _DATES = {"CreationDate": "created", "ModDate": "modified"}
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?")
 _DAY = 3  # groups of a date: year, month, day; as many follow for the time
-# What programs write as a title when its author has written none.
-_NO_TITLE = re.compile(
-    r"untitled|microsoft |.*\btemplate$|vorlage\b|(?:document|dokument|presentation|slide|layout|book|mappe)\s?\d*$"
-    r"|.*\.(?:docx?|pdf|x?html?|md|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|txt|ps)$|[\W\d_]*$",
-    re.IGNORECASE,
-)
 _UNLIKE = re.compile(rb"/StrF\s*/Identity\b")  # pdfium wants strings and streams locked alike
 _OUTLINE_PER_PAGE = 40  # entries: no page has so many headings; a broken outline may go in circles without end
 _OUTLINE_DEPTH = 6  # as deep as Markdown's headings
@@ -104,7 +99,7 @@ def metadata(document: Any) -> dict[str, Any]:
     title = _meta(document, "Title")
     stated = {ours: _meta(document, theirs) for theirs, ours in _INFO.items()}
     stated |= {ours: _date(_meta(document, theirs)) for theirs, ours in _DATES.items()}
-    stated |= {"language": _language(document), "title": "" if _NO_TITLE.match(title) else title}
+    stated |= {"language": _language(document), "title": "" if names_nothing(title) else title}
     return {name: text for name, text in stated.items() if text}
 
 

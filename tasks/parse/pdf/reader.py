@@ -71,7 +71,7 @@ def _no_text(sheets: list[PageContent], ocr: bool) -> Rejected:
 
 def _furniture(canvas: Canvas) -> dict[str, int]:
     """Return how many headers, footers and page numbers were found, which are in no chunk."""
-    count = sum(element.kind == "furniture" for element in canvas.elements)
+    count = sum(element.kind == "furniture" for element in canvas.blocks)
     return {"furniture": count} if count else {}
 
 

@@ -5,27 +5,29 @@ from datetime import UTC, datetime
 from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.markup.html.html_values import plain_words
+from docmill.tasks.parse.records.message_words import further_words, has_further
 from docmill.tasks.parse.records.slack_markup import is_slack, names_in, plain
 
-_LISTS = ("messages", "conversation", "conversations", "chat", "history", "dialog", "dialogue", "turns", "log")
-_HOLDERS = ("chats", "list", "channels")  # keys that hold lists of chats
-_SPEAKERS = ("user", "author", "from", "sender", "sender_name", "speaker", "role", "username", "nickname", "user_name")
-_WITH_TIME = ("name", "nick", "actor", "by")  # names of speakers only beside a time
+_LISTS = (
+    "messages", "chat_messages", "conversation", "conversations", "chat", "history", "dialog", "dialogue", "turns",
+    "log", "MessageList", "messageList", "contents", "posts", "value",
+)  # fmt: skip
+_HOLDERS = ("chats", "list", "channels", "rooms")  # keys that hold lists of chats
+_SPEAKERS = (
+    "user", "author", "from", "sender", "sender_name", "sender_full_name", "senderName", "speaker", "role", "username",
+    "nickname", "user_name",
+)  # fmt: skip
+_WITH_TIME = ("name", "nick", "actor", "by", "displayName", "creator", "u")  # names of speakers only beside a time
 _TEXTS = ("text", "content", "message", "body", "msg", "value", "parts")
 _TIMES = (
-    "ts",
-    "timestamp",
-    "date",
-    "time",
-    "created_at",
-    "createdAt",
-    "create_time",
-    "timestamp_ms",
-    "sent_at",
-    "datetime",
-)
+    "ts", "timestamp", "date", "time", "created_at", "createdAt", "create_time", "create_at", "createdDateTime",
+    "created_date", "timestamp_ms", "sent_at", "datetime", "originalarrivaltime", "$date",
+)  # fmt: skip
 _NOT_MESSAGES = frozenset(("title", "url", "link", "price", "headline"))
-_PERSON = ("real_name", "display_name", "global_name", "nickname", "name", "username", "role", "id")
+_PERSON = (
+    "real_name", "display_name", "displayName", "global_name", "nickname", "name", "username", "role", "user", "id"
+)  # fmt: skip
 _MOST = 0.8
 """The share of a list's items that must have a speaker and text.
 
@@ -110,7 +112,8 @@ def _draw(canvas: Canvas, entry: Any, names: dict[str, str]) -> None:
         canvas.paragraph(str(getattr(message, "line", message)), kind="text")
         return
     speaker, time = _speaker(message), _time(message)
-    text = "\n".join(filter(None, map(_words, (message.get(key) for key in _TEXTS))))
+    said = "\n".join(dict.fromkeys(filter(None, map(_words, (message.get(key) for key in _TEXTS)))))
+    text = "\n".join(filter(None, (plain_words(said), plain_words(further_words(message, said)))))
     if is_slack(message):
         speaker, text = names.get(speaker, speaker), plain(text, names)
     told: dict[str, Any] = {"speaker": speaker} | ({"time": time} if time else {})
@@ -138,7 +141,9 @@ def _message_in(entry: Any) -> Any:
 
 
 def _has_text(message: dict[str, Any]) -> bool:
-    return not _NOT_MESSAGES & message.keys() and any(isinstance(message.get(key), str | list | dict) for key in _TEXTS)
+    if _NOT_MESSAGES & message.keys():
+        return False
+    return any(isinstance(message.get(key), str | list | dict) for key in _TEXTS) or has_further(message)
 
 
 def _speaker(message: dict[str, Any]) -> str:
@@ -151,7 +156,7 @@ def _speaker(message: dict[str, Any]) -> str:
 
 def _name(value: Any) -> str:
     if isinstance(value, dict):
-        return next((value[key] for key in _PERSON if isinstance(value.get(key), str) and value[key].strip()), "")
+        return next(filter(None, map(_name, (value.get(key) for key in _PERSON))), "")
     return value.strip() if isinstance(value, str) else ""
 
 
@@ -172,6 +177,7 @@ def _pieces(values: list[Any]) -> Iterator[str]:
 def _time(message: dict[str, Any]) -> str:
     for key in _TIMES:
         value = message.get(key)
+        value = value.get("$date") if isinstance(value, dict) else value
         if isinstance(value, str) and value.strip():
             return _clock(value.strip())
     return ""

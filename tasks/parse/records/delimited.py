@@ -5,7 +5,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from operator import itemgetter
 
 from docmill.storage.errors import Rejected
@@ -13,7 +12,6 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.office.sheets.sheet import has_header
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000
@@ -47,6 +45,12 @@ columns is right, and the other occurs within fields.
 With fewer, width outweighs evenness, and commas in sentences win; with many more, it decides nothing.
 """
 _COUNTED_COLUMNS = 10  # so that width adds a tenth at most, and the rows of wide tables count, too
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_SAMPLE_LINES = 500
+"""Lines by which the usual number of fields is found. Fewer may all lie above the table; more are read for nothing."""
+_READ_AGAIN = 10
+"""Times that the lines of a file may be read again because of quotation marks that do not end. With fewer, a list of
+sizes in inches loses rows; with no limit, a file made for it takes quadratic time."""
 _STATED = re.compile(r"\ufeff?sep=([,;\t|])\r?\n", re.IGNORECASE)  # written by Excel
 
 
@@ -62,15 +66,66 @@ def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
     delimiter = stated[1] if stated else find_delimiter(text)
     csv.field_size_limit(_FIELD_LIMIT)
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or ","))
+        rows = list(_rows(text, delimiter or ","))
     except csv.Error as error:
         raise Rejected("corrupt", f"not a table of delimited values: {error}") from error
     canvas = Canvas()
     above = _above(rows)
     for row in rows[:above]:
         canvas.paragraph(" ".join(row).lstrip("# "))
-    canvas.table(rows[above:], header_rows=int(_has_header(rows[above:])))
+    canvas.table(rows[above:], header_rows=None)
     return canvas.parsed(metadata=found.metadata | {"delimiter": delimiter, "rows": len(rows)})
+
+
+def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
+    """Yield the fields of each row; a quotation mark that begins a field and does not end is one of its signs.
+
+    A row that swallows further lines shows it: its first line alone has as many fields as most lines have, and the row
+    has another number, or each of its lines has that.
+    """
+    text = _with_doubled_quotes(text, delimiter)
+    lines = _LINE.findall(text)
+    width, at, budget = _usual_width(lines, delimiter), 0, _READ_AGAIN * len(lines)
+    while at < len(lines):
+        reader = csv.reader(map(lines.__getitem__, range(at, len(lines))), delimiter=delimiter)
+        begun = 0
+        for row in reader:
+            taken, begun = reader.line_num - begun, reader.line_num
+            if taken > 1 and budget > 0 and _is_torn(row, lines[at : at + taken], width, delimiter):
+                budget -= taken
+                yield _literal(lines[at], delimiter)
+                at += 1
+                break
+            yield row
+            at += taken
+        else:
+            return
+
+
+def _is_torn(row: list[str], lines: list[str], width: int, delimiter: str) -> bool:
+    """Return whether several lines that were read as one row are rows of their own, the first one at least."""
+    widths = [len(_literal(line, delimiter)) for line in lines]
+    return width > 1 and widths[0] == width and (len(row) != width or set(widths) == {width})
+
+
+def _literal(line: str, delimiter: str) -> list[str]:
+    return line.rstrip("\r\n").split(delimiter)
+
+
+def _usual_width(lines: list[str], delimiter: str) -> int:
+    """Return the number of fields that most lines have, each read alone."""
+    widths = Counter(len(row) for line in lines[:_SAMPLE_LINES] for row in rows_of(line, delimiter) if row)
+    return max(widths, key=widths.__getitem__, default=0)
+
+
+def _with_doubled_quotes(text: str, delimiter: str) -> str:
+    """Return a text whose quotation marks within fields are doubled, where most of them have a backslash instead."""
+    if '\\"' not in text:
+        return text
+    end = rf"(?![{re.escape(delimiter)}\r\n]|\Z)"
+    escaped = len(re.findall(rf'(?<!\\)\\"{end}', text))
+    doubled = len(re.findall(rf'[^{re.escape(delimiter)}\r\n"\\]""{end}', text))
+    return re.sub(r'(?<!\\)((?:\\\\)*)\\"', r'\1""', text) if escaped > doubled else text
 
 
 def _above(rows: list[list[str]]) -> int:
@@ -107,17 +162,3 @@ def rows_of(text: str, delimiter: str) -> Iterator[list[str]]:
         yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     except csv.Error:
         return
-
-
-def _has_header(rows: list[list[str]]) -> bool:
-    filled = (row for row in rows if any(row))
-    first = next(filled, [])
-    return not any(map(_is_number, first)) or has_header([first, *islice(filled, 1)])
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.strip().strip("%$€£").replace(",", ""))
-    except ValueError:
-        return False
-    return True

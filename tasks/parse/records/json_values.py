@@ -17,6 +17,7 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.records.chat_json import draw_chat, is_chat
 from docmill.tasks.parse.records.chat_repr import messages_in
+from docmill.tasks.parse.records.page_values import PageValue, holds_structured, with_pages
 
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
@@ -70,7 +71,7 @@ def parse_json(data: bytes, _: ParseOptions) -> Parsed:
     if said or is_chat(value):
         draw_chat(canvas, value)
     else:
-        ValueWriter(canvas).value(value, "$", 1)
+        ValueWriter(canvas).value(with_pages(value), "$", 1)
     canvas.paragraph(rest.text, kind="text")
     damage = {"damaged": rest.why, "read_as": f"JSON up to its damage; {rest.why}"} if rest.why else {}
     return canvas.parsed(_title(value), found.metadata | damage)
@@ -88,7 +89,7 @@ def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
         writer = ValueWriter(canvas)
         for number, value in enumerate(values):
             # Its text may be all that is left of a record, and can still be found by its words.
-            writer.record(value.line if isinstance(value, BadLine) else value, f"$[{number}]", 1)
+            writer.record(value.line if isinstance(value, BadLine) else with_pages(value), f"$[{number}]", 1)
     metadata: dict[str, Any] = found.metadata | {"records": len(values)}
     damage = {"bad_lines": bad, "read_as": f"JSON lines, {bad} of them as text; they are not JSON"} if bad else {}
     return canvas.parsed("", metadata | damage)
@@ -224,7 +225,9 @@ class ValueWriter:
 
     def value(self, value: Any, path: str, level: int) -> None:
         """Draw a value; its contents are records or are below headings of `level`."""
-        if isinstance(value, dict) and level <= _MAX_LEVEL:
+        if isinstance(value, PageValue):
+            self._page(value, path, level)
+        elif isinstance(value, dict) and level <= _MAX_LEVEL:
             self._object(value, path, level)
         elif isinstance(value, list) and level <= _MAX_LEVEL and any(isinstance(one, dict) for one in value):
             for number, one in enumerate(value):
@@ -238,14 +241,26 @@ class ValueWriter:
         lines = _small_lines(value)
         if lines is not None:
             self.canvas.paragraph("\n".join(lines), kind="text", path=path)
-        elif not isinstance(value, dict) or level > _MAX_LEVEL:
-            self._lines(value, path)
-        else:
+        elif isinstance(value, dict) and level <= _MAX_LEVEL:
             self._large(value, path, level)
+        elif isinstance(value, PageValue):
+            self._page(value, path, level)
+        else:
+            self._lines(value, path)
+
+    def _page(self, value: PageValue, path: str, level: int) -> None:
+        """Draw a page, its headings below those around it."""
+        highest = min((one.level for one in value.page.elements if one.kind == "title"), default=1)
+        for element in value.page.elements:
+            if element.kind == "title":
+                self.canvas.heading(element.attributes["text"], element.level - highest + level)
+            else:
+                self.canvas.copy(element, value.page.text[element.start_char : element.end_char])
+            self.canvas.blocks[-1].attributes["path"] = path
 
     def _large(self, value: dict[str, Any], path: str, level: int) -> None:
         name = next((value[key] for key in _NAMES if isinstance(value.get(key), str) and value[key].strip()), "")
-        if any(isinstance(one, dict | list) for one in value.values()) and 0 < len(name) <= _MAX_NAME:
+        if any(isinstance(one, dict | list | PageValue) for one in value.values()) and 0 < len(name) <= _MAX_NAME:
             # Only where there are parts below it: a heading for three lines would be a chunk of its own.
             self.canvas.heading(name, level)
             level += 1
@@ -274,7 +289,7 @@ class ValueWriter:
 
 
 def _is_large(value: Any) -> bool:
-    return isinstance(value, dict | list) and _small_lines(value) is None
+    return isinstance(value, dict | list | PageValue) and _small_lines(value) is None
 
 
 def _are_records(value: Any) -> bool:
@@ -282,7 +297,9 @@ def _are_records(value: Any) -> bool:
 
 
 def _small_lines(value: Any) -> list[str] | None:
-    """Return the lines of a value, or None if they are too many to draw whole."""
+    """Return the lines of a value, or None if they are too many to draw whole, or hold a page with parts."""
+    if holds_structured(value):
+        return None
     lines: list[str] = []
     size = 0
     for line in flat_lines(value):

@@ -62,7 +62,7 @@ def _language(notebook: dict[str, Any]) -> str:
 
 def _draw(canvas: Canvas, cell: dict[str, Any], number: int, language: str, options: ParseOptions) -> None:
     source = _text(cell.get("source", cell.get("input", "")))
-    first = len(canvas.elements)
+    first = len(canvas.blocks)
     kind = cell.get("cell_type")
     if kind == "heading":
         canvas.heading(source, int(cell.get("level") or 1))
@@ -70,11 +70,11 @@ def _draw(canvas: Canvas, cell: dict[str, Any], number: int, language: str, opti
         canvas.code(source, str(cell.get("language") or language).lower())
     elif source.strip():
         _draw_markdown(canvas, source, options)
-    printed = len(canvas.elements)
+    printed = len(canvas.blocks)
     for output in cell.get("outputs") or []:
         if isinstance(output, dict):
             _draw_output(canvas, output, options)
-    for index, element in enumerate(canvas.elements[first:], first):
+    for index, element in enumerate(canvas.blocks[first:], first):
         element.attributes["cell"] = number
         if index >= printed:
             element.attributes["output"] = True

@@ -69,10 +69,15 @@ def _divided(text: str, element: Element) -> Iterator[Element]:
         return
     places = [0]
     for match in _WIKI_LINE.finditer(own):
-        if title_line(match[0].strip()):
+        if title_line(match[0].strip()) and _begins_anew(own[: match.start()]):
             places += [match.start(), match.end()]
     for start, end in zip(places, [*places[1:], len(own)], strict=True):
         yield from _part(own, element, start, end)
+
+
+def _begins_anew(before: str) -> bool:
+    """Return whether what is before a line in its paragraph has ended, and is no formula or sentence that goes on."""
+    return not before.strip() or _ENDED.search(before.rstrip()) is not None
 
 
 def _part(own: str, element: Element, start: int, end: int) -> Iterator[Element]:

@@ -27,6 +27,8 @@ _NESTED = re.compile(
     _LEAD + r"(?:(?:Section|SECTION|Clause)?[ \t]*(?P<dotted>\d{1,3}(?:\.\d{1,3}){1,5})\.?[ \t)]"
     r"|\((?P<letter>[a-zA-Z]|\d{1,2}|[ivxlc]{2,5})\)|(?P<capital>[A-Z])\.[ \t])"
 )
+_ALONE = re.compile(_LEAD + r"(?P<dotted>\d{1,3}(?:\.\d{1,3}){1,5})\.?\s*\Z|" + _LEAD + r"\d{1,3}\.\s*\Z")
+"""A number on a line of its own: a narrow column of numbers beside their clauses, or a paragraph of its own."""
 _DEFINITION = re.compile(
     _LEAD + r"[\"“][^\"”\n]{1,80}[\"”],?[ \t]+(?:shall |will )?(?:means?|includes?|has the meaning|refers)\b"
 )
@@ -50,11 +52,15 @@ class Legal(Options):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The start of a clause, its depth, and its first words. A heading has a depth below 0 and no words here."""
+    """The start of a clause, its depth, and its first words. A heading has a depth below 0 and no words here.
+
+    `below` is where the words of a clause begin whose number stands on a line of its own.
+    """
 
     start: int
     depth: int
     name: str
+    below: int = -1
 
 
 def split_legal(part: Part, options: Legal) -> list[Span]:
@@ -66,6 +72,7 @@ def split_legal(part: Part, options: Legal) -> list[Span]:
         alone = 0 < len(above) < _LONGEST_HEADING and "\n" not in above
         heads = alone and (clause.depth > before.depth or before.depth == clause.depth < 0)
         marks.append(UnitStart(clause.start, GLUE if heads else _seam(clause.depth)))
+        marks += [UnitStart(clause.below, GLUE)] * (clause.below >= 0)
         before = clause
     marks = sorted(marks + _below_titles(part, {mark.place for mark in marks}))
     return split_units(part, marks, options.size)
@@ -90,8 +97,20 @@ def clauses(part: Part) -> Iterator[Clause]:
         start = begin + len(line) - len(line.lstrip())
         depth = titles[start] - _HEADINGS if start in titles else _depth(line, int(bool(titles)))
         if depth is not None:
-            name = "" if start in titles else " ".join(line.split())[:_LONGEST_NAME].strip("#*_> ")
-            yield Clause(start, depth, name)
+            yield Clause(start, depth, "" if start in titles else _named(line))
+        elif (own := _ALONE.match(line)) and (below := _words_below(part, begin + len(line))) >= 0:
+            depth = own["dotted"].count(".") if own["dotted"] else int(bool(titles))
+            yield Clause(start, depth, _named(part.text[start : below + _LONGEST_NAME]), below)
+
+
+def _named(line: str) -> str:
+    return " ".join(line.split())[:_LONGEST_NAME].strip("#*_> ")
+
+
+def _words_below(part: Part, place: int) -> int:
+    """Return where the words of a clause begin below its number; -1 if what follows is no word, but an amount."""
+    found = _WORD.search(part.text, place, part.end)
+    return found.start() if found and found[0].isalpha() else -1
 
 
 def _depth(line: str, of_number: int) -> int | None:

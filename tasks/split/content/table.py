@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from docmill.tasks.split.general.structure import Structure, small_sections, structure_pieces
-from docmill.tasks.split.parts.blocks import Block, announces, blocks, is_caption
+from docmill.tasks.split.parts.blocks import Block, announces, blocks
 from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.line_cuts import rows_and_header, table_rows
@@ -63,13 +63,13 @@ def _pieces(part: Part, room: Room, most: int) -> Iterator[Piece]:
     for block in blocks(part):
         if block.kind == "table":
             pieces = _barred(list(structure_pieces(part.within(start, block.start), room)), barred)
-            named = _named(part.text, pieces, before, room)
+            named = _named(part, pieces, before, block, room)
             yield from pieces
             beside = _beside_header(part, block, room)
             rows = _rows(part.text, block, beside, most, named)
             yield from rows if beside is room else _filled(part.text, list(rows), beside)
             start, barred = block.end, True
-        elif before.kind == "table" and _is_caption_below(part.text, block, room):
+        elif before.kind == "table" and block.start in part.captions.below and room.fits(block.start, block.end):
             yield Piece(block.start, block.end, LEAD)
             start = block.end
         before = block
@@ -92,32 +92,34 @@ def _filled(text: str, rows: Sequence[Piece], room: Room) -> Iterator[Piece]:
         yield Piece(*span, BARRIER if number else rows[0].seam)
 
 
-def _is_caption_below(text: str, block: Block, room: Room) -> bool:
-    return is_caption(text[block.start : block.end]) and room.fits(block.start, block.end)
-
-
 def _barred(pieces: list[Piece], barred: bool) -> list[Piece]:
     return [pieces[0]._replace(seam=BARRIER), *pieces[1:]] if pieces and barred else pieces
 
 
-def _named(text: str, pieces: list[Piece], before: Block, room: Room) -> Piece | None:
+def _named(part: Part, pieces: list[Piece], before: Block, table: Block, room: Room) -> Piece | None:
     """Return the headings and caption above a table as one piece, or None. They are the last of `pieces`."""
-    if not (pieces and _is_name(text, before, pieces[-1])):
+    if not (pieces and _is_name(part, before, table, pieces[-1])):
         return None
     first = last = len(pieces) - 1
-    while first and pieces[first].seam == GLUE and room.fits(pieces[first - 1].start, before.end):
+    while first and _goes_with_above(part, pieces[first]) and room.fits(pieces[first - 1].start, before.end):
         first -= 1
     seam = pieces[first].seam if before.kind == "title" or first < last else BARRIER
     pieces[first:] = [Piece(pieces[first].start, before.end, seam)]
     return pieces[-1]
 
 
-def _is_name(text: str, block: Block, last: Piece) -> bool:
+def _goes_with_above(part: Part, piece: Piece) -> bool:
+    return piece.seam == GLUE or piece.start in part.captions.joined
+
+
+def _is_name(part: Part, block: Block, table: Block, last: Piece) -> bool:
     """Return whether a block is a heading, or a whole paragraph that introduces what follows."""
     if block.kind == "title":
         return True
     whole = block.kind in ("paragraph", "text") and last.start == block.start
-    return whole and announces(text[block.start : block.end])
+    if whole and table.start in part.captions.joined:
+        return True
+    return whole and block.start not in part.captions.joined and announces(part.text[block.start : block.end])
 
 
 def _rows(text: str, table: Block, room: Room, most: int, named: Piece | None) -> Iterator[Piece]:

@@ -65,13 +65,14 @@ def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
     for block in blocks(part):
         # A paragraph or code below an item belongs to that item, and not to what comes after the list.
         nested = in_list and block.kind != "title" and _is_indented(text, block.start)
-        seam = BARRIER if barred else _seam(text, before, block, in_list, nested)
+        joined = block.start in part.captions.joined
+        seam = BARRIER if barred and not joined else _seam(part, before, block, in_list, nested)
         in_list = block.kind == "list_item" or nested
-        # It is no part of the text, and nothing may be joined across it.
-        barred = block.kind == "front_matter"
         before = block
-        if barred:
+        if block.kind == "front_matter":  # it is no part of the text, and nothing may be joined across it
+            barred = True
             continue
+        barred = barred and joined
         glued = glued if seam == GLUE else block.start
         if room.fits(glued, block.end):
             yield Piece(block.start, block.end, seam)
@@ -101,7 +102,7 @@ _PROSE: tuple[Cutter, ...] = (prose_cuts,)
 _CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (table_rows,)}
 
 
-def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -> int:
+def _seam(part: Part, before: Block, block: Block, in_list: bool, nested: bool) -> int:
     """Return the seam between two blocks: the higher a heading or an item, the looser the seam."""
     if before.kind == "title" or (before.kind, block.kind) == ("question", "answer"):
         return GLUE
@@ -111,12 +112,13 @@ def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -
         return ITEM + max(0, _DEEPEST - block.level)
     if nested:
         return NESTED
-    return LEAD if _leads(text, before) else BLOCK
+    return LEAD if _leads(part, before) or block.start in part.captions.joined else BLOCK
 
 
-def _leads(text: str, block: Block) -> bool:
+def _leads(part: Part, block: Block) -> bool:
     """Return whether a paragraph introduces what follows and so goes with it."""
-    return block.kind in ("paragraph", "text") and announces(text[block.start : block.end])
+    prose = block.kind in ("paragraph", "text") and block.start not in part.captions.below
+    return prose and announces(part.text[block.start : block.end])
 
 
 def _is_indented(text: str, start: int) -> bool:

@@ -1,15 +1,13 @@
 """Blocks: the consecutive elements of a part, without front matter and furniture."""
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from docmill.tasks.split.parts.captions import is_caption
 from docmill.tasks.split.parts.part import LEFT_OUT, Part
 from docmill.tasks.split.spans.span import Span, trim
 
-_CAPTION = re.compile(r"[*_]{0,3}(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.)\s*[\dIVX]", re.IGNORECASE)
 _BARRIERS = frozenset({"front_matter", "toc"})
-_LONGEST_CAPTION = 200  # characters; a longer paragraph that begins with "Table 3" is prose about that table
 _LONGEST_HEADING = 80  # characters; lines of prose without a final stop are mostly longer
 
 
@@ -54,11 +52,6 @@ def announces(text: str) -> bool:
 def introduces(text: str) -> bool:
     """Return whether a block says "as follows:" or is a caption."""
     return text.rstrip("*_ \r\n").endswith((":", "\uff1a")) or is_caption(text)
-
-
-def is_caption(text: str) -> bool:
-    """Return whether a block is short and labelled as a numbered table or figure."""
-    return len(text) <= _LONGEST_CAPTION and _CAPTION.match(text) is not None
 
 
 def runs(part: Part) -> Iterator[Span]:

@@ -8,6 +8,7 @@ from typing import Self
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.counting.tokens import Tokens
+from docmill.tasks.split.parts.captions import Captions, bound_captions
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.outline import Outline
 
@@ -41,6 +42,11 @@ class PartIndex:
     def outline(self) -> Outline:
         """Return the headings of the whole document."""
         return Outline(self.parsed)
+
+    @cached_property
+    def captions(self) -> Captions:
+        """Return the captions of all tables of the document."""
+        return bound_captions(self.parsed)
 
 
 class Ordered:
@@ -93,6 +99,11 @@ class Part:
     def outline(self) -> Outline:
         """Return the headings of the whole document."""
         return self.index.outline
+
+    @property
+    def captions(self) -> Captions:
+        """Return the captions of all tables of the document."""
+        return self.index.captions
 
     @property
     def lookup(self) -> Lookup:

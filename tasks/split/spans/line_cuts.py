@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from docmill.tasks.split.spans.pieces import GLUE, LINE, PART, TOP_LEVEL, WORD
 from docmill.tasks.split.spans.span import Span
@@ -13,6 +14,8 @@ _CLOSING = re.compile(r"[ \t]*[)\]}]|[ \t]*(?:end|fi|done|esac|else|elif|except|
 _RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-[-| \t:+=]*$")
 
 
+_ROW_TAG = re.compile(r"<tr\b", re.IGNORECASE)
+_HEADED = re.compile(r"<tr\b[^<>]*>(?:\s*<th\b[^<>]*>(?:(?!<td\b).)*?(?=</tr|<tr|<tbody))", re.IGNORECASE | re.DOTALL)
 _HEADER_LINES = 3  # of a table, one of them the rule below its header: a grid has another rule above that
 
 
@@ -68,7 +71,14 @@ def rules(text: str, span: Span) -> list[tuple[int, int]]:
 
 
 def _rows(text: str, span: Span) -> tuple[list[int], int]:
-    """Return the starts of lines that are not blank, and which of the first three is a rule, or -1."""
+    """Return the starts of lines that are not blank, and which of the first three is a rule, or -1.
+
+    The rows of a table in HTML begin at their tags; the first one is its header.
+    """
+    if text.startswith("<", span.start):
+        found = [match.start() for match in _ROW_TAG.finditer(text, *span)]
+        named = sum(1 for _ in takewhile(lambda at: _HEADED.match(text, at), found))
+        return [span.start, *found[max(1, named) :]], 0
     rows = [(start, line) for start, line in _lines(text, span) if line.strip()]
     return [start for start, _ in rows], next(
         (i for i, (_, line) in enumerate(rows[:_HEADER_LINES]) if _RULE.match(line)), -1

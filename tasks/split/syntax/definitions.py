@@ -36,6 +36,7 @@ _NAMED_BY = frozenset(["variable_declarator", "pair", "assignment_expression", "
 _ELIXIR = re.compile(rb"(?:def\w*|test|describe)\b")
 _MARK = re.compile(r"\s*(?:@[\w.]+(?:\(.*\))?|#?\[.*\])[ \t]*\r?\n")
 _BLOCK_BEGINS = re.compile(r"(?:\s*(?:=>|[={:]|\b(?:do|where|struct|then)))+\s*$")
+_CLOSED = re.compile(r"(?:[ \t]*[;,)\]]+)?")  # what ends the statement of a definition, behind its end
 _FENCE = re.compile(r"[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n")
 _LONGEST = 160  # characters of a signature; the context of every chunk within the definition repeats it
 _READ = 4 * _LONGEST  # characters read for a signature, decorators and repeated white space included
@@ -62,6 +63,7 @@ class Definitions:
         open_: list[int] = []
         for node in _walk(syntax):
             start, end = _line_start(text, syntax.place(node.start_byte)), syntax.place(node.end_byte)
+            end = _CLOSED.match(text, end).end()  # type: ignore[union-attr]
             while open_ and self.all[open_[-1]].end <= start:
                 open_.pop()
             if self.all and self.all[-1].start == start:

@@ -8,9 +8,10 @@ or `make bench-retrieval DATA=FOLDER [CACHE=DIR] [ONLY=SET] [SAVE=FILE] [AGAINST
 Each set is ingested into a store of its own by the real pipeline and asked by the real search, with the packaged
 model. A value is the mean over the questions in %, with its 95 % interval; the change is the mean difference, question
 by question, to the default search of the run or, with `--against`, to the same way (or else the default) of the run
-that saved that file. **+** and **-** mark what is beyond chance. WAY is `default`, `vectors`, `keywords`, or options of
-`Store.search` such as `weight=.3,spread=.2` or `k=8,passages=500`, which measures the passages of eight hits; KEY is a
-setting of docmill.toml such as `chunk.contextualizer`.
+that saved that file. **+** and **-** mark what is beyond chance. A second table has the default search beside the
+better of its halves. WAY is `default`, `vectors`, `keywords`, or options of `Store.search` such as
+`weight=.3,spread=.2` or `k=8,passages=500`, which measures the passages of eight hits; KEY is a setting of docmill.toml
+such as `chunk.contextualizer`.
 
 Questions are split in two by a hash of their text. Figures are of the half `report`; read failures (`--failures`) in
 the half `look` alone, so that no figure is of a question that somebody has looked at.
@@ -28,6 +29,7 @@ from tempfile import TemporaryDirectory
 
 from tests.bench.finding.asking import Trial, build, read_way
 from tests.bench.finding.failures import failures
+from tests.bench.finding.halves import halves
 from tests.bench.finding.remembering import remember
 from tests.bench.finding.results import DEFAULT, Results, SetResult, cost_row, load_results, over_all, rows
 from tests.bench.sets.catalogue import SETS, chosen
@@ -78,6 +80,7 @@ def run(given: argparse.Namespace, folder: Path) -> None:
             print("|", row, "|", flush=True)
     for row in over_all(results, base):
         print("|", row, "|")
+    print("", *halves(results), sep="\n")
     print(f"\n{_COSTS}")
     for name, one_set in results.sets.items():
         known = base.sets.get(name) if base else None

@@ -104,9 +104,9 @@ def bench(tmp_path: Path) -> Workbench:
     return made
 
 
-def run_flow(bench: Workbench, store: str, **settings: Any) -> tuple[Report, Seen]:
+def run_flow(bench: Workbench, store: str, *others: str, **settings: Any) -> tuple[Report, Seen]:
     values = {"store": bench.folder / store, "embedding": {"model": NAME}, **settings}
-    report = run_prefect(Settings.model_validate(values), [str(bench.docs)])
+    report = run_prefect(Settings.model_validate(values), [str(bench.docs), *others])
     return report, Seen(store)
 
 
@@ -181,6 +181,18 @@ def test_names_of_states_tell_runs_apart(bench: Workbench, tmp_path: Path) -> No
     assert seen.state.name == "HeldByGate"
     _wait(lambda: bool(_events(seen.id)))
     assert _events(seen.id)["docmill.gate.held"]["candidate"] == report.candidate
+
+
+def test_a_run_without_one_of_its_sources_ends_in_a_state_of_that_name(bench: Workbench) -> None:
+    nowhere = str(bench.folder / "nowhere")
+    report, seen = run_flow(bench, "bereft", nowhere, run={"retries": 0})
+    assert (report.exit_status, report.documents.added) == (5, len(DOCUMENTS) - 1)
+    assert (seen.state.type.value, seen.state.name) == ("COMPLETED", "SourceUnreached")
+    assert "source nowhere not reached: " in str(seen.state.message)
+    _wait(lambda: "docmill.sources.unreached" in _events(seen.id))
+    told = _events(seen.id)["docmill.sources.unreached"]
+    assert (told["count"], [one["source"] for one in told["sources"]]) == (1, ["nowhere"])
+    assert nowhere in told["sources"][0]["message"]
 
 
 def test_the_progress_moves_while_texts_are_embedded(tmp_path: Path) -> None:

@@ -95,9 +95,10 @@ def bucket() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def model() -> Iterator[dict[str, str]]:
-    """Serve a language model that speaks OpenAI's protocol; DOCMILL_MODEL__BASE_URL leads there."""
+    """Serve models by OpenAI's protocol; DOCMILL_MODEL__BASE_URL and DOCMILL_EMBEDDING__BASE_URL lead there."""
     with model_server() as server:
-        yield {"OPENAI_API_KEY": "a key", "DOCMILL_MODEL__BASE_URL": f"{server.url}/v1"}
+        urls = dict.fromkeys(("DOCMILL_MODEL__BASE_URL", "DOCMILL_EMBEDDING__BASE_URL"), f"{server.url}/v1")
+        yield {"OPENAI_API_KEY": "a key", **urls}
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def test_cells_are_shown_as_their_formats_say() -> None:
 
     shown = [row[1] for row in _tables(_read(_saved(fill)))[0]]
     assert shown == [
-        "2024-02-29", "2024-02-29 13:05:00", "07:30:00", "27:30:00", "12.5%", "0.3", "1e+20", "-12", "TRUE"
+        "2024-02-29", "2024-02-29 13:05:00", "07:30:00", "27:30:00", "12.5%", "0.3", "1e+20", "-12.00 days", "TRUE"
     ]  # fmt: skip
 
 
@@ -70,7 +70,10 @@ def test_cells_are_shown_as_their_formats_say() -> None:
     ("code", "kind"),
     [
         ("General", ""), ("0.00E+00", ""), ("[Red]#,##0;[Blue]-0", ""), ("mmm-yy", "date"), ("[$-407]d. mmmm", "date"),
-        ("mm:ss.0", "time"), ("[mm]:ss", "duration"), ("d/m h:mm", "datetime"), ('"day "0', ""), ("\\d0", ""),
+        ("mm:ss.0", "time"), ("[mm]:ss", "duration"), ("d/m h:mm", "datetime"), ('"day "0', '"day "0'),
+        ("\\d0", "\\d0"),
+        ("#,##0.00", ""), ('0.0,,"M"', ""), ('# ?/?" in"', ""), ("00000", "00000"),
+        ("#,##0.00 [$€-407]", "#,##0.00 [$€-407]"),
     ],
 )  # fmt: skip
 def test_number_formats_are_told_apart(code: str, kind: str) -> None:
@@ -107,7 +110,7 @@ def test_each_sheet_is_a_section_and_empty_ones_are_left_out() -> None:
         book["First"].append(["a", "b"])
 
     parsed = _read(_saved(fill))
-    assert parsed.text == "# First\n\na | b\n\n# Third\n\nc | d"
+    assert parsed.text == "# First\n\na | b\n\n# Third (hidden)\n\nc | d"
     assert [(one.page, one.attributes["sheet"]) for one in parsed.elements] == [(1, "First")] * 2 + [(3, "Third")] * 2
     assert [one.attributes.get("hidden", False) for one in parsed.elements if one.kind == "title"] == [False, True]
 

@@ -5,6 +5,7 @@ import pytest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.tables.header_rows import column_names, header_depth, is_number, is_year
 
 
 def read(page: str) -> Parsed:
@@ -66,3 +67,43 @@ def test_boxes_that_are_a_table_by_their_roles_are_one() -> None:
     row = "<div role=row><span role=cell>oak</span><span role=cell>12</span></div>"
     head = "<div role=row><span role=columnheader>Name</span><span role=columnheader>kg</span></div>"
     assert drawn(f"<div role=table>{head}{row}</div>") == ([["Name", "kg"], ["oak", "12"]], 1)
+
+
+FIGURES = [["Leeds", "5", "7", "9", "11"], ["York", "6", "8", "10", "12"]]
+GROUPED = [["City", "Wheat", "", "Rye", ""], ["", "sown", "reaped", "sown", "reaped"], *FIGURES]
+NAMES = ["City", "Wheat sown", "Wheat reaped", "Rye sown", "Rye reaped"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth"),
+    [
+        (GROUPED, 2),
+        ([["City", "2023", "", "2024", ""], *GROUPED[1:]], 2),
+        ([["", "Wheat", "", "Rye", ""], ["City", *GROUPED[1][1:]], *FIGURES], 2),
+        ([["City", "Wheat", "", "Rye", ""], *FIGURES], 1),  # below it is data
+        ([*GROUPED[:2], ["Leeds", "much", "little", "none", "all"]], 1),  # no figures tell names from data
+        ([["City", "Land", "Use", "Soil", "Owner"], *GROUPED[1:]], 1),  # no group
+        (FIGURES, 0),
+        ([["1850", "1900"], ["5", "6"]], 0),
+        ([["", "1850", "1900"], ["Leeds", "5", "6"]], 1),
+        ([["only"]], 0),
+    ],
+)
+def test_header_rows_are_guessed_by_one_rule(rows: list[list[str]], depth: int) -> None:
+    assert header_depth(rows) == depth
+
+
+def test_a_stated_row_of_groups_has_the_names_below_it_with_it_in_every_format() -> None:
+    page = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in GROUPED)
+    lines = "\n".join(",".join(row) for row in GROUPED)
+    pipes = "\n".join("| " + " | ".join(row) + " |" for row in [GROUPED[0], ["---"] * 5, *GROUPED[1:]])
+    for text, name in ((f"<h1>T</h1><table>{page}</table>", "html"), (lines, "csv"), (pipes, "markdown")):
+        parsed = parse(text.encode(), FileType(name), ParseOptions())
+        table = next(one for one in parsed.elements if one.kind == "table")
+        assert column_names(table.attributes["cells"], table.attributes["header_rows"]) == NAMES
+
+
+def test_figures_and_amounts_are_numbers_and_only_years_may_name_a_column() -> None:
+    assert all(map(is_number, ("5", "-3.2", "$1,200.50", "1,200 €", "(42)", "12 %", "2021-03-05", ".5")))
+    assert not any(map(is_number, ("Q3", "a5", "-", "", "km 5", "5 km")))
+    assert [is_year(text) for text in ("1799", "1800", "2199", "2200", "19.5")] == [False, True, True, False, False]

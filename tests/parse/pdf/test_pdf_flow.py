@@ -182,3 +182,12 @@ def test_a_cell_of_a_table_refers_to_a_footnote_too() -> None:
     parsed = read(pdf)
     assert "| Upper[^1] | 1911 | Ansel |" in parsed.text
     assert parsed.elements[-1].attributes == {"footnote": "1"}
+
+
+def test_lines_of_two_columns_that_a_program_draws_as_one_are_two() -> None:
+    """pdfium reads what is drawn right first, and then left of it a little lower, as one line."""
+    pdf = page()
+    for at, (left, right) in enumerate(zip(LEFT, RIGHT, strict=True)):
+        pdf.text(310, 740 - 14 * at, right)
+        pdf.text(60, 737 - 14 * at, left)
+    assert parts(read(pdf)) == [" ".join(LEFT), " ".join(RIGHT)]

@@ -110,15 +110,15 @@ def test_signs_of_code_in_the_margins_are_no_numbers() -> None:
     assert form("# 12") == "\u266f #"
 
 
-def test_what_is_drawn_above_or_below_a_page_is_furniture() -> None:
+def test_what_is_drawn_beside_a_page_is_not_read() -> None:
     pdf = Pdf({})
     pdf.add_page()
     pdf.text(60, 860, "The end of a row that stands on the page before.")
     pdf.text(60, 700, "The only line that is seen.")
     pdf.text(60, -30, "The beginning of another row.")
-    parsed = read(pdf)
-    assert parts(parsed, "paragraph") == ["The only line that is seen."]
-    assert len(parts(parsed, "furniture")) == 2
+    pdf.text(WIDTH + 60, 700, "The right page of a spread.")
+    pdf.text(-WIDTH + 60, 700, "The left page of a spread.")
+    assert parts(read(pdf)) == ["The only line that is seen."]
 
 
 def test_the_number_in_the_middle_of_the_foot_of_a_single_page_is_furniture_and_parts_no_columns() -> None:
@@ -150,3 +150,16 @@ def test_a_head_that_only_the_first_of_a_few_pages_lacks_is_furniture_with_what_
             pdf.text(400, 742, chapter, 10)
         pdf.lines(60, 680, [f"{line} {number}" for line in LEFT])
     assert parts(read(pdf), "furniture") == ["Handbook of gates 1 DUTIES", "Handbook of gates 2 WINTER"]
+
+
+def test_the_first_sentence_of_a_letter_to_several_people_is_text() -> None:
+    pdf = Pdf({})
+    sentence = ["Your water tariff changes on 1 March. The standing charge rises to 4.60 a", "month for each house."]
+    for name in ("Anna Berg", "Ben Cole", "Cara Dunn"):
+        pdf.add_page()
+        pdf.text(60, 800, "Riverton Water Board")
+        pdf.text(60, 770, f"Dear {name},")
+        pdf.lines(60, 740, sentence)
+    parsed = read(pdf)
+    assert parts(parsed, "furniture") == 3 * ["Riverton Water Board"]
+    assert parts(parsed, "paragraph")[1::2] == 3 * [" ".join(sentence)]

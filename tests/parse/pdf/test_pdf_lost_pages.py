@@ -1,5 +1,6 @@
 """Pages that cannot be read wholly: what is readable is kept, and the document says what is not."""
 
+import codecs
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from docmill.storage.schema import Parsed
 from docmill.storage.sql.document_warnings import warnings_in
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.pdf.letters.nonsense import is_nonsense
 from tests.kit.pdf_pages import LEFT, page, parts
 from tests.kit.writers.pdf import HEIGHT, WIDTH, Pdf
 from tests.parse.pdf.test_ocr import SCRIPT, install
@@ -99,3 +101,23 @@ def test_headers_and_footers_that_are_in_no_chunk_are_counted() -> None:
     parsed = read(pdf)
     assert parsed.metadata["furniture"] == len([one for one in parsed.elements if one.kind == "furniture"]) == 12
     assert parsed.text.count("The mills of the Serrach valley") == 6
+
+
+WORDS = "The council met on Monday and agreed that the new heating costs nine hundred and forty pounds for each house. "
+
+
+def test_pages_of_shifted_letters_are_said_and_make_no_text() -> None:
+    shifted = "".join(chr(ord(sign) - 29) if sign > "A" else "#" for sign in 4 * WORDS)
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    pdf.add_page()
+    pdf.lines(60, 740, [shifted[at : at + 80] for at in range(0, len(shifted), 80)])
+    parsed = read(pdf)
+    assert parts(parsed) == [" ".join(LEFT)]
+    assert parsed.metadata["garbled_pages"] == [2]
+
+
+def test_what_is_no_language_but_a_list_of_codes_or_a_cipher_is_text() -> None:
+    cipher = codecs.encode(4 * WORDS, "rot13")
+    codes = " ".join(f"AX{at}-{at * 7919 % 1000:03}b" for at in range(90))
+    assert not any(map(is_nonsense, (WORDS * 4, cipher, codes, WORDS.upper() * 4, "Zzyzx Qq")))

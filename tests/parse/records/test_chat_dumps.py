@@ -21,7 +21,6 @@ SAID = [("user", "Is the mast\n\nsafe at sea?"), ("assistant", LONG), ("user", "
 DRAWN = [(role, " ".join((f"{role}:", text)).replace("\n\n", "\n")) for role, text in SAID]
 OBJECTS = [{"role": role, "content": text} for role, text in SAID]
 PARTS = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in SAID]
-CALL = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}
 
 
 def read(name: str, text: str) -> Parsed:
@@ -107,7 +106,6 @@ def test_settings_mails_and_pages_with_an_example_are_no_chats(text: str) -> Non
         "\n".join(map(pprint.pformat, OBJECTS)),
         repr(PARTS),
         "\n".join(map(repr, PARTS)),
-        repr([*OBJECTS, CALL]),
         repr([{"id": 3, "messages": OBJECTS}]),
         repr(SAID),
         repr(OBJECTS).replace("{'role': ", "Message(role=").replace(", 'content': ", ", content=").replace("}", ")"),

@@ -28,7 +28,7 @@ def blocks(page: str) -> tuple[str, ...]:
         "<svg>",
         "<div><svg viewBox='0 0 1 1'><path d='M0'/><g><g>",
         "<svg><path d='M0'><g>",
-        "<svg><text>In the drawing.</text>",
+        "<svg><title>In the drawing.</title>",
         "<svg><svg><g>",
         "<svg><desc>What is drawn.</desc>",
         "<svg><foreignObject><p>In the drawing.</p></foreignObject>",
@@ -61,14 +61,21 @@ def test_a_formula_that_is_not_closed_takes_no_words_from_the_page() -> None:
 
 
 def test_what_is_in_a_closed_drawing_stays_there() -> None:
-    inner = "<title>Icon</title><text>In it.</text><foreignObject><div><p>A label</p></div></foreignObject>"
+    inner = "<title>Icon</title><desc>In it.</desc><foreignObject><div><p>A label</p></div></foreignObject>"
     assert blocks(f"<svg>{inner}</svg>{REST}") == DRAWN
     formula = "<math><mtext>for <b>all</b></mtext><mi>x</mi></math>"
     assert blocks(f"<p>So {formula} holds.</p>") == ("Before it.", "So for all x holds.")
 
 
+def test_the_labels_of_a_drawing_are_read_under_its_title_and_its_title_is_not_that_of_the_page() -> None:
+    drawing = "<svg><title>Way</title><text>Millrace <tspan>north</tspan></text><text>7</text><text>Wheel</text></svg>"
+    parsed = parse_html(f"<body><h1>Flow</h1>{drawing}<p>End.</p></body>".encode(), ParseOptions())
+    assert (parsed.title, parsed.text) == ("Flow", "# Flow\n\nWay: Millrace north; Wheel\n\nEnd.")
+    assert blocks("<button><svg><title>Search</title></svg></button><p>After.</p>") == ("Before it.", "After.")
+
+
 def test_a_font_ends_a_drawing_only_if_it_is_one_of_html() -> None:
-    assert blocks("<svg><font><glyph/></font><text>In it.</text></svg><p>After.</p>") == ("Before it.", "After.")
+    assert blocks("<svg><font><glyph/></font><desc>In it.</desc></svg><p>After.</p>") == ("Before it.", "After.")
     assert blocks("<svg><font color='red'>After.</font>") == ("Before it.", "After.")
 
 

@@ -201,3 +201,12 @@ def test_rows_that_state_nothing_useful_lose_no_cell(head: bytes) -> None:
     row = rb"\trowd" + head + rb"\pard\intbl one\cell two\cell\row"
     other = rb"\trowd\cellx5\cellx9\cellx99\pard\intbl three\cell four\cell five\cell\row"
     assert {"one", "two", "three", "four", "five"} <= set(read(row + other + row).text.split())
+
+
+def test_a_table_within_a_cell_of_rich_text_is_in_that_cell() -> None:
+    row = rb"{\*\nesttableprops\trowd\cellx4000\cellx6000\nestrow}{\nonesttables\par}"
+    inner = rb"\itap2 Sink\nestcell steel\nestcell" + row + rb"\itap2 Oven\nestcell gas\nestcell" + row
+    outer = rb"\trowd\cellx3000\cellx9000\pard\intbl Room\cell Details\cell\row"
+    data = rb"{\rtf1\ansi " + outer + rb"\trowd\cellx3000\cellx9000\pard\intbl Kitchen\cell" + inner
+    text = parse(data + rb"\pard\intbl\itap1\cell\row\pard After.\par}", FileType("rtf"), ParseOptions()).text
+    assert "| Kitchen | Sink, steel; Oven, gas |" in text

@@ -165,3 +165,48 @@ BOLD = "\\begin{tabular}{lc}\\textbf{2019} & \\textbf{2020}\\\\ 5 & 6\\\\\\end{t
 def test_a_header_of_two_rows_or_in_bold_names_the_columns(table: str, header: list[str]) -> None:
     drawn = next(one for one in read(table).elements if one.kind == "table")
     assert (drawn.attributes["cells"][0], drawn.attributes["header_rows"]) == (header, 1)
+
+
+TABLE = (
+    "\\begin{{tabular}}{{{columns}}}\n\\toprule\nGrain & min & max \\\\ \\midrule\n"
+    "Rye & 1 & 2 \\\\ \\bottomrule\n\\end{{tabular}}"
+)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    ["lrr", "lSS", "l*{2}{S[table-format=1.2]}", "lD{.}{.}{-1}r", "|l|Y|X|", "l@{\\,}r>{\\bfseries}c"],
+)
+@pytest.mark.parametrize(
+    "box",
+    ["{}", "\\resizebox{{\\linewidth}}{{!}}{{%\n{}}}", "\\scalebox{{0.8}}[1]{{{}}}", "\\centerline{{\\fbox{{{}}}}}",
+     "\\begin{{table}}\\caption{{Prices}}\\adjustbox{{width=3cm}}{{{}}}\\end{{table}}"],
+)  # fmt: skip
+def test_tables_in_boxes_and_with_other_types_of_columns_are_tables(box: str, columns: str) -> None:
+    parsed = read(box.format(TABLE.format(columns=columns)))
+    tables = [one for one in parsed.elements if one.kind == "table"]
+    assert [one.attributes["cells"] for one in tables] == [[["Grain", "min", "max"], ["Rye", "1", "2"]]]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Grain & \\multicolumn{2}{c}{Price} \\\\ \\cmidrule(lr){2-3}\n & min & max \\\\",
+        "\\multirow{2}{*}{Grain} & \\multicolumn{2}{c}{Price} \\\\ \\cline{2-3}\n & min & max \\\\",
+        " & Price & Price \\\\\nGrain & min & max \\\\",
+    ],
+)
+def test_the_rows_above_the_first_rule_are_the_header(header: str) -> None:
+    rows = "\n\\midrule\nRye & 1 & 2 \\\\\nOats & 3 & 4 \\\\\n\\bottomrule\n"
+    parsed = read(f"\\begin{{tabular}}{{lrr}}\n\\toprule\n{header}{rows}\\end{{tabular}}")
+    cells = [["Grain", "Price min", "Price max"], ["Rye", "1", "2"], ["Oats", "3", "4"]]
+    assert parsed.elements[0].attributes["cells"] == cells
+
+
+def test_groups_of_rows_between_lines_are_no_header_and_listings_stay_as_they_are() -> None:
+    parsed = read(
+        "\\begin{tabular}{lr}\n\\hline\nRye & 1 \\\\\nOats & 2 \\\\ \\hline\nBran & 3 \\\\ \\hline\n\\end{tabular}"
+    )
+    assert [row[0] for row in parsed.elements[0].attributes["cells"] if row[0]] == ["Rye", "Oats", "Bran"]
+    shown = "\\resizebox{1cm}{!}{\\begin{tabular}{S} 1 \\end{tabular}}"
+    assert read(f"\\begin{{verbatim}}\n{shown}\n\\end{{verbatim}}").text == f"```\n{shown}\n```"

@@ -3,6 +3,7 @@
 import pytest
 
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 
@@ -170,3 +171,43 @@ def test_lists_are_numbered_terms_stand_before_what_they_mean_and_titles_of_figu
         "A mill",
         "```python\nx = 1\n  y\n```",
     ]
+
+
+def _text(source: str) -> str:
+    return parse(source.encode(), FileType("xml"), ParseOptions()).text
+
+
+@pytest.mark.parametrize("name", ["quote", "note", "abstract"])
+def test_fields_in_an_element_called_like_a_paragraph_are_fields(name: str) -> None:
+    records = "".join(
+        f"<{name}><sign>{sign}</sign><price>{price}</price></{name}>" for sign, price in (("RYE", 7), ("OAT", 5))
+    )
+    assert _text(f"<all>{records}</all>") == "sign: RYE\nprice: 7\n\nsign: OAT\nprice: 5"
+
+
+def test_an_abstract_in_parts_names_them_and_the_title_is_that_of_the_article() -> None:
+    parts = (
+        '<AbstractText Label="AIMS">Wheels turn.</AbstractText><AbstractText Label="RESULTS">They did.</AbstractText>'
+    )
+    article = (
+        f"<Journal><Title>Mills</Title></Journal><ArticleTitle>On wheels</ArticleTitle><Abstract>{parts}</Abstract>"
+    )
+    parsed = parse(f"<Set><Article>{article}</Article></Set>".encode(), FileType("xml"), ParseOptions())
+    assert parsed.title == "On wheels"
+    assert parsed.text == "# On wheels\n\nJournal.Title: Mills\n\nAIMS: Wheels turn.\n\nRESULTS: They did."
+
+
+def test_pages_in_a_dump_of_a_wiki_are_read_as_such() -> None:
+    text = "The '''wheel''' turns.\n\n== Care ==\n* oil\n* rest\n"
+    old, new = (f"<revision><format>text/x-wiki</format><text>{one}</text></revision>" for one in ("Old.", text))
+    page = f"<page><title>Wheel</title>{old}{new}</page>"
+    source = f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">{page}</mediawiki>'.encode()
+    assert detect_file_type("dump.xml", source) == FileType("mediawiki")
+    parsed = parse(source, FileType("mediawiki"), ParseOptions())
+    assert (parsed.title, parsed.text) == ("Wheel", "# Wheel\n\nThe wheel turns.\n\n## Care\n\n- oil\n- rest")
+
+
+def test_html_in_the_values_of_attributes_has_no_tags() -> None:
+    page = "&lt;p&gt;Oil it.&lt;/p&gt;&lt;ul&gt;&lt;li&gt;daily&lt;/li&gt;&lt;/ul&gt;"
+    rows = f'<row Id="1" Body="{page}"/><row Id="2" Body="&lt;p&gt;No.&lt;/p&gt;"/>'
+    assert _text(f"<posts>{rows}</posts>") == "Id: 1\n\nOil it.\n\n- daily\n\nId: 2\nBody: No."

@@ -266,3 +266,16 @@ def test_beginnings_of_no_language_take_long_on_hostile_lines(language: str) -> 
     for unit in ("a ", "a*&", "[ \n", "a.b:c ", "public static ", "(", "{ ", "@a\n"):
         text = unit * (100_000 // len(unit))
         assert len(list(beginnings(text, language, Span(0, len(text))))) <= len(text)
+
+
+def test_a_clause_whose_number_stands_on_its_own_line_begins_there() -> None:
+    words = "The buyer pays the price of the goods within thirty days of the date of the invoice. " * 4
+    text = "\n\n".join(f"{number}\n\n{words.strip()}" for number in ("1.1", "1.2", "1.3.", "2.", "2.1"))
+    for size in (60, 80, 200):
+        found = split(text, "legal", size=size)
+        assert len(found) > 1
+        assert not any(one.text.rstrip(".")[-1].isdigit() for one in found)
+        begun = [one for one in found if not one.text[0].isdigit()]
+        assert all(one.context.split()[0] in text.split() and "The buyer pays" in one.context for one in begun)
+    amounts = split(f"{words}\n\n12.50\n\n{words}\n\n13.50\n\n14.50\n", "legal", size=300)
+    assert len(amounts) == 1

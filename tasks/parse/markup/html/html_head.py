@@ -26,7 +26,8 @@ def head_metadata(root: Any) -> tuple[str, dict[str, Any]]:
     metadata: dict[str, Any] = {"language": language} if language else {}
     for meta in root.iter("meta"):
         _add(metadata, meta)
-    title = next(root.iter("title"), None)
+    # A drawing has a title of its own.
+    title = next((one for one in root.iter("title") if next(one.iterancestors("svg"), None) is None), None)
     return "" if title is None else " ".join("".join(title.itertext()).split()), metadata
 
 

@@ -5,18 +5,9 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.canvas import even
 from docmill.tasks.parse.formulas.scripts import with_fractions
-from docmill.tasks.parse.markup.html.table_header import (
-    REPEATED,
-    header_rows,
-    is_title,
-    marked_rows,
-    named_once,
-    names_rows,
-    one_header,
-    span,
-)
+from docmill.tasks.parse.markup.html.table_header import is_title, marked_rows, names_rows, span
+from docmill.tasks.parse.tables.header_rows import REPEATED
 
 _PAGE = etree.XPath("boolean(.//h1 | .//h2 | .//h3 | .//form)")
 _INNER = etree.XPath("boolean(.//table)")
@@ -75,11 +66,10 @@ def own_rows(table: Any) -> Iterator[Any]:
     return (row for row in table.iter("tr") if next(row.iterancestors("table"), table) is table)
 
 
-def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
-    """Return a table's rows, 1 if the first is its header, else 0, and its caption.
+def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int | None, str]:
+    """Return a table's rows, how many of them are its header, None if nothing tells it, and its caption.
 
-    Several rows of header become one, whose cells name all that stands above a column. A cell over several columns is
-    followed by empty ones; one over several rows is repeated, unless it is long.
+    A cell over several columns is followed by empty ones; one over several rows is repeated, unless it is long.
     """
     _set_apart(table)
     drawn = [(row, cells) for row in own_rows(table) if (cells := list(row.iterchildren("td", "th")))]
@@ -90,8 +80,7 @@ def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
     headers = marked_rows(drawn)
     pending: dict[int, tuple[int, str]] = {}
     rows = [_row(cells, pending, line_break, number < headers) for number, (_, cells) in enumerate(drawn)]
-    rows, text = named_once(one_header(rows, headers)), "\n".join(said).replace(line_break, " ")
-    return rows, min(headers, 1) or (0 if names_rows(drawn) else header_rows(even(rows))), text
+    return rows, headers or (0 if names_rows(drawn) else None), "\n".join(said).replace(line_break, " ")
 
 
 def _set_apart(table: Any) -> None:

@@ -8,9 +8,17 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.drawn_tables import drawn_tables
 from docmill.tasks.parse.formulas.scripts import shown_formula, with_fractions
 from docmill.tasks.parse.markup.html.formulas_and_ruby import without_own_mark
-from docmill.tasks.parse.markup.html.html_nodes import code_language, drop, is_hidden, leads_back, stated_number
+from docmill.tasks.parse.markup.html.html_nodes import (
+    code_language,
+    drop,
+    is_hidden,
+    leads_back,
+    stated_depth,
+    stated_number,
+)
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
 from docmill.tasks.parse.markup.html.page_chrome import (
@@ -41,6 +49,8 @@ _BOXES = frozenset(
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(["ul", "ol", "menu", "dir"])
 _CODES = frozenset(["code", "kbd", "samp", "tt"])
+_STRONG = ("b", "strong", "em", "i")
+_NAMELESS = ("table", "li", "dd", "blockquote", "nav", "header", "footer", "aside", "form")  # in these, none names it
 _PRE = frozenset(["pre", "listing", "plaintext", "xmp"])
 _COUNTED = ("blockquote", "article", "main", "header")  # the walk counts how many of them enclose a block
 _FURNITURE_ROLES = frozenset(["navigation", "contentinfo", "search"])
@@ -49,6 +59,8 @@ _NUMBERS = re.compile(r"[\d\s]*")
 _NO_ADDRESSES = ("#", "javascript:", "data:")  # links within the page, scripts, and embedded data
 _PERMALINKS = frozenset("¶#§🔗\uf0c1\u200b")  # the text of headings' links to themselves
 _BACK = frozenset(("¶", "\uf0c1", "^", "↑", "↩", "↩\ufe0e"))  # and of notes' links back to their references
+_LIST_MARK = re.compile(r"mso-list:\s*ignore", re.IGNORECASE)
+_MAX_LABELS = 200  # of one drawing: charts may label each of thousands of points
 _MAX_LINKS = 200
 """Maximum links of one block.
 
@@ -60,8 +72,9 @@ outgrow its text.
 class PageWalk:
     """A walk over a page: the canvas, the text of the current block, and the enclosing lists, quotes and links."""
 
-    def __init__(self, notes: dict[Any, str]) -> None:
+    def __init__(self, notes: dict[Any, str], beside: frozenset[Any] = frozenset()) -> None:
         self.canvas = Canvas()
+        self._beside = beside  # boxes of furniture beside the main content
         self._notes = notes  # the nodes of footnotes, each with its mark
         self._note = ""  # the mark of the current footnote, before its first block
         self._text: list[str] = []
@@ -69,7 +82,10 @@ class PageWalk:
         self._open_links: list[tuple[int, str]] = []  # start in `_text` and address of each
         self._lists: list[tuple[int, str]] = []  # the next number of each enclosing list, 0 if unordered, and its style
         self._marker = ""  # of the current item, before its first block
+        self._depth = 0  # that the current item states
         self._level = 0  # of the current heading
+        self._strong: Any = None  # what stands out at the beginning of the current paragraph, while it is open
+        self._lead = ""  # and its words
         self._furniture: list[Any] = []  # boxes of furniture around the current block
         self._contents: list[Any] = []  # and lists of contents
         self._inner = 0  # characters of the current block in links within the page
@@ -101,7 +117,22 @@ class PageWalk:
     def _begin_button(self, _: Any) -> bool:
         return self._level == 0  # in a heading it is a collapsible section and holds the heading's words
 
+    def _begin_drawing(self, node: Any) -> bool:
+        """Draw the words of a drawing as a paragraph; one without any is an icon."""
+        if self._level or self._furniture or is_hidden(node):
+            return True
+        if said := _labels(node):
+            self._flush()
+            title = " ".join((node.findtext("title") or "").split())
+            self.canvas.paragraph(f"{title}: {said}" if title else said)
+        return True
+
     def _begin_span(self, node: Any) -> bool:
+        style = node.get("style")
+        if style is not None and self._marker and _LIST_MARK.search(style):  # of Word, typed before its item
+            stated = "".join(node.itertext()).strip()
+            self._marker = stated if any(map(str.isalnum, stated)) and len(stated) > 1 else "-"
+            return True
         # "[edit]" within a heading is none of its words.
         return is_hidden(node) or leads_back(node) or (self._level > 0 and is_chrome(node))
 
@@ -114,6 +145,12 @@ class PageWalk:
 
     def _begin_code(self, _: Any) -> bool:
         self._text.append("`")
+        return False
+
+    def _begin_strong(self, node: Any) -> bool:
+        paragraph = node.getparent()
+        if paragraph.tag == "p" and paragraph[0] is node and not "".join(self._text).strip():
+            self._strong = None if next(paragraph.iterancestors(*_NAMELESS), None) is not None else node
         return False
 
     def _begin_picture(self, node: Any) -> bool:
@@ -133,16 +170,23 @@ class PageWalk:
             self._level = _HEADINGS[tag]
         elif tag in _LISTS:
             self._lists.append((stated_number(node, "start", 1), node.get("type") or "") if tag == "ol" else (0, ""))
-        elif tag == "li":
-            self._marker = self._next_marker(stated_number(node, "value", 0))
+        elif tag in ("li", "p"):
+            self._begin_item(node)
         elif tag in self._around:
             self._around[tag] += 1
         self._note = self._notes.get(node, self._note)
-        if self._is_furniture(node, tag):
+        if node in self._beside or self._is_furniture(node, tag):
             self._furniture.append(node)
         if tag in _BOXES and is_contents(node):
             self._contents.append(node)
         return False
+
+    def _begin_item(self, node: Any) -> None:
+        """Begin an item: a `li`, or a paragraph that Word says to be one."""
+        if node.tag == "li":
+            self._marker, self._depth = self._next_marker(stated_number(node, "value", 0)), stated_depth(node)
+        elif _is_word_item(node):
+            self._marker, self._depth = "-", stated_depth(node)
 
     def _begin_pre(self, node: Any) -> bool:
         if is_hidden(node):
@@ -176,8 +220,8 @@ class PageWalk:
             self._level = 0
         elif tag in _LISTS and self._lists:
             self._lists.pop()
-        elif tag == "li":
-            self._marker = ""
+        elif tag == "li" or _is_word_item(node):
+            self._marker, self._depth = "", 0
         for boxes in (self._furniture, self._contents):
             if boxes and boxes[-1] is node:
                 boxes.pop()
@@ -186,6 +230,10 @@ class PageWalk:
 
     def _end_code(self, _: Any) -> None:
         self._text.append("`")
+
+    def _end_strong(self, node: Any) -> None:
+        if node is self._strong:
+            self._lead = _collapse("".join(self._text))
 
     def _end_link(self, _: Any) -> None:
         if not self._open_links:
@@ -229,7 +277,7 @@ class PageWalk:
         text = _collapse("".join(self._text))
         if text:
             self._draw_block(text)
-        self._text, self._links, self._inner = [], [], 0
+        self._text, self._links, self._inner, self._lead = [], [], 0, ""
         if self._open_links:
             self._open_links = [(0, url) for _, url in self._open_links]
 
@@ -246,13 +294,13 @@ class PageWalk:
         elif self._level:
             self.canvas.heading(text, self._level, **links)
         elif self._marker:
-            self.canvas.item(text, max(1, len(self._lists)), self._marker, **links)
+            self.canvas.item(text, max(1, len(self._lists), self._depth), self._marker, **links)
             self._marker = ""
             self.canvas.note_inner_links(text, self._inner)
         elif self._around["blockquote"]:
             self.canvas.quote(text, self._around["blockquote"], **links)
         else:
-            self.canvas.paragraph(text, **links)
+            self.canvas.paragraph(text, lead=self._lead, **links)
             self.canvas.note_inner_links(text, self._inner)
 
     def _links_of_block(self) -> dict[str, Any]:
@@ -267,7 +315,11 @@ class PageWalk:
     def _draw_pre(self, node: Any, text: str) -> None:
         """Draw preformatted text with its line breaks: as code, or as paragraphs if it reads like typed prose."""
         self._marker = ""
-        language = code_language(node)
+        language, lines = code_language(node), text.strip("\n").split("\n")
+        drawn = next(drawn_tables(lines), None)
+        if drawn is not None and drawn.first == 0 and not any(map(str.strip, lines[drawn.last :])):
+            self.canvas.table(drawn.rows, int(drawn.headed))
+            return
         if language or node.find(".//code") is not None or not is_prose(text):
             self.canvas.code(text, language)
             return
@@ -293,18 +345,21 @@ class PageWalk:
 
 _BEGINS: dict[str, Callable[[PageWalk, Any], bool]] = {
     **dict.fromkeys(_DROPPED, PageWalk._drop),
+    "svg": PageWalk._begin_drawing,
     "button": PageWalk._begin_button,
     **dict.fromkeys(_BLOCKS, PageWalk._begin_block),
     **dict.fromkeys(_PRE, PageWalk._begin_pre),
     "table": PageWalk._begin_table,
     "span": PageWalk._begin_span,
     **dict.fromkeys(_CODES, PageWalk._begin_code),
+    **dict.fromkeys(_STRONG, PageWalk._begin_strong),
     "a": PageWalk._begin_link,
     "img": PageWalk._begin_picture,
 }
 _ENDS: dict[str, Callable[[PageWalk, Any], None]] = {
     **dict.fromkeys(_BLOCKS, PageWalk._end_block),
     **dict.fromkeys(_CODES, PageWalk._end_code),
+    **dict.fromkeys(_STRONG, PageWalk._end_strong),
     "a": PageWalk._end_link,
 }
 
@@ -315,6 +370,17 @@ _SITE: dict[str, Callable[[Any], bool]] = {
     "header": is_site_header,
 }
 """Boxes that are furniture outside of an article, and by what."""
+
+
+def _is_word_item(node: Any) -> bool:
+    """Return whether a block is a paragraph that Word says to be an item of a list."""
+    return node.tag == "p" and "mso-list" in (node.get("style") or "") and stated_depth(node) > 0
+
+
+def _labels(drawing: Any) -> str:
+    """Return the texts of a drawing that have letters, in order."""
+    words = (" ".join("".join(one.itertext()).split()) for one in islice(drawing.iter("text"), _MAX_LABELS))
+    return "; ".join(one for one in words if any(map(str.isalpha, one)))
 
 
 def _is_address(url: str) -> bool:

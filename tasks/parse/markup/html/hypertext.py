@@ -20,7 +20,9 @@ from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_s
 from docmill.tasks.parse.markup.html.html_head import head_metadata
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
-from docmill.tasks.parse.markup.html.run_in_headings import set_run_in_headings_apart
+from docmill.tasks.parse.markup.html.main_content import beside_main
+from docmill.tasks.parse.markup.html.opened_panels import open_panels
+from docmill.tasks.parse.markup.html.struck import mark_struck
 
 _KEPT = re.compile(
     rb"<(?!/?(?:html|head|title|meta|body|p|h[1-6]|pre|table|tr|t[dh]|script|style)\b)/?[A-Za-z][^<>]*>", re.I
@@ -34,8 +36,10 @@ such a declaration as an example.
 """
 _NOTE_BLOCKS = ("li", "p", "div", "dd", "dt", "aside", "section")
 _ALIGNED = "vertical-align"
+_STRIKING = ("<del", "<s>", "<s ", "<strike", "<DEL", "<S>", "<STRIKE", "line-through")
 _STYLED = etree.XPath(f"descendant::span[@style][contains(@style, '{_ALIGNED}')]")
 _TABLE_ROLE = re.compile(r"=[\s\"']*(?:table|grid)\b")  # begins with the sign, as patterns that ignore case are slow
+_HIDING = re.compile(r"hidden|display\s*:\s*none|<button")
 _MARKER_WIDTH = 4
 """Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
 
@@ -50,7 +54,7 @@ def parse_html(data: bytes, _: ParseOptions) -> Parsed:
     root = page_tree(found.text)
     if root is None:
         return Parsed("", ())
-    drawn = draw_tree(root)
+    drawn = draw_tree(root, beside_main(root))
     return replace(drawn, metadata=found.metadata | drawn.metadata)
 
 
@@ -63,16 +67,24 @@ def page_tree(page: str) -> Any:
     # To search a page's text takes a tenth of what it takes to walk its tree, and few pages have either.
     if _TABLE_ROLE.search(page):
         name_tables(root)
+    if _HIDING.search(page):
+        open_panels(root)
     if _ALIGNED in page:
         _name_scripts(root)
+    if any(sign in page for sign in _STRIKING):
+        mark_struck(root)
     return root
 
 
-def draw_tree(root: Any) -> Parsed:
-    """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture."""
-    set_run_in_headings_apart(root)
+def draw_tree(root: Any, beside: frozenset[Any] = frozenset()) -> Parsed:
+    """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture.
+
+    `beside` are the boxes beside its main content, which are furniture unless they hold its notes.
+    """
     notes = _with_plain_words(root)
-    walk = PageWalk({} if not notes else _labelled(root, notes))
+    labelled = _labelled(root, notes) if notes else {}
+    noted = {box for note in labelled for box in note.iterancestors()} if beside else set()
+    walk = PageWalk(labelled, beside - noted - labelled.keys())
     walk.draw(root)
     title, metadata = head_metadata(root)
     drawn = walk.canvas.parsed(title, metadata)

@@ -85,6 +85,11 @@ def is_chrome(node: Any) -> bool:
     return any(map(_is_listing, names)) and _is_linked(node, _MOSTLY_LINKED) and not _TITLES(node)
 
 
+def is_mostly_links(node: Any) -> bool:
+    """Return whether at least half of the text of a box is in links."""
+    return _is_linked(node, _MOSTLY_LINKED)
+
+
 def is_site_header(node: Any) -> bool:
     """Return whether a header is a site's own: it has no title, and is mostly links."""
     return not _HEADINGS(node) and _is_linked(node, _MOSTLY_LINKED)

@@ -10,6 +10,7 @@ from typing import Any
 from markdown_it.token import Token
 
 from docmill.storage.schema import Element
+from docmill.tasks.parse.markup.md.directives import directive_marks
 from docmill.tasks.parse.markup.md.inline_marks import Mark, inline_marks, tag_marks, wordless
 
 _BAR = re.compile(r"(?<!\\)\|")
@@ -85,10 +86,16 @@ class MarkedFile:
         lines = list(self._lines(first, last))
         yield from wordless("".join(line for _, line in lines), lines[0][0])
 
+    def _directive(self, _: Token, first: int, last: int) -> Iterator[Mark]:
+        for start, line in self._lines(first, last):
+            within = start + len(line) - len(line.lstrip())
+            yield from ((within + one, within + stop) for one, stop in directive_marks(line.strip()))
+
 
 _VISITS: dict[str, Any] = {
     "inline": MarkedFile._words,
     "table_rows": MarkedFile._cells,
     "html_block": MarkedFile._page,
     "mdx_tag": MarkedFile._component,
+    "directive": MarkedFile._directive,
 }

@@ -5,7 +5,7 @@ one that looks where the rule began and where it ended.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -16,9 +16,18 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 _SIGN = re.compile(r"[\\`*_~\[<&]")
+_STOP = re.compile(r"[\\`*_~\[\]!<&]")
+"""Where a run of plain letters ends: at what a rule begins with or looks for. The parser stops at twice as many signs,
+for rules of others, and tries every rule at each."""
 _SAYS = re.compile(
     r"\s(?:title|alt|label|name|description|summary|caption|aria-label)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
 )
+_COMPONENT = re.compile(r"<[A-Z]")
+_COMPONENT_SAYS = re.compile(
+    r"\s(?!(?:class|className|style|href|src|url|to|id|key|ref|rel|target|icon|iconType|color|size|width|height|align|cols"
+    r"|lang|loading|slot|variant|theme|on[A-Z]\w*|data-[\w-]+)\s*=)[\w-]+\s*=\s*(?:\{?\"([^\"{}]*)\"|\{?'([^'{}]*)')"
+)
+"""Of a component, each attribute that is a text: names of parameters, types, defaults. Others are of its looks."""
 _MAX_LENGTH = 10_000
 """Characters of a block whose inline markup is read.
 
@@ -26,6 +35,8 @@ Paragraphs are shorter; on a longer text of nothing but brackets, the parser tak
 """
 _MAX_BRACKETS = 400
 """Opening brackets of a block whose inline markup is read; each unclosed one is searched to the block's end."""
+
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,400}>")
 
 Rule = Callable[[StateInline, bool], bool]
 Mark = tuple[int, int]
@@ -62,6 +73,8 @@ def tag_marks(page: str) -> Iterator[Mark]:
     """Yield the tags and comments of a block of HTML, without their words for people."""
     for match in HTML_TAG_RE.finditer(page[:_MAX_LENGTH]):
         yield from wordless(match[0], match.start())
+    for match in _TAG.finditer(page, _MAX_LENGTH):  # of a long table, in a time that grows with its length alone
+        yield from wordless(match[0], match.start())
 
 
 @cache
@@ -69,17 +82,29 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark").enable("strikethrough")
     # It would put the text around a sign into the sign's token, of which it could not be told any more what it became.
     parser.inline.ruler2.disable("fragments_join")
-    for name, (signs, marks) in _MARKS.items():
-        rule = next(one.fn for one in parser.inline.ruler.__rules__ if one.name == name)
-        parser.inline.ruler.at(name, _watched(rule, signs, marks))
+    parser.inline.terminator_re = _STOP
+    own = {one.name: one.fn for one in parser.inline.ruler.__rules__}
+    by_sign: dict[str, list[Rule]] = {}
+    for name in filter(_MARKS.__contains__, own):
+        signs, marks = _MARKS[name]
+        for sign in signs:
+            by_sign.setdefault(sign, []).append(_watched(own[name], marks))
+    parser.inline.ruler.push("marked", _by_sign(by_sign), {"alt": []})
+    parser.inline.ruler.enableOnly(["text", "marked"])
     return parser
 
 
-def _watched(rule: Rule, signs: str, marks: "_Marks") -> Rule:
+def _by_sign(rules: Mapping[str, Sequence[Rule]]) -> Rule:
+    """Return one rule that tries those of the sign at hand: the parser tries all of them at each."""
+
     def run(state: StateInline, silent: bool) -> bool:
-        # Each rule is tried at each sign, and would say so itself, which takes longer.
-        if state.src[state.pos] not in signs:
-            return False
+        return any(rule(state, silent) for rule in rules.get(state.src[state.pos], ()))
+
+    return run
+
+
+def _watched(rule: Rule, marks: "_Marks") -> Rule:
+    def run(state: StateInline, silent: bool) -> bool:
         found, start, count = state.env.get("found"), state.pos, len(state.tokens)
         if silent or found is None:
             return rule(state, silent)
@@ -142,7 +167,7 @@ def _emphasis(_: StateInline, start: int, new: list[Token], found: _Found) -> It
 def wordless(tag: str, start: int) -> Iterator[Mark]:
     """Yield what a tag has besides the words that people see of it."""
     position = 0
-    for match in _SAYS.finditer(tag):
+    for match in (_COMPONENT_SAYS if _COMPONENT.match(tag) else _SAYS).finditer(tag):
         first, last = match.span(match.lastindex or 0)
         yield start + position, start + first
         position = last

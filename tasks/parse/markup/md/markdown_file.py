@@ -17,12 +17,15 @@ from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.md.block_marks import MarkedFile
+from docmill.tasks.parse.markup.md.directives import with_directives
 from docmill.tasks.parse.markup.md.front_matter import read_front_matter
+from docmill.tasks.parse.markup.md.html_blocks import html_parts, with_whole_tables
 from docmill.tasks.parse.markup.md.inline_marks import references_of
 from docmill.tasks.parse.markup.md.md_links import Links, is_definitions
 from docmill.tasks.parse.markup.md.mdx import is_bare_tag, is_mdx, with_mdx
 from docmill.tasks.parse.markup.md.run_in_headings import with_run_in_headings
 from docmill.tasks.parse.markup.md.table_rule import with_tables
+from docmill.tasks.parse.tables.header_rows import header_depth
 
 _LINE = re.compile(r"\r\n?|\n")
 _MARKUP = (
@@ -86,7 +89,8 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
 def _parser(mdx: bool) -> MarkdownIt:
     # Without references: a definition would vanish from the blocks, and the text has to be covered.
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table").disable(["inline", "reference"])
-    return with_mdx(with_tables(parser)) if mdx else with_tables(parser)
+    parser = with_directives(with_tables(with_whole_tables(parser)))
+    return with_mdx(parser) if mdx else parser
 
 
 def _blank(text: str, end: int) -> str:
@@ -214,7 +218,28 @@ class TokenWalk:
     def _html_block(self, token: Token, _: Token) -> None:
         self._item = False
         if not self._quotes:
-            self._add("furniture" if _is_silent(token.content) else "text", token)
+            self._add_page(self.span(token.map))
+
+    def _add_page(self, page: LineSpan) -> None:
+        """Add the tables and headings of a block of HTML, and what is between them."""
+        text, at = self.text[page.start : page.end], 0
+        for part in html_parts(text):
+            self._add_plain(page, at, part.start)
+            line = page.line + len(_LINE.findall(text, 0, part.start))
+            start, end = page.start + part.start, page.start + part.end
+            self.elements.append(Element(part.kind, start, end, part.level, 0, line, None, part.attributes))
+            at = part.end
+        self._add_plain(page, at, len(text))
+
+    def _add_plain(self, page: LineSpan, start: int, end: int) -> None:
+        """Add a part of a block of HTML that is no table or heading."""
+        between = self.text[page.start + start : page.start + end]
+        if between.strip():
+            start += len(between) - len(between.lstrip())
+            line = page.line + len(_LINE.findall(self.text, page.start, page.start + start))
+            kind = "furniture" if _is_silent(between) else "text"
+            first = page.start + start
+            self.elements.append(Element(kind, first, first + len(between.strip()), 0, 0, line))
 
     def _hr(self, token: Token, _: Token) -> None:
         self._item = False
@@ -228,6 +253,15 @@ class TokenWalk:
 
     def _mdx_module(self, token: Token, _: Token) -> None:
         self._add("furniture", token)
+
+    def _directive(self, token: Token, _: Token) -> None:
+        self._item = False
+        if not self._quotes:
+            self._add("paragraph", token, directive=True)
+
+    def _directive_end(self, token: Token, _: Token) -> None:
+        if not self._quotes:
+            self._add("furniture", token)
 
     def _blockquote_open(self, token: Token, _: Token) -> None:
         self._item = False
@@ -255,8 +289,8 @@ class TokenWalk:
     def _table_rows(self, token: Token, _: Token) -> None:
         self._item = False
         span = self.span(token.map)
-        links = self._links(self.text[span.start : span.end])
-        self._add("table", token, cells=token.meta["rows"], header_rows=1, **links)
+        rows, links = token.meta["rows"], self._links(self.text[span.start : span.end])
+        self._add("table", token, cells=rows, header_rows=header_depth(rows, 1), **links)
 
 
 _CLOSES = {"blockquote_close", "bullet_list_close", "ordered_list_close", "list_item_close"}

@@ -8,11 +8,35 @@ from typing import Any
 from lxml import etree
 
 TITLES = frozenset(
-    ("title", "head", "heading", "article-title", "invention-title", "headline", "doc-title", "h", "b540")
+    (
+        "title",
+        "head",
+        "heading",
+        "article-title",
+        "articletitle",
+        "invention-title",
+        "headline",
+        "doc-title",
+        "h",
+        "b540",
+    )
 )
 # A cited work has a title, but is no section.
 CITATIONS = frozenset(("mixed-citation", "element-citation", "nlm-citation", "citation", "biblstruct", "biblioentry"))
-_PARAGRAPHS = ("p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "quote", "blockquote", "note")
+# What a work has appeared in has a title, too.
+_AROUND = frozenset(("journal", "journal-meta", "journalbook", "relateditem", "related-object", "series", "monogr"))
+_PARAGRAPHS = (
+    "p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "abstracttext", "quote", "blockquote", "note"
+)  # fmt: skip
+_INLINE_WORDS = """
+    a abbr acronym b big bold cite code em emphasis ext-link footnote foreign formula graphic hi i inline-formula
+    inline-graphic italic kbd label link literal lb math mono named-content p3 ph pb phrase ptr q quote ref s samp sc
+    seg small span strike strong styled-content sub subscript sup superscript term tex-math tt u ulink underline uri
+    var w xref br date num rs persname placename orgname bibl name
+"""
+_MAY_BE_FIELDS = frozenset(("abstract", "quote", "blockquote", "note"))  # words of other fields, too
+INLINE = frozenset(_INLINE_WORDS.split())
+"""Elements within a line, in the dialects of documents."""
 PROSE = CITATIONS.union(_PARAGRAPHS)
 ITEMS = frozenset(("li", "listitem", "list-item", "item"))
 CODES = frozenset(
@@ -139,6 +163,13 @@ def has_blocks(node: Any) -> bool:
     return next(blocks_in(node), None) is not None
 
 
+def is_fields(node: Any) -> bool:
+    """Return whether a node that is called like a paragraph holds fields: two or more elements, and no words beside."""
+    if len(node) < 2 or name_of(node).lower() not in _MAY_BE_FIELDS or is_mixed(node):
+        return False
+    return not any(name_of(one).lower() in INLINE for one in node)
+
+
 def is_mixed(node: Any) -> bool:
     """Return whether a node has mixed content: words beside its children."""
     if not len(node):
@@ -159,7 +190,7 @@ def is_prose(root: Any) -> bool:
     for number, (_, node) in enumerate(steps):
         if number > _MANY_NODES:
             break
-        if name_of(node).lower() in PROSE or is_mixed(node):
+        if is_mixed(node) or (name_of(node).lower() in PROSE and not is_fields(node)):
             prose += len(words_of(node))
             steps.skip_subtree()
         else:
@@ -182,7 +213,7 @@ def has_twin(node: Any) -> bool:
 
 def title_of(node: Any) -> str:
     """Return the title of a node: the words of its title child."""
-    if not len(node) or name_of(node).lower() in CITATIONS:
+    if not len(node) or name_of(node).lower() in CITATIONS or is_around(node):
         return ""
     for child in node:
         name = name_of(child).lower()
@@ -191,6 +222,11 @@ def title_of(node: Any) -> str:
         if name in HEADS and (title := title_of(child)):
             return title
     return ""
+
+
+def is_around(node: Any) -> bool:
+    """Return whether a node is what a work has appeared in, such as a journal, and not a part of the work."""
+    return node is not None and name_of(node).lower() in _AROUND
 
 
 def first_title(node: Any) -> Any:

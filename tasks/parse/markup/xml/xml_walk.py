@@ -8,7 +8,7 @@ from lxml import etree
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import table_rows
-from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
+from docmill.tasks.parse.markup.html.html_values import page_in, plain_words
 from docmill.tasks.parse.markup.xml.patents import GROUPS, claim_of, part_of
 from docmill.tasks.parse.markup.xml.xml_nodes import (
     CAPTIONED,
@@ -22,6 +22,8 @@ from docmill.tasks.parse.markup.xml.xml_nodes import (
     first_title,
     has_blocks,
     heading_level,
+    is_around,
+    is_fields,
     is_first_title,
     is_mixed,
     is_ordered,
@@ -211,7 +213,7 @@ class XmlWalk:
         self._sections.append(NodePlace(node, path))
         self.title = self.title or heading
         self.canvas.heading(heading, len(self._sections))
-        self.canvas.elements[-1].attributes["path"] = path
+        self.canvas.blocks[-1].attributes["path"] = path
 
     def _leaf(self, leaf: XmlLeaf) -> None:
         """Draw the words of a node by its kind."""
@@ -223,7 +225,7 @@ class XmlWalk:
             self._item(leaf)
         elif self._is_paragraph(leaf):
             self._paragraph(leaf)
-        elif (page := _page_in(leaf.node)) is not None:
+        elif (page := _page_in(leaf)) is not None:
             self._page(page)
         else:
             self._attributes(leaf.node)
@@ -240,7 +242,8 @@ class XmlWalk:
     def _is_paragraph(self, leaf: XmlLeaf) -> bool:
         if leaf.mixed or leaf.name in PROSE:
             return True
-        return self._prose and (leaf.name in TITLES or len(leaf.text) > _LONG_TEXT)
+        titled = leaf.name in TITLES and not is_around(leaf.node.getparent())
+        return self._prose and (titled or len(leaf.text) > _LONG_TEXT)
 
     def _code(self, node: Any) -> None:
         self._flush()
@@ -254,7 +257,9 @@ class XmlWalk:
             self._item(leaf)
             return
         self._flush()
-        self.canvas.paragraph(self._take_label() + leaf.text, path=str(self._path), **leaf.links)
+        stated = leaf.node.get("Label") or leaf.node.get("label") or ""  # of a part of an abstract
+        label = self._take_label() + (f"{stated}: " if stated and leaf.text else "")
+        self.canvas.paragraph(label + leaf.text, path=str(self._path), **leaf.links)
 
     def _item(self, leaf: XmlLeaf) -> None:
         """Draw an item with the label before it, or else with its number if its list has numbers."""
@@ -277,7 +282,7 @@ class XmlWalk:
                 self.canvas.heading(element.attributes["text"], element.level + below)
             else:
                 self.canvas.copy(element, page.text[element.start_char : element.end_char])
-            self.canvas.elements[-1].attributes["path"] = str(self._path)
+            self.canvas.blocks[-1].attributes["path"] = str(self._path)
 
     def _table(self, node: Any, table: Any) -> None:
         self._flush()
@@ -292,8 +297,12 @@ class XmlWalk:
         # XPath returns them in one pass; the mapping searches from the first for each value.
         for said in node.xpath("@*"):
             name = said.attrname.rpartition("}")[2]
-            if name not in _SILENT and said.strip():
-                self._line(within + name, str(said))
+            if name in _SILENT or not said.strip():
+                continue
+            if (page := _parted(str(said))) is not None:
+                self._page(page)
+            else:
+                self._line(within + name, plain_words(str(said)))
 
     def _names(self, node: Any) -> str:
         """Return the names of a node and its ancestors, up to its record or section, joined by dots."""
@@ -337,11 +346,15 @@ class XmlWalk:
 
 def _is_leaf(node: Any, name: str) -> bool:
     """Return whether a node has words and no blocks: one without children, or a paragraph with inline markup."""
-    return not len(node) or (name in PROSE and not has_blocks(node))
+    return not len(node) or (name in PROSE and not has_blocks(node) and not is_fields(node))
 
 
-def _page_in(node: Any) -> Parsed | None:
+def _page_in(leaf: XmlLeaf) -> Parsed | None:
     """Return the HTML page in the text of a leaf, as in feeds, if it is more than a paragraph."""
-    root = page_tree(node.text) if not len(node) and _PAGE.search(node.text or "") else None
-    drawn = None if root is None else draw_tree(root)
-    return drawn if drawn is not None and len(drawn.elements) > 1 else None
+    return None if leaf.mixed or len(leaf.node) else _parted(leaf.node.text or "")
+
+
+def _parted(text: str) -> Parsed | None:
+    """Return the HTML page in a text if it is more than a paragraph."""
+    page = page_in(text) if _PAGE.search(text) else None
+    return page if page is not None and len(page.elements) > 1 else None

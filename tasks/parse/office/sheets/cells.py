@@ -2,6 +2,10 @@
 
 import re
 from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from math import isfinite
+
+from docmill.tasks.parse.office.sheets.number_format import adds_signs, with_signs
 
 # The built-in number formats (ECMA-376, 18.8.30), which files refer to by number alone.
 _FORMATS = {
@@ -10,6 +14,7 @@ _FORMATS = {
     **dict.fromkeys((18, 19, 20, 21, 32, 33, 34, 35, 45, 47, 55, 56), "time"),
     **{22: "datetime", 46: "duration"},
 }
+_TIMES = frozenset(("date", "time", "datetime", "duration"))
 # What is no placeholder of a number format: quoted and escaped characters, padding, colours and conditions, AM/PM.
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|am/pm|a/p|general|standard', re.IGNORECASE)
 _EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
@@ -23,14 +28,23 @@ _TINY = 1e-9
 """Smaller numbers keep their exponent, as 15 decimals would cut their figures off; with a larger limit, small shares
 and rates are harder to search.
 """
+_MAX_CODES = 1_000  # whose kinds are kept: workbooks share most of them
 _MAX_CODE = 300
 """Characters of a number format that are read: Excel allows some 250, and a damaged style may hold any number."""
 
 
 def format_kind(number: int, code: str = "") -> str:
-    """Return "date", "time", "datetime", "duration", "percent" or "" for a number format (ECMA-376, 18.8.30)."""
+    """Return "date", "time", "datetime", "duration" or "percent" for a number format (ECMA-376, 18.8.30).
+
+    A format that adds other signs to a number, such as a currency, is returned itself; "" stands for all others.
+    """
     if not code:
         return _FORMATS.get(number, "")
+    return _kind_of(code) or (code if len(code) <= _MAX_CODE and adds_signs(code) else "")
+
+
+@lru_cache(_MAX_CODES)
+def _kind_of(code: str) -> str:
     code = _LITERAL.sub("", code[:_MAX_CODE]).partition(";")[0].lower()
     if "%" in code:
         return "percent"
@@ -47,12 +61,15 @@ def _kind_by_parts(days: bool, m: bool, hours: bool) -> str:
 
 
 def shown_number(value: float, kind: str = "", from_1904: bool = False) -> str:
-    """Return a number for display: a serial day as a date, a share as a percentage, else up to 15 digits."""
+    """Return a number for display: a serial day as a date, a share as a percentage, else up to 15 digits.
+
+    `kind` is what `format_kind` returns.
+    """
     if kind == "percent":
         return f"{_digits(value * _PERCENT)}%"
-    if kind and 0 <= value < _LAST_SERIAL:
-        return _shown_time(value, kind, from_1904)
-    return _digits(value)
+    if kind in _TIMES:
+        return _shown_time(value, kind, from_1904) if 0 <= value < _LAST_SERIAL else _digits(value)
+    return with_signs(value, _digits(value), kind) if kind and isfinite(value) else _digits(value)
 
 
 def shown_date(value: date | time | timedelta) -> str:

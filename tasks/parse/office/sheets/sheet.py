@@ -7,7 +7,7 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.markup.html.table_header import one_header, spanned_rows
+from docmill.tasks.parse.tables.header_rows import is_number, is_year, spanned_rows
 
 Row = tuple[int, dict[int, str]]
 """A row's number, and its filled cells by column number."""
@@ -46,13 +46,14 @@ _SHARED = 0.6
 With less, another table below joins it; with more, totals that leave out a column are separated from their table.
 """
 _BLANK_ROWS = 2  # of a header in which a blank stands above a name
-_YEARS = range(1800, 2200)
-"""Numbers that may name columns. A wider range takes amounts for years, a narrower one cuts off history or plans."""
 
 
 @dataclass(slots=True)
 class Worksheet:
-    """A sheet's cells by row and column from 0; merged ranges; comments and text boxes; URLs of cells."""
+    """A sheet's cells by row and column from 0; merged ranges; comments and text boxes; URLs of cells.
+
+    `unvalued` is how many formulas the file has no value of.
+    """
 
     name: str
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class Worksheet:
     notes: list[str] = field(default_factory=list)
     hidden: bool = False
     links: dict[tuple[int, int], str] = field(default_factory=dict)
+    unvalued: int = 0
 
 
 class CellBudget:
@@ -87,7 +89,7 @@ def draw_sheet(canvas: Canvas, sheet: Worksheet) -> None:
         return
     # Drawn all the same, with a mark: a search is to find all that the file holds.
     hidden: dict[str, Any] = {"hidden": True} if sheet.hidden else {}
-    canvas.heading(sheet.name, 1, sheet=sheet.name, **hidden)
+    canvas.heading(f"{sheet.name} (hidden)" if sheet.hidden else sheet.name, 1, sheet=sheet.name, **hidden)
     _fill_merged(sheet)
     for block in _blocks(sorted(sheet.rows.items())):
         _draw_block(canvas, block, sheet)
@@ -122,7 +124,7 @@ def _blocks(rows: list[Row]) -> Iterator[list[Row]]:
 def _goes_on(above: Row, row: Row) -> bool:
     """Return whether a row with numbers below a single empty row belongs to the table above."""
     shared = len(above[1].keys() & row[1].keys())
-    return row[0] - above[0] == 2 and shared >= max(2, _SHARED * len(row[1])) and any(map(_is_number, row[1].values()))
+    return row[0] - above[0] == 2 and shared >= max(2, _SHARED * len(row[1])) and any(map(is_number, row[1].values()))
 
 
 def _sides(band: list[Row]) -> Iterator[list[Row]]:
@@ -213,8 +215,8 @@ def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
     table = [[cells.get(column, "") for column in columns] for _, cells in rows]
     deep = _header_rows(rows, columns, sheet)
     if deep:
-        table = one_header([*_filled(rows[:deep], columns, sheet), *table[deep:]], deep)
-    canvas.table(table, int(deep > 0 or has_header(table)), **about)
+        table[:deep] = _filled(rows[:deep], columns, sheet)
+    canvas.table(table, deep or None, **about)
 
 
 def _header_rows(rows: list[Row], columns: list[int], sheet: Worksheet) -> int:
@@ -222,7 +224,11 @@ def _header_rows(rows: list[Row], columns: list[int], sheet: Worksheet) -> int:
     deep = spanned_rows(list(_sizes(rows[0], columns, sheet)), len(rows))
     if not deep or not all(rows[deep - 1][1].get(column) for column in columns):
         return 0
-    return 0 if any(_is_number(text) for _, cells in rows[: deep - 1] for text in cells.values()) else deep
+    return (
+        0
+        if any(is_number(text) and not is_year(text) for _, cells in rows[: deep - 1] for text in cells.values())
+        else deep
+    )
 
 
 def _sizes(row: Row, columns: list[int], sheet: Worksheet) -> Iterator[tuple[int, int]]:
@@ -250,23 +256,3 @@ def _is_strewn(rows: list[Row], columns: list[int]) -> bool:
     """Return whether a table of the rows would be large and mostly blank."""
     places = len(rows) * len(columns)
     return places > _LARGE and places > _SPARSE * sum(len(cells) for _, cells in rows)
-
-
-def has_header(table: list[list[str]]) -> bool:
-    """Return whether the first row names the columns: two or more texts and, beside years, no number."""
-    if len(table) < 2:
-        return False
-    first = list(filter(None, table[0]))
-    numbers = list(filter(_is_number, first))
-    if numbers:
-        named = len(numbers) < len(first) or not table[0][0]  # a text beside the years, or a blank above the names
-        return named and all(map(_is_year, numbers))
-    return len(first) > 1 or len(table[0]) < 2
-
-
-def _is_year(text: str) -> bool:
-    return text.isdecimal() and int(text) in _YEARS
-
-
-def _is_number(text: str) -> bool:
-    return (text[-1:].isdigit() and text[:1] in "-+0123456789.") or text.endswith("%")

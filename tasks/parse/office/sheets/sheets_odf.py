@@ -12,11 +12,14 @@ from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_STYLE_SPACE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_STYLE, _STYLE_NAME = _STYLE_SPACE + "style", _STYLE_SPACE + "name"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _TIMES, _ANNOTATION = _TABLE + "number-columns-repeated", _OFFICE + "annotation"
 _PARAGRAPH, _LINK = _TEXT + "p", _TEXT + "a"
-_NUMBERS = {"float": "", "percentage": "percent"}
+_NUMBERS = {"float": "", "percentage": "percent", "currency": ""}
 """The kinds of number format of the types whose values are numbers."""
+_DIGITS = "0123456789.,-+() '\u00a0\u202f%"  # and what only groups them, or says that they are negative
 _MAX_COUNT_DIGITS = 8
 """Digits of a count of repetitions. Sheets have 1 048 576 rows, and their empty end is stated as one row repeated, so
 seven are needed; a damaged file may hold any number of them."""
@@ -24,22 +27,26 @@ seven are needed; a damaged file may hold any number of them."""
 
 def read_sheets(container: zipfile.ZipFile, budget: CellBudget) -> Iterator[Worksheet]:
     """Yield the sheets of a workbook in order; repeated cells and rows count each time."""
-    sheet, number = Worksheet(""), 0
+    sheet, number, hiding = Worksheet(""), 0, set[str]()
     with container.open("content.xml") as stream:
         steps = etree.iterparse(
             stream,
             ("start", "end"),
-            tag=(_TABLE + "table", _TABLE + "table-row"),
+            tag=(_TABLE + "table", _TABLE + "table-row", _STYLE),
             resolve_entities=False,
             no_network=True,
         )
         for event, node in steps:
-            if node.tag == _TABLE + "table-row":
+            if node.tag == _STYLE:
+                if event == "end" and any(one.get(_TABLE + "display") == "false" for one in node):
+                    hiding.add(node.get(_STYLE_NAME) or "")
+            elif node.tag == _TABLE + "table-row":
                 if event == "end":
                     number += _read_row(sheet, number, node, budget)
                     node.clear()
             elif event == "start":
-                sheet, number = Worksheet(node.get(_TABLE + "name") or ""), 0
+                hidden = node.get(_TABLE + "style-name") in hiding
+                sheet, number = Worksheet(node.get(_TABLE + "name") or "", hidden=hidden), 0
             else:
                 yield sheet
                 node.clear()
@@ -77,8 +84,16 @@ def _shown(cell: Any) -> str:
     if kind == "date" and cell.get(_OFFICE + "date-value"):
         return str(cell.get(_OFFICE + "date-value")).replace("T", " ").removesuffix(" 00:00:00")
     if kind in _NUMBERS and value:
-        return shown_number(float(value), _NUMBERS[kind])
+        number, shown = shown_number(float(value), _NUMBERS[kind]), _lines(cell)
+        return shown if kind != "percentage" and _adds_signs(shown, number) else number
     return _lines(cell)
+
+
+def _adds_signs(shown: str, number: str) -> bool:
+    """Return whether a number is shown with all its digits, and with zeros in front, a currency, a unit or a prefix."""
+    digits = "".join(filter(str.isdigit, shown))
+    added = shown.strip(_DIGITS) != "" or (len(digits) > 1 and digits[0] == "0" and number[:1] not in "0-")
+    return added and digits.lstrip("0").startswith("".join(filter(str.isdigit, number)).strip("0"))
 
 
 def _lines(node: Any) -> str:

@@ -19,6 +19,9 @@ from docmill.tasks.parse.office.sheets.sheet import CellBudget, Range, Worksheet
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _HEX = 16  # the base of an escaped character's number
 _THREADED = re.compile(r"\[Threaded comment\].*?\n(?:Comment|Kommentar|Commentaire|Comentario):\s*", re.DOTALL)
+_HYPERLINK = re.compile(
+    r'\s*(?:_xlfn\.)?HYPERLINK\(\s*"((?:[^"]|"")*)"\s*(?:[,;]\s*"((?:[^"]|"")*)"\s*)?\)\s*\Z', re.IGNORECASE
+)
 _WORKBOOK = "xl/workbook.xml"
 _DIGITS = "0123456789"
 _MAX_RANGE, _MAX_CELL = 30, 20
@@ -74,7 +77,7 @@ class _Book:
         for cell in row.iterchildren("{*}c"):
             letters = (cell.get("r") or "").rstrip(_DIGITS)
             column = _column(letters) if letters else column + 1
-            text = self._text(cell)
+            text = self._text(cell) or _shown_link(sheet, (number, column), cell)
             if text:
                 budget.put(sheet, number, column, text)
 
@@ -98,6 +101,21 @@ class _Book:
             return shown_number(float(value), kind, self._from_1904) if value else ""
         except ValueError:
             return value
+
+
+def _shown_link(sheet: Worksheet, place: tuple[int, int], cell: Any) -> str:
+    """Return what a formula without a stored value shows if it is a link; count any other one."""
+    formula = cell.find("{*}f")
+    if formula is None or cell.get("t") == "str":
+        return ""
+    link = _HYPERLINK.match(formula.text or "")
+    if link is None:
+        sheet.unvalued += 1
+        return ""
+    address, said = (one.replace('""', '"') if one else "" for one in link.groups())
+    if "://" in address:
+        sheet.links[place] = address
+    return said or address
 
 
 def _nodes(stream: Any, *tags: str) -> Iterator[Any]:

@@ -12,15 +12,18 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.flat_document import as_container
 from docmill.tasks.parse.office.open_xml import core_properties
 from docmill.tasks.parse.office.properties import compound_properties, is_encrypted, open_document_properties
-from docmill.tasks.parse.office.sheets import sheets_biff, sheets_odf, sheets_xml
+from docmill.tasks.parse.office.sheets import sheets_2003, sheets_biff, sheets_odf, sheets_xml
 from docmill.tasks.parse.office.sheets.cells import shown_date, shown_number
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_sheet
+from docmill.tasks.parse.office.usual_names import with_usual_names
 from docmill.tasks.parse.zip_limits import check_container
+
+_BEGINNING = 1_000  # bytes, in which a file of XML has a tag, whatever its encoding
 
 
 def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:
     """Return a workbook's sheets as sections; pages are sheet numbers, formulas are their last computed values."""
-    with check_container(data, options.max_unpacked_bytes) as container:
+    with check_container(with_usual_names(data), options.max_unpacked_bytes) as container:
         metadata = core_properties(container)
         if "xl/workbook.bin" in container.NameToInfo:
             return _drawn(_binary_sheets(data, CellBudget(options.max_characters)), metadata)
@@ -28,7 +31,9 @@ def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def parse_xls(data: bytes, options: ParseOptions) -> Parsed:
-    """Return an old workbook's sheets, as `parse_xlsx` does."""
+    """Return an old workbook's sheets, or those of its form in XML, as `parse_xlsx` does."""
+    if not data.startswith(b"\xd0\xcf") and b"<" in data[:_BEGINNING]:
+        return _drawn(sheets_2003.read_sheets(data, CellBudget(options.max_characters)), {})
     return _drawn(sheets_biff.read_sheets(data, CellBudget(options.max_characters)), compound_properties(data))
 
 
@@ -42,10 +47,14 @@ def parse_ods(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _drawn(sheets: Iterator[Worksheet], metadata: dict[str, Any]) -> Parsed:
-    canvas = Canvas()
+    canvas, unvalued = Canvas(), 0
     for number, sheet in enumerate(sheets, 1):
         canvas.page = number
         draw_sheet(canvas, sheet)
+        unvalued += sheet.unvalued
+    if unvalued:
+        formulas = "a formula" if unvalued == 1 else f"{unvalued} formulas"
+        metadata["read_as"] = f"a workbook without the values of {formulas}, which it does not store"
     return canvas.parsed(metadata.pop("title", ""), metadata)
 
 

@@ -10,7 +10,6 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.properties import compound_properties
-from docmill.tasks.parse.office.sheets.sheet import has_header
 from docmill.tasks.parse.office.slides import records_ppt as ppt
 from docmill.tasks.parse.office.slides.records_ppt import UINT32, PptLine, PptShape, Record, Text, uint32
 from docmill.tasks.parse.office.slides.slide_shapes import by_rows
@@ -173,7 +172,7 @@ def _draw_shape(canvas: Canvas, shape: PptShape, title: Text | None) -> None:
         if text is not title and not _is_blank(text):
             _draw_text(canvas, text)
     if shape.rows:
-        canvas.table(shape.rows, int(has_header(shape.rows)))
+        canvas.table(shape.rows, None)
 
 
 def _draw_text(canvas: Canvas, text: Text) -> None:

@@ -56,7 +56,7 @@ def _draw_page(canvas: Canvas, page: Any, number: int, called: str) -> None:
         below.paragraph(_words(line), role="notes")
     if title is not None:
         canvas.heading(_all_words(title), 1 if number == 1 else 2)
-    elif below.elements:
+    elif below.blocks:
         canvas.heading(_name(page, f"{called} {number}"), 2)
     canvas.add(below.parsed())
 

@@ -13,6 +13,7 @@ from docmill.tasks.parse.office.parts import addresses_of, linked, links_of, rea
 from docmill.tasks.parse.office.slides.slide_graphics import chart_of, diagram_of, table_of
 from docmill.tasks.parse.office.slides.slide_shapes import Places, Shape, placeholder, places_of, shapes_of
 from docmill.tasks.parse.office.slides.slide_text import lines_of, links_in, may_be_title, text_of
+from docmill.tasks.parse.office.usual_names import with_usual_names
 from docmill.tasks.parse.zip_limits import check_container
 
 _PRESENTATION = "ppt/presentation.xml"
@@ -21,13 +22,11 @@ _FURNITURE = ("ftr", "dt", "hdr")
 _NUMBER = "sldNum"
 _NO_CONTENT = (*_FURNITURE, _NUMBER)
 _HEIGHT = 6_858_000  # of a slide where none is stated: 7.5 inches of 914 400 English metric units
-_NO_TITLES = ("powerpoint presentation", "slide 1", "powerpoint-präsentation", "présentation powerpoint")
-"""PowerPoint's default titles of untitled presentations."""
 
 
 def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
     """Return a presentation's slides as sections; pages are slide numbers, and hidden slides have the attribute."""
-    with check_container(data, options.max_unpacked_bytes) as container:
+    with check_container(with_usual_names(data), options.max_unpacked_bytes) as container:
         metadata = core_properties(container)
         if _PRESENTATION not in container.NameToInfo:
             raise Rejected("corrupt", f"the presentation has no part {_PRESENTATION}")
@@ -38,8 +37,7 @@ def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
         for number, part in enumerate(_slides(container, root), 1):
             canvas.page = number
             _SlideParts(container, part, height).draw(canvas, number)
-    title = metadata.pop("title", "")
-    return canvas.parsed("" if title.lower() in _NO_TITLES else title, metadata)
+    return canvas.parsed(metadata.pop("title", ""), metadata)
 
 
 def _slides(container: zipfile.ZipFile, root: Any) -> Iterator[str]:
@@ -77,7 +75,7 @@ class _SlideParts:
                 self._draw_shape(below, shape)
         self._draw_notes(below)
         self._draw_comments(below)
-        if title or below.elements:
+        if title or below.blocks:
             self._draw_heading(canvas, title, number)
             canvas.add(below.parsed())
 

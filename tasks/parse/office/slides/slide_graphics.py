@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from docmill.tasks.parse.markup.html.table_header import REPEATED, one_header, spanned_rows
 from docmill.tasks.parse.office.parts import whole
-from docmill.tasks.parse.office.sheets.sheet import has_header
 from docmill.tasks.parse.office.slides.slide_text import text_of
+from docmill.tasks.parse.tables.header_rows import REPEATED, spanned_rows
 
 _MAX_DIGITS = 3  # of a number of rows or columns
 _MAX_POINTS = 10_000
@@ -18,8 +17,8 @@ _FIGURES = 10
 sums would be rounded."""
 
 
-def table_of(frame: Any) -> tuple[list[list[str]], int] | None:
-    """Return the cells of a frame's table and the number of its header rows, or None if it holds no table."""
+def table_of(frame: Any) -> tuple[list[list[str]], int | None] | None:
+    """Return the cells of a frame's table and its stated number of header rows, or None if it holds no table."""
     table = next(frame.iter("{*}tbl"), None)
     if table is None:
         return None
@@ -29,10 +28,9 @@ def table_of(frame: Any) -> tuple[list[list[str]], int] | None:
     rows: list[list[str]] = []
     for number, row in enumerate(drawn):
         rows.append(_cells(row, rows[-1] if rows else [], number < deep))
-    rows = one_header(rows, deep)
     properties = table.find("{*}tblPr")
     first = properties is not None and properties.get("firstRow") in ("1", "true")
-    return rows, int(first or deep > 1 or (bool(rows) and has_header(rows)))
+    return rows, deep or (1 if first else None)
 
 
 def _size(cell: Any) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from docmill.tasks.parse.canvas import struck
 from docmill.tasks.parse.formulas.formula_line import formula_line
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
 from docmill.tasks.parse.office.parts import reference, whole
@@ -74,17 +75,28 @@ def _mark(properties: Any, chain: list[Any], counts: Counter[int]) -> tuple[int,
 def text_of(paragraph: Any) -> str:
     """Return a paragraph's text with its line breaks; what is raised or lowered has marks, formulas are one line."""
     text = ""
-    parts = ((_level(node), _shown(node)) for node in paragraph.iter("{*}t", "{*}br", _FORMULA))
-    for level, group in groupby(parts, key=itemgetter(0)):  # editors split what is raised into several runs
-        said = "".join(shown for _, shown in group)
+    # Editors split what is raised or struck into several runs.
+    parts = ((_level(node), _is_struck(node), _shown(node)) for node in paragraph.iter("{*}t", "{*}br", _FORMULA))
+    for (level, strikes), group in groupby(parts, key=itemgetter(0, 1)):
+        said = "".join(shown for *_, shown in group)
+        said = struck(said) if strikes else said
         text += raised(said, text) if level > 0 else lowered(said) if level < 0 else said
     return with_fractions(text.replace("\v", "\n"))
 
 
+def _stated(node: Any, name: str) -> str:
+    """Return what the run of a text states of its looks."""
+    properties = node.getparent().find("{*}rPr") if _local(node) == "t" else None  # a break has none of its own
+    return "" if properties is None else properties.get(name) or ""
+
+
+def _is_struck(node: Any) -> bool:
+    return _stated(node, "strike") in ("sngStrike", "dblStrike")
+
+
 def _level(node: Any) -> int:
     """Return how far above the line the run of a text is, below 0 for a subscript."""
-    properties = node.getparent().find("{*}rPr") if _local(node) == "t" else None  # a break has none of its own
-    stated = "" if properties is None else properties.get("baseline") or ""
+    stated = _stated(node, "baseline")
     return int(stated.rstrip("%")) if _BASELINE.fullmatch(stated) else 0
 
 

@@ -9,17 +9,18 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document
+from docmill.tasks.parse.pandoc.formats.asciidoc_lines import conditioned
 from docmill.tasks.parse.pandoc.formats.read_or_keep import read_or_keep
-from docmill.tasks.parse.pandoc.formats.wiki_headers import fill_headers
+from docmill.tasks.parse.pandoc.formats.wiki_dump import is_dump, parse_dump
+from docmill.tasks.parse.pandoc.formats.wiki_headers import prepared_wiki
 from docmill.tasks.parse.pandoc.inlines import Node
 from docmill.tasks.parse.pandoc.program import read_tree
 from docmill.tasks.parse.pandoc.typed_items import with_items
 
+_SET = re.compile(r"^:([\w-]+):(?:[ \t]|$)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
 _INCLUDE = re.compile(r"^include::([^\[\n]+)\[[^\]\n]*\]$", re.MULTILINE)
-_CONDITION = re.compile(r"^(?:ifn?def|endif|ifeval)::[^\[\n]*\[[^\]\n]*\]$", re.MULTILINE)
-_SWITCH = re.compile(r"^__[A-Z]+__$", re.MULTILINE)  # __TOC__, __NOTOC__: switches of MediaWiki
 _FICTION_BOOK = "http://www.gribuser.ru/xml/fictionbook/2.0"
 _TABLE_MARK = "\ufdd0table"  # begins with a code point that no text has
 _TYPST_SETTING = re.compile(r"^#(?:set|show|import)\b.*$", re.MULTILINE)
@@ -31,14 +32,16 @@ def parse_asciidoc(data: bytes, _: ParseOptions) -> Parsed:
     text = found.text.replace("\r\n", "\n")
     values = dict(_ATTRIBUTE.findall(text))
     text = _REFERENCE.sub(lambda match: values.get(match[1], match[0]), text)
-    text = _CONDITION.sub("", _INCLUDE.sub(r"`\1`", text))
+    text = _INCLUDE.sub(r"`\1`", conditioned(text, frozenset(_SET.findall(text))))
     return read_or_keep(text, "asciidoc", found)
 
 
 def parse_mediawiki(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a page in MediaWiki's markup; templates are left out."""
+    """Return a page in MediaWiki's markup, or those of a dump; templates are left out."""
+    if is_dump(data):
+        return parse_dump(data)
     found = decode(data)
-    return read_or_keep(fill_headers(_SWITCH.sub("", found.text)), "mediawiki", found)
+    return read_or_keep(prepared_wiki(found.text), "mediawiki", found)
 
 
 def parse_textile(data: bytes, _: ParseOptions) -> Parsed:

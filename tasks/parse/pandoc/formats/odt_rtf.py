@@ -13,7 +13,7 @@ from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document
 from docmill.tasks.parse.pandoc.formats.open_body import prepare_body
 from docmill.tasks.parse.pandoc.formats.rtf_letters import with_letters
-from docmill.tasks.parse.pandoc.formats.rtf_tables import read_sized, with_sizes
+from docmill.tasks.parse.pandoc.formats.rtf_tables import read_sized, with_inner_rows, with_sizes
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
 from docmill.tasks.parse.titles.contents_list import with_contents
 from docmill.tasks.parse.zip_limits import check_container
@@ -87,7 +87,7 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
 
     Tracked changes count as accepted, as in other formats.
     """
-    data = with_sizes(with_letters(data))
+    data = with_sizes(with_inner_rows(with_letters(data)))
     metadata = _rtf_metadata(data[:_RTF_HEAD])
     data = _RTF_LOWERED.sub(rb"\\sub", data)
     data = _RTF_DELETED.sub(rb"\\v", _RTF_NOTE.sub(rb"{\\footnote", data))

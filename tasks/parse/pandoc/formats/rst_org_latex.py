@@ -22,7 +22,9 @@ _OBJECT = re.compile(
     r"(?:\1[ \t]+:[\w-]+:.*\n)*(?:[ \t]*\n)?",
     re.MULTILINE,
 )
-_LEVELS = re.compile(r"^([ \t]*#\+OPTIONS:.*?)\bH:\d+", re.MULTILINE | re.IGNORECASE)
+_OPTIONS = re.compile(r"^([ \t]*#\+OPTIONS:.*?)\b(?:H|arch):\w+", re.MULTILINE | re.IGNORECASE)
+# Dates below a headline, which pandoc takes for its own; behind a blank line they are text.
+_PLANNED = re.compile(r"^(\*+ .*\n)(?=[ \t]*(?:DEADLINE|SCHEDULED|CLOSED):)", re.MULTILINE)
 _ENVIRONMENT = re.compile(r"(?<!\\)%.*|\\(begin|end)\s*\{([\w*]+)\}")
 _VERBATIM = ("verbatim", "lstlisting", "minted", "comment")
 _BACKTRACKED = ("itemize", "enumerate", "tabular", "longtable")
@@ -65,8 +67,9 @@ def parse_rst(data: bytes, _: ParseOptions) -> Parsed:
 def parse_org(data: bytes, _: ParseOptions) -> Parsed:
     """Return an Org document; its `#+TITLE` and the like are metadata."""
     found = decode(data)
-    # Otherwise headings below the third level are read as lists, and snake_case has a subscript.
-    return read_or_keep("#+OPTIONS: H:99 ^:nil\n" + _LEVELS.sub(r"\1", found.text), "org", found)
+    # Otherwise headings below the third level are lists, snake_case has a subscript, and archived parts are left out.
+    text = _PLANNED.sub(r"\1\n", found.text.replace("\r\n", "\n"))
+    return read_or_keep("#+OPTIONS: H:99 ^:nil arch:t\n" + _OPTIONS.sub(r"\1", text), "org", found)
 
 
 def parse_latex(data: bytes, _: ParseOptions) -> Parsed:

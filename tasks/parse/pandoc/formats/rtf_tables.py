@@ -16,7 +16,9 @@ from docmill.tasks.parse.pandoc.program import read_tree
 _ROW_END = re.compile(rb"(\\row(?![a-z]))")
 _ROW_START = re.compile(rb"\\trowd(?![a-z])")
 _BETWEEN = re.compile(rb"(?:\\(?!par\b)[a-z]+-?\d*|[{}\s])*+")  # what parts two rows of one table: no text
-_NESTED = re.compile(rb"\\nest(?:cell|row)(?![a-z])")
+_INNER_ROW = re.compile(rb"\{\\\*\\nesttableprops(?:[^{}]|\{[^{}]*\})*\}\s*(?:\{\\nonesttables[^{}]*\})?")
+_INNER_CELL = re.compile(rb"\\nestcell(?![a-z]) ?(\s*;)?")
+_INNER_END = re.compile(rb";((?:\s|\\(?:pard|plain|intbl|itap|ql|ltrpar)-?\d*(?![a-z]))*\\cell(?![a-z]))")
 _CELL = re.compile(rb"(\\cell(?![a-z]))")
 _STATED = re.compile(rb"\\(?:(clmrg|clvmrg)|cellx(-?\d{1,6}))(?![a-z0-9])")
 _LEFT, _ABOVE = b"clmrg", b"clvmrg"  # of a cell that goes on the one at its left, or above
@@ -34,6 +36,14 @@ class _Row(NamedTuple):
     part: int
     ends: list[int]
     stated: list[set[bytes]]
+
+
+def with_inner_rows(data: bytes) -> bytes:
+    """Return rich text whose tables within cells are words with signs between them, since pandoc drops those tables."""
+    if b"\\nestcell" not in data:
+        return data
+    rows = _INNER_ROW.sub(b"; ", data)
+    return _INNER_END.sub(rb"\1", _INNER_CELL.sub(lambda one: one[1] or b", ", rows))
 
 
 def with_sizes(data: bytes) -> bytes:
@@ -65,7 +75,7 @@ def _tables(parts: list[bytes]) -> Iterator[list[_Row]]:
 
 
 def _row(part: int, said: bytes) -> _Row | None:
-    """Return a row, None if it does not state where each of its cells ends, or holds another table."""
+    """Return a row, None if it does not state where each of its cells ends."""
     definition, *cells = _CELL.split(said)
     row = _Row(part, [], [])
     flags = set[bytes]()
@@ -76,7 +86,7 @@ def _row(part: int, said: bytes) -> _Row | None:
             row.ends.append(int(end))
             row.stated.append(flags)
             flags = set()
-    whole = 0 < len(row.ends) == len(cells) // 2 and not _NESTED.search(said)
+    whole = 0 < len(row.ends) == len(cells) // 2
     return row if whole else None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _SPANS = re.compile(r"\b(row|col)span\s*=\s*[\"']?(\d+)", re.IGNORECASE)
+_SWITCH = re.compile(r"^__[A-Z]+__$", re.MULTILINE)  # __TOC__, __NOTOC__: switches of MediaWiki
 _CELLS = re.compile(r"\|\||!!")
 _MOST = 50
 """Rows and columns of a span. A table for readers has fewer; more would let a line of markup make millions of cells."""
@@ -38,6 +39,11 @@ class _Table:
                 self.column += 1
             yield mark + cell
             self.column += columns
+
+
+def prepared_wiki(text: str) -> str:
+    """Return a page in MediaWiki's markup without switches, and with whole headers of tables."""
+    return fill_headers(_SWITCH.sub("", text))
 
 
 def fill_headers(text: str) -> str:

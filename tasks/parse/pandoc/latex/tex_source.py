@@ -4,9 +4,9 @@ Those are bibliographies, and theorems whose kind is declared in another file.
 """
 
 import re
-from itertools import islice
 
 from docmill.tasks.parse.pandoc.latex.tex_environments import unwrapped
+from docmill.tasks.parse.pandoc.latex.tex_tables import closing, with_plain_tables
 
 _STEP = re.compile(
     r"(?P<comment>(?<!\\)%.*)|\\begin\s*\{(?P<begin>[\w*]+)\}|\\end\s*\{(?P<end>[\w*]+)\}"
@@ -34,7 +34,6 @@ _LENGTH = re.compile(
 _BIBLIOGRAPHY = re.compile(r"\\begin\s*\{thebibliography\}\s*(?:\{[^{}]*\})?")
 _ENTRY = re.compile(r"\\bibitem\s*(?:\[(?:[^\[\]{}]|\{[^{}]*\})*\])?\s*\{([^{}]*)\}")
 _FRAME = re.compile(r"^[ \t]*\\frame\s*(?:<[^<>]*>)?(\[[^\]]*\])?\{(?!\s*\\titlepage)", re.MULTILINE)
-_BRACE = re.compile(r"(?<!\\)[{}]")
 _MAX_BRACES = 1_000  # of one slide: one that is not closed must not be looked for in the whole source, slide by slide
 _SPECIAL = re.compile(r"[_&%#$]")
 _THEOREMS = {
@@ -47,7 +46,7 @@ _THEOREMS = {
 
 def prepared(text: str) -> str:
     """Return a text with labels of items as words, bibliography entries as paragraphs, and theorems declared."""
-    text = unwrapped(_with_frames(text), _THEOREMS)
+    text = unwrapped(_with_frames(with_plain_tables(text)), _THEOREMS)
     if "\\bibitem" in text:
         text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
         text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")
@@ -61,22 +60,12 @@ def _with_frames(text: str) -> str:
     """Return a text whose slides by the command `\\frame{...}` are environments."""
     parts, at = [], 0
     while found := _FRAME.search(text, at):
-        end = _closing(text, found.end())
+        end = closing(text, found.end(), _MAX_BRACES)
         if end < 0:
             break
         parts += [text[at : found.start()], f"\\begin{{frame}}{found[1] or ''}{text[found.end() : end]}\\end{{frame}}"]
         at = end + 1
     return "".join([*parts, text[at:]])
-
-
-def _closing(text: str, at: int) -> int:
-    """Return the place of the brace that closes the one before `at`, -1 if none of the next ones does."""
-    depth = 1
-    for brace in islice(_BRACE.finditer(text, at), _MAX_BRACES):
-        depth += 1 if brace[0] == "{" else -1
-        if not depth:
-            return brace.start()
-    return -1
 
 
 def _escaped(sign: re.Match[str]) -> str:

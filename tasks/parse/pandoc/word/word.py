@@ -16,6 +16,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.open_xml import core_properties, furniture, read_member, rewritten
+from docmill.tasks.parse.office.usual_names import with_usual_names
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.program import read_tree
 from docmill.tasks.parse.pandoc.word.fields.comments import Comments, comments_in
@@ -40,7 +41,7 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
     the title in the text. Comments stand below their paragraphs if `options` ask for them. In a document without
     heading styles, short paragraphs in bold are headings of level 2.
     """
-    with check_container(data, options.max_unpacked_bytes) as container:
+    with check_container(with_usual_names(data), options.max_unpacked_bytes) as container:
         metadata = {name: _iso(name, value) for name, value in core_properties(container).items()}
         comments = comments_in(container) if options.comments else {}
         styles = read_member(container, _STYLES)

@@ -14,6 +14,7 @@ from lxml import etree
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK
 from docmill.tasks.parse.pandoc.word.fields.comments import Comments, write_comments
 from docmill.tasks.parse.pandoc.word.fields.contents_field import mark_contents
+from docmill.tasks.parse.pandoc.word.fields.form_fields import write_form_fields
 from docmill.tasks.parse.pandoc.word.fields.number_fields import write_field_numbers
 from docmill.tasks.parse.pandoc.word.lean_body import make_lean
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering
@@ -27,7 +28,8 @@ _INNER_LIST = re.compile(r"List(?:Bullet|Number)([2-5])")
 _MAX_COLUMNS = 200
 """Columns up to which rows are filled: Word's own limit is 63, and a file may claim any number."""
 _MAX_DIGITS = 5  # of a number of columns: one with more is damaged
-_WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir")]
+_WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir", "customXml", "smartTag")]
+_ABOUT_WRAPPERS = ("fldData", "customXmlPr", "smartTagPr")
 _SIZE = f"{_W}rPr/{_W}sz"
 _OFF = ("0", "false", "off")
 
@@ -45,6 +47,7 @@ def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: Word
         copy.getparent().remove(copy)
     write_numbers(root, numbering)
     write_field_numbers(root)
+    write_form_fields(root)
     mark_contents(root)
     write_comments(root, comments)
     draw_graphics(root, graphics)
@@ -84,8 +87,9 @@ def _write_out(ruby: Any) -> None:
 
 def _unwrap(node: Any) -> None:
     """Replace a node by its children."""
-    for child in list(node):
-        node.addprevious(child)
+    for child in node:
+        if child.tag.rpartition("}")[2] not in _ABOUT_WRAPPERS:
+            node.addprevious(child)
     node.getparent().remove(node)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from docmill.tasks.parse.pdf.blocks.marks import BULLET, NUMBER
-from docmill.tasks.parse.pdf.layout.grid import Item
+from docmill.tasks.parse.pdf.tables.page_table import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from docmill.tasks.parse.pdf.blocks.marks import CAPTION
 from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock
 from docmill.tasks.parse.pdf.layout.continued import append_table
-from docmill.tasks.parse.pdf.layout.grid import PageTable
 from docmill.tasks.parse.pdf.letters.special_characters import HYPHEN
+from docmill.tasks.parse.pdf.tables.page_table import PageTable
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 _TEXT = ("paragraph", "list_item")

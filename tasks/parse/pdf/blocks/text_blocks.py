@@ -10,8 +10,8 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.headings import MAX_HEADING
 from docmill.tasks.parse.pdf.blocks.marks import BULLET, NUMBER
 from docmill.tasks.parse.pdf.layout.flow_measure import SHORT, FlowMeasure, may_go_on
-from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.letters.scripts import LEVEL, RAISED
+from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
 

@@ -12,6 +12,7 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     in_cells,
     lines_of,
     place_of,
+    places_over,
     span_of,
     within,
 )
@@ -23,8 +24,9 @@ from docmill.tasks.parse.pdf.layout.continued import (
     with_header,
     with_header_apart,
 )
-from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
+from docmill.tasks.parse.pdf.tables.grid_cells import header_rows
+from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around, around_all
@@ -47,6 +49,7 @@ _LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a 
 _SAME_SIZE = 0.05  # of the font size: more is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
 _HEADER_SIZE = 0.4  # the same of a bold header, which may be set in small capitals
+_LEADING = 0.3  # heights of a line between the lines of one name of a column
 _LEAST_BANDS = 3  # rows that rules part: fewer rules are those around a header and a sum
 _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
@@ -62,24 +65,29 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
     if before is not None:
         rows = with_header_apart(rows, before)
     start, out = _more_of(before, rows, rules) if before else (0, [])
-    if not out and len(items) - len(rows) < _MIN_HEADED:  # so few items stand beside another
+    if not out and _are_single(items, rows):
         return items
     while start < len(rows):
         if len(rows[start]) < 2:  # as nearly all are: no table begins there
-            out += rows[start]
-            start += 1
-            continue
-        some, start = _next_items(rows, start, code, rules)
-        if out and isinstance(some[0], PageTable) and isinstance(out[-1], TextLine):
+            some, start = rows[start], start + 1
+        else:
+            some, start = _next_items(rows, start, code, rules)
+        if isinstance(some[0], PageTable):
             _take_name_of_columns(out, some[0], rules)
         out += some
     return out
 
 
+def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
+    """Return whether so few items stand beside another that these are no table, and there is none among them."""
+    return len(items) - len(rows) < _MIN_HEADED and not any(isinstance(item, PageTable) for item in items)
+
+
 def _take_name_of_columns(out: list[Item], table: PageTable, rules: LevelRules) -> None:
     """Put the last line into the names of the columns that it stands over, if it does over some."""
-    line = out[-1]
-    if isinstance(line, TextLine) and (over := _columns_below(line, table, rules)):
+    line = out[-1] if out else table
+    over = _columns_below(line, table, rules) if isinstance(line, TextLine) and table.header_rows else []
+    if isinstance(line, TextLine) and over:
         names = table.cells[0]
         table.cells[0] = [f"{line.text} {name}" if at in over else name for at, name in enumerate(names)]
         table.box = around(table.box, line.box)
@@ -87,7 +95,9 @@ def _take_name_of_columns(out: list[Item], table: PageTable, rules: LevelRules) 
 
 
 def _columns_below(line: TextLine, table: PageTable, rules: LevelRules) -> list[int]:
-    """Return the columns that a line between two rules names: the lower one is as wide as some of them, not all."""
+    """Return the columns that a line names: between two rules, the lower one as wide as some of them and not all, or
+    the one closely below.
+    """
     _, top, _, bottom = line.box
     for where, start, end in rules.wide():
         if not max(top, bottom - line.size) < where < table.box[1] + line.size:
@@ -96,7 +106,16 @@ def _columns_below(line: TextLine, table: PageTable, rules: LevelRules) -> list[
         above = rules.between(top - line.size, (top + bottom) / 2, start, end)
         if above and over[:1] == [0] and 2 < len(over) <= len(table.columns):
             return [at - 1 for at in over[1:]]
-    return []
+    return _column_closely_below(line, table)
+
+
+def _column_closely_below(line: TextLine, table: PageTable) -> list[int]:
+    """Return the column whose name a line begins: it stands over that one alone, not the first, and as close as lines
+    do.
+    """
+    column, *more = places_over([line], table.columns) or [0]
+    close = -1 < table.box[1] - line.box[3] < _LEADING * line.height
+    return [column] if close and column and not more and line.left > table.columns[column][0] - STRAY else []
 
 
 def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
@@ -194,12 +213,13 @@ def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: Level
 def _begins_table(first: list[Item], above: list[Item], row: list[Item], rules: LevelRules) -> bool:
     """Return whether a row of several cells begins another table.
 
-    It is bold as the first one and as none above it, or stands below the last rule of one and the first of another.
+    It is bold as the first one and as none above it, and holds no sums, or stands below the last rule of one and the
+    first of another.
     """
     if len(row) < 2:
         return False
     if _are_bold(row) and not _are_bold(above) and _are_bold(first):
-        return True
+        return bool(header_rows([[item.text for item in row if isinstance(item, TextLine)]]))
     return rules.are_two(middle(above[0]), middle(row[0]), row[0].box[0], row[-1].box[2])
 
 

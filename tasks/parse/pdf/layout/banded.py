@@ -6,7 +6,8 @@ from itertools import groupby, pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cell_columns import Cell, Row, in_cells, span_of
-from docmill.tasks.parse.pdf.layout.grid import Item
+from docmill.tasks.parse.pdf.tables.line_fit import had_room
+from docmill.tasks.parse.pdf.tables.page_table import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, Rule
 
@@ -18,7 +19,6 @@ rows."""
 _LOWEST, _HIGHEST = 6.0, 150.0  # points from one rule to the next: less is a double rule, more no row
 _MOST_RULES = 200  # of a page that are compared; more are a form or a drawing
 _HALF = 0.5  # of the room of a cell, which a line that goes on below fills
-_MARGIN = 1.5  # font sizes of a cell's room that its inner margins may take
 
 
 def in_bands(items: list[Item], rules: LevelRules) -> Iterator[tuple[bool, list[Item]]]:
@@ -155,5 +155,4 @@ def _is_wrapped(cell: Cell, room: float) -> bool:
 def _has_no_room(one: TextLine, other: TextLine, room: float) -> bool:
     if other.box[1] <= one.box[1] or not any(map(str.isalpha, one.text + other.text)):
         return False
-    wide = one.box[2] - one.box[0]
-    return wide > _HALF * room and wide + other.first_word_width > room - _MARGIN * one.size
+    return one.right - one.left > _HALF * room and not had_room(one, other, room)

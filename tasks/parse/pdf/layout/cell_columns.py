@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import chain, pairwise
 from statistics import median
 
-from docmill.tasks.parse.pdf.layout.grid import Item
+from docmill.tasks.parse.pdf.tables.page_table import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 Cell = list[TextLine]  # one below the other

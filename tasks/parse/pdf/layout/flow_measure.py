@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 from statistics import median
 
-from docmill.tasks.parse.pdf.layout.grid import Item
+from docmill.tasks.parse.pdf.tables.page_table import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 _FULL = 0.75  # of the flow's width, which a line reaches that goes on below

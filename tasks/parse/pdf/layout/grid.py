@@ -2,8 +2,8 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain, pairwise, starmap
 
 import numpy as np
@@ -13,12 +13,13 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.parted import parted
 from docmill.tasks.parse.pdf.layout.stacked import TOUCH, stacked, steps
 from docmill.tasks.parse.pdf.letters.right_to_left import may_be_right_to_left
-from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
+from docmill.tasks.parse.pdf.tables.grid_cells import Cell, CellPiece, CellRows, header_rows, rows_of_cells
+from docmill.tasks.parse.pdf.tables.grown import Growth, parts_by_letters
+from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.place import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
-
-Span = tuple[int, int, int, int]
 
 # Bounds on the work for one page.
 _MAX_UNITS = 10_000  # of a grid: drawings and maps have thousands of rules that cross one another
@@ -39,45 +40,9 @@ _LEVEL = 0.5  # of a line's height: pieces whose feet are closer stand side by s
 _MOST_PAIRS = 0.2
 """Share of the lines that may share a cell with the piece beside them. More, and columns without rules were missed."""
 
-_YEAR = range(1800, 2200)
-"""Figures that are years: a header may be made of these, and of no other figures."""
-_YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
-
 _NARROW = 6.0  # points: as wide are the margins of a column without text; what lies between borders is less
 
 _ROUNDING = 0.01  # points: a rule's place went through sums on its way to the grid's
-
-
-@dataclass(slots=True)
-class PageTable:
-    """A table of a page: its rows of cells, how many of them are its header, and its box.
-
-    `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
-    `columns` are where each begins and ends; `end_page` is the page that the table ends on. The first row below the
-    header of one that is `cut` is the rest of the last one on the page before.
-    """
-
-    cells: list[list[str]]
-    header_rows: int
-    box: Box
-    page: int
-    furniture: bool = False
-    contents: bool = False  # it is a list of contents
-    spans: list[Span] = field(default_factory=list)
-    columns: list[tuple[float, float]] = field(default_factory=list)
-    cut: bool = False
-    end_page: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.end_page = self.page
-
-    @property
-    def kind(self) -> str:
-        """Return the kind of its element."""
-        return "toc" if self.contents else "table"
-
-
-Item = TextLine | PageTable
 
 
 @dataclass(slots=True)
@@ -134,25 +99,32 @@ def _parted(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> Iterat
 
 def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     """Return items with the lines in a grid as one table; unchanged if the grid is no table."""
-    texts: defaultdict[int, list[str]] = defaultdict(list)
-    rest: list[Item] = []
-    inside: list[TextLine] = []
-    outer, place = grid.box, -1
-    for item in items:
-        if isinstance(item, PageTable) or not _is_inside(item.box, outer):
-            rest.append(item)
-            continue
-        place = len(rest) if place < 0 else place
-        inside.append(item)
-        _fill(texts, item, grid, layer)
-    cells, spans = _rows(grid, texts)
-    if not _is_table(cells, grid, texts) or _is_half_ruled(inside, grid):
+    lines = [item for item in items if isinstance(item, TextLine)]
+    inside = [line for line in lines if _is_inside(line.box, grid.box)]
+    held = _held(inside, grid, layer)
+    rows = rows_of_cells(_cells(grid, held), {*_empty_columns(grid)})
+    texts = {number: [piece.text for piece in pieces] for number, pieces in held.items()}
+    if not _is_table(rows.cells, grid, texts) or _is_half_ruled(inside, grid):
         return items
-    left, top, right, bottom = outer
+    table, taken = _grown(rows, grid, lines, layer)
+    return replaced(items, [*inside, *taken], table, inside[0])
+
+
+def _grown(rows: CellRows, grid: Grid, lines: list[TextLine], layer: TextLayer) -> tuple[PageTable, list[TextLine]]:
+    """Return the table of a grid, grown to those of a page's lines that belong to it, and these lines."""
+    around = [line for line in lines if not _is_inside(line.box, grid.box)]
+    first = next(line for line in lines if _is_inside(line.box, grid.box))
+    columns: list[tuple[float, float]] = []
+    taken: list[TextLine] = []
+    if len(grid.xs) == len(rows.cells[0]) + 1:
+        sides = [*grid.xs]
+        growth = Growth(sides, rows, around, lambda line: parts_by_letters(line, sides, layer), first.size)
+        taken = growth.grow()
+        columns = [*pairwise(growth.sides)]
+    left, top, right, bottom = around_all([grid.box, *(line.box for line in taken)])
     box = (round(left, 1), round(top, 1), round(right, 1), round(bottom, 1))
-    columns = [*pairwise(grid.xs)] if len(grid.xs) == len(cells[0]) + 1 else []
-    table = PageTable(cells, header_rows(cells), box, inside[0].page, spans=spans, columns=columns)
-    return [*rest[:place], table, *rest[place:]]
+    table = PageTable(rows.cells, header_rows(rows.cells), box, first.page, spans=rows.spans, columns=columns)
+    return table, taken
 
 
 def _is_inside(box: Box, outer: Box) -> bool:
@@ -162,36 +134,38 @@ def _is_inside(box: Box, outer: Box) -> bool:
     return left - _EDGE < x < right + _EDGE and top - _EDGE < y < bottom + _EDGE
 
 
-def _fill(texts: defaultdict[int, list[str]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
-    """Add a line's text to its cell, by the places of its letters if it spans several."""
-    y = (line.box[1] + line.box[3]) / 2
-    first, last = grid.cell(line.box[0] + _EDGE, y), grid.cell(line.box[2] - _EDGE, y)
+def _held(lines: list[TextLine], grid: Grid, layer: TextLayer) -> Mapping[int, list[CellPiece]]:
+    """Return what stands in each cell of a grid, by its number."""
+    held: defaultdict[int, list[CellPiece]] = defaultdict(list)
+    for line in lines:
+        _fill(held, line, grid, layer)
+    return held
+
+
+def _fill(held: defaultdict[int, list[CellPiece]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
+    """Add a line to its cell, by the places of its letters if it spans several."""
+    left, top, right, bottom = line.box
+    y = (top + bottom) / 2
+    first, last = grid.cell(left + _EDGE, y), grid.cell(right - _EDGE, y)
     if first == last:
-        texts[first].append(line.text)
+        held[first].append(CellPiece(line.text, left, top, right, bottom, line.size))
         return
     for cell, text in layer.placed_in(line, lambda x: grid.cell(x, y)):
-        texts[cell].append(text)
+        held[cell].append(CellPiece(text, left, top, right, bottom, line.size))
 
 
-def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> tuple[list[list[str]], list[Span]]:
-    """Return the cells' texts by row, without empty rows, and the spans of those that are larger.
-
-    Columns without text are left out unless each row has a cell in them. The text of a cell that spans rows or columns
-    stands once, in its first row and column.
-    """
-    joint = {number: text for number, held in texts.items() if number >= 0 and (text := joined(held, Vocabulary()))}
-    places = {number: place for number, place in _places_of_cells(grid).items() if number in joint}
-    used_rows = sorted({min(rows) for rows, _ in places.values()})
-    used_columns = sorted({min(columns) for _, columns in places.values()}.union(_empty_columns(grid)))
-    cells = [[""] * len(used_columns) for _ in used_rows]
-    spans: list[Span] = []
-    for number, (rows, columns) in places.items():
-        row, column = used_rows.index(min(rows)), used_columns.index(min(columns))
-        cells[row][column] = joint[number]
-        size = len(rows.intersection(used_rows)), len(columns.intersection(used_columns))
-        if size != (1, 1):
-            spans.append((row, column, *size))
-    return cells, spans
+def _cells(grid: Grid, held: Mapping[int, list[CellPiece]]) -> list[Cell]:
+    """Return the cells of a grid with the pieces in each."""
+    return [
+        Cell(
+            (min(rows), max(rows)),
+            (min(columns), max(columns)),
+            grid.xs[min(columns)],
+            grid.xs[max(columns) + 1],
+            held.get(number, []),
+        )
+        for number, (rows, columns) in _places_of_cells(grid).items()
+    ]
 
 
 def _empty_columns(grid: Grid) -> Iterator[int]:
@@ -239,18 +213,6 @@ def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
         y = (one.box[1] + one.box[3]) / 2
         pairs += beside and grid.cell(one.box[2] - _EDGE, y) == grid.cell(other.box[0] + _EDGE, y)
     return pairs > 1 and pairs > _MOST_PAIRS * len(lines)
-
-
-def header_rows(cells: list[list[str]]) -> int:
-    """Return 0 if most cells of a table's first row are figures other than years, else 1."""
-    first = [cell for cell in cells[0] if cell]
-    figures = sum(_is_figure(cell) for cell in first)
-    return int(2 * figures <= len(first))
-
-
-def _is_figure(text: str) -> bool:
-    plain = text.strip(" $€£%()+-–").replace(",", "").replace(".", "").replace(" ", "")
-    return plain.isdecimal() and not (len(text) == _YEAR_DIGITS and int(plain) in _YEAR)
 
 
 def grids(rules: PageRules) -> list[Grid]:

@@ -7,7 +7,7 @@ from operator import ne
 from statistics import median
 from typing import NamedTuple
 
-from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
+from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 _GRID = 3  # points: text that begins closer than this begins on one place
@@ -25,7 +25,8 @@ _SWITCHES = 0.5
 
 Text written row by row has about two; text written column by column has one in all, or a few where pictures stand.
 """
-_FULL = 0.6  # of the width of a column, which half of the lines of text fill; cells of a table are shorter
+_FULL = 0.6  # of the width of a column, which lines of text fill; cells of a table are shorter
+_MOST = 0.6  # share of the letters of a column that stand in such lines
 _MIN_LETTERS = 12  # which half of its lines have; figures and names of cells have fewer
 _MIN_LINES = 4  # from which on a side may be told by how its lines fill it
 
@@ -145,7 +146,7 @@ def _are_columns(sides: _Sides) -> bool:
         return False
     if _switches(sides.written) <= max(1, _SWITCHES * fewer):
         return True
-    return _fill(sides.left) and _fill(sides.right)
+    return fill(sides.left) and fill(sides.right)
 
 
 def _switches(written: list[int]) -> int:
@@ -162,11 +163,15 @@ def _lines(some: list[ColumnRun]) -> list[TextLine]:
     return [item for run in some for item in run.items if isinstance(item, TextLine)]
 
 
-def _fill(some: list[ColumnRun]) -> bool:
-    """Return whether half of the lines are as wide and as long as lines of text are."""
+def fill(some: list[ColumnRun]) -> bool:
+    """Return whether most letters stand in lines as wide and as long as lines of text are; a table may stand there."""
     lines = _lines(some)
     if len(lines) < _MIN_LINES:
         return False
     width = max(run.right for run in some) - min(run.left for run in some)
-    wide = median(line.box[2] - line.box[0] for line in lines) >= _FULL * width
-    return wide and median(len(line.text) for line in lines) >= _MIN_LETTERS
+    full = sum(len(line.text) for line in lines if line.right - line.left >= _FULL * width)
+    return full >= _MOST * sum(len(line.text) for line in lines) and median(map(_length, lines)) >= _MIN_LETTERS
+
+
+def _length(line: TextLine) -> int:
+    return len(line.text)

@@ -3,7 +3,8 @@
 from itertools import chain
 
 from docmill.tasks.parse.pdf.layout.banded import in_bands
-from docmill.tasks.parse.pdf.layout.grid import Item
+from docmill.tasks.parse.pdf.tables.line_fit import width_with_next
+from docmill.tasks.parse.pdf.tables.page_table import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
@@ -67,7 +68,7 @@ def _is_line_above(upper: TextLine, lower: TextLine, step: float, widest: float)
     off = abs(middle(lower) - middle(upper) - step)
     if upper.size != lower.size or off > _OFF_LINE or not _is_aligned(upper, lower):
         return False
-    return upper.box[2] - upper.box[0] + lower.first_word_width > widest
+    return width_with_next(upper, lower) > widest
 
 
 def _on_levels(items: list[Item], rules: LevelRules) -> list[list[Item]]:

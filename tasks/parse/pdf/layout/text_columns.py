@@ -12,11 +12,12 @@ from itertools import chain
 from operator import attrgetter
 
 from docmill.tasks.parse.pdf.layout.aligned import with_tables
-from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
-from docmill.tasks.parse.pdf.layout.gutters import OVER, ColumnRun, best_gutter, side_of
+from docmill.tasks.parse.pdf.layout.gutters import OVER, ColumnRun, best_gutter, fill, side_of
 from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.letters.scripts import LEVEL, LOWERED, RAISED, unmarked
 from docmill.tasks.parse.pdf.letters.special_characters import HYPHEN
+from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
+from docmill.tasks.parse.pdf.tables.valued import with_valued_tables
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
@@ -64,9 +65,17 @@ def columns(items: list[Item], level: LevelRules, code: bool, before: PageTable 
     """
     if _is_column(items):
         return [items]
-    whole = with_tables(join_cut(items), level, code, before)
-    flows = [[item for run in flow for item in run.items] for flow in _flows(runs(whole), 0)]
-    return [join_rows(flow) for flow in flows]
+    joined = join_cut(items)
+    whole = with_valued_tables(joined, with_tables(joined, level, code, before), code)
+    flows = _flows(runs(whole), 0)
+    alone = len(flows) > 1  # in a column of text, a table has no other text beside it
+    return [
+        join_rows(with_tables(_items(flow), level, code) if alone and fill(flow) else _items(flow)) for flow in flows
+    ]
+
+
+def _items(flow: list[ColumnRun]) -> list[Item]:
+    return [item for run in flow for item in run.items]
 
 
 def _is_column(items: list[Item]) -> bool:

@@ -24,6 +24,7 @@ _ON_LEVEL = 100  # lines on one level that are looked at, which bounds the work 
 
 # Lines with loose text. Letters advance by about half their size, spaces in them included.
 _LOOSE = 1.25  # times the usual advance: justified text stays below, and a line looked at in vain costs only time
+_NARROW = 0.25  # font sizes a letter: letters of condensed fonts take a third
 _MOST_ADVANCE = 0.55  # font sizes a letter, which the usual advance is taken to be at most
 _LONG = 20  # letters from which on a line's advance is a measure of others
 _FEW = 4  # letters in which there are no two texts
@@ -82,10 +83,18 @@ def size_of_each(line: TextLine, words: Words) -> float:
 
 
 def _loose(lines: list[TextLine]) -> list[int]:
-    """Return the lines with so wide an advance per letter that they may hold a gap."""
+    """Return the lines with so wide an advance per letter that they may hold a gap, or so narrow a one that two texts
+    of two columns, the right one first, are one line of pdfium's.
+    """
     advances = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines]
     most = _LOOSE * _usual(advances, lines)
-    return [index for index, advance in enumerate(advances) if advance > most and _may_be_two(lines[index].text)]
+    odd = [index for index, advance in enumerate(advances) if advance > most or _is_narrow(advance, lines[index])]
+    return [index for index in odd if _may_be_two(lines[index].text)]
+
+
+def _is_narrow(advance: float, line: TextLine) -> bool:
+    """Return whether a line is too short for its letters, and does not run up or down the page."""
+    return advance < _NARROW and line.height < _TWO * line.size
 
 
 def _usual(advances: list[float], lines: list[TextLine]) -> float:

@@ -38,10 +38,14 @@ class TextLine:
         return bottom - top
 
     @property
-    def first_word_width(self) -> float:
-        """Return how wide its first word is in points, by its share of the letters."""
-        left, _, right, _ = self.box
-        return (right - left) * len(self.text.split(" ", 1)[0]) / len(self.text)
+    def left(self) -> float:
+        """Return where the line begins, in points."""
+        return self.box[0]
+
+    @property
+    def right(self) -> float:
+        """Return where the line ends, in points."""
+        return self.box[2]
 
 
 def from_the_left(pieces: list[TextLine]) -> list[TextLine]:

@@ -175,6 +175,7 @@ source_url | text |
 passage.text | text | sentences of the hit that answer; without `--passages`, and where it has none, `passage` is null
 passage.start_char | integer | where they begin, in code points
 passage.end_char | integer | where they end, exclusive
+confidence | number |
 """),
     "sql": Printed("an array: an object for each row, its keys the columns of the statement", """\
 * | any | a value: numbers, texts, booleans, null, arrays and objects as they are; times and binary values as text

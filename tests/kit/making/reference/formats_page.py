@@ -5,7 +5,8 @@ from docmill.tasks.parse.dispatch.parsers import PARSERS
 from docmill.tasks.parse.format import Format
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import LANGUAGES
-from docmill.tasks.parse.signatures import INSTEAD, OLE_STREAMS, OPEN_DOCUMENT, SIGNATURES, ZIP_FOLDERS
+from docmill.tasks.parse.signatures import KINDS, OPEN_DOCUMENT
+from docmill.tasks.parse.unread_kinds import INSTEAD
 from tests.kit.making.reference.markdown import code, codes, page, prose, table
 
 HEAD = """\
@@ -74,7 +75,8 @@ def _suffixes(form: Format) -> str:
 
 
 def _signatures() -> str:
-    rows = [(offset, code(_spelled(signature)), code(kind)) for offset, signature, kind in SIGNATURES]
+    signed = ((at, signature, kind.name) for kind in KINDS for at, signature in kind.signatures)
+    rows = [(at, code(_spelled(signature)), code(name)) for at, signature, name in signed]
     return table(("at byte", "bytes", "kind"), rows)
 
 
@@ -85,10 +87,10 @@ def _spelled(signature: bytes) -> str:
 
 
 def _containers() -> str:
-    rows = [("zip", code(name), code(kind)) for name, kind in ZIP_FOLDERS]
+    rows = [("zip", code(name), code(kind.name)) for kind in KINDS for name in kind.members]
     rows += [("zip, `mimetype`", code(f"opendocument.{name}"), code(kind)) for name, kind in OPEN_DOCUMENT.items()]
     rows += [("zip, `mimetype`", code("epub"), code("epub"))]
-    rows += [("compound", code(name), code(kind)) for name, kind in OLE_STREAMS]
+    rows += [("compound", code(name), code(kind.name)) for kind in KINDS for name in kind.streams]
     return table(("container", "name inside", "kind"), rows)
 
 

@@ -5,7 +5,8 @@ from functools import partial
 from docmill.tasks.chunking.route import default_routes
 from docmill.tasks.detect import lawful
 from docmill.tasks.detect.scores import CONTENT_TYPES, SCORES
-from docmill.tasks.detect.verdict import BY_FORMAT, DATA_LANGUAGES
+from docmill.tasks.detect.verdict import DATA_LANGUAGES
+from docmill.tasks.parse.formats import FORMATS as READ
 from tests.kit.making.reference.markdown import block, code, codes, page, prose, table
 
 HEAD = """\
@@ -55,7 +56,10 @@ def made() -> str:
         table(("content type", "looks for"), [(code(kind), prose(_signs(kind))) for kind in SCORES]),
         "## Formats that decide",
         FORMATS,
-        table(("format", "content type", "because"), [(code(f), code(t), why) for f, (t, why) in BY_FORMAT.items()]),
+        table(
+            ("format", "content type", "because"),
+            _deciding(),
+        ),
         f"{FIELDS} {codes(sorted(DATA_LANGUAGES))}. A table with a column of questions and one of answers is `faq`.",
     )
 
@@ -72,3 +76,7 @@ def _signs(kind: str) -> str:
         return (lawful.__doc__ or "").partition(" by ")[2].removesuffix(".")
     says = [(sign.look.__doc__ or "").partition("\n")[0] for sign in score.args[0]]
     return "; ".join(said.removeprefix("Look for ").removesuffix(".").partition("; ")[0] for said in says)
+
+
+def _deciding() -> list[tuple[str, str, str]]:
+    return [(code(one.name), code(one.content_type), one.because) for one in READ.values() if one.content_type]

@@ -1,7 +1,7 @@
 """Rows whose cells have many lines: told by rules and fills, by the rows around, and by a header that is repeated."""
 
 from docmill.tasks.parse.pdf.layout.continued import release_header
-from docmill.tasks.parse.pdf.layout.grid import PageTable
+from docmill.tasks.parse.pdf.tables.page_table import PageTable
 from docmill.tasks.parse.pdf.text.fonts import Font
 from docmill.tasks.parse.pdf.text.line import TextLine
 from tests.kit.pdf_pages import page, read

@@ -6,18 +6,26 @@ from types import ModuleType
 
 from docmill.storage.errors import ConfigError, Terminal, Transient
 
+RETRIES = 4
+"""How often a client retries after 408, 409, 429, 5xx or no answer; it waits as `retry-after` says, or longer."""
+
 
 @contextmanager
-def explained(client: ModuleType, all_of_them: type[Exception], key: str) -> Iterator[None]:
-    """Translate the exceptions of a call as `Model.complete` says; `key` is the environment variable of the key."""
+def explained(
+    client: ModuleType, all_of_them: type[Exception], key: str, table: str = "[model]", who: str = "the model"
+) -> Iterator[None]:
+    """Translate the exceptions of a call to `Transient`, `ConfigError` or `Terminal`.
+
+    `key` is the environment variable of the key, `table` that of the settings, and `who` is asked.
+    """
     try:
         yield
     except (client.AuthenticationError, client.PermissionDeniedError):
-        raise ConfigError(f"[model] the key in {key} was refused") from None
+        raise ConfigError(f"{table} the key in {key} was refused") from None
     except (client.APIConnectionError, client.RateLimitError, client.InternalServerError) as error:
-        raise Transient(f"the model did not answer: {_named(error)}") from None
+        raise Transient(f"{who} did not answer: {_named(error)}") from None
     except all_of_them as error:
-        raise Terminal(f"the model refused the prompt: {_named(error)}") from None
+        raise Terminal(f"{who} refused the {'prompt' if table == '[model]' else 'texts'}: {_named(error)}") from None
 
 
 def _named(error: Exception) -> str:

@@ -1,0 +1,90 @@
+"""Embedding server: requests for vectors by OpenAI's protocol; the only storage module that imports `openai`."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.embedding.api.api_address import ApiAddress
+from docmill.storage.errors import ConfigError, Terminal
+from docmill.storage.process.client_errors import RETRIES, explained
+from docmill.storage.process.computed_once import computed_once
+from docmill.storage.process.extras import extra
+
+KEY = "OPENAI_API_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The vectors of a request, float32 (n, dim), and the tokens that the server has counted."""
+
+    vectors: npt.NDArray[np.float32]
+    tokens: int
+
+
+class EmbeddingServer:
+    """A server by the official `openai` client, which waits and tries again as language models do; thread-safe."""
+
+    def __init__(self, address: ApiAddress) -> None:
+        self._address = address
+
+    @computed_once
+    def _client(self) -> Any:
+        address = self._address
+        with extra("openai", f"[embedding] model {address.name}"):
+            import openai
+        key = os.environ.get(KEY) or ("none" if address.base_url else "")
+        if not key:
+            raise ConfigError(f"[embedding] model {address.name} needs a key in the environment variable {KEY}")
+        return openai.OpenAI(
+            api_key=key, base_url=address.base_url or None, timeout=address.timeout_s, max_retries=RETRIES
+        )
+
+    def embed(self, texts: Sequence[str], input_type: str = "") -> Embedded:
+        """Return the vectors of texts in their order; norms are arbitrary.
+
+        Raises `Transient` if a retry may help, `ConfigError` for a wrong key, model or dimension, and `Terminal` for
+        texts that the server refuses. No message contains a key or a text.
+        """
+        client, address = self._client, self._address
+        import openai
+
+        more: dict[str, Any] = {"dimensions": address.dimensions} if address.dimensions else {}
+        extra_body = {"input_type": input_type} if input_type else None
+        with explained(openai, openai.OpenAIError, KEY, "[embedding]", address.server):
+            try:
+                # Numbers, as not every server knows base64.
+                answer = client.embeddings.create(
+                    model=address.model, input=list(texts), encoding_format="float", extra_body=extra_body, **more
+                )
+            except openai.NotFoundError:
+                raise ConfigError(f"[embedding] {address.server} has no model {address.model!r}") from None
+            except openai.BadRequestError as error:
+                raise self._refused(error.status_code, texts) from None
+        return Embedded(self._matrix(answer, len(texts)), answer.usage.prompt_tokens if answer.usage else 0)
+
+    def _refused(self, status: int, texts: Sequence[str]) -> Terminal:
+        address = self._address
+        if address.dimensions:
+            hint = f"does the model take dimensions = {address.dimensions}"
+        else:
+            hint = f"does it take {len(texts)} texts (batch_texts) of up to {address.limit} tokens (token_limit)"
+        return Terminal(f"[embedding] {address.server} refused a request for {address.name} ({status}): {hint}?")
+
+    def _matrix(self, answer: Any, count: int) -> npt.NDArray[np.float32]:
+        address, rows = self._address, sorted(answer.data, key=lambda one: one.index)
+        widths = {len(one.embedding) for one in rows}
+        if len(rows) != count or len(widths) != 1 or 0 in widths:
+            raise Terminal(f"[embedding] {address.server} gave {len(rows)} vectors for {count} texts of {address.name}")
+        vectors = np.array([one.embedding for one in rows], np.float32)
+        if not np.isfinite(vectors).all():
+            raise Terminal(f"[embedding] {address.server} gave vectors of {address.name} that are no numbers")
+        if address.dimensions and address.dimensions != vectors.shape[1]:
+            raise ConfigError(
+                f"[embedding] {address.server} gave vectors of {vectors.shape[1]} dimensions for {address.name}, but"
+                f" dimensions is {address.dimensions}; set what the model has"
+            )
+        return vectors

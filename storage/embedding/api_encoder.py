@@ -1,0 +1,204 @@
+"""API encoder: an embedding model behind an API as a plugin encoder, whose texts leave this machine.
+
+No text is paid for twice: what comes back is kept before the next request, and a text that is kept is not sent.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.embedding.api.api_address import ApiAddress, allowed, parse_address
+from docmill.storage.embedding.api.embedding_server import EmbeddingServer
+from docmill.storage.embedding.api.kept_vectors import KEPT, KeptVectors
+from docmill.storage.embedding.api.model_probe import PROBE_TEXTS, TOLERANCE, distance, sketch_of
+from docmill.storage.embedding.cautious_tokens import cautious_folder
+from docmill.storage.embedding.plugin_encoder import PluginEncoder
+from docmill.storage.embedding.space import EmbeddingSpace, cache_file
+from docmill.storage.embedding.token_counts import token_counts
+from docmill.storage.errors import ConfigError, StoreError
+from docmill.storage.files import write_whole
+from docmill.storage.plugins.origin import Origin
+
+Vectors = npt.NDArray[np.float32]
+
+MOST_TOKENS = 100_000
+"""Tokens of a request, counted cautiously: OpenAI takes 300,000, and the cautious count is never below the real one."""
+_TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
+
+
+class ApiModel:
+    """An `EncoderPlugin` whose vectors come from a server."""
+
+    version: int | str = 1
+    tokenizer = ""
+
+    def __init__(self, address: ApiAddress) -> None:
+        self.address = address
+        self.revision = address.identity
+        self._server = EmbeddingServer(address)
+        tokens = token_counts([address.document_prefix, address.query_prefix], str(cautious_folder()))
+        self.token_limit = address.limit - max(tokens)
+        if self.token_limit < 1:
+            raise ConfigError(f"[embedding] a prefix has {max(tokens)} tokens, but token_limit is {address.limit}")
+        # As set, as known from an earlier request, or by asking the server.
+        self.dimension: int = address.dimensions or _noted(address).get("dimension") or self.ask_probe()[0]
+
+    def ask_probe(self) -> tuple[int, str]:
+        """Return the dimension and the sketch of the vectors that the server gives now."""
+        vectors = _unit(self._server.embed(PROBE_TEXTS).vectors)
+        dimension, sketch = vectors.shape[1], sketch_of(vectors)
+        known = _noted(self.address).get("sketch", sketch)
+        if distance(sketch, known) > TOLERANCE:
+            self._forget()  # the vectors that are kept are those of another model
+        _note(self.address, {"dimension": dimension, "sketch": sketch})
+        return dimension, sketch
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return float32 (n, dim), rows of unit L2 norm, of texts of documents."""
+        own = self.address
+        return self._vectors([own.document_prefix + text for text in texts], "documents", own.document_type)
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Return float32 (n, dim), rows of unit L2 norm, of queries."""
+        own = self.address
+        return self._vectors([own.query_prefix + text for text in texts], "queries", own.query_type)
+
+    def _vectors(self, texts: Sequence[str], kind: str, input_type: str) -> Vectors:
+        kept = KeptVectors(_file(self.address, f"-{kind}.sqlite"), kind)
+        found = kept.take(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+
+        def ask(some: list[str]) -> dict[str, Vectors]:
+            made = self._server.embed(some, input_type).vectors
+            self._check(made.shape[1])
+            vectors = dict(zip(some, _unit(made), strict=True))
+            kept.put(vectors)  # before anything else can fail: they are paid for
+            return vectors
+
+        for vectors in _side_by_side(ask, self._requests(missing), self.address.max_concurrency):
+            found |= vectors
+        return np.stack([found[text] for text in texts])
+
+    def _forget(self) -> None:
+        for kind in KEPT:
+            with suppress(OSError):
+                _file(self.address, f"-{kind}.sqlite").unlink(missing_ok=True)
+
+    def _check(self, dimension: int) -> None:
+        if dimension != self.dimension:
+            raise StoreError(
+                f"{self.address.name} has changed: {self.address.server} gives vectors of {dimension} dimensions, it"
+                f" gave {self.dimension}"
+            )
+
+    def _requests(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return texts in groups that fit a request."""
+        groups: list[list[str]] = []
+        tokens = 0
+        counts = token_counts(texts, str(cautious_folder())) if texts else []
+        for text, count in zip(texts, counts, strict=True):
+            tokens += count
+            if not groups or len(groups[-1]) == self.address.batch_texts or tokens > MOST_TOKENS:
+                groups.append([])
+                tokens = count
+            groups[-1].append(text)
+        return groups
+
+
+class ApiEncoder(PluginEncoder):
+    """The model of an API as a `TextEncoder`; its errors name the setting to change."""
+
+    __slots__ = ()
+
+    def _made(self, encode: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> Vectors:
+        return np.asarray(encode(texts), np.float32) if texts else np.empty((0, self.space.dimension), np.float32)
+
+
+def api_encoder(model: str) -> ApiEncoder:
+    """Return the encoder of a model by API, one for each in a process.
+
+    Raises `ConfigError` for a wrong name or option, and what `allowed` raises. Where nobody knows the dimension yet,
+    the server is asked, which raises what `EmbeddingServer.embed` raises.
+    """
+    return _encoder(allowed(parse_address(model)))
+
+
+@lru_cache(maxsize=8)
+def _encoder(address: ApiAddress) -> ApiEncoder:
+    model = ApiModel(address)
+    try:
+        release = metadata.version("openai")
+    except metadata.PackageNotFoundError:
+        release = "(not installed)"
+    space = EmbeddingSpace(str(address), address.identity, model.dimension, True, model.token_limit)
+    return ApiEncoder(Origin("embedding model", address.name, "openai", release), model, space)
+
+
+def probed(space: EmbeddingSpace, known: str) -> EmbeddingSpace:
+    """Return the space with the probe of its model, which the server is asked for; `known` is that of a store, or "".
+
+    Raises:
+        StoreError: The server gives other vectors than those that the store knows.
+    """
+    model = api_encoder(space.model).plugin
+    assert isinstance(model, ApiModel)
+    dimension, sketch = model.ask_probe()
+    if dimension != space.dimension or (known and distance(sketch, known) > TOLERANCE):
+        why = f"{dimension} dimensions, not {space.dimension}"
+        if dimension == space.dimension:
+            why = f"vectors {distance(sketch, known):.2f} apart from those in the store, where {TOLERANCE} is rounding"
+        raise StoreError(
+            f"{model.address.name} has changed on {model.address.server}: {why}; restore it, or set [embedding]"
+            ' revision to a new word, such as "2", and replace the vectors: docmill reembed'
+        )
+    return replace(space, probe=known or sketch)
+
+
+def forget_documents() -> None:
+    """Remove what this user's cache keeps of the vectors of documents, of all models."""
+    for path in cache_file("api", "").glob("*-documents.sqlite"):
+        path.unlink(missing_ok=True)
+
+
+def _side_by_side(
+    ask: Callable[[list[str]], dict[str, Vectors]], requests: Sequence[list[str]], most: int
+) -> list[dict[str, Vectors]]:
+    """Return the answers to requests; after a failure, those in progress are still kept, and no other begins."""
+    if len(requests) < 2:
+        return list(map(ask, requests))
+    with ThreadPoolExecutor(min(most, len(requests)), "docmill-embed-api") as threads:
+        try:
+            return list(threads.map(ask, requests))
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
+    return unit
+
+
+def _file(address: ApiAddress, ending: str) -> Path:
+    """Return a file of the user's cache about a model."""
+    return cache_file("api", address.cached_as + ending)
+
+
+def _noted(address: ApiAddress) -> dict[str, Any]:
+    with suppress(OSError, ValueError):
+        return dict(json.loads(_file(address, ".json").read_bytes()))
+    return {}
+
+
+def _note(address: ApiAddress, known: dict[str, Any]) -> None:
+    with suppress(OSError):
+        write_whole(_file(address, ".json"), json.dumps(known).encode())

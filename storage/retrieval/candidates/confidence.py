@@ -1,0 +1,54 @@
+"""Confidence: how likely a hit answers its query, on a scale that is the same for all queries.
+
+Scores rank the chunks of one query: the best has a high score whether or not any chunk answers. A logistic model tells
+answers from the rest by what both indexes know of a chunk.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.retrieval.candidates.hit import Candidate
+from docmill.storage.retrieval.candidates.query import Query
+from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.retrieval.candidates.weighing import found_share
+
+Floats = npt.NDArray[np.float64]
+
+FITTED: Mapping[Mode, tuple[float, ...]] = MappingProxyType(
+    {
+        "hybrid": (-8.7, 1.6, 2.5, 2.1, 3.8),
+        "vector": (-8.7, 1.6, 2.5, 2.1, 3.8),
+        "keyword": (-8.7, 1.6, 2.5, 2.1, 3.8),
+    }
+)
+"""A constant and the weights of the `evidence`, by mode, fitted by `python -m tests.bench.finding.doubting`."""
+
+
+def confidences(best: Sequence[Candidate], query: Query) -> list[float]:
+    """Return how likely each hit answers, in [0, 1], given the hits of a query after all steps."""
+    constant, *weights = FITTED[query.options.mode]
+    found: list[float] = (1 / (1 + np.exp(-constant - evidence(best, query) @ np.array(weights)))).tolist()
+    return found
+
+
+def evidence(best: Sequence[Candidate], query: Query) -> Floats:
+    """Return what speaks for each hit, (hits, 4).
+
+    These are its cosine, as far as the model reads the query; the share of the query's words that it has, by rarity;
+    how many these are, as the logarithm of 1 + their rarity / that of a word of one chunk; and its score as a share of
+    the highest one. What a mode does not know is 0.
+    """
+    mode, rows = query.options.mode, np.zeros((len(best), 4))
+    if mode != "keyword":
+        cosines = (query.farthest if one.vector_score is None else one.vector_score for one in best)
+        rows[:, 0] = np.fromiter(cosines, np.float64, len(best)) * (1 - query.unread)
+    if mode != "vector":
+        words = query.weighted_words
+        rows[:, 1] = [found_share(one.terms, words) for one in best]
+        rows[:, 2] = np.log1p(rows[:, 1] * sum(weight for _, weight in words) / query.sources.rarest)
+    highest = max((one.score for one in best), default=0.0)
+    rows[:, 3] = [max(0.0, one.score / highest) if highest > 0 else 0.0 for one in best]
+    return rows

@@ -1,0 +1,37 @@
+"""Struck words: text that a page shows as deleted, between `~~`, as in Markdown."""
+
+from typing import Any
+
+from lxml import etree
+
+from docmill.tasks.parse.canvas import STRUCK
+
+_STRUCK = etree.XPath(".//del | .//s | .//strike | .//*[contains(@style, 'line-through')]")
+_BLOCK_WORDS = "p div section article li dd dt td th h1 h2 h3 h4 h5 h6 blockquote figcaption caption"
+_BLOCKS = frozenset(_BLOCK_WORDS.split())
+_APART = ("pre", "code", "svg", "math", "del", "s", "strike")  # code is as it stands, and nothing is struck twice
+
+
+def mark_struck(root: Any) -> None:
+    """Put signs around the struck words of a tree, those of each block for themselves."""
+    for node in _STRUCK(root):
+        if next(node.iterancestors(*_APART), None) is None:
+            inner = [one for one in node.iter(*_BLOCKS) if next(one.iterdescendants(*_BLOCKS), None) is None]
+            for one in inner or [node]:
+                _wrap(one)
+
+
+def _wrap(node: Any) -> None:
+    if not any(map(str.isalnum, "".join(node.itertext()))):
+        return
+    said = node.text or ""
+    node.text = said[: len(said) - len(said.lstrip())] + STRUCK + said.lstrip()
+    if len(node):
+        node[-1].tail = _ended(node[-1].tail or "")
+    else:
+        node.text = _ended(node.text)
+
+
+def _ended(text: str) -> str:
+    words = text.rstrip()
+    return words + STRUCK + text[len(words) :]

@@ -1,0 +1,79 @@
+"""Usual names: give the main part of an Open XML file, and the parts beside it, the names by which they are known.
+
+A part may have any name: the relationships say what it is. Some programs write `word/document2.xml`.
+"""
+
+import io
+import posixpath
+import re
+import zipfile
+from typing import Any
+
+from lxml import etree
+
+from docmill.tasks.parse.office.parts import links_of
+
+_ROOT = "_rels/.rels"
+_TYPES = "[Content_Types].xml"
+_OFFICE_DOCUMENT = "/officeDocument"
+_KINDS = {
+    "wordprocessingml": "word/document.xml",
+    "spreadsheetml": "xl/workbook.xml",
+    "presentationml": "ppt/presentation.xml",
+}
+_NAMED = ("styles", "numbering", "footnotes", "endnotes", "comments", "settings", "sharedStrings")
+_NAME = re.compile(rb"[^\"'/]*\.xml(?=[\"'])")
+
+
+def with_usual_names(data: bytes) -> bytes:
+    """Return an Open XML file whose main part and its known parts have their usual names; itself if they have them."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as container:
+            names = _renamed(container)
+            return _rewritten(container, names) if names else data
+    except (zipfile.BadZipFile, etree.XMLSyntaxError, OSError, KeyError, ValueError, NotImplementedError):
+        return data  # it is damaged or locked, which its reader says
+
+
+def _renamed(container: zipfile.ZipFile) -> dict[str, str]:
+    """Return the usual names of parts that have others."""
+    main, usual = _main(container)
+    if not usual:
+        return {}
+    folder, members = posixpath.dirname(usual), container.NameToInfo
+    beside = [(part, f"{folder}/{kind}.xml") for kind, part in links_of(container, main).values() if kind in _NAMED]
+    names = {main: usual} | {old: new for old, new in beside if new not in members}
+    return names | {_relationships(old): _relationships(new) for old, new in names.items()}
+
+
+def _main(container: zipfile.ZipFile) -> tuple[str, str]:
+    """Return the name of the main part and its usual name, the latter "" where nothing is to be renamed."""
+    members = container.NameToInfo
+    if _ROOT not in members or _TYPES not in members or not members.keys().isdisjoint(_KINDS.values()):
+        return "", ""
+    main = _target(etree.fromstring(container.read(_ROOT)))
+    types = container.read(_TYPES).decode("utf-8", "replace")
+    return main, next((name for kind, name in _KINDS.items() if kind in types and main in members), "")
+
+
+def _target(relationships: Any) -> str:
+    nodes = relationships.iter("{*}Relationship")
+    targets = (node.get("Target") or "" for node in nodes if (node.get("Type") or "").endswith(_OFFICE_DOCUMENT))
+    return posixpath.normpath(next(targets, "")).lstrip("/")
+
+
+def _relationships(part: str) -> str:
+    folder, name = posixpath.split(part)
+    return f"{folder}/_rels/{name}.rels"
+
+
+def _rewritten(container: zipfile.ZipFile, names: dict[str, str]) -> bytes:
+    base = {posixpath.basename(old).encode(): posixpath.basename(new).encode() for old, new in names.items()}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as usual:
+        for name in container.namelist():
+            content = container.read(name)
+            if name.endswith(".rels") or name == _TYPES:
+                content = _NAME.sub(lambda found: base.get(found[0], found[0]), content)
+            usual.writestr(names.get(name, name), content)
+    return buffer.getvalue()

@@ -1,0 +1,1 @@
+"""Tables: which rows of a table name its columns, and one row that says what they say."""

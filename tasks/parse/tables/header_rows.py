@@ -1,0 +1,126 @@
+"""Header rows: how many rows at the top of a table name its columns, guessed where a format does not state it."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+Rows = Sequence[Sequence[str]]
+
+REPEATED = 80  # characters of a cell up to which it is repeated in each row that it spans: names, and no passages
+MOST_HEADER_ROWS = 4  # more are rows of data whose cells are all of the kind of a header
+_LEAST_ROWS = 2  # a header needs a row below it
+_LEAST_GROUPED = 3  # rows of a table whose first two are a header
+_SAMPLE = 20  # rows in which figures are looked for
+_LEAST_NAMES = 2  # of a row below groups; one name alone is a value
+_FIGURES = 0.5  # share of the columns of such names with figures below: with less, the row may be one of data
+_YEARS = range(1800, 2200)
+"""Numbers that may name columns. A wider range takes amounts for years, a narrower one cuts off history or plans."""
+_NUMBER = re.compile(r"[$\u20ac\u00a3]?[-+\u2212(]?[$\u20ac\u00a3]?\.?\d(?:.*\d)?\.?\)?(?: ?[$\u20ac\u00a3])?|.*%")
+
+
+def is_number(text: str) -> bool:
+    """Return whether a cell is a number, an amount, a date in digits or a percentage."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def is_year(text: str) -> bool:
+    """Return whether a number may name a column."""
+    return text.isdecimal() and int(text) in _YEARS
+
+
+def header_depth(rows: Rows, stated: int | None = None) -> int:
+    """Return how many rows name the columns: as stated, or 1 if the first reads like names.
+
+    Two do if the first names groups of what the second names, which formats often leave unsaid.
+    """
+    if stated in (None, 1) and _are_groups(rows):
+        return 2
+    if stated is None:
+        return int(len(rows) >= _LEAST_ROWS and _are_names(rows[0]))
+    return stated
+
+
+def column_names(rows: Rows, depth: int) -> list[str]:
+    """Return the names of a table's columns: what all rows of its header say of each."""
+    return one_header(rows[: depth + 1], depth)[0] if rows and depth else []
+
+
+def _are_names(row: Sequence[str]) -> bool:
+    """Return whether a row names columns: two or more texts and, beside years, no number."""
+    filled = list(filter(None, row))
+    numbers = list(filter(is_number, filled))
+    if numbers:
+        named = len(numbers) < len(filled) or not row[0]  # a text beside the years, or a blank above the names
+        return named and all(map(is_year, numbers))
+    return len(filled) > 1 or len(row) < 2
+
+
+def _are_groups(rows: Rows) -> bool:
+    """Return whether the first row names groups of columns, and the second each column of them.
+
+    Where the first is blank, beside a name, the second is filled; below the second, there are figures.
+    """
+    if len(rows) < _LEAST_GROUPED or len(rows[0]) != len(rows[1]):
+        return False
+    named = [column for column, name in enumerate(rows[1]) if name]
+    if len(named) < _LEAST_NAMES or any(map(_is_figure, (*rows[0], *rows[1]))):
+        return False
+    return _spans(rows[0], rows[1]) and _have_figures(rows[2:_SAMPLE], named)
+
+
+def _is_figure(text: str) -> bool:
+    return is_number(text) and not is_year(text)
+
+
+def _spans(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return whether all columns are named, and a name in the first row stands above several of the second."""
+    if not all(map(max, first, second)):
+        return False
+    pairs = zip(pairwise(first), pairwise(second), strict=True)
+    return any(left and right in ("", left) and one and other and one != other for (left, right), (one, other) in pairs)
+
+
+def _have_figures(rows: Rows, columns: Sequence[int]) -> bool:
+    """Return whether most of the columns have figures in most of their filled cells."""
+    cells = [[row[column] for row in rows if column < len(row) and row[column]] for column in columns]
+    return sum(2 * sum(map(is_number, one)) > len(one) for one in cells) > _FIGURES * len(columns)
+
+
+def spanned_rows(sizes: list[tuple[int, int]], rows: int) -> int:
+    """Return how deep a header is, by how many rows and columns each cell of the first row spans; 0 if it is none.
+
+    Each cell of it spans columns, or else as many rows as all others.
+    """
+    deep = max((over_rows for over_rows, _ in sizes), default=0)
+    groups = [over_columns for over_rows, over_columns in sizes if over_rows == 1]
+    if not groups or min(groups) == 1 or not 1 < deep < min(rows, MOST_HEADER_ROWS):
+        return 0
+    return deep if all(over_rows in (1, deep) for over_rows, _ in sizes) else 0
+
+
+def one_header(rows: Rows, depth: int) -> list[list[str]]:
+    """Return rows whose first names the columns: rows of header are joined by columns, each text once."""
+    drawn = [list(row) for row in rows]
+    if not 1 < depth < len(drawn):
+        return _named_once(drawn) if depth == 1 else drawn
+    head = [*map(_filled, drawn[: depth - 1], drawn[1:depth]), drawn[depth - 1]]
+    width = max(map(len, head))
+    names = (dict.fromkeys(row[column] for row in head if column < len(row)) for column in range(width))
+    return _named_once([[" ".join(filter(None, parts)) for parts in names], *drawn[depth:]])
+
+
+def _filled(groups: list[str], below: list[str]) -> list[str]:
+    """Return names of groups, each repeated in the blanks beside it below which a column has a name."""
+    filled = list(groups)
+    for column in range(1, min(len(groups), len(below))):
+        if not filled[column] and below[column]:
+            filled[column] = filled[column - 1] if below[column - 1] not in ("", groups[column - 1]) else ""
+    return filled
+
+
+def _named_once(rows: list[list[str]]) -> list[list[str]]:
+    """Return rows whose header does not name a column again that no other row uses."""
+    for column in range(len(rows[0]) - 1 if len(rows) > 1 else 0, 0, -1):
+        if rows[0][column] == rows[0][column - 1] and not any("".join(row[column : column + 1]) for row in rows[1:]):
+            rows[0][column] = ""
+    return rows

@@ -1,0 +1,79 @@
+"""Captions: which table each caption names, the one above it or the one below, decided over the whole document."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from docmill.storage.schema import Element, Parsed
+
+_CAPTION = re.compile(
+    r"[*_]{0,3}(?i:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.|tableau|tabl[ae]|tabela|tabella|figura|\u8868|\u56fe|\u56f3)"
+    r"\s*(?:[A-Z]{0,2}[.-]?\d|[IVX]+\b)"
+)
+_LONGEST = 200  # characters; a longer paragraph that begins with "Table 3" is prose about that table
+_PROSE = ("paragraph", "text", "quote")
+_APART = frozenset({"title", "front_matter", "toc"})  # across these, a caption names nothing
+_REACH = 2
+"""Blocks from a caption to its table: between them there may be one line of units or of the source. With more, a
+caption of a picture would take a table that stands after a paragraph or two."""
+
+
+class Captions(NamedTuple):
+    """The captions of a document's tables: `of` has them by the starts of the tables.
+
+    `below` has the starts of those below their tables, `joined` those of all blocks that go with the block before, as
+    they stand from a caption to its table or the other way round.
+    """
+
+    of: dict[int, Element]
+    below: frozenset[int]
+    joined: frozenset[int]
+
+
+def is_caption(text: str) -> bool:
+    """Return whether a block is short and labelled as a numbered table or figure."""
+    return len(text) <= _LONGEST and _CAPTION.match(text) is not None
+
+
+def bound_captions(parsed: Parsed) -> Captions:
+    """Return the captions of tables; if as many would have one above as below, they stand above."""
+    blocks = [one for one in parsed.elements if one.kind != "furniture"]
+    found = _found(blocks, [number for number, one in enumerate(blocks) if _names(parsed.text, one)])
+    of = {blocks[table].start_char: blocks[number] for table, number in found.items()}
+    below = frozenset(one.start_char for table, one in of.items() if one.start_char > table)
+    return Captions(of, below, frozenset(_joined(blocks, found)))
+
+
+def _found(blocks: Sequence[Element], named: Sequence[int]) -> dict[int, int]:
+    """Return the caption of each table, both as numbers of blocks, from the side on which more tables have one."""
+    first, other = sorted((_bound(blocks, named, step) for step in (1, -1)), key=_sum, reverse=True)
+    taken = {*first.values()}
+    return {table: number for table, number in other.items() if number not in taken} | first
+
+
+def _joined(blocks: Sequence[Element], found: dict[int, int]) -> Iterator[int]:
+    for ends in found.items():
+        yield from (blocks[at].start_char for at in range(min(ends) + 1, max(ends) + 1))
+
+
+def _names(text: str, element: Element) -> bool:
+    long = element.end_char - element.start_char > _LONGEST
+    return element.kind in _PROSE and not long and is_caption(text[element.start_char : element.end_char])
+
+
+def _bound(blocks: Sequence[Element], named: Sequence[int], step: int) -> dict[int, int]:
+    """Return the caption of each table, both as numbers of blocks, if captions stand above (1) or below (-1)."""
+    found = dict[int, int]()
+    for number in named:
+        for at in range(number + step, number + step * (_REACH + 1), step):
+            kind = blocks[at].kind if 0 <= at < len(blocks) and at not in named else "title"
+            if kind == "table":
+                found.setdefault(at, number)
+            if kind == "table" or kind in _APART:
+                break
+    return found
+
+
+def _sum(bound: dict[int, int]) -> float:
+    """Return how many tables have a caption; one with a block between counts less."""
+    return sum(1 / abs(table - number) for table, number in bound.items())

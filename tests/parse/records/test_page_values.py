@@ -1,0 +1,160 @@
+"""HTML and rich text that stand in values of data: read as text, without tags."""
+
+import json
+from typing import Any
+
+import pytest
+
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.markup.html.html_values import page_in
+from tests.kit.parsed import found
+
+
+def text_of(value: Any) -> str:
+    return parse(json.dumps(value).encode(), FileType("json"), ParseOptions()).text
+
+
+def test_a_short_value_in_html_is_its_words_in_a_line() -> None:
+    assert (
+        text_of({"name": "wheel", "note": "Turn it <b>slowly</b> &amp; stop."})
+        == "name: wheel\nnote: Turn it slowly & stop."
+    )
+
+
+def test_a_value_that_is_a_page_has_headings_and_items_below_its_name() -> None:
+    page = "<h1>Care</h1><p>Oil it.</p><ul><li>daily</li><li>in frost</li></ul>"
+    assert text_of({"articles": [{"title": "Wheel", "body": page}, {"title": "Stone", "body": page}]}).startswith(
+        "# articles\n\n## Wheel\n\ntitle: Wheel\n\n### body\n\n#### Care\n\nOil it.\n\n- daily\n- in frost\n\n## Stone"
+    )
+
+
+@pytest.mark.parametrize("text", ["a < b and c > d", "List<String> names", "x <y> z", "if (a<b) then", "<b>", ""])
+def test_signs_that_no_tag_closes_are_no_html(text: str) -> None:
+    assert page_in(text) is None
+
+
+WORDS = [{"type": "text", "text": "Oil the "}, {"type": "text", "text": "wheel", "marks": [{"type": "strong"}]}]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {
+            "type": "doc",
+            "content": [
+                {"type": "heading", "attrs": {"level": 2}, "content": [{"type": "text", "text": "Care"}]},
+                {
+                    "type": "bulletList",
+                    "content": [{"type": "listItem", "content": [{"type": "paragraph", "content": WORDS}]}],
+                },
+            ],
+        },
+        {
+            "nodeType": "document",
+            "content": [
+                {"nodeType": "heading-2", "content": [{"nodeType": "text", "value": "Care"}]},
+                {
+                    "nodeType": "unordered-list",
+                    "content": [
+                        {
+                            "nodeType": "list-item",
+                            "content": [
+                                {
+                                    "nodeType": "paragraph",
+                                    "content": [
+                                        {"nodeType": "text", "value": "Oil the "},
+                                        {"nodeType": "text", "value": "wheel"},
+                                    ],
+                                }
+                            ],
+                        }
+                    ],
+                },
+            ],
+        },
+        {
+            "root": {
+                "type": "root",
+                "children": [
+                    {"type": "heading", "tag": "h2", "children": [{"type": "text", "text": "Care"}]},
+                    {
+                        "type": "list",
+                        "listType": "bullet",
+                        "children": [
+                            {
+                                "type": "listitem",
+                                "children": [{"type": "text", "text": "Oil the "}, {"type": "text", "text": "wheel"}],
+                            }
+                        ],
+                    },
+                ],
+            }
+        },
+        [
+            {"type": "heading-two", "children": [{"text": "Care"}]},
+            {
+                "type": "bulleted-list",
+                "children": [{"type": "list-item", "children": [{"text": "Oil the "}, {"text": "wheel"}]}],
+            },
+        ],
+        [
+            {"_type": "block", "style": "h2", "children": [{"_type": "span", "text": "Care"}]},
+            {
+                "_type": "block",
+                "style": "normal",
+                "listItem": "bullet",
+                "children": [{"_type": "span", "text": "Oil the "}, {"_type": "span", "text": "wheel"}],
+            },
+        ],
+        {
+            "object": "list",
+            "results": [
+                {
+                    "object": "block",
+                    "type": "heading_2",
+                    "heading_2": {"rich_text": [{"type": "text", "plain_text": "Care"}]},
+                },
+                {
+                    "object": "block",
+                    "type": "bulleted_list_item",
+                    "bulleted_list_item": {
+                        "rich_text": [
+                            {"type": "text", "plain_text": "Oil the "},
+                            {"type": "text", "plain_text": "wheel"},
+                        ]
+                    },
+                },
+            ],
+        },
+        {
+            "ops": [
+                {"insert": "Care"},
+                {"insert": "\n", "attributes": {"header": 2}},
+                {"insert": "Oil the "},
+                {"insert": "wheel", "attributes": {"bold": True}},
+                {"insert": "\n", "attributes": {"list": "bullet"}},
+            ]
+        },
+        {
+            "time": 1,
+            "version": "2",
+            "blocks": [
+                {"type": "header", "data": {"text": "Care", "level": 2}},
+                {"type": "list", "data": {"style": "unordered", "items": ["Oil the wheel"]}},
+            ],
+        },
+    ],
+)
+def test_rich_text_of_each_editor_is_drawn_with_its_headings_and_items(document: Any) -> None:
+    parsed = parse(json.dumps({"key": "M-1", "description": document}).encode(), FileType("json"), ParseOptions())
+    assert found(parsed)[0] == ("text", "key: M-1")
+    assert [(kind, text.lstrip("# ")) for kind, text in found(parsed)[-2:]] == [
+        ("title", "Care"),
+        ("list_item", "- Oil the wheel"),
+    ]
+
+
+def test_lists_of_records_are_no_rich_text() -> None:
+    records = [{"type": "mill", "children": 3, "text": "old"}, {"type": "weir", "children": 0, "text": "new"}]
+    assert "type: mill" in text_of(records)

@@ -1,0 +1,155 @@
+"""Blocks that site generators add to Markdown, comments of AsciiDoc, dates of Org, and what Markdown is not."""
+
+import pytest
+
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from tests.kit.parsed import found
+
+
+def read(text: str, form: str = "markdown") -> Parsed:
+    return parse(text.encode(), FileType(form), ParseOptions())
+
+
+def kinds(text: str) -> list[tuple[str, str]]:
+    return [(kind, said) for kind, said in found(read(text)) if kind != "furniture"]
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        '!!! warning "Frost"\n\n    {}\n',
+        "??? tip\n    {}\n",
+        "???+ note\n\n    {}\n",
+        '=== "Winter"\n\n    {}\n',
+        "````{{note}}\n{}\n````\n",
+        "~~~{{admonition}} Frost\n:class: tip\n\n{}\n~~~\n",
+        ":::{{warning}}\n{}\n:::\n",
+        ":::note Frost\n\n{}\n\n:::\n",
+        "::: {{.callout-note}}\n{}\n:::\n",
+        "`````{{tab-set}}\n````{{tab-item}} Winter\n{}\n````\n`````\n",
+    ],
+)
+def test_the_content_of_a_note_or_tab_is_markdown(opened: str) -> None:
+    indent = "    " if "    {}" in opened else ""
+    inner = "Oil the wheel.\n\n- by day\n- in frost\n\n```sh\nmill --oil\n```".replace("\n", f"\n{indent}")
+    seen = kinds(f"# Mill\n\n{opened.format(inner)}\nTail.\n")
+    assert [one for one in seen if one[0] == "code"] == [("code", f"```sh\n{indent}mill --oil\n{indent}```")]
+    assert [said for kind, said in seen if kind == "list_item"] == ["- by day", "- in frost"]
+    assert ("paragraph", "Oil the wheel.") in seen
+    assert seen[-1] == ("paragraph", "Tail.")
+
+
+def test_the_signs_of_a_directive_are_markup_and_its_title_is_text() -> None:
+    parsed = read('!!! warning "Frost ahead"\n    Oil it.\n')
+    first = parsed.elements[0]
+    marks = first.attributes["marks"]
+    said = "".join(
+        parsed.text[i]
+        for i in range(first.end_char)
+        if not any(a <= i < b for a, b in zip(marks[::2], marks[1::2], strict=True))
+    )
+    assert said == 'warning "Frost ahead' or said.split() == ["warning", '"Frost', "ahead"]
+
+
+@pytest.mark.parametrize(
+    "text", ["```{code-cell} python\nprint(1)\n```\n", "```{math}\nx^2\n```\n", "```python\nx\n```\n"]
+)
+def test_directives_of_code_and_formulas_stay_code(text: str) -> None:
+    assert [kind for kind, _ in kinds(text)] == ["code"]
+
+
+def test_an_indented_block_below_other_signs_is_code_as_before() -> None:
+    assert [kind for kind, _ in kinds("Text.\n\n    code\n\nTitle\n===\n\n!!!\n")] == [
+        "paragraph",
+        "code",
+        "title",
+        "paragraph",
+    ]
+
+
+def test_the_names_in_attributes_of_components_are_words() -> None:
+    parsed = read(
+        'import X from "x"\n\n<Field path="mill_id" type="string" className="wide">\n  Which mill.\n</Field>\n'
+    )
+    tag = next(one for one in parsed.elements if "mill_id" in parsed.text[one.start_char : one.end_char])
+    marks, text = tag.attributes["marks"], parsed.text[tag.start_char : tag.end_char]
+    said = "".join(
+        sign
+        for at, sign in enumerate(text)
+        if not any(a <= at < b for a, b in zip(marks[::2], marks[1::2], strict=True))
+    )
+    assert "mill_id" in said
+    assert "string" in said
+    assert "wide" not in said
+
+
+ADOC = """// a licence
+////
+- all rights
+////
+= Mill
+:wheel:
+
+[comment]
+A remark of a paragraph.
+
+[comment]
+--
+A remark in a block.
+--
+
+ifdef::wheel[The wheel turns.]
+ifndef::wheel[It stands.]
+
+ifndef::wheel[]
+No wheel.
+endif::[]
+
+ifdef::stone[]
+A stone.
+endif::stone[]
+
+* first
+// between
+* second
+
+----
+// code
+////
+code, too
+----
+"""
+
+
+def test_comments_of_asciidoc_are_left_out_and_its_conditions_obeyed() -> None:
+    parsed = read(ADOC, "asciidoc")
+    assert parsed.title == "Mill"
+    assert (
+        parsed.text
+        == "# Mill\n\nThe wheel turns.\n\nA stone.\n\n- first\n- second\n\n```\n// code\n////\ncode, too\n```"
+    )
+
+
+def test_dates_and_archived_parts_of_org_are_read() -> None:
+    parsed = read(
+        "* TODO Mend the wheel\n  DEADLINE: <2026-03-05 Thu>\n  Soon.\n* Old :ARCHIVE:\n  Bought in Ulm.\n", "org"
+    )
+    assert "2026-03-05" in parsed.text
+    assert "Bought in Ulm." in parsed.text
+
+
+def test_formulas_make_no_latex_of_a_markdown_file_and_options_no_yaml() -> None:
+    formulas = "".join(
+        f"Let $x_{{{i}}} \\in \\mathbb{{R}}^n$ be given.\n\n$$\n\\int_0^{{{i}}} e^{{-t}}\\,dt\n$$\n\n"
+        for i in range(20)
+    )
+    assert detect_file_type("notes.md", f"{formulas}- an item\n".encode()) == FileType("markdown")
+    options = (
+        "# Timetable\n\nThis page is made from code.\n\n::: mill.timetable\n    options:\n" + "        a: b\n" * 30
+    )
+    assert detect_file_type("api.md", options.encode()) == FileType("markdown")
+    tex = "\\documentclass{article}\n\\begin{document}\n" + "\\section{A}\nText $x$.\n" * 20 + "\\end{document}\n"
+    assert detect_file_type("paper.md", tex.encode()) == FileType("latex")
