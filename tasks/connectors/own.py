@@ -47,6 +47,7 @@ _PAGES = "pages of a web site, one by one, by its sitemap or by links"
 CONNECTORS: dict[str, Connector] = {
     **{way: Connector("web", "web:WebConnector", _PAGES, "url", _host) for way in ("https", "http")},
     "web": Connector("web", "web:WebConnector", _PAGES),
+    "feed": Connector("feed", "feed:FeedConnector", "the entries of an RSS or Atom feed"),
     "sql": Connector(
         "sql", "rows:RowConnector", "rows of PostgreSQL, SQLite, DuckDB, and of Parquet, CSV and JSON files"
     ),

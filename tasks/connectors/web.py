@@ -18,7 +18,7 @@ from docmill.storage.plugins.secret import Secret
 from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceSettings
 from docmill.tasks.connectors.spool import Spool
 from docmill.tasks.connectors.texts import Names
-from docmill.tasks.connectors.web_client import AGENT, Answer, WebClient, refused, unpacked
+from docmill.tasks.connectors.web_client import AGENT, WebAnswer, WebClient, refused, unpacked
 from docmill.tasks.connectors.web_pages import Sitemap, canonical, in_own_charset, path_of, said_by, sitemap_in
 
 _GONE = (404, 410)
@@ -202,7 +202,7 @@ class WebReader:
             return None, sitemap.pages
         return self._read(url, lastmod, answer, names), {}
 
-    def _asked(self, url: str, depth: int, known: Known | None) -> Answer:
+    def _asked(self, url: str, depth: int, known: Known | None) -> WebAnswer:
         """Return the answer for a page; raise if it could not be looked at. Only a page that is linked may be gone."""
         answer = self._client.get(url, known.etag if known else "", known.modified if known else "")
         error = refused(answer)
@@ -216,7 +216,7 @@ class WebReader:
             raise error if isinstance(error, Transient) else SourceError(_message(error)) from None
         return known or Known(names.of(path_of(url, "text/html")), f"{_UNREAD} {key_of(_message(error))}")
 
-    def _sitemap(self, answer: Answer) -> Sitemap | None:
+    def _sitemap(self, answer: WebAnswer) -> Sitemap | None:
         """Return the sitemap in an answer, with the pages of those that it names."""
         found = self._sitemap_in(answer)
         if not found or not found.sitemaps:
@@ -231,12 +231,12 @@ class WebReader:
                 pages |= named.pages if named else {}
         return Sitemap(pages)
 
-    def _sitemap_in(self, answer: Answer) -> Sitemap | None:
+    def _sitemap_in(self, answer: WebAnswer) -> Sitemap | None:
         is_packed = answer.data.startswith(b"\x1f\x8b")
         data = unpacked(answer.data, self._settings.page_bytes) if is_packed else answer.data
         return sitemap_in(data, answer.url)
 
-    def _read(self, url: str, lastmod: str, answer: Answer, names: Names) -> Known:
+    def _read(self, url: str, lastmod: str, answer: WebAnswer, names: Names) -> Known:
         """Return what an answer tells of a page, whose bytes are kept."""
         kind = answer.headers.get("content-type", "")
         data, said = in_own_charset(answer.data, kind), said_by(answer.data, kind, answer.url)

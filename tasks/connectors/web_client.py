@@ -29,7 +29,7 @@ _LOGIN = re.compile(r"(?i)[/?&._-](log-?in|sign-?in|sso|oauth2?|saml)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WebAnswer:
     """What a server said of a page: `url` is where it was after redirects, `data` is unpacked."""
 
     url: str
@@ -38,7 +38,7 @@ class Answer:
     data: bytes = b""
 
 
-class _Guard(httpx.HTTPTransport):
+class _CheckedTransport(httpx.HTTPTransport):
     """Resolves a host, checks its addresses, and connects to a checked one: the name service is not asked again."""
 
     def __init__(self, private: bool) -> None:
@@ -104,9 +104,9 @@ class WebClient:
     _next: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        self._client = httpx.Client(transport=_Guard(self.private), timeout=self.timeout_s, trust_env=False)
+        self._client = httpx.Client(transport=_CheckedTransport(self.private), timeout=self.timeout_s, trust_env=False)
 
-    def get(self, url: str, etag: str = "", modified: str = "") -> Answer:
+    def get(self, url: str, etag: str = "", modified: str = "") -> WebAnswer:
         """Return the answer for a page, after redirects: of status 304 if it is the one of `etag` or `modified`.
 
         Raises `Rejected` for what can never be read, and `Transient` if the server does not answer or is busy.
@@ -126,7 +126,7 @@ class WebClient:
             raise Rejected("unreadable", f"{url} leads to a login page ({urlsplit(to).hostname}); set `token`")
         return to
 
-    def _patient(self, url: str, asked: dict[str, str]) -> Answer:
+    def _patient(self, url: str, asked: dict[str, str]) -> WebAnswer:
         for again in reversed(range(_MOST_TRIES)):
             answer = self._answer(url, asked)
             if answer.status not in _BUSY:
@@ -137,7 +137,7 @@ class WebClient:
             time.sleep(wait)
         raise Transient(f"{url} answers {answer.status}; it is asked again at the next run")
 
-    def _answer(self, url: str, asked: dict[str, str]) -> Answer:
+    def _answer(self, url: str, asked: dict[str, str]) -> WebAnswer:
         check_url(url)
         time.sleep(max(0.0, self._next - time.monotonic()))
         self._next = time.monotonic() + self.delay_s
@@ -147,7 +147,7 @@ class WebClient:
         try:
             with self._client.stream("GET", url, headers=headers) as response:
                 data = self._unpacked(url, response) if response.status_code == httpx.codes.OK else b""
-                return Answer(url, response.status_code, response.headers, data)
+                return WebAnswer(url, response.status_code, response.headers, data)
         except httpx.TransportError as error:
             raise _explained(url, error) from None
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
@@ -226,7 +226,7 @@ def _explained(url: str, error: httpx.TransportError) -> Exception:
     return Transient(f"{url} does not answer: {said}")
 
 
-def refused(answer: Answer) -> Exception | None:
+def refused(answer: WebAnswer) -> Exception | None:
     """Return what to raise for an answer that is not the page, or None."""
     if answer.status in (httpx.codes.OK, httpx.codes.NOT_MODIFIED):
         return None

@@ -39,7 +39,7 @@ class Sitemap:
     sitemaps: tuple[str, ...] = ()
 
 
-class _Reading(HTMLParser):
+class _PageNotes(HTMLParser):
     """Collects links, `rel=canonical` and what `meta name=robots` says."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class _Reading(HTMLParser):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PageWords:
     """What a page of HTML says: links to other pages, its own address if it gives one, and whether to leave it out."""
 
     links: tuple[str, ...] = ()
@@ -78,17 +78,17 @@ class Said:
     is_hidden: bool = False
 
 
-def said_by(data: bytes, content_type: str, url: str) -> Said:
+def said_by(data: bytes, content_type: str, url: str) -> PageWords:
     """Return what a page says; nothing if it is not HTML."""
     if kind_of(content_type) not in _HTML:
-        return Said()
-    reading = _Reading()
+        return PageWords()
+    reading = _PageNotes()
     reading.feed(data.decode(_declared(content_type) or "utf-8", "replace"))
     base = urljoin(url, reading.base)
     followed = () if "nofollow" in reading.robots or "none" in reading.robots else reading.links
     links = dict.fromkeys(one for link in followed if (one := canonical(base, link)))
     hidden = "noindex" in reading.robots or "none" in reading.robots
-    return Said(tuple(links), canonical(base, reading.told) if reading.told else "", hidden)
+    return PageWords(tuple(links), canonical(base, reading.told) if reading.told else "", hidden)
 
 
 def canonical(base: str, link: str) -> str:

@@ -27,7 +27,7 @@ NEXT_OF_PROJECT = "next: put documents into {folder}, then type the commands of 
 FOLDER = typer.Argument(help="The folder for the docmill.toml.")
 PREFECT = typer.Option("--prefect", help="Write a project that `prefect deploy --all` takes as it is.")
 DOCKER = typer.Option("--docker", help="Write such a project with a Dockerfile and a compose file.")
-SOURCE = typer.Option("--source", metavar="KIND", help="Add the settings of a source: web, git, sql, loader.")
+SOURCE = typer.Option("--source", metavar="KIND", help="Add the settings of a source: web, feed, git, sql, loader.")
 K8S = typer.Option("--k8s", help="Write such a project with a Dockerfile and a work pool for Kubernetes.")
 
 
@@ -50,20 +50,25 @@ def init(
     from docmill.flows.config.configuration import FILE_NAME
     from docmill.flows.config.project_files import SECRETS, project_files
 
-    blocks = "".join(map(source_block, source or ()))
-    if blocks and (folder / FILE_NAME).exists() and not (prefect or docker or k8s):
+    blocks, is_project = "".join(map(source_block, source or ())), prefect or docker or k8s
+    if blocks and (folder / FILE_NAME).exists() and not is_project:
         _append(folder / FILE_NAME, blocks)
         return
     files = {FILE_NAME: template() + blocks}
-    if prefect or docker or k8s:
+    if is_project:
         files = project_files(folder, files[FILE_NAME], docker=docker, kubernetes=k8s)
+    _write_all(folder, files, SECRETS)
+    more = NEXT_OF_PROJECT.format(folder=folder / "docs", readme=folder / "README.md")
+    note(more if len(files) > 1 else NEXT.format(file=folder / FILE_NAME))
+
+
+def _write_all(folder: Path, files: dict[str, str], secrets: str) -> None:
+    """Write new files, none of which may be there; only the owner may read that of secrets."""
     for name in files:
         if (folder / name).exists():
             raise ConfigError(f"{folder / name} exists; remove it first")
     for name, text in files.items():
-        _write(folder / name, text, 0o600 if name == SECRETS else 0o666)
-    more = NEXT_OF_PROJECT.format(folder=folder / "docs", readme=folder / "README.md")
-    note(more if len(files) > 1 else NEXT.format(file=folder / FILE_NAME))
+        _write(folder / name, text, 0o600 if name == secrets else 0o666)
 
 
 def _append(target: Path, text: str) -> None:
