@@ -17,8 +17,9 @@ def mark_struck(root: Any, styled: bool) -> None:
 
     With `styled`, words are looked for that a style strikes.
     """
-    for node in [*root.iter("del", "s", "strike"), *(_STYLED(root) if styled else ())]:
-        if next(node.iterancestors(*_APART), None) is None:
+    nodes = dict.fromkeys([*root.iter("del", "s", "strike"), *(_STYLED(root) if styled else ())])
+    for node in nodes:
+        if not any(one.tag in _APART or one in nodes for one in node.iterancestors()):
             inner = [one for one in node.iter(*_BLOCKS) if next(one.iterdescendants(*_BLOCKS), None) is None]
             for one in inner or [node]:
                 _wrap(one)
