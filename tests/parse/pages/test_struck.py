@@ -11,6 +11,7 @@ PAGES = [
     ("<p>Costs <s>$<b>5</b></s> $4</p>", "Costs ~~$5~~ $4"),
     ('<p>Costs <span style="text-decoration: line-through">$5</span> $4</p>', "Costs ~~$5~~ $4"),
     ("<del><p>Old</p><p>fee</p></del><p>New</p>", "~~Old~~\n\n~~fee~~\n\nNew"),
+    ('<p><s style="text-decoration: line-through">Old</s> fee</p>', "~~Old~~ fee"),
     ("<del><s>Old</s> fee</del> New", "~~Old fee~~ New"),
     ("<p>A<del> - </del>B</p>", "A - B"),
     ("<p>Type <code><s>x</s></code></p>", "Type `x`"),

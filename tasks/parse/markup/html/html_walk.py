@@ -72,9 +72,9 @@ outgrow its text.
 class PageWalk:
     """A walk over a page: the canvas, the text of the current block, and the enclosing lists, quotes and links."""
 
-    def __init__(self, notes: dict[Any, str], beside: frozenset[Any] = frozenset()) -> None:
+    def __init__(self, notes: dict[Any, str]) -> None:
         self.canvas = Canvas()
-        self._beside = beside  # boxes of furniture beside the main content
+        self.places: list[Any] = []  # the node in which each block of the canvas stands
         self._notes = notes  # the nodes of footnotes, each with its mark
         self._note = ""  # the mark of the current footnote, before its first block
         self._text: list[str] = []
@@ -106,7 +106,13 @@ class PageWalk:
                 steps.skip_subtree()
             elif node.text:
                 self._text.append(node.text)
+            if len(self.canvas.blocks) > len(self.places):
+                self._note_places(node if event == "end" else node.getparent())
         self._flush()
+        self._note_places(root)
+
+    def _note_places(self, node: Any) -> None:
+        self.places += [node] * (len(self.canvas.blocks) - len(self.places))
 
     # Actions at the start of a tag. They return True if the node is drawn completely or skipped; then it is not walked
     # into.
@@ -175,7 +181,7 @@ class PageWalk:
         elif tag in self._around:
             self._around[tag] += 1
         self._note = self._notes.get(node, self._note)
-        if node in self._beside or self._is_furniture(node, tag):
+        if self._is_furniture(node, tag):
             self._furniture.append(node)
         if tag in _BOXES and is_contents(node):
             self._contents.append(node)

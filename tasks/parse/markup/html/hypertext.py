@@ -20,7 +20,7 @@ from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_s
 from docmill.tasks.parse.markup.html.html_head import head_metadata
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
-from docmill.tasks.parse.markup.html.main_content import beside_main
+from docmill.tasks.parse.markup.html.main_content import mark_beside
 from docmill.tasks.parse.markup.html.opened_panels import open_panels
 from docmill.tasks.parse.markup.html.struck import mark_struck
 
@@ -36,7 +36,8 @@ such a declaration as an example.
 """
 _NOTE_BLOCKS = ("li", "p", "div", "dd", "dt", "aside", "section")
 _ALIGNED = "vertical-align"
-_STRIKING = ("<del", "<s>", "<s ", "<strike", "<DEL", "<S>", "<STRIKE", "line-through")
+_STRIKING = ("<del", "<s>", "<s ", "<strike", "<DEL", "<S>", "<STRIKE")
+_STRUCK_STYLE = re.compile(r"line-through[^<>{}]*[\"'][^<>{}]*>")
 _STYLED = etree.XPath(f"descendant::span[@style][contains(@style, '{_ALIGNED}')]")
 _TABLE_ROLE = re.compile(r"=[\s\"']*(?:table|grid)\b")  # begins with the sign, as patterns that ignore case are slow
 _HIDING = re.compile(r"hidden|display\s*:\s*none|<button")
@@ -54,7 +55,7 @@ def parse_html(data: bytes, _: ParseOptions) -> Parsed:
     root = page_tree(found.text)
     if root is None:
         return Parsed("", ())
-    drawn = draw_tree(root, beside_main(root))
+    drawn = draw_tree(root, whole_page=True)
     return replace(drawn, metadata=found.metadata | drawn.metadata)
 
 
@@ -71,21 +72,22 @@ def page_tree(page: str) -> Any:
         open_panels(root)
     if _ALIGNED in page:
         _name_scripts(root)
-    if any(sign in page for sign in _STRIKING):
-        mark_struck(root)
+    styled = "line-through" in page and _STRUCK_STYLE.search(page) is not None
+    if styled or any(sign in page for sign in _STRIKING):
+        mark_struck(root, styled)
     return root
 
 
-def draw_tree(root: Any, beside: frozenset[Any] = frozenset()) -> Parsed:
+def draw_tree(root: Any, whole_page: bool = False) -> Parsed:
     """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture.
 
-    `beside` are the boxes beside its main content, which are furniture unless they hold its notes.
+    Of a `whole_page`, what stands beside its main content is furniture.
     """
     notes = _with_plain_words(root)
-    labelled = _labelled(root, notes) if notes else {}
-    noted = {box for note in labelled for box in note.iterancestors()} if beside else set()
-    walk = PageWalk(labelled, beside - noted - labelled.keys())
+    walk = PageWalk({} if not notes else _labelled(root, notes))
     walk.draw(root)
+    if whole_page:
+        mark_beside(walk.canvas.blocks, walk.places)
     title, metadata = head_metadata(root)
     drawn = walk.canvas.parsed(title, metadata)
     top = _top(drawn.elements)

@@ -4,63 +4,64 @@ Related links, share bars, lists of tags and newsletters stand in boxes of their
 prose tells which box that is, whatever its name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lxml import etree
-
+from docmill.tasks.parse.passes.drawn_block import DrawnBlock
 from docmill.tasks.parse.titles.untitled import is_prose
 
-_TOLD = ("p", "div", "li", "td", "section", "article", "blockquote")
+_TOLD = frozenset(("paragraph", "quote", "list_item"))
 _BOXES = frozenset(("div", "section", "aside", "article", "ul", "ol", "header", "footer", "form"))
-_APART = ("script", "style", "noscript", "template", "nav", "footer", "form", "aside", "svg")
+_SHORT = 24  # characters of the shortest prose in any script; most blocks of a page have fewer
+_APART = ("nav", "footer", "form", "aside")
 _SHARE = 0.95
 """Least share of a page's prose in its main content. With .85, introductions that stand in a box of their own are lost;
 with all of it, the teaser of one other article makes the whole page the main content."""
 _LEAST = 400  # characters of prose on a page that has a main content: others are lists, forms and start pages
 _LINKED = 0.5  # share of a paragraph in links above which it is a teaser
-_CONTENT = etree.XPath("boolean(descendant-or-self::*[self::h1 or self::th or self::pre or self::dl or self::math])")
+_CONTENT = ("h1", "th", "pre", "dl", "math")
 
 
-def beside_main(root: Any) -> frozenset[Any]:
-    """Return the boxes of a page beside its main content that hold no heading of the page, table or listing."""
-    main = _main(root)
-    return frozenset(box for box in _beside(main, root.find("body")) if box.tag in _BOXES and not _CONTENT(box))
+def mark_beside(blocks: Sequence[DrawnBlock], places: Sequence[Any]) -> None:
+    """Make furniture of the blocks beside the main content; `places` are the nodes in which they stand.
+
+    Boxes that hold a heading of the page, a table, a listing or notes of the text are kept.
+    """
+    around = _around_main(blocks, places)
+    known = {place: _box(place, around) for place in {*places}} if around else {}
+    boxes = [known[place] for place in places] if around else []
+    kept = {box for box, block in zip(boxes, blocks, strict=True) if "footnote" in block.attributes} if boxes else set()
+    kept |= {box for box in {*boxes} - kept if box is not None and next(box.iter(*_CONTENT), None) is not None}
+    for block, box in zip(blocks, boxes, strict=False):
+        if box is not None and box not in kept:
+            block.kind, block.level = "furniture", 0
 
 
-def _main(root: Any) -> Any:
-    """Return the innermost box that holds nearly all prose; the root if there is too little prose to tell."""
-    told = list(_told(root))
-    whole = sum(length for _, length in told)
+def _around_main(blocks: Sequence[DrawnBlock], places: Sequence[Any]) -> set[Any]:
+    """Return the innermost box that holds nearly all prose and those around it; nothing if there is little prose."""
     held: dict[Any, int] = {}
-    for node, length in told:
-        for box in (node, *node.iterancestors()):
+    whole = 0
+    for place, length in _told(blocks, places):
+        whole += length
+        for box in (place, *place.iterancestors()):
             held[box] = held.get(box, 0) + length
-    main, inner = root, root if whole >= _LEAST else None
-    while inner is not None:
-        main, inner = inner, next((one for one in inner if held.get(one, 0) >= _SHARE * whole), None)
-    return main
+    return {box for box, length in held.items() if length >= _SHARE * whole} if whole >= _LEAST else set()
 
 
-def _told(root: Any) -> Iterator[tuple[Any, int]]:
-    """Yield the blocks whose own words are prose, and how many characters these have."""
-    for node in root.iter(*_TOLD):
-        own = "".join(node.itertext()) if node.tag == "p" else _own_words(node)
-        text = " ".join(own.split())
-        if is_prose(text) and not _is_teaser(node, text) and next(node.iterancestors(*_APART), None) is None:
-            yield node, len(text)
+def _told(blocks: Sequence[DrawnBlock], places: Sequence[Any]) -> Iterator[tuple[Any, int]]:
+    """Yield the places of blocks of prose, and how many characters these have."""
+    for block, place in zip(blocks, places, strict=True):
+        told = block.kind in _TOLD and len(block.text) >= _SHORT and is_prose(block.text)
+        if told and next(place.iterancestors(*_APART), None) is None:
+            linked = sum(len(link["text"]) for link in block.attributes.get("links", ()))
+            if linked <= _LINKED * len(block.text):
+                yield place, len(block.text)
 
 
-def _own_words(node: Any) -> str:
-    return (node.text or "") + "".join(child.tail or "" for child in node)
-
-
-def _is_teaser(node: Any, text: str) -> bool:
-    return node.tag == "p" and sum(len("".join(link.itertext())) for link in node.iter("a")) > _LINKED * len(text)
-
-
-def _beside(main: Any, body: Any) -> Iterator[Any]:
-    """Yield the boxes beside the main content and beside each box around it."""
-    while body is not None and main is not body and main.getparent() is not None:
-        yield from (one for one in main.getparent() if one is not main)
-        main = main.getparent()
+def _box(place: Any, around: set[Any]) -> Any | None:
+    """Return the box beside the main content in which a place is; None if it is in the main content or in no box."""
+    inner = None
+    while place is not None and place not in around:
+        inner, place = place, place.getparent()
+    beside = inner is not None and place is not None and inner.tag in _BOXES and not around.isdisjoint(place)
+    return inner if beside else None

@@ -6,16 +6,20 @@ from lxml import etree
 
 from docmill.tasks.parse.canvas import STRUCK
 
-_STRUCK = etree.XPath(".//del | .//s | .//strike | .//*[contains(@style, 'line-through')]")
+_STYLED = etree.XPath("descendant::*[@style][contains(@style, 'line-through')]")
 _BLOCK_WORDS = "p div section article li dd dt td th h1 h2 h3 h4 h5 h6 blockquote figcaption caption"
 _BLOCKS = frozenset(_BLOCK_WORDS.split())
 _APART = ("pre", "code", "svg", "math", "del", "s", "strike")  # code is as it stands, and nothing is struck twice
 
 
-def mark_struck(root: Any) -> None:
-    """Put signs around the struck words of a tree, those of each block for themselves."""
-    for node in _STRUCK(root):
-        if next(node.iterancestors(*_APART), None) is None:
+def mark_struck(root: Any, styled: bool) -> None:
+    """Put signs around the struck words of a tree, those of each block for themselves.
+
+    With `styled`, words are looked for that a style strikes.
+    """
+    nodes = dict.fromkeys([*root.iter("del", "s", "strike"), *(_STYLED(root) if styled else ())])
+    for node in nodes:
+        if not any(one.tag in _APART or one in nodes for one in node.iterancestors()):
             inner = [one for one in node.iter(*_BLOCKS) if next(one.iterdescendants(*_BLOCKS), None) is None]
             for one in inner or [node]:
                 _wrap(one)
