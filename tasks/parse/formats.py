@@ -77,7 +77,7 @@ _ALL = (
         signatures=((0, b"{\\rtf"),), labels="rtf"),
     _form("epub", 7, "pandoc.formats.book.parse_epub", ".epub", "electronic books",
         "pandoc, in reading order; chapters by their headings or the table of contents"),
-    _form("rst", 7, "pandoc.formats.rst_org_latex.parse_rst", ".rest .rst", "reStructuredText",
+    _form("rst", 8, "pandoc.formats.rst_org_latex.parse_rst", ".rest .rst", "reStructuredText",
         "pandoc: headings, lists, tables, code, directives", holds="",
         akin="asciidoc markdown mediawiki org textile typst", labels="rst"),
     _form("org", 7, "pandoc.formats.rst_org_latex.parse_org", ".org", "Org", "pandoc", holds="",

@@ -2,7 +2,8 @@
 
 import mimetypes
 import re
-from collections.abc import Iterable
+import struct
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -13,6 +14,14 @@ _MAX_NAME = 120
 """Characters of a name: file systems allow 255 bytes, most letters take one or two, and a number may be added."""
 _MAX_SUFFIX = 12  # below that a last part such as ".docx" is a suffix, which a cut name keeps; else it is a sentence
 _SUFFIXES = {"message/rfc822": ".eml", "application/vnd.ms-outlook": ".msg", "text/plain": ".txt", "image/jpeg": ".jpg"}
+
+_WORD_PIXELS = 12
+"""Pixels of a picture's smaller side from which it may show a word: capitals take eight, and a margin."""
+_SIZED = 24  # bytes of a picture within which both forms state its size
+_SIZES: tuple[tuple[bytes, Callable[[bytes], tuple[int, ...]]], ...] = (
+    (b"\x89PNG\r\n\x1a\n", lambda data: struct.unpack(">II", data[16:24])),
+    (b"GIF8", lambda data: struct.unpack("<HH", data[6:10])),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,12 @@ def shown_ids(html: str) -> frozenset[str]:
 def is_picture(content_type: str, name: str) -> bool:
     """Return whether a part of a mail is a picture, by its type or its name."""
     return any(one.startswith("image/") for one in (content_type, mimetypes.guess_type(name)[0] or ""))
+
+
+def is_icon(data: bytes) -> bool:
+    """Return whether data is a picture whose height or width is too small for a word, such as a logo."""
+    size = next((read(data) for sign, read in _SIZES if data.startswith(sign) and len(data) >= _SIZED), None)
+    return size is not None and min(size) < _WORD_PIXELS
 
 
 def unique_names(attached: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:

@@ -13,7 +13,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.mail.body import draw_body
-from docmill.tasks.parse.mail.letter import Letter, unique_names
+from docmill.tasks.parse.mail.letter import Letter, is_icon, unique_names
 from docmill.tasks.parse.mail.mime import read_mime
 from docmill.tasks.parse.mail.outlook import read_outlook
 from docmill.tasks.parse.mail.outlook_store import read_store
@@ -140,16 +140,17 @@ def attachments(
     """Return the attachments of a mail of one of the formats of mail, in order.
 
     Names are safe and distinct, without folders; an enclosed message is an `.eml` file. Then come calendars and
-    contacts of Outlook's data files, and with `pictures` those that the text shows. A mail that cannot be read, or an
-    encrypted one, has none. `most` limits the bytes that a data file holds.
+    contacts of Outlook's data files, and with `pictures` those that the text shows. Pictures too small for a word are
+    left out. A mail that cannot be read, or an encrypted one, has none. `most` limits the bytes that a data file holds.
     """
     try:
         if file_format == "pst":
             store = read_store(data, most)
             letters = [read_mime(mail) for folder in store.folders for mail in messages_of(folder.mails)]
-            return unique_names([*_attached(letters), *store.others, *(_pictures(letters) if pictures else ())])
-        letters = list(_letters(data, file_format))
-        return unique_names([*_attached(letters), *(_pictures(letters) if pictures else ())])
+        else:
+            store, letters = None, list(_letters(data, file_format))
+        found = [*_attached(letters), *(store.others if store else ()), *(_pictures(letters) if pictures else ())]
+        return unique_names(one for one in found if not is_icon(one[1]))
     except Rejected as why:
         if why.reason == "not_installed":  # once it is, there may be some
             raise

@@ -28,6 +28,8 @@ _NOTION = {
 }  # fmt: skip
 """Blocks that are items of a list without a list around them."""
 _DATA = frozenset(("text", "items", "code", "content"))  # in the blocks of Editor.js
+_NAMES = frozenset(("type", "nodeType", "_type", "root", "blocks", "results", "ops", "children", "inlineStyleRanges"))
+"""Fields of which a document, or its first block, has at least one."""
 _NUMBERS = ("level", "order", "start")  # attributes that are numbers
 _MAX_DIGITS = 9
 _MAX_DEPTH = 100
@@ -36,6 +38,9 @@ _MAX_DEPTH = 100
 
 def document_in(value: Any) -> Node | None:
     """Return the document that a JSON value is, as ProseMirror would write it, or None."""
+    first = value[0] if isinstance(value, list) and value else value
+    if not isinstance(first, dict) or _NAMES.isdisjoint(first):
+        return None
     for read in (_by_type, _by_root, _by_blocks, _by_operations):
         if (blocks := read(value)) is not None:
             return {"type": "doc", "content": _in_lists(blocks)}

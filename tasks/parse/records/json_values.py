@@ -71,7 +71,8 @@ def parse_json(data: bytes, _: ParseOptions) -> Parsed:
     if said or is_chat(value):
         draw_chat(canvas, value)
     else:
-        ValueWriter(canvas).value(with_pages(value), "$", 1)
+        value, paged = with_pages(value)
+        ValueWriter(canvas, paged).value(value, "$", 1)
     canvas.paragraph(rest.text, kind="text")
     damage = {"damaged": rest.why, "read_as": f"JSON up to its damage; {rest.why}"} if rest.why else {}
     return canvas.parsed(_title(value), found.metadata | damage)
@@ -86,10 +87,11 @@ def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
     if said or is_chat([value for value in values if not isinstance(value, BadLine)]):
         draw_chat(canvas, values)
     else:
-        writer = ValueWriter(canvas)
+        values, paged = with_pages(values)
+        writer = ValueWriter(canvas, paged)
         for number, value in enumerate(values):
             # Its text may be all that is left of a record, and can still be found by its words.
-            writer.record(value.line if isinstance(value, BadLine) else with_pages(value), f"$[{number}]", 1)
+            writer.record(value.line if isinstance(value, BadLine) else value, f"$[{number}]", 1)
     metadata: dict[str, Any] = found.metadata | {"records": len(values)}
     damage = {"bad_lines": bad, "read_as": f"JSON lines, {bad} of them as text; they are not JSON"} if bad else {}
     return canvas.parsed("", metadata | damage)
@@ -218,10 +220,14 @@ def _title(value: Any) -> str:
 
 
 class ValueWriter:
-    """Draws values on a canvas: small ones whole, large ones part by part below headings."""
+    """Draws values on a canvas: small ones whole, large ones part by part below headings.
 
-    def __init__(self, canvas: Canvas) -> None:
+    `paged` says whether any of them holds a page with parts, which is never drawn as a line.
+    """
+
+    def __init__(self, canvas: Canvas, paged: bool = False) -> None:
         self.canvas = canvas
+        self._paged = paged
 
     def value(self, value: Any, path: str, level: int) -> None:
         """Draw a value; its contents are records or are below headings of `level`."""
@@ -238,7 +244,7 @@ class ValueWriter:
     def record(self, value: Any, path: str, level: int) -> None:
         """Draw an item of a list: whole if small, else below a heading with its name."""
         # Several records share a chunk as long as each is one element.
-        lines = _small_lines(value)
+        lines = self._small_lines(value)
         if lines is not None:
             self.canvas.paragraph("\n".join(lines), kind="text", path=path)
         elif isinstance(value, dict) and level <= _MAX_LEVEL:
@@ -269,12 +275,19 @@ class ValueWriter:
     def _object(self, value: dict[str, Any], path: str, level: int) -> None:
         """Draw first the small values of an object, then its large ones, each below its key."""
         outermost = path == "$"
-        large = {key for key, one in value.items() if _is_large(one) or (outermost and _are_records(one))}
+        large = {key for key, one in value.items() if self._is_large(one) or (outermost and _are_records(one))}
         self._lines({key: one for key, one in value.items() if key not in large}, path)
         for key, one in value.items():
             if key in large:
                 self.canvas.heading(key, level)
                 self.value(one, f"{path}.{key}", level + 1)
+
+    def _small_lines(self, value: Any) -> list[str] | None:
+        """Return the lines of a value, or None if they are too many to draw whole, or hold a page with parts."""
+        return None if self._paged and holds_structured(value) else _small_lines(value)
+
+    def _is_large(self, value: Any) -> bool:
+        return isinstance(value, dict | list | PageValue) and self._small_lines(value) is None
 
     def _lines(self, value: Any, path: str) -> None:
         lines: list[str] = []
@@ -288,18 +301,12 @@ class ValueWriter:
         self.canvas.paragraph("\n".join(lines), kind="text", path=path)
 
 
-def _is_large(value: Any) -> bool:
-    return isinstance(value, dict | list | PageValue) and _small_lines(value) is None
-
-
 def _are_records(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 1 and all(isinstance(one, dict) for one in value)
 
 
 def _small_lines(value: Any) -> list[str] | None:
-    """Return the lines of a value, or None if they are too many to draw whole, or hold a page with parts."""
-    if holds_structured(value):
-        return None
+    """Return the lines of a value, or None if they are too many to draw whole."""
     lines: list[str] = []
     size = 0
     for line in flat_lines(value):

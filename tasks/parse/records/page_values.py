@@ -24,19 +24,23 @@ class PageValue(str):
         return len(kinds) > 1 and any(kind != "paragraph" for kind in kinds)
 
 
-def with_pages(value: Any) -> Any:
-    """Return a JSON value in which texts in HTML and rich texts are `PageValue`s; lists and objects are changed."""
-    holder = [value]
+def with_pages(value: Any) -> tuple[Any, bool]:
+    """Return a JSON value in which texts in HTML and rich texts are `PageValue`s, and whether any of these has parts.
+
+    Lists and objects are changed.
+    """
+    holder, parted = [value], False
     stack: list[Any] = [holder]
     while stack:
         around = stack.pop()
         for key, one in list(around.items() if isinstance(around, dict) else enumerate(around)):
-            page = page_in(one) if isinstance(one, str) else _rich(one)
+            page = (page_in(one) if "<" in one else None) if isinstance(one, str) else _rich(one)
             if page is not None:
-                around[key] = _page_value(page)
+                around[key] = made = _page_value(page)
+                parted = parted or made.is_structured()
             elif isinstance(one, dict | list):
                 stack.append(one)
-    return holder[0]
+    return holder[0], parted
 
 
 def holds_structured(value: Any) -> bool:

@@ -153,3 +153,11 @@ def test_formulas_make_no_latex_of_a_markdown_file_and_options_no_yaml() -> None
     assert detect_file_type("api.md", options.encode()) == FileType("markdown")
     tex = "\\documentclass{article}\n\\begin{document}\n" + "\\section{A}\nText $x$.\n" * 20 + "\\end{document}\n"
     assert detect_file_type("paper.md", tex.encode()) == FileType("latex")
+
+
+def test_directives_that_need_another_file_name_it() -> None:
+    needs = ".. csv-table:: Prices\n   :header: a, b\n   :file: prices.csv\n\n.. include:: more.rst\n\n"
+    more = ".. literalinclude:: mill.py\n   :language: python\n\n.. raw:: html\n   :file: page.html\n\n"
+    parsed = read(f"Mill\n====\n\n{needs}{more}The *end*.\n", "rst")
+    assert "read_as" not in parsed.metadata
+    assert parsed.text == "# Mill\n\nPrices `prices.csv`\n\n`more.rst`\n\n`mill.py`\n\n`page.html`\n\nThe end."

@@ -216,3 +216,14 @@ def test_what_stands_in_an_outlook_message_does_not_change_what_it_is() -> None:
     inside: outlook.Properties = {outlook.LONG_FILE: "a.doc", outlook.CONTENT: "WordDocument".encode("utf-16-le")}
     data = outlook.as_file(outlook.message({outlook.SUBJECT: "s"}, attached=[inside]))
     assert detect_file_type("a.doc", data) == FileType("msg")
+
+
+def test_pictures_too_small_for_a_word_are_no_documents() -> None:
+    mail = _mail()
+    for side in (1, 8, 11, 12, 300):
+        png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + side.to_bytes(4, "big") + (300).to_bytes(4, "big") + b"\x08\x02"
+        gif = b"GIF89a" + (300).to_bytes(2, "little") + side.to_bytes(2, "little") + b"\0" * 20
+        mail.add_attachment(png, "image", "png", filename=f"{side}.png")
+        mail.add_attachment(gif, "image", "gif", filename=f"{side}.gif")
+    found = [name for name, _ in attachments(mail.as_bytes(), "eml")]
+    assert found == ["12.png", "12.gif", "300.png", "300.gif"]

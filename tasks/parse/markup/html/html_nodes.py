@@ -7,9 +7,6 @@ _HIDING = frozenset(("hidden", "aria-hidden", "style"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
 _BRUSH = re.compile(r"brush:\s*([A-Za-z0-9+#_-]+)")
-# Of Word and Outlook, of Google Docs, of Quill: their lists of all depths stand beside each other.
-_DEPTH = re.compile(r"mso-list:[^;]*\blevel([1-9])|\blst-kix_\w+-(\d)\b|\bql-indent-(\d)\b")
-_LEVELS = frozenset("123456789")
 _BACKLINK = re.compile(r"(?:^|[\s_-])back-?link(?:$|\s)")
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9+#_-]*)")
 _MAX_DIGITS = 8
@@ -42,16 +39,6 @@ def stated_number(node: Any, name: str, default: int) -> int:
     if not stated.isascii() or not stated.isdigit() or len(stated) > _MAX_DIGITS:
         return default
     return int(stated) or default
-
-
-def stated_depth(node: Any) -> int:
-    """Return the depth, from 1, that an item states in its style or class or in those of its list; 0 if in none."""
-    for said in (node.get("style"), node.get("class"), node.getparent().get("class") if node.tag == "li" else None):
-        depth = _DEPTH.search(said) if said else None
-        if depth:
-            return int(depth[1]) if depth[1] else int(depth[2] or depth[3]) + 1
-    stated = node.get("aria-level") if node.tag == "li" else None
-    return int(stated) if stated in _LEVELS else 0
 
 
 def drop(node: Any) -> None:

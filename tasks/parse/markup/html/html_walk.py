@@ -16,10 +16,10 @@ from docmill.tasks.parse.markup.html.html_nodes import (
     drop,
     is_hidden,
     leads_back,
-    stated_depth,
     stated_number,
 )
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
+from docmill.tasks.parse.markup.html.list_depths import DEPTH, MARKER
 from docmill.tasks.parse.markup.html.numbering import numbered
 from docmill.tasks.parse.markup.html.page_chrome import (
     is_chrome,
@@ -59,7 +59,6 @@ _NUMBERS = re.compile(r"[\d\s]*")
 _NO_ADDRESSES = ("#", "javascript:", "data:")  # links within the page, scripts, and embedded data
 _PERMALINKS = frozenset("¶#§🔗\uf0c1\u200b")  # the text of headings' links to themselves
 _BACK = frozenset(("¶", "\uf0c1", "^", "↑", "↩", "↩\ufe0e"))  # and of notes' links back to their references
-_LIST_MARK = re.compile(r"mso-list:\s*ignore", re.IGNORECASE)
 _MAX_LABELS = 200  # of one drawing: charts may label each of thousands of points
 _MAX_LINKS = 200
 """Maximum links of one block.
@@ -134,11 +133,6 @@ class PageWalk:
         return True
 
     def _begin_span(self, node: Any) -> bool:
-        style = node.get("style")
-        if style is not None and self._marker and _LIST_MARK.search(style):  # of Word, typed before its item
-            stated = "".join(node.itertext()).strip()
-            self._marker = stated if any(map(str.isalnum, stated)) and len(stated) > 1 else "-"
-            return True
         # "[edit]" within a heading is none of its words.
         return is_hidden(node) or leads_back(node) or (self._level > 0 and is_chrome(node))
 
@@ -176,7 +170,7 @@ class PageWalk:
             self._level = _HEADINGS[tag]
         elif tag in _LISTS:
             self._lists.append((stated_number(node, "start", 1), node.get("type") or "") if tag == "ol" else (0, ""))
-        elif tag in ("li", "p"):
+        elif tag == "li":
             self._begin_item(node)
         elif tag in self._around:
             self._around[tag] += 1
@@ -188,11 +182,9 @@ class PageWalk:
         return False
 
     def _begin_item(self, node: Any) -> None:
-        """Begin an item: a `li`, or a paragraph that Word says to be one."""
-        if node.tag == "li":
-            self._marker, self._depth = self._next_marker(stated_number(node, "value", 0)), stated_depth(node)
-        elif _is_word_item(node):
-            self._marker, self._depth = "-", stated_depth(node)
+        stated = node.get(DEPTH)
+        self._depth = int(stated) if stated else 0
+        self._marker = node.get(MARKER) or self._next_marker(stated_number(node, "value", 0))
 
     def _begin_pre(self, node: Any) -> bool:
         if is_hidden(node):
@@ -226,7 +218,7 @@ class PageWalk:
             self._level = 0
         elif tag in _LISTS and self._lists:
             self._lists.pop()
-        elif tag == "li" or _is_word_item(node):
+        elif tag == "li":
             self._marker, self._depth = "", 0
         for boxes in (self._furniture, self._contents):
             if boxes and boxes[-1] is node:
@@ -376,11 +368,6 @@ _SITE: dict[str, Callable[[Any], bool]] = {
     "header": is_site_header,
 }
 """Boxes that are furniture outside of an article, and by what."""
-
-
-def _is_word_item(node: Any) -> bool:
-    """Return whether a block is a paragraph that Word says to be an item of a list."""
-    return node.tag == "p" and "mso-list" in (node.get("style") or "") and stated_depth(node) > 0
 
 
 def _labels(drawing: Any) -> str:

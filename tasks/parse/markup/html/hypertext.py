@@ -20,6 +20,7 @@ from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_s
 from docmill.tasks.parse.markup.html.html_head import head_metadata
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
+from docmill.tasks.parse.markup.html.list_depths import SIGNS, state_depths
 from docmill.tasks.parse.markup.html.main_content import mark_beside
 from docmill.tasks.parse.markup.html.opened_panels import open_panels
 from docmill.tasks.parse.markup.html.struck import mark_struck
@@ -40,7 +41,7 @@ _STRIKING = ("<del", "<s>", "<s ", "<strike", "<DEL", "<S>", "<STRIKE")
 _STRUCK_STYLE = re.compile(r"line-through[^<>{}]*[\"'][^<>{}]*>")
 _STYLED = etree.XPath(f"descendant::span[@style][contains(@style, '{_ALIGNED}')]")
 _TABLE_ROLE = re.compile(r"=[\s\"']*(?:table|grid)\b")  # begins with the sign, as patterns that ignore case are slow
-_HIDING = re.compile(r"hidden|display\s*:\s*none|<button")
+_HIDING = re.compile(r"\s(?:aria-)?hidden[\s=>/]|display\s*:\s*none|<button")
 _MARKER_WIDTH = 4
 """Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
 
@@ -70,6 +71,8 @@ def page_tree(page: str) -> Any:
         name_tables(root)
     if _HIDING.search(page):
         open_panels(root)
+    if SIGNS.search(page):
+        state_depths(root)
     if _ALIGNED in page:
         _name_scripts(root)
     styled = "line-through" in page and _STRUCK_STYLE.search(page) is not None

@@ -45,6 +45,13 @@ _FIELD_NAME = re.compile(r"^:([A-Z][\w-]+): *", re.MULTILINE)
 _VERSION = re.compile(
     r"^([ \t]*)\.\. (versionadded|versionchanged|deprecated|versionremoved)::[ \t]*(\S*)[ \t]*(.*)$", re.MULTILINE
 )
+# What is in another file, which is not read: its name stands for it, as pandoc refuses a document that needs it.
+_ELSEWHERE = re.compile(
+    r"^([ \t]*)\.\. (?:include|literalinclude)::[ \t]+(\S+).*\n(?:\1[ \t]+:.*\n)*"
+    r"|^([ \t]*)\.\. (?:raw::.*|(?:csv-)?table::[ \t]*(.*))\n(?:\3[ \t]+:(?!file|url).*\n)*"
+    r"\3[ \t]+:(?:file|url):[ \t]*(\S+).*\n(?:\3[ \t]+:.*\n)*",
+    re.MULTILINE,
+)
 _VERSIONS = {
     "versionadded": "Added in version",
     "versionchanged": "Changed in version",
@@ -61,7 +68,14 @@ def parse_rst(data: bytes, _: ParseOptions) -> Parsed:
     text = _as_fields(header[0]) + text[header.end() :] if header else text
     text = _OBJECT.sub(lambda m: f"{m[1]}``{m[2].strip()}``\n", text)
     text = _VERSION.sub(lambda m: f"{m[1]}{_VERSIONS[m[2]]} {m[3]}: {m[4]}".rstrip(": "), text)
+    text = _ELSEWHERE.sub(_named, text)
     return read_or_keep(with_sessions(_FIRST_TERM.sub(_WALL, text, count=1)), "rst", found)
+
+
+def _named(found: re.Match[str]) -> str:
+    if found[2]:
+        return f"{found[1]}``{found[2]}``\n"
+    return found[3] + f"{found[4] or ''} ``{found[5]}``\n".lstrip()
 
 
 def parse_org(data: bytes, _: ParseOptions) -> Parsed:
