@@ -155,6 +155,8 @@ def _all_of(cells: list[Cell]) -> Pieces:
 
 def _groups(cells: list[Cell]) -> list[Pieces]:
     """Return the pieces of the cells of a band by row."""
+    if max(len(cell.pieces) for cell in cells) == 1:  # as in most bands
+        return [_all_of(cells)]
     levels = levels_of(chain.from_iterable(cell.pieces for cell in cells if not _is_label(cell)))
     return _joined_levels(levels, cells) if len(levels) > 1 and _are_rows(cells) else [_all_of(cells)]
 
