@@ -81,7 +81,7 @@ def blocks(flow: list[Item], body: float, code: bool, usual_step: Callable[[], f
     `body` is the font size of most of the document's text, `usual_step` its distance from line to line, in font sizes.
     """
     indents: list[float] = []  # of the items that the next may be within
-    found = []
+    found: list[PageBlock] = []
     for group in _groups(flow, FlowMeasure(flow, usual_step), code):
         block = _block(group, code) if isinstance(group, list) else PageBlock(group.kind, [group], group.page)
         if block.kind == "title":
