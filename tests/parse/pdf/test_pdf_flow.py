@@ -191,3 +191,12 @@ def test_lines_of_two_columns_that_a_program_draws_as_one_are_two() -> None:
         pdf.text(310, 740 - 14 * at, right)
         pdf.text(60, 737 - 14 * at, left)
     assert parts(read(pdf)) == [" ".join(LEFT), " ".join(RIGHT)]
+
+
+def test_the_number_of_a_clause_on_a_line_of_its_own_begins_its_clause() -> None:
+    pdf = page()
+    y = 760.0
+    for number in ("1.1", "1.2", "(a)"):
+        pdf.text(60, y, number)
+        y = pdf.lines(100, y - 15, LEFT) - 12
+    assert parts(read(pdf), "paragraph") == [f"{number} {' '.join(LEFT)}" for number in ("1.1", "1.2", "(a)")]

@@ -18,6 +18,7 @@ from docmill.tasks.parse.pdf.text.place import around_all
 _FIRST = re.compile(r"\(?[1aiA][.)]")
 _NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LEVEL}|(\d{{1,3}})(?=\s))\s*(?=\S)")
 _ADDRESS = re.compile(r"(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+")
+_CLAUSE = re.compile(r"\d{1,3}(?:\.\d{1,3})+\.?|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]")  # "1.1", "12.", "(a)"
 _SENTENCE_SIGNS = "-–—→⇒›»"
 _ENDS = (".", "!", "?", ":", "”", '"')
 _STOPS = (*_ENDS, ",", ";")
@@ -80,7 +81,7 @@ def blocks(flow: list[Item], body: float, code: bool, usual_step: Callable[[], f
     `body` is the font size of most of the document's text, `usual_step` its distance from line to line, in font sizes.
     """
     indents: list[float] = []  # of the items that the next may be within
-    found = []
+    found: list[PageBlock] = []
     for group in _groups(flow, FlowMeasure(flow, usual_step), code):
         block = _block(group, code) if isinstance(group, list) else PageBlock(group.kind, [group], group.page)
         if block.kind == "title":
@@ -90,8 +91,20 @@ def blocks(flow: list[Item], body: float, code: bool, usual_step: Callable[[], f
             block.level = len(indents)
         elif block.kind == "paragraph":
             block.note = _note(block.lines[0], body)
+        if found and _is_number_of(found[-1], block):
+            block.items, block.lines = found[-1].items + block.items, found.pop().lines + block.lines
         found.append(block)
     return found
+
+
+def _is_number_of(above: PageBlock, block: PageBlock) -> bool:
+    """Return whether a paragraph is nothing but the number of the clause that the next one, further in, holds."""
+    if above.kind != "paragraph" or block.kind != "paragraph" or len(above.lines) > 1:
+        return False
+    number, first = above.lines[0], block.lines[0]
+    if _CLAUSE.fullmatch(number.text) is None or first.left < number.left + number.size:
+        return False
+    return -number.size < first.box[1] - number.box[3] < _WIDE_GAP * number.size
 
 
 def _groups(flow: list[Item], measure: FlowMeasure, code: bool) -> Iterator[list[TextLine] | PageTable]:

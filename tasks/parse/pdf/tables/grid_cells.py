@@ -11,14 +11,11 @@ from itertools import chain, pairwise
 
 from docmill.tasks.parse.pdf.tables.line_fit import had_room
 from docmill.tasks.parse.pdf.tables.page_table import Span
+from docmill.tasks.parse.pdf.tables.thresholds import LAYOUT
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 
 Extent = tuple[float, float]  # where a row begins and ends, in points from the top
 
-_LEVEL = 0.5  # of a line's height: middles of lines on one level are closer, those of the next line are not
-_MOSTLY = 0.8  # share of the line breaks of a band that are made though there is room, where its lines are rows
-_LEAST_LEVELS = 3  # lines in each column that make rows without a figure; two are a name and what it means
-_ALIGNED = 0.7  # share of the rows beside a tall cell on whose levels its lines stand, where they are names of rows
 
 _YEAR = range(1800, 2200)
 """Figures that are years: a header may be made of these, and of no other figures."""
@@ -90,7 +87,7 @@ def levels_of(pieces: Iterable[CellPiece]) -> list[Pieces]:
 
 
 def _are_level(one: CellPiece, other: CellPiece) -> bool:
-    return abs(other.middle - one.middle) < _LEVEL * min(one.bottom - one.top, other.bottom - other.top)
+    return abs(other.middle - one.middle) < LAYOUT.level * min(one.bottom - one.top, other.bottom - other.top)
 
 
 def rows_of_cells(cells: list[Cell], keep: set[int]) -> CellRows:
@@ -118,7 +115,7 @@ def _place(table: CellRows, cell: Cell, bands: list[int], columns: list[int]) ->
     column, *more = _places(columns, cell.columns)
     wide = 1 + len(more)
     is_tall = cell.rows[0] < cell.rows[1] or (len(within) > 1 and _is_label(cell))
-    held = _by_rows(cell.pieces, within, table.extents, max(2.0, _ALIGNED * len(within)) if is_tall else 1.0)
+    held = _by_rows(cell.pieces, within, table.extents, max(2.0, LAYOUT.beside_tall * len(within)) if is_tall else 1.0)
     tall = len(within) if is_tall and len(held) == 1 else 1
     for row, pieces in held.items():
         table.cells[row][column] = joined([one.text for one in pieces], Vocabulary())
@@ -158,6 +155,8 @@ def _all_of(cells: list[Cell]) -> Pieces:
 
 def _groups(cells: list[Cell]) -> list[Pieces]:
     """Return the pieces of the cells of a band by row."""
+    if max(len(cell.pieces) for cell in cells) == 1:  # as in most bands
+        return [_all_of(cells)]
     levels = levels_of(chain.from_iterable(cell.pieces for cell in cells if not _is_label(cell)))
     return _joined_levels(levels, cells) if len(levels) > 1 and _are_rows(cells) else [_all_of(cells)]
 
@@ -172,7 +171,7 @@ def _are_rows(cells: list[Cell]) -> bool:
     lines = [(cell, _lines(cell)) for cell in cells]
     several = [(cell, found) for cell, found in lines if len(found) > 1]
     breaks = [*_breaks(several, _figures(lines))]
-    if len(several) < 2 or sum(breaks) < _MOSTLY * len(breaks):
+    if len(several) < 2 or sum(breaks) < LAYOUT.breaks * len(breaks):
         return False
     return _has_figures(several) or _are_even(lines)
 
@@ -204,7 +203,7 @@ def _breaks(several: _Lines, values: Pieces) -> Iterator[bool]:
 
 def _are_even(lines: _Lines) -> bool:
     """Return whether all cells have as many lines, and so many that these are no name and what it means."""
-    return len({len(found) for _, found in lines}) == 1 and len(lines[0][1]) >= _LEAST_LEVELS
+    return len({len(found) for _, found in lines}) == 1 and len(lines[0][1]) >= LAYOUT.even_lines
 
 
 def _whole(level: Pieces) -> CellPiece:

@@ -9,23 +9,13 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 from docmill.tasks.parse.pdf.tables.grid_cells import CellRows, Extent, header_rows, is_value
+from docmill.tasks.parse.pdf.tables.thresholds import LAYOUT
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
-_BESIDE = 0.35  # of a line's height, by which the name of a row may be off the middle of the row
-_NAMED = 0.8  # share of the rows below the header that have a name beside them
-_LEAST_NAMES = 2
-_APART = 0.5  # font sizes between words over two columns: no space within a sentence is as wide
-_SAME_SIZE = 0.25  # of the font size, by which the letters of a row outside may differ
 _TWO = 2  # columns
-_REACH = 1.3  # heights of a line, within which the next row outside stands: more is another text
-_FULL = 0.8  # share of the columns that a row fills which may stand twice as far away: no caption does
-_CLOSE = 0.8  # heights of a line, within which names of several columns stand above the header
-_OFF = 0.7  # font sizes, by which such a name may be off the middle of its columns
-_SHARED, _MOST_LINES = 0.2, 3  # of its height that a line of a row shares with others, and how many lines cells have
-_FILLED = 0.5  # share of the columns that a row outside fills; a caption fills one, a note below too
-_STRAY = 4.0  # points by which text of a row may stand over the sides of its table
+_MOST_LINES = 3  # of a header, which bounds the work
 _MOST_ROWS = 6  # that a table grows by at either end
 
 
@@ -53,7 +43,7 @@ Parts = Callable[[TextLine], list[tuple[int, str]] | None]
 def parts_by_letters(line: TextLine, sides: list[float], layer: TextLayer) -> list[tuple[int, str]] | None:
     """Return the parts of a line by column, None unless its words leave a wide gap at each side that it stands over."""
     found = layer.placed_in(line, lambda x: min(max(bisect_right(sides, x) - 1, 0), len(sides) - 2))
-    near = _APART * line.size
+    near = LAYOUT.apart * line.size
     wide = [(start - near, end + near) for start, end in layer.gaps(line)[0] if end - start > near]
     crossed = [side for side in sides[1:-1] if line.box[0] + near < side < line.box[2] - near]
     return found if all(any(start < side < end for start, end in wide) for side in crossed) else None
@@ -97,7 +87,11 @@ class Growth:
         names = {at: _beside(beside, extent) for at, extent in enumerate(self.rows.extents)}
         held = [*chain.from_iterable(names.values())]
         named = sum(map(bool, names.values()))
-        if named < max(_LEAST_NAMES, _NAMED * (len(names) - 1)) or len(held) < len(beside) or not _are_aligned(held):
+        if (
+            named < max(LAYOUT.figures, LAYOUT.rows_named * (len(names) - 1))
+            or len(held) < len(beside)
+            or not _are_aligned(held)
+        ):
             return []
         self._add_column({at: " ".join(line.text for line in found) for at, found in names.items()}, held)
         return held
@@ -105,7 +99,7 @@ class Growth:
     def _is_left(self, line: TextLine) -> bool:
         """Return whether a line stands left of the table, between its first row and the last."""
         level = self.rows.extents[0][0] < (line.box[1] + line.box[3]) / 2 < self.rows.extents[-1][1]
-        return level and line.box[2] < self.sides[0] + _STRAY
+        return level and line.box[2] < self.sides[0] + LAYOUT.stray
 
     def _add_column(self, names: dict[int, str], held: list[TextLine]) -> None:
         self.sides.insert(0, min(line.box[0] for line in held))
@@ -161,8 +155,10 @@ class Growth:
     def _is_near(self, row: _OuterRow, apart: float) -> bool:
         """Return whether a row fills enough columns, and most of them if it stands further away."""
         filled = len(row.cells) / (len(self.sides) - 1)
-        reach = _REACH * row.lines[0].height
-        return len(row.cells) > 1 and filled >= _FILLED and apart <= (2 * reach if filled >= _FULL else reach)
+        reach = LAYOUT.reach * row.lines[0].height
+        return (
+            len(row.cells) > 1 and filled >= LAYOUT.filled and apart <= (2 * reach if filled >= LAYOUT.full else reach)
+        )
 
     def _names_of_columns(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
         """Return the row of names that stand each over several columns, closely above the header, if it is one."""
@@ -173,7 +169,7 @@ class Growth:
             first, last = self._centred(line)
             row.cells[first] = [line.text]
             row.over[first] = last
-        is_close = edge - row.extent[1] < _CLOSE * level[0].height
+        is_close = edge - row.extent[1] < LAYOUT.close * level[0].height
         return [row] if is_close and len(row.over) == len(level) and row.is_over_several() else []
 
     def _centred(self, line: TextLine) -> tuple[int, int]:
@@ -184,9 +180,9 @@ class Growth:
             (first, last)
             for first in range(1, count)
             for last in range(first, count)
-            if self.sides[first] <= line.box[0] + _STRAY
-            and line.box[2] - _STRAY <= self.sides[last + 1]
-            and abs(self._middle_of(first, last) - middle) < _OFF * line.size
+            if self.sides[first] <= line.box[0] + LAYOUT.stray
+            and line.box[2] - LAYOUT.stray <= self.sides[last + 1]
+            and abs(self._middle_of(first, last) - middle) < LAYOUT.off_centre * line.size
         ]
         return max(found, key=lambda ends: ends[1] - ends[0], default=(0, 0))
 
@@ -200,26 +196,28 @@ class Growth:
 
     def _is_within(self, level: list[TextLine]) -> bool:
         """Return whether the middles of all lines stand within the sides of a table; a header may reach over them."""
-        left, right = self.sides[0] - _STRAY, self.sides[-1] + _STRAY
+        left, right = self.sides[0] - LAYOUT.stray, self.sides[-1] + LAYOUT.stray
         return all(left < (line.box[0] + line.box[2]) / 2 < right for line in level)
 
     def _is_alike(self, level: list[TextLine]) -> bool:
-        return all(abs(line.size - self.size) <= _SAME_SIZE * self.size for line in level)
+        return all(abs(line.size - self.size) <= LAYOUT.other_size * self.size for line in level)
 
 
 def _beside(lines: list[TextLine], extent: Extent) -> list[TextLine]:
     """Return the lines in the middle of a row."""
-    return [line for line in lines if abs(line.box[1] + line.box[3] - sum(extent)) < 2 * _BESIDE * line.height]
+    return [line for line in lines if abs(line.box[1] + line.box[3] - sum(extent)) < 2 * LAYOUT.off_row * line.height]
 
 
 def _are_aligned(lines: list[TextLine]) -> bool:
     lefts, rights = [line.box[0] for line in lines], [line.box[2] for line in lines]
-    return min(max(lefts) - min(lefts), max(rights) - min(rights)) < 2 * _STRAY
+    return min(max(lefts) - min(lefts), max(rights) - min(rights)) < 2 * LAYOUT.stray
 
 
 def _next_level(lines: list[TextLine], edge: float, upwards: bool) -> list[TextLine]:
     """Return the lines of the row next to the edge of a table: those level with the next one, and with one another."""
-    outside = [line for line in lines if (line.box[3] < edge + _STRAY if upwards else line.box[1] > edge - _STRAY)]
+    outside = [
+        line for line in lines if (line.box[3] < edge + LAYOUT.stray if upwards else line.box[1] > edge - LAYOUT.stray)
+    ]
     side = (lambda line: -line.box[3]) if upwards else (lambda line: line.box[1])
     row = sorted(outside, key=side)[:1]
     for _ in range(_MOST_LINES):
@@ -230,4 +228,4 @@ def _next_level(lines: list[TextLine], edge: float, upwards: bool) -> list[TextL
 def _is_level(line: TextLine, row: list[TextLine]) -> bool:
     """Return whether a line shares some of its height with a row."""
     top, bottom = min(one.box[1] for one in row), max(one.box[3] for one in row)
-    return min(bottom, line.box[3]) - max(top, line.box[1]) > _SHARED * line.height
+    return min(bottom, line.box[3]) - max(top, line.box[1]) > LAYOUT.shared * line.height

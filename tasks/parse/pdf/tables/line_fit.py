@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-_MARGIN = 1.5  # font sizes of a cell's room that its inner margins may take
+from docmill.tasks.parse.pdf.tables.thresholds import LAYOUT
 
 
 class SetText(Protocol):
@@ -28,4 +28,4 @@ def width_with_next(one: SetText, other: SetText) -> float:
 
 def had_room(one: SetText, other: SetText, room: float) -> bool:
     """Return whether the first word of a line had room behind the line above, in a cell `room` points wide."""
-    return width_with_next(one, other) < room - _MARGIN * one.size
+    return width_with_next(one, other) < room - LAYOUT.margin * one.size

@@ -12,21 +12,12 @@ from statistics import median
 from docmill.tasks.parse.pdf.tables.grid_cells import CellRows, header_rows, is_value
 from docmill.tasks.parse.pdf.tables.grown import Growth
 from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable, replaced
+from docmill.tasks.parse.pdf.tables.thresholds import LAYOUT
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
 
-_LEVEL = 0.5  # of a line's height: middles of lines on one level are closer, those of the next line are not
-_LEAST_VALUES, _LEAST_ROWS = 2, 3  # figures of a row, and such rows, that make a table: a date and a page make none
-_FAR = 2.2  # times the usual step of the rows: further down another table begins
-_MOST_BETWEEN = 2  # levels without figures in succession: names of parts, names of several lines
-_NAME_LETTERS = 45  # of the names of rows on average: with more, they are the lines of a text beside the table
-_NAMED = 0.4  # share of the rows that have a name, in a column of names
 _MOST_WORDS = 2  # of one figure: "$ 71.15"; a line of more holds the figures of several columns
-_MIXED = 0.3  # share of the rows that may have words where the others have figures, as a header has
-_NEAR = 1.2  # heights of a line, by which a line of the name of a row may be above or below its figures
-_UNIT = 6  # letters of a unit of measure behind a figure
-_IMPURE = 3  # lines that a word among the figures of a cell costs a reading, and each table more than one
 
 _Level = list[TextLine]
 
@@ -49,7 +40,7 @@ def with_valued_tables(items: list[Item], read: list[Item], code: bool) -> list[
     If letters of one width are `code`, what stands in columns there is part of a listing.
     """
     lines = [item for item in items if isinstance(item, TextLine)]
-    if sum(is_value(line.text) for line in lines) < _LEAST_VALUES * _LEAST_ROWS:  # as on most pages
+    if sum(is_value(line.text) for line in lines) < LAYOUT.figures * LAYOUT.rows:  # as on most pages
         return read
     for run in _runs(_levels(lines)):
         table = None if code and _is_mono(run) else _table(run, lines)
@@ -68,8 +59,8 @@ def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[I
     own = {*map(id, lines)}
     others = _beside(read, table)
     left = [item for item in read if id(item) in own]
-    explained = len(lines) - len(left) - _IMPURE * (sum(map(_impure, others)) + max(len(others) - 1, 0))
-    if not _holds(table, others) or explained >= len(lines) - _IMPURE * _impure(table):
+    explained = len(lines) - len(left) - sum(map(_impure, others)) - max(len(others) - 1, 0)
+    if not _holds(table, others) or explained >= len(lines) - _impure(table):
         return read
     gone = {*own, *map(id, others)}
     first = next(item for item in read if id(item) in gone)
@@ -106,14 +97,14 @@ def _impure(table: PageTable) -> int:
 def _is_impure(cell: str) -> bool:
     """Return whether words stand behind a figure, and more of them than a unit."""
     figure, *words = cell.split(" ") or [""]
-    return is_value(figure) and sum(map(str.isalpha, "".join(words))) > _UNIT
+    return is_value(figure) and sum(map(str.isalpha, "".join(words))) > LAYOUT.unit
 
 
 def _levels(lines: Iterable[TextLine]) -> list[_Level]:
     levels: list[_Level] = []
     for line in sorted(lines, key=_middle):
         last = levels[-1][0] if levels else None
-        if last is not None and _middle(line) - _middle(last) < _LEVEL * min(line.height, last.height):
+        if last is not None and _middle(line) - _middle(last) < LAYOUT.level * min(line.height, last.height):
             levels[-1].append(line)
         else:
             levels.append([line])
@@ -129,7 +120,8 @@ def _values(level: _Level) -> list[TextLine]:
 
 
 def _is_seed(level: _Level) -> bool:
-    return sum(len(line.text.split()) if len(line.text.split()) > 2 else 1 for line in _values(level)) >= _LEAST_VALUES
+    words = [len(line.text.split()) for line in _values(level)]
+    return sum(count if count > _MOST_WORDS else 1 for count in words) >= LAYOUT.figures
 
 
 def _runs(levels: list[_Level]) -> Iterator[_FigureRun]:
@@ -146,17 +138,17 @@ def _runs(levels: list[_Level]) -> Iterator[_FigureRun]:
 
 
 def _run(levels: list[_Level], run: list[int]) -> Iterator[_FigureRun]:
-    if len(run) >= _LEAST_ROWS:
-        first = max(run[0] - _MOST_BETWEEN, 0)
-        yield _FigureRun(levels[first : run[-1] + 1 + _MOST_BETWEEN], [at - first for at in run])
+    if len(run) >= LAYOUT.rows:
+        first = max(run[0] - LAYOUT.between, 0)
+        yield _FigureRun(levels[first : run[-1] + 1 + LAYOUT.between], [at - first for at in run])
 
 
 def _is_next(levels: list[_Level], run: list[int], at: int) -> bool:
-    if at - run[-1] - 1 > _MOST_BETWEEN:
+    if at - run[-1] - 1 > LAYOUT.between:
         return False
     steps = [_middle(levels[lower][0]) - _middle(levels[upper][0]) for upper, lower in pairwise([*run, at])]
     usual = median(steps[:-1]) if len(steps) > 1 else 2 * levels[at][0].height
-    return steps[-1] < _FAR * usual * (1 + (at - run[-1] > 1))
+    return steps[-1] < LAYOUT.next_row * usual * (1 + (at - run[-1] > 1))
 
 
 @dataclass(slots=True)
@@ -188,7 +180,7 @@ def _columns(run: _FigureRun) -> _Columns | None:
     """Return the columns of a run: those of its figures, and of the names at their left."""
     figures = _merged([line.box[0::2] for line in _few_words(run)])
     sure = [span for span in figures if _is_of_figures(span, run)]
-    if len(sure) < _LEAST_VALUES:
+    if len(sure) < LAYOUT.figures:
         return None
     inner = [*chain.from_iterable(run.levels[run.rows[0] : run.rows[-1] + 1])]
     names = _of_words([line for line in inner if line.right <= sure[0][0]], len(run.rows), leftward=True)
@@ -206,7 +198,7 @@ def _is_of_figures(span: tuple[float, float], run: _FigureRun) -> bool:
     """Return whether most rows have something in a column, and few of them words."""
     held = [[line for line in level if _over(line, span)] for level in run.seeds]
     words = sum(not all(is_value(line.text) for line in lines) for lines in held)
-    return 2 * sum(map(bool, held)) > len(held) and words < _MIXED * len(held)
+    return 2 * sum(map(bool, held)) > len(held) and words < LAYOUT.mixed * len(held)
 
 
 def _of_words(words: list[TextLine], rows: int, leftward: bool) -> list[tuple[float, float]]:
@@ -215,7 +207,7 @@ def _of_words(words: list[TextLine], rows: int, leftward: bool) -> list[tuple[fl
     chosen: list[tuple[float, float]] = []
     for span in reversed(spans) if leftward else spans:
         own = [sum(map(str.isalnum, line.text)) for line in words if _over(line, span)]
-        if len(own) < _NAMED * rows or sum(own) > _NAME_LETTERS * len(own):
+        if len(own) < LAYOUT.named * rows or sum(own) > LAYOUT.name_letters * len(own):
             break
         chosen.append(span)
     return sorted(chosen)
@@ -310,7 +302,7 @@ def _row_of_name(level: _Level, rows: dict[int, _FigureRow], columns: _Columns) 
 def _may_name(line: TextLine, row: _FigureRow, columns: _Columns) -> bool:
     """Return whether a line above or below the level of a row is part of its name: there is none, or it goes on."""
     level = _middle(row.lines[0])
-    if abs(_middle(line) - level) > _NEAR * line.height:
+    if abs(_middle(line) - level) > LAYOUT.off_figures * line.height:
         return False
     names = [one for one in row.lines if columns.over(one) == [0]]
     goes_on = line.text[:1].islower() and _middle(line) > level

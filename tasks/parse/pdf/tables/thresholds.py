@@ -1,0 +1,46 @@
+"""PDF table thresholds: all that tells tables by their places, as multiples of what a page has.
+
+Fitted on eight documents of the table competition of ICDAR 2013 and on 126 PDFs of other projects' tests; checked on 23
+more of the competition and on 74 PDFs printed from Markdown. A test changes each by 30 % and fails if nothing differs.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Layout:
+    """Thresholds of tables: shares, numbers of rows, lines and columns, and distances in sizes or heights of a line."""
+
+    # Levels and rows within the cells of a grid.
+    level: float = 0.5  # of a line's height, by which middles on one level are closer; those of the next line are not
+    breaks: float = 0.8  # share of a band's line breaks beside a figure or with room above, where its lines are rows
+    even_lines: int = 3  # lines in each cell that make rows without a figure; two are a name and what it means
+    beside_tall: float = 0.7  # share of the rows beside a tall cell on whose levels its lines stand, as names of rows
+    margin: float = 1.5  # font sizes of a cell's room that its inner margins may take
+
+    # What stands outside of a table's rules or figures.
+    off_row: float = 0.35  # of a line's height, by which the name of a row may be off the middle of the row
+    rows_named: float = 0.8  # share of the rows below a header that have a name beside them
+    apart: float = 0.5  # font sizes between words over two columns: no space within a sentence is as wide
+    other_size: float = 0.25  # of the font size, by which the letters of a row outside may differ
+    reach: float = 1.3  # heights of a line, within which the next row outside stands; twice as far if it is `full`
+    full: float = 0.8  # share of the columns that no caption fills
+    filled: float = 0.5  # share of the columns that a row outside fills; a caption or a note fills one
+    close: float = 0.8  # heights of a line, within which names of several columns stand above the header
+    off_centre: float = 0.7  # font sizes, by which such a name may be off the middle of its columns
+    shared: float = 0.2  # of its height, which a line of a header shares with the lines beside it
+    stray: float = 4.0  # points by which text may stand over the sides of its table, as letters do over their box
+
+    # Tables of figures.
+    figures: int = 2  # figures of a row, and columns of them: a date and a page number make no table
+    rows: int = 3  # such rows; two stand below one another by chance
+    next_row: float = 2.2  # times the usual step of the rows: further down another table begins
+    between: int = 2  # levels without figures in succession: names of parts, names of several lines
+    name_letters: int = 45  # of the names of rows on average: with more they are lines of a text beside the table
+    named: float = 0.4  # share of the rows that have something in a column of names
+    mixed: float = 0.3  # share of the rows that may have words where the others have figures, as a header has
+    off_figures: float = 1.2  # heights of a line, by which a line of a row's name may be above or below its figures
+    unit: int = 6  # letters of a unit of measure behind a figure
+
+
+LAYOUT = Layout()
