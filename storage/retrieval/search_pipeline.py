@@ -75,18 +75,21 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
     while ranked.crowded and query.options.breadth < _WIDEST:
         query = query.wider(min(_WIDEST, _WIDER * query.options.breadth))
         ranked = _ranked(query, asked)
-    best = ranked.found[: query.options.k]
-    shares, sure = [*relevances(best, ranked.highest)], confidences(best, query)
-    kept = [place for place, one in enumerate(sure) if one >= query.options.min_confidence]
-    best, shares, sure = ([of[place] for place in kept] for of in (best, shares, sure))
-    rows = query.shown([one.key for one in best])
-    copies = chain.from_iterable(one.copies for one in best)
-    urls = query.sources.source_urls({row.document_id for row in (*rows.values(), *copies)})
-    hits = [
-        as_hit(rank, one, rows[one.key], share, urls, likely)
-        for rank, (one, share, likely) in enumerate(zip(best, shares, sure, strict=True), start=1)
-    ]
+    hits = _hits(ranked, query)
     return with_passages(hits, query) if query.options.passages else hits
+
+
+def _hits(ranked: _Ranked, query: Query) -> list[Hit]:
+    """Return the best candidates as hits, without those below the least confidence."""
+    best = ranked.found[: query.options.k]
+    judged = zip(best, relevances(best, ranked.highest), confidences(best, query), strict=True)
+    kept = [one for one in judged if one[2] >= query.options.min_confidence]
+    rows = query.shown([one.key for one, *_ in kept])
+    copies = chain.from_iterable(one.copies for one, *_ in kept)
+    urls = query.sources.source_urls({row.document_id for row in (*rows.values(), *copies)})
+    return [
+        as_hit(rank, one, rows[one.key], share, urls, likely) for rank, (one, share, likely) in enumerate(kept, start=1)
+    ]
 
 
 def _ranked(query: Query, rewrite: Rewrite | None) -> _Ranked:

@@ -19,9 +19,9 @@ Floats = npt.NDArray[np.float64]
 
 FITTED: Mapping[Mode, tuple[float, ...]] = MappingProxyType(
     {
-        "hybrid": (-8.7, 1.6, 2.5, 2.1, 3.8),
-        "vector": (-8.7, 1.6, 2.5, 2.1, 3.8),
-        "keyword": (-8.7, 1.6, 2.5, 2.1, 3.8),
+        "hybrid": (-8.6, 1.9, 2.4, 2.1, 3.6),
+        "vector": (-8.5, 6.1, 0.0, 0.0, 3.8),
+        "keyword": (-11.2, 0.0, 3.4, 2.5, 6.0),
     }
 )
 """A constant and the weights of the `evidence`, by mode, fitted by `python -m tests.bench.finding.doubting`."""
@@ -43,12 +43,16 @@ def evidence(best: Sequence[Candidate], query: Query) -> Floats:
     """
     mode, rows = query.options.mode, np.zeros((len(best), 4))
     if mode != "keyword":
-        cosines = (query.farthest if one.vector_score is None else one.vector_score for one in best)
-        rows[:, 0] = np.fromiter(cosines, np.float64, len(best)) * (1 - query.unread)
+        rows[:, 0] = [_cosine(one, query) * (1 - query.unread) for one in best]
     if mode != "vector":
         words = query.weighted_words
         rows[:, 1] = [found_share(one.terms, words) for one in best]
         rows[:, 2] = np.log1p(rows[:, 1] * sum(weight for _, weight in words) / query.sources.rarest)
-    highest = max((one.score for one in best), default=0.0)
-    rows[:, 3] = [max(0.0, one.score / highest) if highest > 0 else 0.0 for one in best]
+    scores = np.array([max(0.0, one.score) for one in best])
+    rows[:, 3] = scores / (scores.max(initial=0.0) or 1.0)
     return rows
+
+
+def _cosine(one: Candidate, query: Query) -> float:
+    """Return the cosine of a candidate, or that of the last one by vectors if only the keywords found it."""
+    return query.farthest if one.vector_score is None else one.vector_score

@@ -105,10 +105,10 @@ class Hit:
         line: The line on which `text` starts, from 1, in the canonical text: for a format that is text, such as
             Markdown, that is the line of the file.
         source_url: The URL where a person opens the original of the document, or "" for a file on a disk.
-        confidence: How likely the hit answers the query, from 0 to 1, by what both indexes know of it. Unlike `score`
-            and `relevance`, it can be compared between searches. None for a hit of `Store.similar`.
         passage: The sentences of the hit that answer the query, if the search was asked for `passages`. None if it was
             not, or if the budget of tokens went to better sentences of other hits.
+        confidence: How likely the hit answers the query, from 0 to 1, by what both indexes know of it. Unlike `score`
+            and `relevance`, it can be compared between searches. null for a hit of `similar`.
 
     Examples:
         >>> hit = store.search("undo a commit", k=1)[0]
