@@ -82,7 +82,7 @@ def test_the_last_of_several_counts_and_a_part_of_a_table_keeps_the_rest_of_the_
     [
         (["chunk.contxt_tokens=3"], "--set chunk.contxt_tokens: no such key; the nearest: chunk.context_tokens"),
         (["context_tokens=3"], "--set context_tokens: no such key; the nearest: chunk.context_tokens"),
-        (["timeout=3"], "--set timeout: no such key; the nearest: parse.timeout_s, model.timeout_s;"),
+        (["timeout=3"], "--set timeout: no such key; the nearest: parse.timeout_s, embedding.timeout_s, model"),
         (["qqq=3"], "--set qqq: no such key; `docmill settings` lists all"),
         (["chunk=3"], "--set chunk: no such key; "),
         (["store.x=3"], "--set store.x: no such key; "),

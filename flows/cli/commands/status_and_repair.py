@@ -207,8 +207,9 @@ def _encoder_of(root: Path) -> "Encode":
 
     def encode(texts: Sequence[str]) -> "npt.NDArray[np.float32]":
         from docmill.storage.embedding.encoder import load_encoder
+        from docmill.storage.history.probed_models import probe_model
 
-        space = read(root).space
+        space = probe_model(root, read(root).space)
         return load_encoder(space.model, space.revision, space.light).encode(texts)
 
     return encode

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from docmill.flows.cli.app import app
 from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import EmbeddingSettings, Settings
 from docmill.flows.erase import erase
@@ -27,7 +29,7 @@ from docmill.storage.process.client_errors import RETRIES
 from docmill.storage.upkeep.verify import verify
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.model_server import DIMENSION, UNKNOWN, ModelServer, model_server, vector_of
-from tests.kit.workbench import Workbench, summary
+from tests.kit.workbench import Workbench, all_is_past, summary
 
 KEY = "sk-not-a-real-key"
 MODEL = "openai:loopback"
@@ -340,6 +342,20 @@ def test_a_model_that_has_changed_is_refused_until_it_has_another_revision(
     server.drift = 0.0
     with pytest.raises(StoreError, match="has changed"):
         bench.ingest()
+
+
+def test_a_repair_takes_no_vectors_of_another_model(bench: Workbench, server: ModelServer) -> None:
+    bench.ingest()
+    for pack in (bench.root / "artifacts" / "embeddings").glob("*.parquet"):
+        pack.unlink()
+    server.drift = 0.3
+    command = ["repair", "--store", str(bench.root)]
+    refused = CliRunner().invoke(app, command)
+    assert refused.exit_code == 1
+    assert "has changed" in f"{refused.output} {refused.exception}"
+    server.drift = 0.0
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert all_is_past(bench)
 
 
 def test_an_erasure_reaches_the_answers_that_are_kept(bench: Workbench, tmp_path: Path) -> None:
