@@ -17,6 +17,7 @@ PREFIX = "openai:"
 """The beginning of the names of models by API: the protocol that the server speaks."""
 OWN_LIMIT, OTHER_LIMIT = 8191, 512
 """The token limits if none is set: that of OpenAI's embedding models, and the least of common models elsewhere."""
+OPENAI = "https://api.openai.com/v1"  # for messages: the client itself knows its server
 _SERVER = "DOCMILL_EMBEDDING__BASE_URL"
 _PLAIN = ":/ ,"
 _OPERATION = ("base_url", "token_limit", "batch_texts", "max_concurrency", "timeout_s")
@@ -124,11 +125,12 @@ def allowed(address: ApiAddress) -> ApiAddress:
         return named
     if server := os.environ.get(_SERVER):
         return replace(address, base_url=server)
-    if not address.base_url or _is_here(address.base_url):
+    if _is_here(address.base_url):
         return address
+    server = address.base_url or OPENAI
     raise StoreError(
-        f"the store names the server {address.base_url} for {address.name}; to let docmill send texts there, set"
-        f" [embedding] model and base_url, or the environment variable {_SERVER}"
+        f"the store names the server {server} for {address.name}; to let docmill send texts there, set [embedding] model"
+        f" and base_url, or the environment variable {_SERVER}={server}"
     )
 
 

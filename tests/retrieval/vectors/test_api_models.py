@@ -202,6 +202,8 @@ def test_a_missing_key_model_or_server_is_told(server: ModelServer, monkeypatch:
         load_encoder("openai:loopback?base_url=http://127.0.0.1:9/v1")
     monkeypatch.delenv("OPENAI_API_KEY")
     assert load_encoder(address(server)).space.dimension == DIMENSION, "a server of one's own needs no key"
+    for name in ("x", "y"):
+        Settings.model_validate({"embedding": {"model": f"openai:{name}"}})
     with pytest.raises(ConfigError, match=r"\[embedding\] model openai:x needs a key in the environment variable"):
         load_encoder("openai:x")
     monkeypatch.setitem(sys.modules, "openai", None)
@@ -253,6 +255,9 @@ def test_a_store_does_not_decide_where_texts_are_sent(server: ModelServer, monke
     far = parse_address("openai:loopback?base_url=https://far.example/v1")
     with pytest.raises(StoreError, match=r"^the store names the server https://far.example/v1 for openai:loopback; to"):
         load_encoder(str(far))
+    with pytest.raises(StoreError, match=r"^the store names the server https://api.openai.com/v1 for openai:a; to"):
+        allowed(ApiAddress("a"))
+    Settings.model_validate({"embedding": {"model": "openai:a"}})
     assert allowed(ApiAddress("a")) == ApiAddress("a")
     monkeypatch.setenv("DOCMILL_EMBEDDING__BASE_URL", server.url + "/v1")
     assert load_encoder(str(far)).encode_query("owl").shape == (DIMENSION,)
