@@ -6,7 +6,7 @@ from functools import cache
 from itertools import chain
 
 from docmill.storage.errors import QueryError
-from docmill.storage.retrieval.candidates.confidence import confidences
+from docmill.storage.retrieval.candidates import confidence
 from docmill.storage.retrieval.candidates.hit import Candidate, Hit, as_hit
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.relevance import highest_score, relevances
@@ -82,7 +82,7 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
 def _hits(ranked: _Ranked, query: Query) -> list[Hit]:
     """Return the best candidates as hits, without those below the least confidence."""
     best = ranked.found[: query.options.k]
-    judged = zip(best, relevances(best, ranked.highest), confidences(best, query), strict=True)
+    judged = zip(best, relevances(best, ranked.highest), confidence.confidences(best, query), strict=True)
     kept = [one for one in judged if one[2] >= query.options.min_confidence]
     rows = query.shown([one.key for one, *_ in kept])
     copies = chain.from_iterable(one.copies for one, *_ in kept)

@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 from scipy.stats import rankdata
 
 from docmill.storage.reader.store import Store
-from docmill.storage.retrieval import search_pipeline
+from docmill.storage.retrieval.candidates import confidence
 from docmill.storage.retrieval.candidates.confidence import FITTED, Floats, evidence
 from docmill.storage.retrieval.candidates.hit import Candidate, Hit
 from docmill.storage.retrieval.candidates.query import Query
@@ -76,19 +76,19 @@ def _family(name: str) -> str:
 def judged(store: Store, own: Sequence[Asked], others: Sequence[Asked], mode: Mode) -> Judged:
     """Ask a store both kinds of questions."""
     seen = list[Floats]()
-    known = search_pipeline.confidences
+    known = confidence.confidences
 
     def noted(best: Sequence[Candidate], query: Query) -> list[float]:
         seen.append(evidence(best, query))
         return known(best, query)
 
-    search_pipeline.confidences = noted
+    confidence.confidences = noted
     try:
         rows = [
             row for kind, asked in ((1.0, own), (0.0, others)) for one in asked for row in _hits(store, one, kind, mode)
         ]
     finally:
-        search_pipeline.confidences = known
+        confidence.confidences = known
     return Judged(np.concatenate(seen), *np.array(rows, np.float64).reshape(-1, 4).T)
 
 
