@@ -251,7 +251,9 @@ def tokenizer_dir(model: str, revision: str = "") -> Path:
 
 
 def reading_dir(model: str, revision: str = "") -> Path | None:
-    """Return the folder with the `tokenizer.json` by which a model reads; None for a plugin that names none."""
+    """Return the folder with the `tokenizer.json` by which a model reads; None if none is named."""
+    if is_api(model):
+        return None
     plugin = plugin_encoder(model)
     if plugin is None:
         return model_dir(model, revision)

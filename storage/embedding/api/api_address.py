@@ -129,8 +129,8 @@ def allowed(address: ApiAddress) -> ApiAddress:
         return address
     server = address.base_url or OPENAI
     raise StoreError(
-        f"the store names the server {server} for {address.name}; to let docmill send texts there, set [embedding] model"
-        f" and base_url, or the environment variable {_SERVER}={server}"
+        f"the store names the server {server} for {address.name}; to let docmill send texts there, set"
+        f" [embedding] model and base_url, or the environment variable {_SERVER}={server}"
     )
 
 
