@@ -2,8 +2,8 @@
 
     python -m tests.bench.parsing.true_tables --data FOLDER [--list]
 
-`FOLDER` has PDFs as those of the ICDAR 2013 table competition: beside `NAME.pdf` is `NAME-str.xml` with the cells of its
-tables. A relation is a cell and the next filled one to its right or below, compared without spaces, signs and case.
+`FOLDER` has PDFs as those of the ICDAR 2013 table competition: beside `NAME.pdf` is `NAME-str.xml` with the cells of
+its tables. A relation is a cell and the next filled one to its right or below, compared without spaces, signs and case.
 Recall and precision are means over documents; F1 is that of these means.
 Source: Goebel et al., ICDAR 2013 Table Competition.
 """
