@@ -154,9 +154,9 @@ def test_only_so_many_chunks_are_drawn() -> None:
 
 
 def test_what_steers_a_terminal_is_not_printed(folder: Path) -> None:
-    (folder / "bad.md").write_text(f"# Title\n\n{PROSE}Some \x1b[31mred text \u202e here.\n")
+    (folder / "bad.md").write_text(f"# Title\n\n{PROSE}Some \x1b\u202ered text here.\n")
     drawn = run("bad.md")
-    assert "[31mred" in drawn
+    assert "red text here" in drawn
     assert not set(drawn) & set("\x1b\u202e")
 
 

@@ -175,7 +175,7 @@ def test_what_is_deleted_while_its_vectors_are_pending_comes_back(halfway: Workb
 def test_hybrid_search_ranks_what_has_no_vector_by_its_keywords(halfway: Workbench) -> None:
     store = halfway.store
     waiting = set(waiting_in(store.stored).column("chunk_id").to_pylist())
-    hits = store.search("number 7 sings on tree 49", k=50, distinct=False)
+    hits = store.search("number 7 sings on tree 49", k=50, distinct=False, spread=0, lift=0)
     words = store.search("number 7 sings on tree 49", k=50, mode="keyword", distinct=False)
     ours = [hit.chunk_id for hit in hits if hit.chunk_id in waiting]
     assert ours == [hit.chunk_id for hit in words if hit.chunk_id in waiting][: len(ours)]
@@ -193,7 +193,7 @@ def test_hybrid_search_ranks_what_has_no_vector_by_its_keywords(halfway: Workben
 def test_before_the_first_vector_hybrid_search_is_keyword_search(bench: Workbench) -> None:
     interrupt(bench, at=0.0)
     store = bench.store
-    assert store.status()["vectors"]["share"] < 0.2
+    assert store.status()["vectors"]["share"] < 0.3
     found = store.search("owl number 7 tree", k=5, where="uri = 'owl.txt'", spread=0, lift=0)  # as keywords alone rank
     hybrid = [hit.chunk_id for hit in found]
     words = [hit.chunk_id for hit in store.search("owl number 7 tree", k=5, mode="keyword", where="uri = 'owl.txt'")]

@@ -98,9 +98,15 @@ def clauses(part: Part) -> Iterator[Clause]:
         depth = titles[start] - _HEADINGS if start in titles else _depth(line, int(bool(titles)))
         if depth is not None:
             yield Clause(start, depth, "" if start in titles else _named(line))
-        elif (own := _ALONE.match(line)) and (below := _words_below(part, begin + len(line))) >= 0:
+        elif own := _ALONE.match(line):
             depth = own["dotted"].count(".") if own["dotted"] else int(bool(titles))
-            yield Clause(start, depth, _named(part.text[start : below + _LONGEST_NAME]), below)
+            yield from _below_its_number(part, start, begin + len(line), depth)
+
+
+def _below_its_number(part: Part, start: int, place: int, depth: int) -> Iterator[Clause]:
+    """Yield the clause whose number stands on its own line, if words follow it."""
+    if (below := _words_below(part, place)) >= 0:
+        yield Clause(start, depth, _named(part.text[start : below + _LONGEST_NAME]), below)
 
 
 def _named(line: str) -> str:

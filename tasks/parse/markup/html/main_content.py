@@ -28,13 +28,20 @@ def mark_beside(blocks: Sequence[DrawnBlock], places: Sequence[Any]) -> None:
     Boxes that hold a heading of the page, a table, a listing or notes of the text are kept.
     """
     around = _around_main(blocks, places)
-    known = {place: _box(place, around) for place in {*places}} if around else {}
-    boxes = [known[place] for place in places] if around else []
-    kept = {box for box, block in zip(boxes, blocks, strict=True) if "footnote" in block.attributes} if boxes else set()
-    kept |= {box for box in {*boxes} - kept if box is not None and next(box.iter(*_CONTENT), None) is not None}
-    for block, box in zip(blocks, boxes, strict=False):
+    if not around:
+        return
+    known = {place: _box(place, around) for place in {*places}}
+    boxes = [known[place] for place in places]
+    kept = _kept(blocks, boxes)
+    for block, box in zip(blocks, boxes, strict=True):
         if box is not None and box not in kept:
             block.kind, block.level = "furniture", 0
+
+
+def _kept(blocks: Sequence[DrawnBlock], boxes: Sequence[Any]) -> set[Any]:
+    """Return the boxes that hold notes of the text, or what only the main content has."""
+    noted = {box for box, block in zip(boxes, blocks, strict=True) if "footnote" in block.attributes}
+    return noted | {box for box in {*boxes} - noted - {None} if next(box.iter(*_CONTENT), None) is not None}
 
 
 def _around_main(blocks: Sequence[DrawnBlock], places: Sequence[Any]) -> set[Any]:

@@ -20,9 +20,13 @@ def mark_struck(root: Any, styled: bool) -> None:
     nodes = dict.fromkeys([*root.iter("del", "s", "strike"), *(_STYLED(root) if styled else ())])
     for node in nodes:
         if not any(one.tag in _APART or one in nodes for one in node.iterancestors()):
-            inner = [one for one in node.iter(*_BLOCKS) if next(one.iterdescendants(*_BLOCKS), None) is None]
-            for one in inner or [node]:
+            for one in _innermost(node):
                 _wrap(one)
+
+
+def _innermost(node: Any) -> list[Any]:
+    """Return the blocks within a node that hold no other block, or the node itself."""
+    return [one for one in node.iter(*_BLOCKS) if next(one.iterdescendants(*_BLOCKS), None) is None] or [node]
 
 
 def _wrap(node: Any) -> None:
