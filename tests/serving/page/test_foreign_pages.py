@@ -58,7 +58,12 @@ async function look() {
   const shown = document.querySelector("object");
   observed.sizes = [shown.offsetWidth, shown.offsetHeight, document.querySelector("img").naturalWidth];
   observed.frames = [...document.querySelectorAll("iframe")].map((one) => one.contentWindow?.length ?? 0);
-  const timed = performance.getEntriesByType("resource");
+  let timed = [];  // the browser lists a load some time after its end: read until the list stays as it is
+  for (let same = 0; same < 10; await new Promise((done) => setTimeout(done, 30))) {
+    const now = performance.getEntriesByType("resource");
+    same = now.length === timed.length ? same + 1 : 0;
+    timed = now;
+  }
   observed.timed = timed.map((one) => [one.initiatorType, one.responseStatus, one.transferSize]).sort();
   return observed;
 }
