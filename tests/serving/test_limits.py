@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import socket
 import subprocess
 import sys
@@ -298,7 +299,8 @@ def test_more_half_sent_requests_than_a_process_may_open_files_lock_nobody_out(
     bench: Workbench, token_counts_folder: Path
 ) -> None:
     arguments = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(token_counts_folder)]
-    command = f"ulimit -n 256; exec {' '.join(arguments)} serve {bench.root} --port 0 --no-token"
+    serve = shlex.join([*arguments, "serve", str(bench.root), "--port", "0", "--no-token"])
+    command = f"ulimit -n 256; exec {serve}"
     with subprocess.Popen(["bash", "-c", command], stderr=subprocess.PIPE, text=True) as process, ExitStack() as stack:
         assert process.stderr
         try:
