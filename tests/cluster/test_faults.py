@@ -206,8 +206,9 @@ def test_a_worker_that_hangs_is_given_up_and_its_batch_goes_to_another(
 
         def hang() -> None:
             with own.client() as client:
-                pids = client.run(os.getpid)
-                busy = client.run(lambda dask_worker: len(dask_worker.state.executing))
+                pids, busy = client.run(os.getpid), dict[str, int]()
+                while not any(busy.values()):  # a worker may be between two steps
+                    busy = client.run(lambda dask_worker: len(dask_worker.state.executing))
             stopped.append(next(pids[place] for place, count in busy.items() if count))
             os.kill(stopped[0], signal.SIGSTOP)
 
