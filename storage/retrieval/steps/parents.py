@@ -55,7 +55,8 @@ def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
 def _is_shown(own: ChunkPiece, span: Span, kind: Kind) -> bool:
     """Return whether an earlier hit shows what a chunk would: of another kind it is another cut of the same text."""
-    return overlap((own.start, own.end), span) or (own.kind != kind and overlap((own.start, own.end), span, share=0))
+    place = own.start, own.end
+    return overlap(place, span) if own.kind == kind else overlap(place, span, share=0)
 
 
 def _grow(one: Candidate, own: ChunkPiece, pieces: Sequence[ChunkPiece], query: Query, earlier: Sequence[Span]) -> Span:

@@ -1,12 +1,12 @@
 """PDF cell columns: where the columns of rows of cells stand, and whether they are those of a table."""
 
 from collections import Counter
-from collections.abc import Iterable
 from itertools import chain, pairwise
 from statistics import median
 
 from docmill.tasks.parse.pdf.tables.page_table import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.place import merged_spans
 
 Cell = list[TextLine]  # one below the other
 Row = list[Cell]
@@ -41,7 +41,7 @@ def columns_of(rows: list[Row]) -> list[Span]:
     else those of the rows that have most often the same number of cells, for some may span several columns.
     """
     several = [row for row in rows if len(row) > 1]
-    spans = _whole(_merged(span_of(cell) for row in several for cell in row), several)
+    spans = _whole(merged_spans(span_of(cell) for row in several for cell in row), several)
     if len(spans) > 1 and sum(_are_parted(row, spans) for row in several) >= _MOST_PARTED * len(several):
         return spans
     return _usual_columns(several) if several else []
@@ -56,17 +56,6 @@ def _usual_columns(rows: list[Row]) -> list[Span]:
         if counts[width] > 1 and all(left[1] < right[0] for left, right in pairwise(spans)):
             return spans
     return []
-
-
-def _merged(spans: Iterable[Span]) -> list[Span]:
-    """Return spans, with those that overlap as one."""
-    found: list[Span] = []
-    for left, right in sorted(spans):
-        if found and left < found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], right))
-        else:
-            found.append((left, right))
-    return found
 
 
 def _whole(spans: list[Span], rows: list[Row]) -> list[Span]:

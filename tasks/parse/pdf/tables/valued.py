@@ -15,7 +15,7 @@ from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable, replaced
 from docmill.tasks.parse.pdf.tables.thresholds import LAYOUT
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.place import around_all
+from docmill.tasks.parse.pdf.text.place import around_all, merged_spans
 
 _MOST_WORDS = 2  # of one figure: "$ 71.15"; a line of more holds the figures of several columns
 
@@ -178,7 +178,7 @@ class _Columns:
 
 def _columns(run: _FigureRun) -> _Columns | None:
     """Return the columns of a run: those of its figures, and of the names at their left."""
-    figures = _merged([line.box[0::2] for line in _few_words(run)])
+    figures = merged_spans([line.box[0::2] for line in _few_words(run)])
     sure = [span for span in figures if _is_of_figures(span, run)]
     if len(sure) < LAYOUT.figures:
         return None
@@ -203,7 +203,7 @@ def _is_of_figures(span: tuple[float, float], run: _FigureRun) -> bool:
 
 def _of_words(words: list[TextLine], rows: int, leftward: bool) -> list[tuple[float, float]]:
     """Return the columns of words beside the figures of some rows, but not those of a text beside the table."""
-    spans = _merged([line.box[0::2] for line in words])
+    spans = merged_spans([line.box[0::2] for line in words])
     chosen: list[tuple[float, float]] = []
     for span in reversed(spans) if leftward else spans:
         own = [sum(map(str.isalnum, line.text)) for line in words if _over(line, span)]
@@ -215,16 +215,6 @@ def _of_words(words: list[TextLine], rows: int, leftward: bool) -> list[tuple[fl
 
 def _over(line: TextLine, span: tuple[float, float]) -> bool:
     return line.box[0] < span[1] and span[0] < line.box[2]
-
-
-def _merged(spans: Iterable[tuple[float, ...]]) -> list[tuple[float, float]]:
-    found: list[tuple[float, float]] = []
-    for left, right in sorted(spans):
-        if found and left < found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], right))
-        else:
-            found.append((left, right))
-    return found
 
 
 @dataclass(slots=True)

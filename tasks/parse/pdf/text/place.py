@@ -1,6 +1,6 @@
-"""PDF places: convert boxes in a page's own coordinates to points from its top left."""
+"""PDF places: convert boxes in a page's own coordinates to points from its top left, and join what overlaps."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from math import isfinite
@@ -108,3 +108,14 @@ def _placed(box: Box, place: Place) -> Box:
 def near(number: float) -> float:
     """Return the nearest number within `FAR`; 0 for one that is infinite or not a number."""
     return max(-FAR, min(number, FAR)) if isfinite(number) else 0.0
+
+
+def merged_spans(spans: Iterable[tuple[float, ...]]) -> list[tuple[float, float]]:
+    """Return spans from left to right, with those that overlap as one."""
+    found: list[tuple[float, float]] = []
+    for left, right in sorted(spans):
+        if found and left < found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], right))
+        else:
+            found.append((left, right))
+    return found
