@@ -227,8 +227,10 @@ def test_the_map_tells_what_a_point_is_and_what_a_line_encircles(page: Any, serv
     page.locator("canvas").focus()
     for key in ("-", "-", "-"):
         page.keyboard.press(key)
-    box = page.locator("canvas").bounding_box()
     page.get_by_role("button", name="Encircle").click()
+    page.locator("button[aria-pressed=true]", has_text="Encircle").wait_for()
+    page.locator("canvas:not([style*=translate])").wait_for()  # a slow picture is moved as a whole before it is redrawn
+    box = page.locator("canvas").bounding_box()
     page.mouse.move(box["x"] + 2, box["y"] + 2)
     page.mouse.down()
     for x, y in ((0.99, 0.01), (0.99, 0.99), (0.01, 0.99)):

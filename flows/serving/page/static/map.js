@@ -1,5 +1,5 @@
 // Map: all chunks in two dimensions, those with similar vectors near each other.
-import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { sqlOf, written } from "./conditions.js";
 import { Answer, Choice, Empty, Excerpt, Failure, Nearest, Sql, ToDocument, Type } from "./parts.js";
@@ -122,7 +122,7 @@ function Canvas({ map, group, by, only, over, choose, encircling }) {
     return () => scatter.current.close();
   }, [places]);
   useEffect(() => scatter.current?.places && scatter.current.paint(paint.colours, paint.faint), [paint]);
-  useEffect(() => { if (scatter.current) scatter.current.encircling = encircling; }, [encircling]);
+  useLayoutEffect(() => { if (scatter.current) scatter.current.encircling = encircling; }, [encircling]); // as soon as the button shows it
   if (failed) return html`<${Failure} error=${failed} />`;
   return html`
     <div class="canvas">
