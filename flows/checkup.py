@@ -51,7 +51,6 @@ _EXTRAS = {
     "openai": "no contexts by models of OpenAI, or of servers like its",
     "postgres": "no `docmill export` to PostgreSQL",
     "qdrant": "no `docmill export` to Qdrant",
-    "ray": 'no `engine = "ray"`',
     "s3": "no stores and sources in buckets",
     "unstructured": "no reader `unstructured`, and Word documents that pandoc rejects are not read",
     "xlsx": "no Excel files by `docmill sql --output`",

@@ -15,7 +15,6 @@ from tests.kit.house import (
     MODULES,
     ROOT,
     SOURCES,
-    UNLOCKED,
     branches,
     folder_graph,
     functions,
@@ -37,7 +36,6 @@ ONLY_IN = {
     "llama_index": ("docmill/adapters/llama_index.py",),
     "haystack": ("docmill/adapters/haystack.py",),
     "distributed": ("flows/cluster/",),
-    "ray": ("flows/cluster/",),
     "rich": ("flows/cli/",),
     "pickle": ("tasks/workers/pool.py", "tasks/workers/worker.py"),
 }
@@ -181,7 +179,7 @@ def declared_dependencies() -> set[str]:
 def test_every_dependency_is_locked_to_one_version() -> None:
     lines = [line for line in (ROOT / "requirements.lock").read_text().splitlines() if not line.startswith("#")]
     locked = dict(line.split("==") for line in lines)
-    assert declared_dependencies() - UNLOCKED.keys() <= set(map(_normal, locked))
+    assert declared_dependencies() <= set(map(_normal, locked))
 
 
 def test_everything_imported_is_a_declared_dependency() -> None:

@@ -85,7 +85,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "runs": ("One row for each run that committed a snapshot.", {
         "run_id": "Id of the run.",
         "snapshot": "Snapshot that it committed.",
-        "engine": "local, prefect, dask or ray; or the command that made it: remove, restore, undelete or reembed.",
+        "engine": "local, prefect or dask; or the command that made it: remove, restore, undelete or reembed.",
         "started": "When it began (UTC).",
         "seconds": "How long it took.",
         "added": "New documents.",

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
+
 from docmill.storage.arrow_schema import SCHEMAS
-from docmill.storage.first_format import both_schemas, either_sql
 from docmill.storage.instants import STATED
 from docmill.storage.schema_evolution import blank_sql, sql_type
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
@@ -140,15 +141,20 @@ def _embeddings(shown: ViewedStore) -> str:
 
 @cache
 def _table_at(name: str) -> str:
-    """Return the macro of a table in a kept snapshot, whose files may be in format 1."""
+    """Return the macro of a table in a kept snapshot, whose files may lack newer columns."""
     rows = _ROWS_AT.format(
         name=name,
-        columns=", ".join(f'{either_sql(field, blank_sql(field.type))} AS "{field.name}"' for field in SCHEMAS[name]),
-        nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in both_schemas(SCHEMAS[name])),
+        columns=", ".join(f'{_filled(field)} AS "{field.name}"' for field in SCHEMAS[name]),
+        nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in SCHEMAS[name]),
         files=_below(f"*/{name}/*.parquet"),  # current/ always has one
         snapshots=_below("snapshots/*.json"),
     )
     return _AT.format(name=name, select=with_derived(name, rows))
+
+
+def _filled(field: pa.Field) -> str:
+    """Return the SQL of a column that is blank, not null, where a file lacks it; a page may be null."""
+    return '"page"' if field.name == "page" else f'coalesce("{field.name}", {blank_sql(field.type)})'
 
 
 def _snapshots() -> str:

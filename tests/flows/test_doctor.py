@@ -49,7 +49,7 @@ def test_a_whole_store_is_well_and_what_is_optional_is_a_note(bench: Workbench) 
     checks = found("--store", str(bench.root))
     assert {name for name, one in checks.items() if one["state"] != "ok"} <= {
         "tesseract", "libreoffice", "readpst", "disk", "extra s3", "extra openai", "extra anthropic", "extra postgres",
-        "extra qdrant", "extra ray",
+        "extra qdrant",
     }  # fmt: skip
     assert all(one["remedy"] for one in checks.values() if one["state"] != "ok")
     assert "1 document, 1 chunk;" in checks["store"]["found"]
