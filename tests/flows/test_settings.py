@@ -138,8 +138,8 @@ def test_a_wrong_value_is_told_by_the_name_that_set_it(monkeypatch: pytest.Monke
     monkeypatch.setenv("DOCMILL_CHUNK__CONTEXT_TOKENS", "many")
     with pytest.raises(ConfigError, match=r"^DOCMILL_CHUNK__CONTEXT_TOKENS: .*got 'many'$"):
         load()
-    with pytest.raises(ConfigError, match=r"^--chunk-context-tokens: .*got 'few'$"):
-        load({CONTEXT_TOKENS: "few"})
+    with pytest.raises(ConfigError, match=r"^--max-calls: .*got 'few'$"):
+        load({("model", "max_calls"): "few"})
 
 
 def test_an_empty_name_is_not_the_working_directory(folder: Path) -> None:
