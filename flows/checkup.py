@@ -78,7 +78,8 @@ def checkup(
 ) -> Iterator[Checked]:
     """Yield what each check finds. Wrong settings are a finding, too, and the defaults are checked instead.
 
-    `flags` and `assigned` are those of `configuration.load`. `deep` reads the files of the store and compares their contents, as `docmill verify --deep` does.
+    `flags` and `assigned` are as in `configuration.load`.
+    `deep` reads the files of the store and compares their contents, as `docmill verify --deep` does.
     """
     yield from (_python(), _packages())
     settings = Settings()

@@ -138,6 +138,7 @@ def test_a_wrong_value_is_told_by_the_name_that_set_it(monkeypatch: pytest.Monke
     monkeypatch.setenv("DOCMILL_CHUNK__CONTEXT_TOKENS", "many")
     with pytest.raises(ConfigError, match=r"^DOCMILL_CHUNK__CONTEXT_TOKENS: .*got 'many'$"):
         load()
+    monkeypatch.delenv("DOCMILL_CHUNK__CONTEXT_TOKENS")
     with pytest.raises(ConfigError, match=r"^--max-calls: .*got 'few'$"):
         load({("model", "max_calls"): "few"})
 

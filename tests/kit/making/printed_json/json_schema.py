@@ -51,13 +51,13 @@ def _closed(fields: Iterable[JsonField]) -> Schema:
 
 def _inner(place: Schema, part: str) -> Schema:
     """Return the schema of a part of a path within that of the part before it; make it where there is none."""
-    if part == "[]":
-        place["type"] = _also(place.get("type"), "array")
-        return place.setdefault("items", {})
-    place["type"] = _also(place.get("type"), "object")
-    if part == "*":
-        return place.setdefault("additionalProperties", {})
-    return place.setdefault("properties", {}).setdefault(part, {})
+    place["type"] = _also(place.get("type"), "array" if part == "[]" else "object")
+    inner: Schema
+    if part in ("[]", "*"):
+        inner = place.setdefault("items" if part == "[]" else "additionalProperties", {})
+    else:
+        inner = place.setdefault("properties", {}).setdefault(part, {})
+    return inner
 
 
 def _also(held: Any, kind: str) -> Any:
