@@ -30,6 +30,7 @@ from docmill.flows.config.units import (
 )
 from docmill.storage.embedding.api.api_address import is_api, name_server, parse_address, spell
 from docmill.storage.foreign_address import why_foreign
+from docmill.storage.schema import EVERYONE
 
 
 def _check_store(value: Any) -> Any:
@@ -46,6 +47,7 @@ Store = Annotated[Path, BeforeValidator(_check_store)]
 
 
 MadeQuestions = Literal["links", "captions", "docstrings", "subjects", "headings", "words"]
+Principals = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], BeforeValidator(decode_texts)]
 Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], BeforeValidator(decode)]
 
 
@@ -290,6 +292,17 @@ class GateSettings(ConfigSection):
     )
 
 
+class AccessSettings(ConfigSection):
+    """Who may see documents of which no sidecar, folder or source says it."""
+
+    default: Principals = Field(default=(EVERYONE,), description="Principals who may see them; [] is nobody.")
+    sources: Annotated[dict[str, Principals], BeforeValidator(decode)] = Field(
+        default={},
+        description="Principals by the name of the source, in place of the default.",
+        examples=['[access.sources]\nwiki = ["all"]\nsales = ["sales", "board"]'],
+    )
+
+
 class ClusterSettings(ConfigSection):
     """The cluster that parses and embeds with `engine = "dask"` or `"ray"`."""
 
@@ -382,6 +395,7 @@ class Settings(ConfigSection):
     run: RunSettings = RunSettings()
     retention: RetentionSettings = RetentionSettings()
     gate: GateSettings = GateSettings()
+    access: AccessSettings = AccessSettings()
     cluster: ClusterSettings = ClusterSettings()
     source: SourceTables = Field(
         default={},

@@ -26,6 +26,7 @@ _DOCUMENT = {
     "parent": "Uri of the archive or mail that contains it.",
     "reader": "Parser that [parse] readers or a plugin chose, with its version; empty if docmill's own.",
     "source_url": "URL where a person opens the original; empty for a file on a disk.",
+    "access": "Principals who may see it; nobody if it is empty.",
 }
 _STATED = {
     "created_stated": "When it was made, in ISO 8601, as exact as the file states it and with its offset.",

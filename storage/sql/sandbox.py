@@ -159,7 +159,7 @@ def _part(connection: "duckdb.DuckDBPyConnection", stored: str, name: str, paths
     connection.register(stored, _dataset(tuple(map(str, paths)), schema) if paths else schema.empty_table())
     absent = lacking(paths, schema)
     columns = [
-        f'coalesce({spell(field)}, {blank_sql(field.type)}) AS "{field.name}"'
+        f'coalesce({spell(field)}, {blank_sql(field)}) AS "{field.name}"'
         if was.name in absent
         else f'{spell(field)} AS "{field.name}"'
         for field, was in zip(SCHEMAS[name], schema, strict=True)

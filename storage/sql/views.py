@@ -143,7 +143,7 @@ def _table_at(name: str) -> str:
     """Return the macro of a table in a kept snapshot, whose files may be in format 1."""
     rows = _ROWS_AT.format(
         name=name,
-        columns=", ".join(f'{either_sql(field, blank_sql(field.type))} AS "{field.name}"' for field in SCHEMAS[name]),
+        columns=", ".join(f'{either_sql(field, blank_sql(field))} AS "{field.name}"' for field in SCHEMAS[name]),
         nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in both_schemas(SCHEMAS[name])),
         files=_below(f"*/{name}/*.parquet"),  # current/ always has one
         snapshots=_below("snapshots/*.json"),

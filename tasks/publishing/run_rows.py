@@ -18,6 +18,7 @@ from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, index
 from docmill.storage.tables.tables import read_buckets
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.publishing.plan import KnownDocument, Plan, PlannedFile, StoreState
+from docmill.tasks.sources.grants import access_of
 from docmill.tasks.sources.source import SourceFile
 
 Result = DocumentRow | StagedDocument
@@ -173,6 +174,7 @@ def _document(file: SourceFile, known: Result) -> DocumentRow:
         source_url=file.link,
         created_at=instant(known.created),
         modified_at=instant(known.modified),
+        access=access_of(file.described),
     )
 
 
