@@ -74,6 +74,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
         limits=settings.parse.limits(),
         model_id=model_key(model) if (model := model_of(settings)) else "",
         readers=readers_of(settings.parse.readers),
+        keys=dict(settings.metadata),
     )
 
 
