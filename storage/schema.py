@@ -153,6 +153,8 @@ class DocumentRow:
     what is in one; "" for a file on a disk, as its path says nothing on another machine. `content_types` are those
     of its regions; `regions` describes each region in the fields of `REGION`: what it is, why, and how it was split.
     `reader` is the name and version of the parser that [parse] readers or a plugin chose, or "" for docmill's own.
+    `described` is what is said of the document beside it, see `docmill.storage.described`. `declared` are the values of
+    the keys of [metadata], as JSON; `metadata_warnings` say which of them do not fit, and what could not be read.
     `access` are the principals that may see the document, such as teams; nobody may if it is empty.
     """
 
@@ -183,6 +185,9 @@ class DocumentRow:
     source_url: str = ""
     created_at: datetime | None = None
     modified_at: datetime | None = None
+    described: str = ""
+    declared: str = ""
+    metadata_warnings: tuple[str, ...] = ()
     access: tuple[str, ...] = (EVERYONE,)
 
 

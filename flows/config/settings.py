@@ -28,6 +28,7 @@ from docmill.flows.config.units import (
     Tokens,
     Tries,
 )
+from docmill.storage.declared_keys import KINDS, Kind
 from docmill.storage.embedding.api.api_address import is_api, name_server, parse_address, spell
 from docmill.storage.foreign_address import why_foreign
 from docmill.storage.schema import EVERYONE
@@ -351,6 +352,9 @@ class RouteRule(ConfigSection):
 
 
 Routes = Annotated[tuple[RouteRule, ...], BeforeValidator(decode)]
+MetadataKeys = Annotated[
+    dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Kind], BeforeValidator(decode)
+]
 SourceTables = Annotated[dict[str, dict[str, Any]], BeforeValidator(decode)]
 SplitOptions = Annotated[dict[str, dict[str, Any]], BeforeValidator(decode)]
 
@@ -402,6 +406,11 @@ class Settings(ConfigSection):
         repr=False,  # a credential that somebody wrote here is wrong, and must not be shown either
         description="Settings of the sources that have any, by the name of the source.",
         examples=['[source.news]\nfile = "./news.json"\ntoken = { env = "NEWS_TOKEN" }'],
+    )
+    metadata: MetadataKeys = Field(
+        default={},
+        description=f"Keys of metadata to filter by, with their types: {', '.join(KINDS)}.",
+        examples=['[metadata]\nteam = "text"\ndue = "date"\nprice = "number"\ntags = "list"'],
     )
     routes: Routes = Field(
         default=(),

@@ -234,7 +234,7 @@ class Store(StoredDocuments):
         check_where(where)
         if where is None:
             return None
-        return set(select_ids(self.stored.paths("chunks"), self.stored.paths("documents"), where))
+        return select_ids(self.stored.paths("chunks"), self.stored.paths("documents"), where, self.snapshot.keys)
 
     def sql(self, statement: str, rows: int | None = None, seconds: float = 60.0) -> pa.Table:
         """Run one SELECT statement, which can read the store and nothing else.

@@ -103,7 +103,7 @@ class StoredDocuments:
             raise QueryError(f"limit must be at least 0, got {limit}")
         table = read_table(self.stored, "documents", ["document_id", "uri"])
         if where is not None:
-            found = select_documents(self.stored.paths("documents"), where)
+            found = select_documents(self.stored.paths("documents"), where, self.snapshot.keys)
             table = table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(found, pa.string())))
         pairs = sorted(zip(*(column.to_pylist() for column in reversed(table.columns)), strict=True))
         ids = [key for uri, key in pairs if uri.startswith(prefix) and uri > after][:limit]
