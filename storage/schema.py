@@ -1,7 +1,8 @@
 """Schema: the frozen dataclass of each kind of row; `storage/arrow_schema.py` holds the Arrow schemas.
 
 `SCHEMA_VERSION` is the version of the Parquet schema. `storage/schema_evolution.py` reads the files of an older
-docmill: it renames columns, and fills a column that an older file lacks with "", 0 or [], and a time from its text.
+docmill: it renames columns, and fills a column that an older file lacks with "", 0 or [], a time from its text, and
+`access` with `EVERYONE`.
 Offsets are half-open and count code points of a document's canonical text.
 """
 
@@ -11,6 +12,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+EVERYONE = "all"
+"""The principal that may see a document of which nothing else says who may."""
 SCHEMA_VERSION = 2  # written into every file; version 1 had columns start and end, and page 0 for "no page"
 MISSING, REFUSED, STALE = "missing", "refused", "stale"
 CONTEXT_STATES = {
@@ -150,6 +153,9 @@ class DocumentRow:
     what is in one; "" for a file on a disk, as its path says nothing on another machine. `content_types` are those
     of its regions; `regions` describes each region in the fields of `REGION`: what it is, why, and how it was split.
     `reader` is the name and version of the parser that [parse] readers or a plugin chose, or "" for docmill's own.
+    `described` is what is said of the document beside it, see `docmill.storage.described`. `declared` are the values of
+    the keys of [metadata], as JSON; `metadata_warnings` say which of them do not fit, and what could not be read.
+    `access` are the principals that may see the document, such as teams; nobody may if it is empty.
     """
 
     document_id: str
@@ -179,6 +185,10 @@ class DocumentRow:
     source_url: str = ""
     created_at: datetime | None = None
     modified_at: datetime | None = None
+    described: str = ""
+    declared: str = ""
+    metadata_warnings: tuple[str, ...] = ()
+    access: tuple[str, ...] = (EVERYONE,)
 
 
 @dataclass(frozen=True, slots=True)

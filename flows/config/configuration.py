@@ -23,6 +23,7 @@ FILE_NAME = "docmill.toml"
 PREFIX = "DOCMILL_"
 CONFIG_VARIABLE = "DOCMILL_CONFIG"
 TOKEN_VARIABLE = "DOCMILL_TOKEN"  # what clients of a server send; no setting, so that no file and no page shows it
+TOKENS_VARIABLE = "DOCMILL_TOKENS"  # the file of several tokens, each with its principals
 
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")  # how `tomllib` ends the message of an error
 
@@ -345,7 +346,7 @@ def _is_section(annotation: Any) -> bool:
 
 
 def _check_environment() -> None:
-    known = [key.variable for key in keys()] + [CONFIG_VARIABLE, TOKEN_VARIABLE]
+    known = [key.variable for key in keys()] + [CONFIG_VARIABLE, TOKEN_VARIABLE, TOKENS_VARIABLE]
     # A mistyped variable would else change nothing, and nobody would know.
     strange = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
     if strange:

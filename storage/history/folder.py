@@ -30,11 +30,18 @@ class StoreFolder:
     """Whether `current/` must show the newest snapshot; a mirror without a writer has no `current/`."""
     next_writer_is_here: ClassVar[bool] = True
     """Whether every writer finds what the last one left in the folder; in a mirror, only what this machine left."""
+    is_part: ClassVar[bool] = False
+    """Whether the folder shows what some principals may see of another one, whose table of vectors it then reads."""
 
     @property
     def name(self) -> str:
         """The name of the store in messages."""
         return str(self.root)
+
+    @property
+    def facts(self) -> Path:
+        """The folder of what runs have noted besides the snapshots, such as the places of the sources' files."""
+        return self.root
 
     def existing(self) -> Self:
         """Return the folder after checking that it holds a snapshot."""

@@ -6,7 +6,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,6 +61,7 @@ class Snapshot:
     `buckets` is the number of buckets of the chunks table, a power of two. `document_buckets` is that of the documents
     table, which divides it; 0 is as many. `columns` is the key of the columns of all table files; it is empty in a
     snapshot of the first release.
+    `keys` are the names of [metadata] with their types.
     `inventory` names the files of its vectors on an object store. `pending` is None if every chunk has its vectors.
     """
 
@@ -78,6 +79,7 @@ class Snapshot:
     inventory: FileRef | None = None
     pending: PendingVectors | None = None
     document_buckets: int = 0
+    keys: dict[str, str] = field(default_factory=dict)
 
     def buckets_of(self, table: str) -> int:
         """Return the number of buckets of the documents or chunks table."""

@@ -34,7 +34,7 @@ def run_statement(stored: StoredSnapshot, statement: str, limits: SqlLimits) -> 
     }
     if _OF_QUESTIONS.search(statement):  # their texts and hits are many times what the measures are
         extra["asked_questions"] = measurements.read_asked(stored.root)
-    return query(files, extra, statement, limits, past=_past(stored, statement))
+    return query(files, extra, statement, limits, _past(stored, statement), stored.snapshot.keys)
 
 
 def _packs_of_space(stored: StoredSnapshot) -> list[Path]:

@@ -27,12 +27,23 @@ from docmill.storage.tables.tables import read_table
 _ID = re.compile("[0-9a-f]{32}")
 
 
-class StoredDocuments:
-    """The documents and chunks of one open snapshot; `Store` adds what is asked of all of them."""
+class SnapshotHold:
+    """The open file that keeps a snapshot from a vacuum, until `release` or until nobody refers to this any more."""
 
-    def __init__(self, stored: StoredSnapshot, handle: int | None = None) -> None:
+    def __init__(self, handle: int) -> None:
+        self.release = finalize(self, os.close, handle)
+
+
+class StoredDocuments:
+    """The documents and chunks of one open snapshot; `Store` adds what is asked of all of them.
+
+    `hold` keeps the snapshot. Only a store that `owns` it releases it when it is closed.
+    """
+
+    def __init__(self, stored: StoredSnapshot, hold: SnapshotHold | None = None, owns: bool = True) -> None:
         self.stored = stored
-        self._release = finalize(self, os.close, handle) if handle is not None else None
+        self._hold = hold
+        self._owns = owns
 
     @property
     def root(self) -> Path:
@@ -50,8 +61,8 @@ class StoredDocuments:
         Examples:
             >>> docmill.open_store("store").close()
         """
-        if self._release is not None:
-            self._release()
+        if self._hold is not None and self._owns:
+            self._hold.release()
 
     def __enter__(self) -> Self:
         return self
@@ -92,7 +103,7 @@ class StoredDocuments:
             raise QueryError(f"limit must be at least 0, got {limit}")
         table = read_table(self.stored, "documents", ["document_id", "uri"])
         if where is not None:
-            found = select_documents(self.stored.paths("documents"), where)
+            found = select_documents(self.stored.paths("documents"), where, self.snapshot.keys)
             table = table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(found, pa.string())))
         pairs = sorted(zip(*(column.to_pylist() for column in reversed(table.columns)), strict=True))
         ids = [key for uri, key in pairs if uri.startswith(prefix) and uri > after][:limit]

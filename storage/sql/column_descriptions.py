@@ -26,6 +26,10 @@ _DOCUMENT = {
     "parent": "Uri of the archive or mail that contains it.",
     "reader": "Parser that [parse] readers or a plugin chose, with its version; empty if docmill's own.",
     "source_url": "URL where a person opens the original; empty for a file on a disk.",
+    "described": "What its sidecar, its folders and its source say of it, as JSON; empty if nothing.",
+    "declared": "Values of the keys of [metadata], a struct with a field for each; metadata.KEY is short for it.",
+    "metadata_warnings": "Which values of [metadata] do not fit, and which file that describes it cannot be read.",
+    "access": "Principals who may see it; nobody if it is empty.",
 }
 _STATED = {
     "created_stated": "When it was made, in ISO 8601, as exact as the file states it and with its offset.",

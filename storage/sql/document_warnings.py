@@ -1,9 +1,10 @@
 """Document warnings: what was lost of a document, or read by a lesser way, from the metadata that its parser left."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from docmill.storage.declared_keys import as_struct
 from docmill.storage.instants import with_instants, with_written_times
 
 
@@ -15,12 +16,12 @@ class DocumentWarning(NamedTuple):
     lost: bool
 
 
-def warnings_of(metadata: str) -> list[DocumentWarning]:
-    """Return the warnings of a document, given its column `metadata`, which is JSON.
+def warnings_of(metadata: str, beside: Iterable[str] = ()) -> list[DocumentWarning]:
+    """Return the warnings of a document, given its columns `metadata`, which is JSON, and `metadata_warnings`.
 
     `WARNINGS` and `MESSAGES` say the same in SQL.
     """
-    return warnings_in(json.loads(metadata or "{}"))
+    return warnings_in(json.loads(metadata or "{}")) + [DocumentWarning("metadata", one, False) for one in beside]
 
 
 def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
@@ -42,9 +43,9 @@ def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
     return found
 
 
-def messages_of(metadata: str) -> tuple[str, ...]:
-    """Return what `documents.warnings` holds, given the column `metadata`."""
-    return tuple(warning.message for warning in warnings_of(metadata))
+def messages_of(metadata: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return what `documents.warnings` holds, given the columns `metadata` and `metadata_warnings`."""
+    return tuple(warning.message for warning in warnings_of(metadata, beside))
 
 
 def lost_text(metadata: str) -> bool:
@@ -73,7 +74,7 @@ _GARBLED = f"list_filter({_numbers('garbled_pages')}, lambda page: NOT {_BY_OCR}
 _PAGES = f"(({_SAID}) ->> '$.pages')"
 _READ_AS = f"(({_SAID}) ->> '$.read_as')"
 _FOUND = f"""\
-list_filter([
+list_concat(list_filter([
     CASE WHEN len({_GARBLED}) > 0 THEN {{
         'kind': 'undecodable_pages', 'lost': true,
         'message': len({_GARBLED}) || ' of ' || {_PAGES} || ' pages: their fonts do not say which letters they draw'
@@ -87,9 +88,11 @@ list_filter([
         'message': len({_SCANNED}) || ' of ' || {_PAGES} || ' pages are pictures: [parse] ocr = true reads them'
     }} END,
     CASE WHEN {_READ_AS} <> '' THEN {{'kind': 'read_as', 'lost': false, 'message': 'read as ' || {_READ_AS}}} END
-], lambda found: found IS NOT NULL)"""
+], lambda found: found IS NOT NULL), list_transform(coalesce(metadata_warnings, []), lambda one: {{
+    'kind': 'metadata', 'lost': false, 'message': one
+}}))"""
 MESSAGES = f"list_transform({_FOUND}, lambda found: found.message)"
-"""The value of `documents.warnings`, given the column `metadata`, in any DuckDB.
+"""The value of `documents.warnings`, given the columns `metadata` and `metadata_warnings`, in any DuckDB.
 
 It is not stored. So the documents of every kept snapshot have it, also those that an older docmill wrote."""
 WARNINGS = f"""\
@@ -100,13 +103,13 @@ ORDER BY uri, kind
 """One row for each warning of each document, in any DuckDB."""
 
 
-def with_derived(name: str, select: str) -> str:
+def with_derived(name: str, select: str, keys: Mapping[str, str]) -> str:
     """Return the SELECT of a table's columns as SQL has them.
 
-    Times are instants in place of texts. Documents have `warnings`.
+    Times are instants in place of texts. Documents have `warnings`, and the values of `keys`, those of [metadata].
     """
     timed = with_written_times(name, select)
     if name not in ("documents", "deleted"):
         return timed
-    timed = with_instants(timed)
+    timed = as_struct(keys, with_instants(timed))
     return f"SELECT *, {MESSAGES} AS warnings FROM ({timed})" if name == "documents" else timed

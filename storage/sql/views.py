@@ -1,5 +1,6 @@
 """Views: the newest snapshot's tables for any DuckDB, from any working folder: `duckdb -init STORE/views.sql`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -7,11 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import SCHEMAS
+from docmill.storage.declared_keys import COLUMN
 from docmill.storage.instants import STATED
 from docmill.storage.schema_evolution import blank_sql, sql_type
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.document_warnings import with_derived
 
+_LATE = (*STATED, COLUMN, "metadata_warnings")
+"""The columns of documents that views are derived from, and that an older docmill did not write."""
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE
 {select};
@@ -91,12 +95,13 @@ class ViewedStore:
     """What `views.sql` must know of a store.
 
     `marker` is the path below `root` of a file that only this store has, and its copies. `dimension` is that of the
-    newest snapshot's vectors.
+    newest snapshot's vectors, `keys` are its keys of [metadata] with their types.
     """
 
     root: Path
     marker: str
     dimension: int
+    keys: Mapping[str, str]
 
 
 def views_sql(shown: ViewedStore) -> str:
@@ -105,9 +110,12 @@ def views_sql(shown: ViewedStore) -> str:
     Views follow `current/`, so they show the newest snapshot when they are read. `chunks_at(41)` and
     `documents_at(41)` read a kept snapshot.
     """
-    tables = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{with_derived(name, _current(name))};\n" for name in SCHEMAS)
+    tables = (
+        f"CREATE OR REPLACE TEMP VIEW {name} AS\n{with_derived(name, _current(name), shown.keys)};\n"
+        for name in SCHEMAS
+    )
     kept = _EVALUATIONS.format(path=_below("evaluations/*.parquet"))
-    past = (_table_at(name) for name in ("documents", "chunks"))
+    past = (_table_at(name, (*shown.keys.items(),)) for name in ("documents", "chunks"))
     derived = {**OF_ROWS, EMBEDDINGS: _embeddings(shown), **OF_VECTORS}
     views = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{select};\n" for name, select in derived.items())
     macro = f"CREATE OR REPLACE TEMP {NEIGHBOURS};\n"
@@ -118,7 +126,7 @@ def _current(name: str) -> str:
     files = _below(f"current/{name}/*.parquet")
     rows = f"SELECT * FROM read_parquet(\n    {files}, union_by_name = true, hive_partitioning = false\n)"
     # The files of an older docmill lack these columns until the next commit, and the view names them.
-    late = [f"NULL::{sql_type(SCHEMAS[name].field(one).type)} AS {one}" for one in STATED if one in SCHEMAS[name].names]
+    late = [f"NULL::{sql_type(SCHEMAS[name].field(one).type)} AS {one}" for one in _LATE if one in SCHEMAS[name].names]
     return f"{rows} UNION ALL BY NAME SELECT {', '.join(late)} WHERE false" if late else rows
 
 
@@ -140,7 +148,7 @@ def _embeddings(shown: ViewedStore) -> str:
 
 
 @cache
-def _table_at(name: str) -> str:
+def _table_at(name: str, keys: tuple[tuple[str, str], ...]) -> str:
     """Return the macro of a table in a kept snapshot, whose files may lack newer columns."""
     rows = _ROWS_AT.format(
         name=name,
@@ -149,12 +157,12 @@ def _table_at(name: str) -> str:
         files=_below(f"*/{name}/*.parquet"),  # current/ always has one
         snapshots=_below("snapshots/*.json"),
     )
-    return _AT.format(name=name, select=with_derived(name, rows))
+    return _AT.format(name=name, select=with_derived(name, rows, dict(keys)))
 
 
 def _filled(field: pa.Field) -> str:
     """Return the SQL of a column that is blank, not null, where a file lacks it; a page may be null."""
-    return '"page"' if field.name == "page" else f'coalesce("{field.name}", {blank_sql(field.type)})'
+    return '"page"' if field.name == "page" else f'coalesce("{field.name}", {blank_sql(field)})'
 
 
 def _snapshots() -> str:

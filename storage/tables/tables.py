@@ -43,7 +43,7 @@ smaller groups make files larger: those of 128 by 7 %."""
 _BUCKETS_AHEAD = 16  # buckets that are read before the rows of the first are used; more keep more rows in memory
 _FILES_AT_ONCE = min(4, os.cpu_count() or 1)
 # Compressing ids and numbers, or a dictionary of distinct values, takes longer than all else and saves little.
-_COMPRESSED = ("text", "context", "metadata", "message")
+_COMPRESSED = ("text", "context", "metadata", "message", "described", "declared")
 _REPEATED = ("document_id", "uri", "source", "format", "language", "lang", "author", "content_type", "strategy", "role",
              "note", "status", "page", "line", "depth", "above", "parent_id", "headings.list.element",
              "content_types.list.element", "regions.list.element.content_type", "regions.list.element.runner_up",

@@ -86,7 +86,7 @@ def _script(shown: StoredSnapshot) -> bytes:
     # Runs are this store's alone. A repair may have lost their rows: then any other file is the best that is left.
     files = [piece.file.path for name in ("runs", *SCHEMAS) for piece in shown.pieces(name)]
     marker = files[0] if files else f"snapshots/{shown.number:06d}.json"
-    return views_sql(ViewedStore(shown.root, marker, shown.snapshot.space.dimension)).encode()
+    return views_sql(ViewedStore(shown.root, marker, shown.snapshot.space.dimension, shown.snapshot.keys)).encode()
 
 
 def _has_views(shown: StoredSnapshot) -> bool:

@@ -13,6 +13,7 @@ from docmill.storage.schema import RejectRow, StagedDocument
 from docmill.tasks.document.process import WorkItem, reject
 from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.parse.format import FileType
+from docmill.tasks.publishing.declare import Declared, declared_of
 from docmill.tasks.sources.source import UNREADABLE, Listing, Source, SourceFile
 
 
@@ -34,6 +35,9 @@ class KnownDocument:
     content_types: tuple[str, ...]
     parent: str
     source_url: str
+    described: str
+    declared: str
+    metadata_warnings: tuple[str, ...]
 
 
 Known = KnownDocument | StagedDocument
@@ -188,6 +192,11 @@ class KnownContents:
         key = self._chunk_key(uri, known) if known else ""
         return "" if key in self._by_chunks else key
 
+    def declares(self, row: KnownDocument) -> bool:
+        """Return whether the keys of [metadata] have the values that are stored."""
+        known = Declared(row.declared, row.metadata_warnings)
+        return declared_of(self.recipe.keys, row.metadata, row.described) == known
+
     def _chunk_key(self, uri: str, known: Known) -> str:
         return self.recipe.chunk_key(known.text_key, uri, known.content_types, known.metadata)
 
@@ -206,9 +215,9 @@ def _place(
     held = _held(row, content_hash)
     # Its chunks may be stored by another document, under a route that this one has not had.
     if held and chunked and held.chunk_key == chunked.chunk_key:
-        if held.source_url == file.link:
+        if held.source_url == file.link and held.described == file.described and contents.declares(held):
             result.unchanged.append(file.uri)
-        else:  # the original has moved, or an older docmill wrote the row
+        else:  # the original has moved, something else is said of it, or an older docmill wrote the row
             result.planned.append(PlannedFile(file, content_hash, None, chunked))
         return
     if held and known:

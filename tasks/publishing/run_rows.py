@@ -17,7 +17,9 @@ from docmill.storage.keys import chunk_keys, document_key
 from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
 from docmill.storage.tables.tables import read_buckets
 from docmill.tasks.document.recipe import Recipe
+from docmill.tasks.publishing.declare import declared_of
 from docmill.tasks.publishing.plan import KnownDocument, Plan, PlannedFile, StoreState
+from docmill.tasks.sources.grants import access_of
 from docmill.tasks.sources.source import SourceFile
 
 Result = DocumentRow | StagedDocument
@@ -71,7 +73,7 @@ def settle(
     rejects: list[RejectRow] = []
     parsed = 0
     for part in _results(base, plan, batches):
-        good = [_document(planned.file, result) for planned, result in part if not _is_reject(result)]
+        good = [_document(planned.file, result, recipe.keys) for planned, result in part if not _is_reject(result)]
         # As columns, which take less memory than the objects of all rows.
         tables.append(to_table(good, DOCUMENTS))
         rejects += [
@@ -144,7 +146,8 @@ def _rows(base: StoredSnapshot | None, uris: Collection[str]) -> dict[str, Docum
     return {row.uri: row for table in tables for row in from_table(table, DocumentRow)}
 
 
-def _document(file: SourceFile, known: Result) -> DocumentRow:
+def _document(file: SourceFile, known: Result, keys: Mapping[str, str]) -> DocumentRow:
+    declared = declared_of(keys, known.metadata, file.described)
     return DocumentRow(
         document_id=document_key(file.uri),
         uri=file.uri,
@@ -173,6 +176,10 @@ def _document(file: SourceFile, known: Result) -> DocumentRow:
         source_url=file.link,
         created_at=instant(known.created),
         modified_at=instant(known.modified),
+        described=file.described,
+        declared=declared.values,
+        metadata_warnings=declared.warnings,
+        access=access_of(file.described),
     )
 
 

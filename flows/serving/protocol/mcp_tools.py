@@ -13,6 +13,7 @@ from pydantic import Field
 
 from docmill.flows.serving import answers
 from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
+from docmill.flows.serving.audit import AuditLog, show
 from docmill.flows.serving.json_text import json_text
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.storage.errors import DocmillError
@@ -55,7 +56,8 @@ def told(tool: Callable[..., CallToolResult]) -> Callable[..., Awaitable[CallToo
     @functools.wraps(tool)
     async def wrapped(own: "StoreTools", *given: Any, **named: Any) -> CallToolResult:
         sender = current_asker()
-        call = Asker(sender.client)
+        call = Asker(sender.client, own.principals)
+        failed = ""
         with sender.ended_by(call.leave), asked_by(call):
             try:
                 return await asyncio.to_thread(tool, own, *given, **named)
@@ -63,13 +65,17 @@ def told(tool: Callable[..., CallToolResult]) -> Callable[..., Awaitable[CallToo
                 call.leave()
                 raise
             except DocmillError as error:
+                failed = type(error).__name__
                 raise ToolError(own.without_folders(str(error))) from error
+            finally:
+                own.note(tool.__name__, call, failed)
 
     return wrapped
 
 
 def as_result(answer: dict[str, Any]) -> CallToolResult:
     """Return an answer as JSON for programs, and as the same JSON in text for models."""
+    show(answer)
     text = json_text(answer)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=json.loads(text))
 
@@ -77,13 +83,24 @@ def as_result(answer: dict[str, Any]) -> CallToolResult:
 class StoreTools:
     """The tools that read. Each answer names the store and the snapshot that it comes from."""
 
-    def __init__(self, stores: OpenStores, searching: Searching) -> None:
+    def __init__(self, stores: OpenStores, searching: Searching, audit: AuditLog | None = None) -> None:
         self._stores = stores
         self._searching = searching
+        self._audit = audit
+
+    def note(self, verb: str, asker: Asker, failed: str = "") -> None:
+        """Note what an asker was answered, if the server keeps a log."""
+        if self._audit is not None:
+            self._audit.note(verb, asker, failed)
 
     def without_folders(self, message: str) -> str:
         """Return a message with the names of stores in place of their folders."""
         return self._stores.without_folders(message)
+
+    @property
+    def principals(self) -> frozenset[str]:
+        """In whose name the current question is asked."""
+        return self._stores.principals
 
     def at(self, store: str | None, at: int | str | None = None) -> ServedStore:
         """Return the snapshot to answer from, which is the newest at this moment."""

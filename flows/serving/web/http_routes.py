@@ -10,7 +10,7 @@ from docmill.flows.serving import answers
 from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
 from docmill.flows.serving.asked_store import asked_store
 from docmill.flows.serving.json_response import as_json
-from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
 from docmill.flows.serving.web.metrics import Metrics
 from docmill.flows.serving.web.questions import (
     MOST,
@@ -176,7 +176,9 @@ class HttpRoutes:
         return as_json({"status": "ok"})
 
     def metrics(self) -> Response:
-        """Tell what the server has counted."""
+        """Tell what the server has counted, for all clients: no answer for one that does not see everything."""
+        if self._stores.principals != SEES_ALL:
+            raise HTTPException(403, "this token may not read the metrics of all clients")
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     def _at(self, store: str | None, at: int | str | None) -> ServedStore:
