@@ -33,6 +33,7 @@ class StoredDocuments:
     def __init__(self, stored: StoredSnapshot, handle: int | None = None) -> None:
         self.stored = stored
         self._release = finalize(self, os.close, handle) if handle is not None else None
+        self._judged_places: dict[tuple[str, str], Any] = {}
 
     @property
     def root(self) -> Path:

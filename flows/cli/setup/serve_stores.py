@@ -53,6 +53,9 @@ def mcp(
     allow_ingest: Annotated[
         bool, typer.Option("--allow-ingest", help="Add tools that ingest and plan the setting `sources`.")
     ] = False,
+    allow_judging: Annotated[
+        bool, typer.Option("--allow-judging", help="Add a tool that judges passages as answers.")
+    ] = False,
 ) -> None:
     """Serve stores to language models over the Model Context Protocol.
 
@@ -68,7 +71,8 @@ def mcp(
 
     access = Access(host, port, chosen_token(no_token), tuple(allow_host or ())) if http else None
     served = _opened(stores, settings, allow_ingest)
-    server = mcp_server(served, searching_of(settings), _runs(settings, served.names[0]) if allow_ingest else None)
+    runs = _runs(settings, served.names[0]) if allow_ingest else None
+    server = mcp_server(served, searching_of(settings), runs, allow_judging)
     threading.Thread(target=served.take_up, daemon=True).start()  # the model loads while the client introduces itself
     if access is None:
         server.run("stdio")
@@ -93,6 +97,9 @@ def serve(
         ),
     ] = None,
     no_token: NoToken = False,
+    judging: Annotated[
+        bool, typer.Option("--judging/--no-judging", help="Let clients judge hits, which adds files to the stores.")
+    ] = True,
     cron: Annotated[str, typer.Option("--cron", hidden=True, help="The option of `schedule`, once `serve`.")] = "",
 ) -> None:
     """Serve stores over HTTP, with searches, documents, SQL and metrics.
@@ -113,7 +120,7 @@ def serve(
     access = Access(host, port, chosen_token(no_token), tuple(allow_host or ()), tuple(allow_origin or ()))
     served = _opened(stores, settings)
     entry = f"/#token={made}" if (made := _made(access)) else ""
-    app = http_app(served, searching_of(settings), access, settings)
+    app = http_app(served, searching_of(settings), access, settings, judging)
     listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}{entry}"))
 
 

@@ -37,10 +37,13 @@ Search and read the documents of a store. Every answer names the `store` and the
 from. Offsets are half-open and count code points. `left_out` says what did not fit into `max_characters`."""
 
 
-def http_app(stores: OpenStores, searching: Searching, access: Access, settings: Settings | None = None) -> App:
+def http_app(
+    stores: OpenStores, searching: Searching, access: Access, settings: Settings | None = None, judging: bool = True
+) -> App:
     """Return the application that `docmill serve` runs; pages of `access.origins` may read its answers.
 
-    `settings` say how the page reads and splits documents; without them, the defaults do.
+    `settings` say how the page reads and splits documents; without them, the defaults do. With `judging`, clients may
+    add judgements to the stores; nothing else of a store changes.
     """
     metrics, page = Metrics(stores), PageRoutes(stores, settings or Settings())
     app = FastAPI(
@@ -51,7 +54,7 @@ def http_app(stores: OpenStores, searching: Searching, access: Access, settings:
         redoc_url=None,
         docs_url=None,  # its page loads scripts from the internet
     )
-    app.include_router(HttpRoutes(stores, searching, metrics).router())
+    app.include_router(HttpRoutes(stores, searching, metrics, judging).router())
     app.include_router(page.router())
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
