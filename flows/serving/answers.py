@@ -230,6 +230,13 @@ def snapshots(served: ServedStore, most: int) -> dict[str, Any]:
     return {**served.head, "snapshots": newest_first[::-1], "tags": tags.tags(served.store.root), "left_out": over}
 
 
+def judged(served: ServedStore, query: str | None, most: int) -> dict[str, Any]:
+    """Return what `docmill judge list --json` prints, the newest as far as they fit."""
+    newest_first, left = within([one.as_row() for one in served.store.judgements(query)][::-1], most)
+    over = left_out(left, "judgements", "allow more characters, or read them by SQL: SELECT * FROM judgements")
+    return {**served.head, "judgements": newest_first[::-1], "left_out": over}
+
+
 def difference(served: ServedStore, old: ServedStore, texts: bool, most: int) -> dict[str, Any]:
     """Return what `docmill diff --json` prints, as far as it fits."""
     between = asdict(diff(old.store.stored, served.store.stored, texts=texts))

@@ -44,6 +44,7 @@ class StoredDocuments:
         self.stored = stored
         self._hold = hold
         self._owns = owns
+        self._judged_places: dict[tuple[str, str], Any] = {}
 
     @property
     def root(self) -> Path:

@@ -43,6 +43,14 @@ CREATE OR REPLACE TEMP VIEW asked_questions AS SELECT
     unnest(asked, max_depth := 2)
 FROM read_parquet({path}, union_by_name = true, hive_partitioning = false) ORDER BY created;
 """
+_JUDGEMENTS = """\
+CREATE OR REPLACE TEMP VIEW judgements AS
+SELECT * REPLACE (TRY_CAST(created AS TIMESTAMPTZ) AS created) FROM (
+    FROM read_parquet({path}, union_by_name = true, hive_partitioning = false)
+    QUALIFY row_number() OVER (PARTITION BY judgement_id ORDER BY created DESC, verdict DESC) = 1
+)
+WHERE verdict NOT IN ('withdrawn', 'erased') ORDER BY created;
+"""
 _SNAPSHOTS = """\
 CREATE OR REPLACE TEMP VIEW snapshots AS
 SELECT
@@ -115,6 +123,7 @@ def views_sql(shown: ViewedStore) -> str:
         for name in SCHEMAS
     )
     kept = _EVALUATIONS.format(path=_below("evaluations/*.parquet"))
+    kept += _JUDGEMENTS.format(path=_below("judgements/*.parquet"))
     past = (_table_at(name, (*shown.keys.items(),)) for name in ("documents", "chunks"))
     derived = {**OF_ROWS, EMBEDDINGS: _embeddings(shown), **OF_VECTORS}
     views = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{select};\n" for name, select in derived.items())

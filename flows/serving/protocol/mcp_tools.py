@@ -4,7 +4,7 @@ import asyncio
 import functools
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -313,6 +313,30 @@ class StoreTools:
         """
         later = self.at(store, new)
         return as_result(answers.difference(later, self._stores.get(store, old), text, max_characters))
+
+    @told
+    def judge(
+        self,
+        query: Annotated[str, Field(description="The query that a person asked.")],
+        relevant: Annotated[bool, Field(description="Whether the passage answers it.")],
+        by: Annotated[str, Field(max_length=200, description="Name of the person whose judgement it is.")],
+        chunk_id: Annotated[str, Field(description="The judged passage; leave out if nothing answers.")] = "",
+        quotation: Annotated[str, Field(description="Words of the passage that answer, if not all of it does.")] = "",
+        note: Annotated[str, Field(description="Why.")] = "",
+        store: StoreName = None,
+    ) -> Answer:
+        """Keep what a person says of an answer: that a passage is right or wrong, or that no passage answers.
+
+        Only call this when the user says so; do not judge on your own. Leave out chunk_id with relevant false to say
+        that nothing in the store answers.
+
+        Examples:
+            {"query": "notice period", "relevant": true, "by": "Ada", "chunk_id": "0b5c7a3e9d2f48615c0e7a9b3d1f2468"}
+            {"query": "parking", "relevant": false, "by": "Ada"}
+        """
+        own = self.at(store)
+        made = own.store.judge(query, chunk_id or None, relevant, by=by, quotation=quotation, note=note)
+        return as_result({**own.head, "judgement": asdict(made)})
 
 
 def _brief(answer: dict[str, Any], explain: bool) -> dict[str, Any]:

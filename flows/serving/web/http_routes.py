@@ -1,6 +1,7 @@
 """HTTP routes: the paths of `docmill serve`, each a question to a store. They run side by side in threads."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Response
@@ -17,6 +18,8 @@ from docmill.flows.serving.web.questions import (
     At,
     ChunkId,
     Earlier,
+    JudgementId,
+    JudgementQuestion,
     Later,
     Most,
     SearchQuestion,
@@ -27,6 +30,7 @@ from docmill.flows.serving.web.questions import (
 )
 from docmill.storage.errors import QueryError
 from docmill.storage.reader.stored_documents import row_of
+from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY
 
 
 class Failure(BaseModel):
@@ -72,7 +76,8 @@ _PLAIN = {"content": {"text/plain": {"schema": {"type": "string"}}}, "descriptio
 class HttpRoutes:
     """The paths, over the stores in service."""
 
-    def __init__(self, stores: OpenStores, searching: Searching, metrics: Metrics) -> None:
+    def __init__(self, stores: OpenStores, searching: Searching, metrics: Metrics, judging: bool = False) -> None:
+        self._judging = judging
         self._stores = stores
         self._searching = searching
         self._metrics = metrics
@@ -89,6 +94,9 @@ class HttpRoutes:
             ("GET", "/snapshots", self.snapshots),
             ("GET", "/diff/{old}/{new}", self.diff),
             ("GET", "/status", self.status),
+            ("GET", "/judgements", self.judgements),
+            ("POST", "/judgements", self.judge),
+            ("POST", "/judgements/{judgement_id}/withdrawn", self.withdraw),
         ):
             router.add_api_route(path, answer, methods=[method], response_model=StoreAnswer)
         router.add_api_route("/healthz", self.healthz, methods=["GET"], response_model=dict[str, str])
@@ -170,6 +178,34 @@ class HttpRoutes:
     def status(self, at: At = None, store: StoreName = None, most: Most = MOST) -> Response:
         """Tell what a store holds, as `docmill status --json` does, and name the served stores."""
         return as_json({**answers.status(self._at(store, at), most), "stores": self._stores.names})
+
+    def judgements(
+        self,
+        query: Annotated[str | None, Query(max_length=LONGEST_QUERY, description="Only those of this query.")] = None,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """List what people have judged, as `docmill judge list --json` does, the newest as far as they fit."""
+        return as_json({**answers.judged(self._at(store, at), query, most), "judging": self._judging})
+
+    def judge(self, asked: JudgementQuestion) -> Response:
+        """Keep what a person says of an answer to a query. It replaces what the same person has said of it before."""
+        self._check_judging()
+        own = self._at(asked.store, asked.at)
+        opinion = asked.model_dump(exclude={"query", "chunk_id", "relevant", "at", "store"})
+        made = own.store.judge(asked.query, asked.chunk_id or None, asked.relevant, **opinion)
+        return as_json({**own.head, "judgement": asdict(made)})
+
+    def withdraw(self, judgement_id: JudgementId, store: StoreName = None) -> Response:
+        """Take a judgement back."""
+        self._check_judging()
+        own = self._at(store, None)
+        return as_json({**own.head, "withdrawn": asdict(own.store.withdraw(judgement_id))})
+
+    def _check_judging(self) -> None:
+        if not self._judging:
+            raise HTTPException(403, "this server was started with --no-judging")
 
     async def healthz(self) -> Response:  # in the event loop: threads may all be busy
         """Tell that the server is there, without a token."""
