@@ -75,14 +75,15 @@ def part_readings(text: str, starts: Sequence[int], unread: Sequence[int]) -> li
 class Element:
     """A typed span of a document's canonical text.
 
-    `kind` is one of title, paragraph, list_item, table, code, quote, front_matter, turn, question,
+    `kind` is one of title, paragraph, list_item, table, figure, code, quote, front_matter, turn, question,
     answer, page_break, furniture, text. `level` is the heading level (1 is the highest) or the
     depth of a list item (1 is the outermost), else 0. `page` counts from 1; 0 means that the format
     has no pages. `line` is the 1-based line of the canonical text. `box` is (left, top, right, bottom)
     in points from the page's top left corner. `attributes` holds values that only some kinds have:
     `cells` (rows of strings), `header_rows` and `spans` of a table, `language` of code, `links`, `sheet`,
-    `speaker`, `time`; `marks`, the starts and ends, in turn, of inline markup, as offsets in the
-    element. Elements are ordered by `start_char` and overlap only by nesting.
+    `speaker`, `time`; `key`, `media_type`, `width`, `height`, `bytes`, `alt` and `caption` of a figure; `marks`, the
+    starts and ends, in turn, of inline markup, as offsets in the element. Elements are ordered by `start_char` and
+    overlap only by nesting.
     """
 
     kind: str
@@ -96,16 +97,37 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptPicture:
+    """The picture of a figure, as the store keeps it.
+
+    Attributes:
+        key: The hash of the picture's bytes in the document, 32 hex digits.
+        media_type: Its type, such as `image/png`.
+        width: Its width in pixels.
+        height: Its height in pixels.
+        data: Its file.
+    """
+
+    key: str
+    media_type: str
+    width: int
+    height: int
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Parsed:
     """One parsed document: its canonical text, its elements, and the metadata that the file states.
 
     `metadata` is JSON: author, created, modified, description, language, front matter, encoding ...
+    `pictures` are those of its figures, each once; a stored text comes back without them.
     """
 
     text: str
     elements: tuple[Element, ...]
     title: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
+    pictures: tuple[KeptPicture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +172,7 @@ class DocumentRow:
     what is in one; "" for a file on a disk, as its path says nothing on another machine. `content_types` are those
     of its regions; `regions` describes each region in the fields of `REGION`: what it is, why, and how it was split.
     `reader` is the name and version of the parser that [parse] readers or a plugin chose, or "" for docmill's own.
+    `figures` describes each of its figures in the fields of `FIGURE`, in the order of the text.
     """
 
     document_id: str
@@ -179,6 +202,7 @@ class DocumentRow:
     source_url: str = ""
     created_at: datetime | None = None
     modified_at: datetime | None = None
+    figures: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +355,7 @@ class StagedDocument:
     modified: str = ""
     lang: str = ""
     reader: str = ""
+    figures: tuple[dict[str, Any], ...] = ()
 
 
 Row = DocumentRow | ChunkRow | RejectRow | RunRow | CostRow

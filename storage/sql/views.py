@@ -117,7 +117,11 @@ def _current(name: str) -> str:
     files = _below(f"current/{name}/*.parquet")
     rows = f"SELECT * FROM read_parquet(\n    {files}, union_by_name = true, hive_partitioning = false\n)"
     # The files of an older docmill lack these columns until the next commit, and the view names them.
-    late = [f"NULL::{sql_type(SCHEMAS[name].field(one).type)} AS {one}" for one in STATED if one in SCHEMAS[name].names]
+    late = [
+        f"NULL::{sql_type(SCHEMAS[name].field(one).type)} AS {one}"
+        for one in (*STATED, "figures")
+        if one in SCHEMAS[name].names
+    ]
     return f"{rows} UNION ALL BY NAME SELECT {', '.join(late)} WHERE false" if late else rows
 
 

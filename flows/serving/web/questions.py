@@ -29,6 +29,9 @@ Uri = Annotated[str, Path(description="Name of a document; slashes may stand as 
 ChunkId = Annotated[
     str, Path(description="Id of a chunk: 32 hex digits.", examples=["0b5c7a3e9d2f48615c0e7a9b3d1f2468"])
 ]
+FigureKey = Annotated[
+    str, Path(description="Key of a figure: 32 hex digits.", examples=["f78f2962db408065978c900177515a57"])
+]
 Earlier = Annotated[str, Path(description="Number or tag of the earlier snapshot.", examples=["1"])]
 Later = Annotated[str, Path(description="Number or tag of the later snapshot.", examples=["2"])]
 
