@@ -64,7 +64,7 @@ ORDER = (  # each folder imports only those before it
     "storage/exports/destinations", "storage/exports",
     "storage/reader",
     "tasks/paths", "tasks/counting", "tasks/model/clients", "tasks/model",
-    "tasks/parse/tables", "tasks/parse/titles", "tasks/parse/passes", "tasks/parse/formulas",
+    "tasks/parse/tables", "tasks/parse/titles", "tasks/parse/passes", "tasks/parse/pictures", "tasks/parse/formulas",
     "tasks/parse", "tasks/parse/markup", "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md",
     "tasks/parse/office", "tasks/parse/office/sheets", "tasks/parse/office/slides",
     "tasks/parse/pandoc", "tasks/parse/partition", "tasks/parse/pandoc/latex", "tasks/parse/pandoc/formats",

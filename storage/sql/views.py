@@ -14,7 +14,7 @@ from docmill.storage.schema_evolution import blank_sql, sql_type
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.document_warnings import with_derived
 
-_LATE = (*STATED, COLUMN, "metadata_warnings")
+_LATE = (*STATED, COLUMN, "metadata_warnings", "figures")
 """The columns of documents that views are derived from, and that an older docmill did not write."""
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from docmill.storage.artifacts.late_vectors import keys_of, late_rows, windows_of
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, vector_keys
-from docmill.storage.artifacts.packs import Packs, decode_parsed
+from docmill.storage.artifacts.packs import Packs, decode_parsed, figure_keys
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault
 from docmill.storage.history import judgements, measurements, snapshots
@@ -168,6 +168,15 @@ def _check_texts(stored: StoredSnapshot) -> Iterator[Finding]:
             yield from _check_spans(stored, row["uri"], text.text, spans.get(row["document_id"], []))
 
 
+def _check_figures(stored: StoredSnapshot) -> Iterator[Finding]:
+    """Compare the pictures that documents name with those that packs hold."""
+    documents = read_table(stored, "documents", ["uri", "figures"])
+    absent = Packs(stored.packs("figures")).missing(figure_keys(documents.column("figures")).to_pylist())
+    for row in documents.to_pylist() if absent else ():
+        if lost := sum(one["key"] in absent for one in row["figures"]):
+            yield Finding("figures", f"{lost} figures of {row['uri']} are in no pack", _mend(stored, "figures"))
+
+
 def _spans(stored: StoredSnapshot) -> dict[str, list[Span]]:
     """Return the chunks of each document: start, end and text."""
     chunks = read_table(stored, "chunks", ["document_id", "start_char", "end_char", "text"])
@@ -303,6 +312,7 @@ def _check_judgements(stored: StoredSnapshot) -> Iterator[Finding]:
 _CHECKS: dict[str, Check] = {
     "tables": _check_tables,
     "texts": _check_texts,
+    "figures": _check_figures,
     "embeddings": _check_embeddings,
     "vectors": _check_vectors,
     "keywords": _check_keywords,

@@ -187,6 +187,7 @@ def _document(file: SourceFile, known: Result, keys: Mapping[str, str]) -> Docum
         lang=known.lang,
         parent=file.parent,
         reader=known.reader,
+        figures=known.figures,
         source_url=file.link,
         created_at=instant(known.created),
         modified_at=instant(known.modified),

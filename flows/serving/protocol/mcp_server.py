@@ -62,7 +62,7 @@ def mcp_server(
     tools = StoreTools(stores, searching, audit)
     for tool in (
         tools.search, tools.similar, tools.get_document, tools.get_outline, tools.get_section, tools.get_chunk,
-        tools.list_documents, tools.sql, tools.status, tools.diff,
+        tools.get_figure, tools.list_documents, tools.sql, tools.status, tools.diff,
     ):  # fmt: skip
         server.add_tool(tool, description=cleandoc(tool.__doc__ or ""), annotations=_READS)
     if judging:

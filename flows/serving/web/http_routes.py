@@ -18,6 +18,7 @@ from docmill.flows.serving.web.questions import (
     At,
     ChunkId,
     Earlier,
+    FigureKey,
     JudgementId,
     JudgementQuestion,
     Later,
@@ -29,6 +30,7 @@ from docmill.flows.serving.web.questions import (
     Where,
 )
 from docmill.storage.errors import QueryError
+from docmill.storage.reader.figure import SHOWN_TYPES
 from docmill.storage.reader.stored_documents import row_of
 from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY
 
@@ -70,6 +72,12 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
     500: {"description": "The store is damaged; see `docmill verify`.", "model": FailureAnswer},
     503: {"description": "Try again later.", "model": FailureAnswer},
 }
+_PICTURE = {"content": {one: {"schema": {"type": "string", "format": "binary"}} for one in SHOWN_TYPES}}
+_PICTURE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",  # should a browser take it for anything but a picture
+    "Content-Disposition": "inline",
+    "Cache-Control": "private, max-age=31536000, immutable",  # its key is its content
+}
 _PLAIN = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics for Prometheus."}
 
 
@@ -99,6 +107,9 @@ class HttpRoutes:
             ("POST", "/judgements/{judgement_id}/withdrawn", self.withdraw),
         ):
             router.add_api_route(path, answer, methods=[method], response_model=StoreAnswer)
+        router.add_api_route(
+            "/figures/{key}", self.figure, methods=["GET"], response_class=Response, responses={200: _PICTURE}
+        )
         router.add_api_route("/healthz", self.healthz, methods=["GET"], response_model=dict[str, str])
         router.add_api_route(
             "/metrics", self.metrics, methods=["GET"], response_class=Response, responses={200: _PLAIN}
@@ -154,6 +165,13 @@ class HttpRoutes:
         """Read a chunk, with the chunks around it if asked."""
         asked = AskedChunk(chunk_id, before, after, parent, most)
         return as_json(_there(lambda _: answers.chunk(self._at(store, at), asked), chunk_id))
+
+    def figure(self, key: FigureKey, at: At = None, store: StoreName = None) -> Response:
+        """Return the picture of a figure: PNG, JPEG, GIF or WebP."""
+        picture = _there(self._at(store, at).store.figure, key)
+        if picture.media_type not in SHOWN_TYPES:
+            raise HTTPException(404, f"the figure {key} is no picture that a browser shows")
+        return Response(picture.data, media_type=picture.media_type, headers=_PICTURE_HEADERS)
 
     def sql(self, asked: StatementQuestion) -> Response:
         """Run one SELECT in a process of its own, with limits of time and memory. It can read the store alone."""

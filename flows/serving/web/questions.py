@@ -33,6 +33,9 @@ ChunkId = Annotated[
 JudgementId = Annotated[
     str, Path(max_length=32, description="Id of a judgement.", examples=["0b5c7a3e9d2f48615c0e7a9b3d1f2468"])
 ]
+FigureKey = Annotated[
+    str, Path(description="Key of a figure: 32 hex digits.", examples=["f78f2962db408065978c900177515a57"])
+]
 Earlier = Annotated[str, Path(description="Number or tag of the earlier snapshot.", examples=["1"])]
 Later = Annotated[str, Path(description="Number or tag of the later snapshot.", examples=["2"])]
 
