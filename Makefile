@@ -29,7 +29,7 @@ test-fast: $(INSTALLED)
 	@$(IN) -m pytest -n logical --maxprocesses 4 --dist worksteal
 
 soak: $(INSTALLED)
-	@SOAK=$(or $(SOAK),25) $(IN) -m pytest -m 'soak or hypothesis' -n logical --maxprocesses 4 --dist worksteal
+	@SOAK=$(or $(SOAK),25) $(IN) -m pytest -m 'soak or hypothesis' -o faulthandler_timeout=3600 -n logical --maxprocesses 4 --dist worksteal
 
 soak-store: $(INSTALLED)
 	@$(IN) -m tests.soak_store --kills $(or $(KILLS),200) --rounds $(or $(ROUNDS),10)

@@ -167,7 +167,8 @@ class DocumentRow:
     `text_key` addresses the canonical text and the elements. `chunk_key` is the key of everything that its chunks were
     made from. `status` is `ok`; `stale` if the file can no longer be used and its last good version is kept; or
     `restored` if the file is gone and the document was brought back.
-    `language` is the language of source code, `lang` the natural language that the file states (BCP 47). `created`
+    `language` is the language of source code, `lang` the natural language that the file states or else its words show
+    (BCP 47). `created`
     and `modified` are the times that the file itself states, in ISO 8601 and as exact as it states them; `created_at`
     and `modified_at` are the same in UTC, see `docmill.storage.instants`. In SQL these are called `created` and
     `modified`, and the texts `created_stated` and `modified_stated`. `parent` is the uri of the archive or mail
