@@ -37,7 +37,8 @@ def narrowed(stored: StoredSnapshot, principals: Iterable[str]) -> StoredSnapsho
     folder = make_folder(stored)
     for name in (FOLDER, snapshots.FOLDER, "artifacts/embeddings"):
         (folder.root / name).mkdir(parents=True)
-    _link(stored.root / "artifacts" / "texts", folder.root / "artifacts" / "texts")
+    for name in ("texts", "figures"):
+        _link(stored.root / "artifacts" / name, folder.root / "artifacts" / name)
     _link(stored.root / VECTOR_TABLES, folder.root / VECTOR_TABLES)
     tables = {name: _table(stored, name, visible, folder) for name in OF_DOCUMENTS}
     own = replace(stored.snapshot, tables=tables, artifacts=_artifacts(stored.snapshot), inventory=None)

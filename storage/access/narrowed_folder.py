@@ -54,6 +54,11 @@ class NarrowedFolder(StoreFolder):
         """The folder of the whole store, which knows where the originals of visible documents are."""
         return self.whole.folder.facts
 
+    @property
+    def judged(self) -> StoreFolder:
+        """The whole store, which keeps what people have judged."""
+        return self.whole.folder
+
     def ensure(self, files: Sequence[FileRef]) -> None:
         """Make files available: those of the whole store by its own folder, the visible vectors by copying them."""
         own = [file for file in files if not (self.root / file.path).is_file()]

@@ -43,6 +43,11 @@ class StoreFolder:
         """The folder of what runs have noted besides the snapshots, such as the places of the sources' files."""
         return self.root
 
+    @property
+    def judged(self) -> "StoreFolder":
+        """The folder that keeps what people have judged."""
+        return self
+
     def existing(self) -> Self:
         """Return the folder after checking that it holds a snapshot."""
         snapshots.existing(self.root, self.name)

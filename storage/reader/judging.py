@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
@@ -159,7 +159,7 @@ def withdraw(store: StoredDocuments, judgement_id: str) -> Judgement:
     own = every[judgement_id]
     for one in every.values():
         if _is_of_one_person(one, own) and same_passage(one, own):
-            judgements.withdraw(store.stored.folder, one.judgement)
+            judgements.withdraw(store.stored.folder.judged, one.judgement)
     return own.judgement
 
 
@@ -169,11 +169,19 @@ def _is_of_one_person(one: JudgedPassage, other: JudgedPassage) -> bool:
 
 
 def _passages(store: StoredDocuments, query: str | None) -> list[JudgedPassage]:
-    rows = judgements.read(store.root)
+    rows = judgements.read(store.stored.folder.judged.root)
     if query is not None:
         rows = [one for one in rows if judgements.same_query(one.query) == judgements.same_query(query)]
     places = _places(store, rows)
-    return [_passage(one, places.get(one.judgement_id)) for one in rows]
+    found = [_passage(one, places.get(one.judgement_id)) for one in rows]
+    return [*_visible(found)] if store.stored.folder.is_part else found
+
+
+def _visible(passages: Iterable[JudgedPassage]) -> Iterator[JudgedPassage]:
+    """Yield the passages that are in visible documents, without the name of a document that they were in before."""
+    for one in passages:
+        if one.uri:
+            yield replace(one, judgement=replace(one.judgement, uri=one.uri, content_hash=""))
 
 
 def _passage(own: Judgement, found: tuple[State, _QuotedPlace] | None) -> JudgedPassage:

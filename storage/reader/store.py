@@ -353,7 +353,7 @@ class Store(StoredDocuments):
             'right'
         """
         made = judgement_of(self, Opinion(query, hit, relevant, by, uri, quotation, note))
-        judgements.keep(self.stored.folder, made)
+        judgements.keep(self.stored.folder.judged, made)
         return made
 
     def withdraw(self, judgement_id: str) -> Judgement:
