@@ -84,8 +84,22 @@ def settle(
         parsed += _count_parsed(part)
     rejects.sort(key=lambda row: row.uri)
     stale, gone = _fallen(state, plan, rejects)
-    tables.append(to_table([replace(row, status="stale") for row in _rows(base, stale).values()], DOCUMENTS))
+    said = _said(plan)
+    rows = _rows(base, [*stale, *plan.redescribed]).values()
+    tables.append(to_table([_stale(row, said.get(row.uri, row.described), recipe.keys) for row in rows], DOCUMENTS))
     return Outcome(pa.concat_tables(tables).combine_chunks(), rejects, stale, gone, parsed)
+
+
+def _said(plan: Plan) -> dict[str, str]:
+    """Return what is said now of files and of what they held, by uri."""
+    said = {planned.file.uri: planned.file.described for planned in plan.planned}
+    return said | {uri: said[owner] for uri, owner in plan.orphaned.items() if owner in said} | plan.redescribed
+
+
+def _stale(row: DocumentRow, described: str, keys: Mapping[str, str]) -> DocumentRow:
+    """Return the row of a document whose last good version stays, with what is said of it now."""
+    values, warnings = declared_of(keys, row.metadata, described)
+    return replace(row, status="stale", described=described, declared=values, metadata_warnings=warnings)
 
 
 def _is_reject(result: Result) -> TypeGuard[StagedDocument]:

@@ -7,14 +7,14 @@ Inside archives and mails such files are documents like others: who sends a mail
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, datetime, time
+from datetime import date, time
 from functools import cache
 from itertools import filterfalse
 from math import isfinite
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -52,18 +52,15 @@ class Sidecars:
     def records(self, files: Sequence[SourceFile], bring: Callable[[Iterable[str]], object]) -> dict[str, Record]:
         """Return the record of each file by its uri; `bring` fetches those that are not on this machine."""
         keys = {file.uri: key_of("sidecar", _VERSION, file.content_hash, _suffix(file.uri)) for file in files}
-        fresh = [file for file in files if not file.content_hash or keys[file.uri] not in self._seen]
+        known = {uri: self._seen[key] for uri, key in keys.items() if key in self._seen}
+        fresh = [file for file in files if file.uri not in known]
         bring(file.path for file in fresh)
         read = {file.uri: _read(file) for file in fresh}
-        for file in files:
-            record = read.get(file.uri)
-            text = self._seen[keys[file.uri]] if record is None else record_text(record)
-            read[file.uri] = record_of(text) if record is None else record
-            if (
-                file.content_hash and PROBLEMS not in read[file.uri]
-            ):  # a problem names its file, and another may have its bytes
-                self._used[keys[file.uri]] = text
-        return read
+        # A problem names its file, and another file may have the same bytes.
+        lasting = (file.uri for file in fresh if file.content_hash and PROBLEMS not in read[file.uri])
+        known |= {uri: record_text(read[uri]) for uri in lasting}
+        self._used |= {keys[uri]: text for uri, text in known.items()}
+        return read | {uri: record_of(text) for uri, text in known.items()}
 
     def save(self) -> None:
         """Keep the records that this run used."""
@@ -148,14 +145,17 @@ class _Beside:
 def _lone(records: Mapping[str, Record], files: Sequence[SourceFile]) -> list[str]:
     """Return the sidecars that describe nothing of a source."""
     paths = {uri: uri.removesuffix(ending) for uri in records for ending in ENDINGS if uri.endswith(ending)}
-    names = files.table.column("uri").to_pylist() if isinstance(files, RowColumns) else [file.uri for file in files]
-    others = [file.uri for file in files.others] if isinstance(files, RowColumns) else []
     wanted, found = {*paths.values()}, set[str]()
-    for uri in (*names, *others):
-        while uri:
-            found |= {uri} & wanted
-            uri = _folder(uri)
+    for uri in _uris(files) if wanted else ():
+        found.update(wanted.intersection((uri, *map(str, PurePosixPath(uri).parents))))
     return [uri for uri, path in paths.items() if path not in found]
+
+
+def _uris(files: Sequence[SourceFile]) -> Iterator[str]:
+    if isinstance(files, RowColumns):
+        yield from files.table.column("uri").to_pylist()
+        files = files.others
+    yield from (file.uri for file in files)
 
 
 def _read(file: SourceFile) -> Record:
@@ -186,12 +186,13 @@ def _plain(value: Any, depth: int) -> Any:
     if depth == 0:
         raise ValueError(f"tables are more than {_DEEPEST} deep")
     if isinstance(value, dict):
-        return {key: _plain(one, depth - 1) for key, one in value.items() if not key.startswith("$")}
+        own = (key for key in value if not key.startswith("$"))
+        return {key: _plain(value[key], depth - 1) for key in own}
     if isinstance(value, list):
         return [_plain(one, depth - 1) for one in value]
-    if isinstance(value, date | datetime | time):
+    if isinstance(value, date | time):
         return value.isoformat()
-    return None if isinstance(value, float) and not isfinite(value) else value
+    return value if not isinstance(value, float) or isfinite(value) else None
 
 
 def _checked(record: dict[str, Any], uri: str) -> Record:

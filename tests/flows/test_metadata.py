@@ -237,3 +237,20 @@ def test_random_changes_of_metadata_equal_a_store_built_from_nothing(tmp_path: P
                 fresh.files("chunks"),
             )
     assert verify(bench.root, deep=True) == []
+
+
+def test_what_is_said_of_a_stale_document_is_what_is_said_now(tmp_path: Path) -> None:
+    archive = zipped({"b.md": b"Words of b."})
+    bench = bench_with(tmp_path, {"a.md": "Words.", "c.md": "Words of c."})
+    bench.write({"set.zip": archive, "_metadata.toml": 'access = ["some"]'})
+    bench.ingest()
+    bench.write({"a.md": b"\x00\x01\x02", "set.zip": archive[:20]})
+    for number, access in enumerate((["some"], ["few"], [])):
+        bench.write({"_metadata.toml": f"access = {access}"})
+        report = bench.ingest()
+        documents = bench.store.documents()
+        assert [(row.uri, row.status) for row in documents] == [
+            ("a.md", "stale"), ("c.md", "ok"), ("set.zip/b.md", "stale"),
+        ]  # fmt: skip
+        assert [record_of(row.described)["access"] for row in documents] == [access] * 3, number
+        assert (report.embedded, bench.ingest().snapshot) == (0, None)
