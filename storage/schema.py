@@ -78,14 +78,15 @@ def part_readings(text: str, starts: Sequence[int], unread: Sequence[int]) -> li
 class Element:
     """A typed span of a document's canonical text.
 
-    `kind` is one of title, paragraph, list_item, table, code, quote, front_matter, turn, question,
+    `kind` is one of title, paragraph, list_item, table, figure, code, quote, front_matter, turn, question,
     answer, page_break, furniture, text. `level` is the heading level (1 is the highest) or the
     depth of a list item (1 is the outermost), else 0. `page` counts from 1; 0 means that the format
     has no pages. `line` is the 1-based line of the canonical text. `box` is (left, top, right, bottom)
     in points from the page's top left corner. `attributes` holds values that only some kinds have:
     `cells` (rows of strings), `header_rows` and `spans` of a table, `language` of code, `links`, `sheet`,
-    `speaker`, `time`; `marks`, the starts and ends, in turn, of inline markup, as offsets in the
-    element. Elements are ordered by `start_char` and overlap only by nesting.
+    `speaker`, `time`; `key`, `media_type`, `width`, `height`, `bytes`, `alt` and `caption` of a figure; `marks`, the
+    starts and ends, in turn, of inline markup, as offsets in the element. Elements are ordered by `start_char` and
+    overlap only by nesting.
     """
 
     kind: str
@@ -99,16 +100,37 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptPicture:
+    """The picture of a figure, as the store keeps it.
+
+    Attributes:
+        key: The hash of the picture's bytes in the document, 32 hex digits.
+        media_type: Its type, such as `image/png`.
+        width: Its width in pixels.
+        height: Its height in pixels.
+        data: Its file.
+    """
+
+    key: str
+    media_type: str
+    width: int
+    height: int
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Parsed:
     """One parsed document: its canonical text, its elements, and the metadata that the file states.
 
     `metadata` is JSON: author, created, modified, description, language, front matter, encoding ...
+    `pictures` are those of its figures, each once; a stored text comes back without them.
     """
 
     text: str
     elements: tuple[Element, ...]
     title: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
+    pictures: tuple[KeptPicture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +178,7 @@ class DocumentRow:
     `described` is what is said of the document beside it, see `docmill.storage.described`. `declared` are the values of
     the keys of [metadata], as JSON; `metadata_warnings` say which of them do not fit, and what could not be read.
     `access` are the principals that may see the document, such as teams; nobody may if it is empty.
+    `figures` describes each of its figures in the fields of `FIGURE`, in the order of the text.
     """
 
     document_id: str
@@ -189,6 +212,7 @@ class DocumentRow:
     declared: str = ""
     metadata_warnings: tuple[str, ...] = ()
     access: tuple[str, ...] = (EVERYONE,)
+    figures: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +365,7 @@ class StagedDocument:
     modified: str = ""
     lang: str = ""
     reader: str = ""
+    figures: tuple[dict[str, Any], ...] = ()
 
 
 Row = DocumentRow | ChunkRow | RejectRow | RunRow | CostRow

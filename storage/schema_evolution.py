@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import StoreError
-from docmill.storage.first_format import as_today, is_first
 from docmill.storage.instants import INSTANT, STATED, instants
 from docmill.storage.keys import key_of
 from docmill.storage.schema import EVERYONE
@@ -70,8 +69,6 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """
     if table.schema.equals(schema):
         return table
-    if is_first(table.schema):
-        table = as_today(table)
     if unknown := [name for name in table.schema.names if name not in schema.names]:
         raise StoreError(f"a newer docmill wrote the columns {', '.join(unknown)}; use that version")
 

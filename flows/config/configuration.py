@@ -30,6 +30,19 @@ _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")  # how `tomllib` ends 
 KeyPath = tuple[str, ...]
 
 
+_FLAGS = {
+    "store": "--store",
+    "engine": "--engine",
+    "embedding.model": "--embedding-model",
+    "discover.include": "--include",
+    "discover.exclude": "--exclude",
+    "wait_s": "--wait",
+    "model.max_calls": "--max-calls",
+    "model.max_cost": "--max-cost",
+}
+"""The settings with a flag of their own: those that people type. `--set` takes every other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """A setting, and its name in each place that can set it."""
@@ -47,7 +60,8 @@ class Key:
 
     @property
     def flag(self) -> str:
-        return "--" + "-".join(self.path).replace("_", "-")
+        """Return its flag on the command line, or "" where only `--set` takes it."""
+        return _FLAGS.get(self.dotted, "")
 
     @property
     def is_secret(self) -> bool:
@@ -269,7 +283,7 @@ class ValueOrigins:
         if any(all(map(eq, one, path)) for one in self.assigned):
             return f"--set {_dotted(path)}"
         if key and key.path in self.flags:
-            return key.flag if self.as_flags else key.dotted
+            return key.flag if key.flag and self.as_flags else key.dotted
         return _variable(key) or ("" if path in self.flags else self._place(path)) + _dotted(path)
 
     def _place(self, path: tuple[int | str, ...]) -> str:

@@ -305,9 +305,9 @@ class AccessSettings(ConfigSection):
 
 
 class ClusterSettings(ConfigSection):
-    """The cluster that parses and embeds with `engine = "dask"` or `"ray"`."""
+    """The cluster that parses and embeds with `engine = "dask"`."""
 
-    address: str = Field(default="", description="Dask's scheduler, such as tls://10.0.0.5:8786, or Ray's head.")
+    address: str = Field(default="", description="Dask's scheduler, such as tls://10.0.0.5:8786.")
     freight: str = Field(
         default="",
         description="What driver and workers hand each other: s3://BUCKET/PREFIX or a folder that they share, outside"
@@ -373,10 +373,10 @@ class Settings(ConfigSection):
         " KIND://NAME."
         " NAME=PATH gives a source a name.",
     )
-    engine: Literal["auto", "local", "prefect", "dask", "ray"] = Field(
+    engine: Literal["auto", "local", "prefect", "dask"] = Field(
         default="auto",
-        description="Where the steps run: local, prefect, auto (prefect if an API is configured, else local), dask or"
-        " ray (on the workers of [cluster]; a configured Prefect API shows the run).",
+        description="Where the steps run: local, prefect, auto (prefect if an API is configured, else local), or"
+        " dask (on the workers of [cluster]; a configured Prefect API shows the run).",
     )
     max_delete_fraction: Share = Field(
         default=0.30,

@@ -192,12 +192,12 @@ class StoredSnapshot:
         return [self.root / piece.file.path for piece in self.pieces(table)]
 
     def packs(self, kind: str) -> list[Path]:
-        """Return the packs of a kind of artifact, `texts` or `embeddings`."""
-        return [self.root / piece.file.path for piece in self.snapshot.artifacts[kind]]
+        """Return the packs of a kind of artifact: `texts`, `embeddings` or `figures`."""
+        return [self.root / piece.file.path for piece in self.snapshot.artifacts.get(kind, ())]
 
     def ensure_packs(self, kind: str) -> list[Path]:
         """Return the packs of a kind after making all of them available here."""
-        self.folder.ensure([piece.file for piece in self.snapshot.artifacts[kind]])
+        self.folder.ensure([piece.file for piece in self.snapshot.artifacts.get(kind, ())])
         return self.packs(kind)
 
     def changed(self, **parts: Any) -> "StoredSnapshot":

@@ -12,9 +12,12 @@ from docmill.storage.access.narrow import named_in, narrowed
 from docmill.storage.access.principals import check_principals
 from docmill.storage.exports.export import Exported, ExportOptions
 from docmill.storage.exports.export import export as export_to
+from docmill.storage.history import judgements
 from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.judgements import Judgement
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.computed_once import computed_once
+from docmill.storage.reader.judging import JudgedPassage, Opinion, judged_passages, judgement_of, withdraw
 from docmill.storage.reader.overview import history_table, status_of
 from docmill.storage.reader.statements import run_statement
 from docmill.storage.reader.stored_documents import SnapshotHold, StoredDocuments
@@ -310,6 +313,89 @@ class Store(StoredDocuments):
         check_where(where)
         check_text(str(to), "the target")
         return export_to(self.stored, str(to), ExportOptions(table, where, since, replace))
+
+    def judge(
+        self,
+        query: str,
+        hit: Hit | str | None = None,
+        relevant: bool = True,
+        *,
+        by: str = "",
+        uri: str = "",
+        quotation: str = "",
+        note: str = "",
+    ) -> Judgement:
+        """Say whether a passage answers a query, for `docmill evaluate` and `docmill tune`.
+
+        The judgement is kept beside the snapshots, with a quotation of the passage, so that later snapshots find it
+        again. Whoever judges the same passage again replaces their earlier judgement.
+
+        Args:
+            query: The query, in words.
+            hit: A hit of a search, or the id of a chunk. With neither `hit` nor `uri`, nothing in the store answers the
+                query; `relevant` must then be False.
+            relevant: Whether the passage answers the query.
+            by: The name of whoever judges, which nothing checks.
+            uri: The document of a passage that is no hit; it needs a `quotation`.
+            quotation: The words of the document that answer, in place of the whole hit.
+            note: Why it was judged so.
+
+        Returns:
+            The judgement, as it is kept.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot lacks the chunk, the document or the quotation, a text is too long,
+                or the store has 20,000 judgements.
+
+        Examples:
+            >>> hit = store.search("undo a commit", k=1)[0]
+            >>> store.judge("undo a commit", hit, by="Ada").verdict
+            'right'
+        """
+        made = judgement_of(self, Opinion(query, hit, relevant, by, uri, quotation, note))
+        judgements.keep(self.stored.folder, made)
+        return made
+
+    def withdraw(self, judgement_id: str) -> Judgement:
+        """Take a judgement back, with earlier ones of the same person about the same passage.
+
+        Args:
+            judgement_id: Its id, as in `Judgement.judgement_id`.
+
+        Returns:
+            The judgement, as it was.
+
+        Raises:
+            docmill.errors.QueryError: The store has no such judgement.
+
+        Examples:
+            >>> hit = store.search("undo a commit", k=1)[0]
+            >>> made = store.judge("undo a commit", hit, False, by="Bo")
+            >>> store.withdraw(made.judgement_id).verdict
+            'wrong'
+        """
+        return withdraw(self, judgement_id)
+
+    def judgements(self, query: str | None = None) -> list[JudgedPassage]:
+        """Return what people have judged, each with the place of its passage in this snapshot.
+
+        Args:
+            query: Only judgements of this query, whatever its case and white space. None takes all.
+
+        Returns:
+            The judgements that count, oldest first: of each person, the newest about a passage. `state` tells whether
+            the passage was found again, and `disputed` whether two people disagree.
+
+        Raises:
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> hit = store.search("undo a commit", k=1)[0]
+            >>> _ = store.judge("undo a commit", hit, by="Ada")
+            >>> [(one.judgement.verdict, one.state) for one in store.judgements("Undo a commit")]
+            [('right', 'found')]
+        """
+        return judged_passages(self, query)
 
     def status(self) -> dict[str, Any]:
         """Return counts and properties of the snapshot.

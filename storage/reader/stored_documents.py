@@ -10,17 +10,19 @@ from weakref import finalize
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.artifacts.packs import picture_of
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.keys import document_key
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.reader.document import Document
+from docmill.storage.reader.figure import Figure, figures_of
 from docmill.storage.reader.outline import Section, find_section, outline, with_text
 from docmill.storage.reader.whole_documents import whole_documents
 from docmill.storage.retrieval.candidates.search_options import check_text, check_where
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
-from docmill.storage.schema import ChunkRow, DocumentRow
+from docmill.storage.schema import ChunkRow, DocumentRow, KeptPicture
 from docmill.storage.sql.statement_pool import select_documents
 from docmill.storage.tables.tables import read_table
 
@@ -44,6 +46,7 @@ class StoredDocuments:
         self.stored = stored
         self._hold = hold
         self._owns = owns
+        self._judged_places: dict[tuple[str, str], Any] = {}
 
     @property
     def root(self) -> Path:
@@ -136,6 +139,47 @@ class StoredDocuments:
         table = read_table(self.stored, "documents", ["document_id", "uri"])
         ids = table.filter(pc.equal(table.column("uri"), uri)).column("document_id").to_pylist()
         return self._sources.documents(ids)
+
+    def figures(self, uri: str) -> list[Figure]:
+        """Return the figures of a document: the pictures in its text, without their bytes.
+
+        Args:
+            uri: The name of the document, such as `Hit.uri`.
+
+        Returns:
+            The figures in the order of the text. `document.text[start_char:end_char]` is a figure's place, as Markdown:
+            `![alt](docmill:figure/KEY)`.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot has no document at `uri`.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> store.figures("git.md")
+            []
+        """
+        return figures_of(row_of(self, uri))
+
+    def figure(self, key: str) -> KeptPicture:
+        """Return the picture of a figure.
+
+        Args:
+            key: The key of a picture, such as `Figure.key`.
+
+        Returns:
+            The picture: `data` is its file, of the type `media_type`, `width` and `height` are in pixels.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot has no picture of this key.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> [store.figure(one.key).media_type for one in store.figures("git.md")]
+            []
+        """
+        if not _ID.fullmatch(key) or self._sources.figure_packs.missing([key]):
+            raise QueryError(f"no figure {key!r} in snapshot {self.snapshot.number}")
+        return picture_of(self._sources.figure_packs.take([key]).to_pylist()[0])
 
     def outline(self, uri: str) -> list[Section]:
         """Return the sections of a document: its headings, each with the span of what stands below it.

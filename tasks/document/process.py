@@ -17,6 +17,7 @@ from docmill.tasks.chunking.route import Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import find_regions
 from docmill.tasks.detect.verdict import Verdict, detect
+from docmill.tasks.document.figure_rows import figure_rows
 from docmill.tasks.document.recipe import WITH, Recipe, suffix_of
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
@@ -209,6 +210,7 @@ def _document(
         reader=reader_name(file_type, job.reader),
         content_types=content_types,
         regions=tuple(one.row() for one in judged.routed),
+        figures=figure_rows(parsed),
     )
 
 

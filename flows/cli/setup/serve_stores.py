@@ -65,6 +65,9 @@ def mcp(
     allow_ingest: Annotated[
         bool, typer.Option("--allow-ingest", help="Add tools that ingest and plan the setting `sources`.")
     ] = False,
+    allow_judging: Annotated[
+        bool, typer.Option("--allow-judging", help="Add a tool that judges passages as answers.")
+    ] = False,
 ) -> None:
     """Serve stores to language models over the Model Context Protocol.
 
@@ -81,7 +84,7 @@ def mcp(
     access = _access(host, port, no_token, allow_host, ()) if http else None
     served = _opened(stores, settings, access.without_asker if access else _named(principal), allow_ingest)
     runs = _runs(settings, served.names[0]) if allow_ingest else None
-    server = mcp_server(served, searching_of(settings), runs, _log(audit))
+    server = mcp_server(served, searching_of(settings), runs, _log(audit), allow_judging)
     threading.Thread(target=served.take_up, daemon=True).start()  # the model loads while the client introduces itself
     if access is None:
         server.run("stdio")
@@ -107,6 +110,9 @@ def serve(
     ] = None,
     no_token: NoToken = False,
     audit: Audit = None,
+    judging: Annotated[
+        bool, typer.Option("--judging/--no-judging", help="Let clients judge hits, which adds files to the stores.")
+    ] = True,
     cron: Annotated[str, typer.Option("--cron", hidden=True, help="The option of `schedule`, once `serve`.")] = "",
 ) -> None:
     """Serve stores over HTTP, with searches, documents, SQL and metrics.
@@ -126,7 +132,7 @@ def serve(
     access = _access(host, port, no_token, allow_host, allow_origin or ())
     served = _opened(stores, settings, access.without_asker)
     entry = f"/#token={made}" if (made := _made(access)) else ""
-    app = http_app(served, searching_of(settings), access, settings, _log(audit))
+    app = http_app(served, searching_of(settings), access, settings, _log(audit), judging)
     listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}{entry}"))
 
 

@@ -29,6 +29,7 @@ _MOST_TEXT = 200_000
 """Characters of a resource: a client puts it into the context of its model whole."""
 _MOST_COMPLETED = 100  # values of a completion, the limit of the protocol
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_JUDGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _NO_PATH = ResourceSecurity(exempt_params={"uri", "store"})
 """A uri is looked up in a table and never opened as a path, and a document may be called "..", for all we know."""
 _INSTRUCTIONS = """\
@@ -40,9 +41,16 @@ Stores: {stores}."""
 
 
 def mcp_server(
-    stores: OpenStores, searching: Searching, runs: "RunTools | None" = None, audit: AuditLog | None = None
+    stores: OpenStores,
+    searching: Searching,
+    runs: "RunTools | None" = None,
+    audit: AuditLog | None = None,
+    judging: bool = False,
 ) -> MCPServer:
-    """Return a server over stores; `runs` adds tools that change a store, `audit` notes who asked what."""
+    """Return a server over stores.
+
+    `runs` adds tools that change a store, `judging` the tool `judge`, and `audit` notes who asked what.
+    """
     server: MCPServer = MCPServer(
         "docmill",
         title="docmill",
@@ -54,9 +62,11 @@ def mcp_server(
     tools = StoreTools(stores, searching, audit)
     for tool in (
         tools.search, tools.similar, tools.get_document, tools.get_outline, tools.get_section, tools.get_chunk,
-        tools.list_documents, tools.sql, tools.status, tools.diff,
+        tools.get_figure, tools.list_documents, tools.sql, tools.status, tools.diff,
     ):  # fmt: skip
         server.add_tool(tool, description=cleandoc(tool.__doc__ or ""), annotations=_READS)
+    if judging:
+        server.add_tool(tools.judge, description=cleandoc(tools.judge.__doc__ or ""), annotations=_JUDGES)
     if runs is not None:
         runs.add_to(server)
     _add_documents(server, tools)

@@ -44,10 +44,12 @@ def http_app(
     access: Access,
     settings: Settings | None = None,
     audit: AuditLog | None = None,
+    judging: bool = True,
 ) -> App:
     """Return the application that `docmill serve` runs; pages of `access.origins` may read its answers.
 
     `settings` say how the page reads and splits documents; without them, the defaults do. `audit` notes who asked what.
+    With `judging`, clients may add judgements to the stores; nothing else of a store changes.
     """
     metrics, page = Metrics(stores), PageRoutes(stores, settings or Settings())
     app = FastAPI(
@@ -58,7 +60,7 @@ def http_app(
         redoc_url=None,
         docs_url=None,  # its page loads scripts from the internet
     )
-    app.include_router(HttpRoutes(stores, searching, metrics).router())
+    app.include_router(HttpRoutes(stores, searching, metrics, judging).router())
     app.include_router(page.router())
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
