@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from docmill.storage.errors import QueryError
@@ -87,13 +88,23 @@ def test_a_change_of_access_alone_makes_nothing_again_and_is_as_if_made_anew(
             assert found == truth
 
 
+def test_what_is_revoked_while_a_file_cannot_be_read_is_hidden_in_its_stale_version(make_bench: MakeBench) -> None:
+    bench = make_bench(FILES)
+    bench.write({"team/c.zip": b"no archive", "a.md": b"\0\1\2" * 99})
+    bench.ingest(allow_delete=True)
+    stale = [row.uri for row in bench.store.documents("status = 'stale'")]
+    assert stale
+    bench.write({"_metadata.toml": 'access = ["board"]\n'})
+    bench.ingest()
+    assert bench.store.documents("status = 'stale'")
+    assert not bench.store.seen_by(["all"]).documents()
+
+
 def test_a_store_of_an_older_docmill_is_for_all(make_bench: MakeBench) -> None:
     bench = make_bench(FILES)
     stored = open_folder(bench.root).read()
     (piece, *_) = stored.pieces("documents")
     without = read_stored_file(bench.root, piece).drop_columns("access")
-    import pyarrow.parquet as pq
-
     pq.write_table(without, bench.root / piece.file.path)
     assert set(access(bench).values()) == {("all",)}
     assert bench.store.sql("SELECT DISTINCT access FROM documents").to_pylist() == [{"access": ["all"]}]
