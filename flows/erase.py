@@ -15,7 +15,7 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.upkeep.erase import Erased, erase_held, found
 from docmill.storage.writer.current_folder import writing
 from docmill.tasks.model.journal import REPLIES
-from docmill.tasks.sources import fingerprint, listings
+from docmill.tasks.sources import fingerprint, listings, sidecars
 
 
 def erase(settings: Settings, uris: Sequence[str], unlisted: bool = False, dry_run: bool = False) -> Erased:
@@ -30,6 +30,7 @@ def erase(settings: Settings, uris: Sequence[str], unlisted: bool = False, dry_r
         if not dry_run:
             fingerprint.forget(folder.root, done.uris)
             listings.forget(folder.root, done.uris)
+            sidecars.forget(folder.root)
             forget_documents()
             done = erase_held(folder, done, retention_of(settings))
         return replace(done, remains=tuple(_remains(folder, done)))

@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from docmill.flows.config.from_settings import (
     check_model,
     discover_options,
     gate_of,
+    grants_of,
     model_access_of,
     opener_of,
     recipe_of,
@@ -62,7 +64,9 @@ from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
 from docmill.tasks.sources.discover import check_argument, likely_name, open_source
 from docmill.tasks.sources.expand import Listed, expand, without_files
 from docmill.tasks.sources.fingerprint import Fingerprints
+from docmill.tasks.sources.grants import granted
 from docmill.tasks.sources.listings import Listings
+from docmill.tasks.sources.sidecars import Sidecars, described
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Source, SourceFile
 from docmill.tasks.workers.pool import close_pools
 
@@ -176,11 +180,19 @@ class _ToDo:
     todo: Plan
 
 
+class _Caches(NamedTuple):
+    """What earlier runs learned of files, by their states and contents."""
+
+    fingerprints: Fingerprints
+    listings: Listings
+    sidecars: Sidecars
+
+
 def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
     if run.gate and not complete(run):  # what the gate compares with has to have all its vectors
         return
-    seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
-    found = _compared(run, opened, how, seen, held)
+    kept = _Caches(Fingerprints(run.root), Listings(run.root, run.recipe.archives), Sidecars(run.root))
+    found = _compared(run, opened, how, kept)
     changes = _prepare(run, found, how)
     if changes is None:
         run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0
@@ -194,23 +206,24 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
             commit(run, order)
     if not how.dry_run:
         listed = tuple(source.origin for source, _ in found.listings if source.origin)
-        seen.save((listing.found for _, listing in found.listings), listed)
-        held.save()
+        kept.fingerprints.save((listing.found for _, listing in found.listings), listed)
+        kept.listings.save()
+        kept.sidecars.save()
         run.incoming.save({one.source for one in run.report.unreached})
         complete(run)
 
 
-def _compared(run: Run, opened: Sequence[Source], how: RunOptions, seen: Fingerprints, held: Listings) -> _ToDo:
+def _compared(run: Run, opened: Sequence[Source], how: RunOptions, kept: _Caches) -> _ToDo:
     """List the sources, and compare their files with the store; begin again without a source that gets lost."""
     began = time.time()
     with run.step("discover"):
         listings = _listed(run, opened, how)
         far = [file for source, listing in listings if source.origin for file in listing.found]
-        seen.learn(far, run.far_address, run.engine.fingerprints)
+        kept.fingerprints.learn(far, run.far_address, run.engine.fingerprints)
     while True:
         try:
             with run.step("discover"):
-                expanded = _discover(run, listings, seen, held, how)
+                expanded = _discover(run, listings, kept, how)
             planning = time.time()
             found = _planned(run, listings, expanded, how)
             break
@@ -236,12 +249,14 @@ def _planned(run: Run, listings: list[Listed], expanded: list[Listed], how: RunO
     return _ToDo(listings, expanded, left.state, todo)
 
 
-def _discover(run: Run, listings: list[Listed], seen: Fingerprints, held: Listings, how: RunOptions) -> list[Listed]:
-    """Fetch what is new elsewhere, fingerprint the files, and list the members of archives."""
+def _discover(run: Run, listings: list[Listed], kept: _Caches, how: RunOptions) -> list[Listed]:
+    """Fetch what is new elsewhere, fingerprint the files, read their sidecars, and list the members of archives."""
+    seen, bring = kept.fingerprints, partial(_bring, run)
     taken = [
         (source, replace(listing, found=seen.taken(listing.found))) for source, listing in _brought(run, listings, seen)
     ]
-    return expand(taken, held, opener_of(run.settings), how.retry, partial(_bring, run))
+    documents = granted(described(taken, kept.sidecars, bring), grants_of(run.settings))
+    return expand(documents, kept.listings, opener_of(run.settings), how.retry, bring)
 
 
 def _prepare(run: Run, found: _ToDo, how: RunOptions) -> Changes | None:
@@ -258,10 +273,16 @@ def _prepare(run: Run, found: _ToDo, how: RunOptions) -> Changes | None:
         if lost := _losses(run, state, todo.lost | {*outcome.gone}, expanded, how):
             raise next(iter(lost.values()))
         _count(run.report, state, todo, outcome, done.embedded)
-        if todo.empty and not (run.base and run.base.snapshot.keywords.outdated):
+        if todo.empty and not _outlived(run):
             return None
-        changes = gather(run.base, run.batches, state, todo, outcome, confirmed(run.space), run.folder)
+        changes = gather(run.base, run.batches, state, todo, outcome, confirmed(run.space), run.folder, run.recipe.keys)
         return replace(changes, partial=done.partial, tokens_per_s=done.tokens_per_s)
+
+
+def _outlived(run: Run) -> bool:
+    """Return whether a snapshot is due although no document has changed: for its postings, or keys of [metadata]."""
+    held = run.base.snapshot if run.base else None
+    return held is not None and (held.keywords.outdated or held.keys != run.recipe.keys)
 
 
 def _told(todo: Plan) -> str:
@@ -379,9 +400,9 @@ def _count(report: Report, state: StoreState, todo: Plan, outcome: Outcome, embe
 
 def _warn(report: Report, outcome: Outcome) -> None:
     """Report what was lost of the documents of this run, or read by a lesser way."""
-    columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "metadata"))
-    for uri, metadata in zip(*columns, strict=True):
-        found = warnings_of(metadata)
+    columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "metadata", "metadata_warnings"))
+    for uri, metadata, beside in zip(*columns, strict=True):
+        found = warnings_of(metadata, beside)
         report.problems += [f"{uri}: {one.message}" for one in found]
         report.lost_text += any(one.lost for one in found)
 

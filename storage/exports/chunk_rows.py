@@ -41,7 +41,8 @@ class Selection:
 
 def select(stored: StoredSnapshot, where: str | None) -> Selection:
     """Return the rows of a snapshot for which the predicate `where` is true. Errors are those of `select_ids`."""
-    wanted = None if where is None else select_ids(stored.paths("chunks"), stored.paths("documents"), where)
+    keys = stored.snapshot.keys
+    wanted = None if where is None else select_ids(stored.paths("chunks"), stored.paths("documents"), where, keys)
     packs = Packs(stored.ensure_packs("embeddings")) if stored.snapshot.pending else None
     found = at_once(lambda piece: _selected(stored, piece, wanted, packs), stored.pieces("chunks"))
     digests = {key: digest for part, _ in found for key, digest in part.items()}

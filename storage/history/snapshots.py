@@ -6,7 +6,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from docmill.storage.name_grammar import UnsafeName, check_table
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-FORMAT = 2  # raised when an older docmill must not read a snapshot; `storage/first_format.py` reads format 1
+FORMAT = 2  # raised when an older docmill must not read a snapshot; no release wrote format 1
 _PENDING_FORMAT = 3  # of a snapshot with pending vectors, on which an older docmill must not build
 _BUCKETS_FORMAT = 4  # of a snapshot with `document_buckets`, in which an older docmill would not find a document
 FOLDER = "snapshots"
@@ -61,6 +61,7 @@ class Snapshot:
     `buckets` is the number of buckets of the chunks table, a power of two. `document_buckets` is that of the documents
     table, which divides it; 0 is as many. `columns` is the key of the columns of all table files; it is empty in a
     snapshot of the first release.
+    `keys` are the names of [metadata] with their types.
     `inventory` names the files of its vectors on an object store. `pending` is None if every chunk has its vectors.
     """
 
@@ -78,6 +79,7 @@ class Snapshot:
     inventory: FileRef | None = None
     pending: PendingVectors | None = None
     document_buckets: int = 0
+    keys: dict[str, str] = field(default_factory=dict)
 
     def buckets_of(self, table: str) -> int:
         """Return the number of buckets of the documents or chunks table."""
@@ -245,10 +247,10 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
         version = json.loads(data)["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{where} is not a snapshot: {error}; restore it from a copy or remove it") from error
-    if version not in range(1, _BUCKETS_FORMAT + 1):
+    if version not in range(FORMAT, _BUCKETS_FORMAT + 1):
+        way = "use a newer docmill" if version != 1 else "ingest into a new store"
         raise StoreError(
-            f"{where} has store format {version}, this docmill reads formats 1 to {_BUCKETS_FORMAT}; "
-            "use a newer docmill"
+            f"{where} has store format {version}, this docmill reads formats {FORMAT} to {_BUCKETS_FORMAT}; {way}"
         )
     try:
         _check_sum(data)

@@ -20,5 +20,5 @@ def whole_documents(stored: StoredSnapshot, rows: Sequence[DocumentRow], packs: 
 
 
 def _document(row: DocumentRow, text: dict[str, Any]) -> Document:
-    parsed, warnings = decode_parsed(text), messages_of(row.metadata)
+    parsed, warnings = decode_parsed(text), messages_of(row.metadata, row.metadata_warnings)
     return Document(row.uri, row.title, parsed.text, parsed.elements, parsed.metadata, row, warnings)

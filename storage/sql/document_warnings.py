@@ -1,9 +1,10 @@
 """Document warnings: what was lost of a document, or read by a lesser way, from the metadata that its parser left."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from docmill.storage.declared_keys import as_struct
 from docmill.storage.instants import with_instants, with_written_times
 
 
@@ -15,12 +16,16 @@ class DocumentWarning(NamedTuple):
     lost: bool
 
 
-def warnings_of(metadata: str) -> list[DocumentWarning]:
-    """Return the warnings of a document, given its column `metadata`, which is JSON.
+_WHY = ("too_large", "too_many", "broken", "unread")
+_NOT_KEPT = " pictures are not kept: they are damaged, too large, too many, or of a type that is not read"
+
+
+def warnings_of(metadata: str, beside: Iterable[str] = ()) -> list[DocumentWarning]:
+    """Return the warnings of a document, given its columns `metadata`, which is JSON, and `metadata_warnings`.
 
     `WARNINGS` and `MESSAGES` say the same in SQL.
     """
-    return warnings_in(json.loads(metadata or "{}"))
+    return warnings_in(json.loads(metadata or "{}")) + [DocumentWarning("metadata", one, False) for one in beside]
 
 
 def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
@@ -37,19 +42,28 @@ def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
     if scanned:
         message = f"{len(scanned)} of {pages} pages are pictures: [parse] ocr = true reads them"
         found.append(DocumentWarning("scanned_pages", message, True))
+    if lost := _left_out(facts):
+        found.append(DocumentWarning("figures_left_out", f"{lost}{_NOT_KEPT}", False))
     if facts.get("read_as"):
         found.append(DocumentWarning("read_as", f"read as {facts['read_as']}", False))
     return found
 
 
-def messages_of(metadata: str) -> tuple[str, ...]:
-    """Return what `documents.warnings` holds, given the column `metadata`."""
-    return tuple(warning.message for warning in warnings_of(metadata))
+def messages_of(metadata: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return what `documents.warnings` holds, given the columns `metadata` and `metadata_warnings`."""
+    return tuple(warning.message for warning in warnings_of(metadata, beside))
 
 
 def lost_text(metadata: str) -> bool:
     """Return whether the store lacks some text of a document, given its column `metadata`."""
     return any(warning.lost for warning in warnings_of(metadata))
+
+
+def _left_out(facts: Mapping[str, Any]) -> int:
+    """Return how many pictures are not kept though they may show something; decoration is left out on purpose."""
+    counts = facts.get("figures_left_out")
+    known = counts if isinstance(counts, dict) else {}
+    return sum(known[why] for why in _WHY if type(known.get(why)) is int)
 
 
 def _pages(facts: Mapping[str, Any], name: str) -> list[int]:
@@ -71,9 +85,12 @@ _SCANNED = _numbers("scanned_pages")
 _BY_OCR = f"coalesce(list_contains({_numbers('ocr_pages')}, page), false)"
 _GARBLED = f"list_filter({_numbers('garbled_pages')}, lambda page: NOT {_BY_OCR})"
 _PAGES = f"(({_SAID}) ->> '$.pages')"
+_LEFT_OUT = "({})".format(
+    " + ".join(f"coalesce(TRY_CAST(({_SAID}) ->> '$.figures_left_out.{why}' AS BIGINT), 0)" for why in _WHY)
+)
 _READ_AS = f"(({_SAID}) ->> '$.read_as')"
 _FOUND = f"""\
-list_filter([
+list_concat(list_filter([
     CASE WHEN len({_GARBLED}) > 0 THEN {{
         'kind': 'undecodable_pages', 'lost': true,
         'message': len({_GARBLED}) || ' of ' || {_PAGES} || ' pages: their fonts do not say which letters they draw'
@@ -86,10 +103,15 @@ list_filter([
         'kind': 'scanned_pages', 'lost': true,
         'message': len({_SCANNED}) || ' of ' || {_PAGES} || ' pages are pictures: [parse] ocr = true reads them'
     }} END,
+    CASE WHEN {_LEFT_OUT} > 0 THEN {{
+        'kind': 'figures_left_out', 'lost': false, 'message': {_LEFT_OUT} || '{_NOT_KEPT}'
+    }} END,
     CASE WHEN {_READ_AS} <> '' THEN {{'kind': 'read_as', 'lost': false, 'message': 'read as ' || {_READ_AS}}} END
-], lambda found: found IS NOT NULL)"""
+], lambda found: found IS NOT NULL), list_transform(coalesce(metadata_warnings, []), lambda one: {{
+    'kind': 'metadata', 'lost': false, 'message': one
+}}))"""
 MESSAGES = f"list_transform({_FOUND}, lambda found: found.message)"
-"""The value of `documents.warnings`, given the column `metadata`, in any DuckDB.
+"""The value of `documents.warnings`, given the columns `metadata` and `metadata_warnings`, in any DuckDB.
 
 It is not stored. So the documents of every kept snapshot have it, also those that an older docmill wrote."""
 WARNINGS = f"""\
@@ -100,13 +122,13 @@ ORDER BY uri, kind
 """One row for each warning of each document, in any DuckDB."""
 
 
-def with_derived(name: str, select: str) -> str:
+def with_derived(name: str, select: str, keys: Mapping[str, str]) -> str:
     """Return the SELECT of a table's columns as SQL has them.
 
-    Times are instants in place of texts. Documents have `warnings`.
+    Times are instants in place of texts. Documents have `warnings`, and the values of `keys`, those of [metadata].
     """
     timed = with_written_times(name, select)
     if name not in ("documents", "deleted"):
         return timed
-    timed = with_instants(timed)
+    timed = as_struct(keys, with_instants(timed))
     return f"SELECT *, {MESSAGES} AS warnings FROM ({timed})" if name == "documents" else timed

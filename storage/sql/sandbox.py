@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
+from docmill.storage.declared_keys import COLUMN
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.first_format import former_schema, former_sql, is_first
 from docmill.storage.instants import STATED
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
@@ -99,7 +100,7 @@ def _connect(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["d
     files, limits = statement.files, statement.limits
     with closing(duckdb.connect(":memory:")) as connection:
         for name in files.keys() & SCHEMAS.keys():
-            _register(connection, name, name, files[name])
+            _register(connection, name, name, files[name], statement.keys)
             connection.execute(_MACRO.format(name=name))
         if files.keys() >= {"documents", "chunks"}:
             _derive(connection, OF_ROWS)
@@ -109,24 +110,32 @@ def _connect(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["d
             connection.execute(f"CREATE {NEIGHBOURS}")
         for at, tables in statement.past.items():
             for name, paths in tables.items():
-                _register(connection, f"{name}_at_{at.encode().hex()}", name, paths)  # hex: A and a are two tags
+                _register(
+                    connection, f"{name}_at_{at.encode().hex()}", name, paths, statement.keys
+                )  # hex: A and a are two tags
         for name, table in extra.items():
             connection.register(f"stored_{name}", table)
-            connection.execute(f"CREATE VIEW {name} AS {with_derived(name, f'FROM stored_{name}')}")
+            connection.execute(f"CREATE VIEW {name} AS {with_derived(name, f'FROM stored_{name}', {})}")
         bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
         for option, value in {**bounds, **_SANDBOX}.items():
             connection.execute(f"SET {option} = {value}")
         yield connection
 
 
-def _register(connection: "duckdb.DuckDBPyConnection", view: str, name: str, paths: Sequence[Path]) -> None:
+def _register(
+    connection: "duckdb.DuckDBPyConnection", view: str, name: str, paths: Sequence[Path], keys: Mapping[str, str]
+) -> None:
     """Create a view over the files of a table; columns that an older file lacks are blank, not null."""
     _check_present(paths)
-    first = [path for path in paths if is_first(schema_of(path))]
-    today = [path for path in paths if path not in first]
-    parts = [_part(connection, f"first_{view}", name, first)] if first else []
-    parts += [_part(connection, f"stored_{view}", name, today)] if today or not first else []
-    connection.execute(f'CREATE VIEW "{view}" AS {with_derived(name, " UNION ALL BY NAME ".join(parts))}')
+    stored, schema = f"stored_{view}", SCHEMAS[name]
+    connection.register(stored, _dataset(tuple(map(str, paths)), schema) if paths else schema.empty_table())
+    absent = lacking(paths, schema)
+    columns = [
+        f'coalesce("{field.name}", {blank_sql(field)}) AS "{field.name}"' if field.name in absent else f'"{field.name}"'
+        for field in schema
+    ]
+    selected = f'SELECT {", ".join(columns)} FROM "{stored}"'
+    connection.execute(f'CREATE VIEW "{view}" AS {with_derived(name, selected, keys)}')
 
 
 def _derive(connection: "duckdb.DuckDBPyConnection", views: Mapping[str, str]) -> None:
@@ -151,22 +160,6 @@ def _keys_are_unique(packs: Any) -> bool:
     return len(pc.unique(keys)) == len(keys)
 
 
-def _part(connection: "duckdb.DuckDBPyConnection", stored: str, name: str, paths: Sequence[Path]) -> str:
-    """Register files of one format, and return the SELECT that gives them today's columns."""
-    schema, spell = SCHEMAS[name], _quoted
-    if paths and is_first(schema_of(paths[0])):
-        schema, spell = former_schema(schema), former_sql
-    connection.register(stored, _dataset(tuple(map(str, paths)), schema) if paths else schema.empty_table())
-    absent = lacking(paths, schema)
-    columns = [
-        f'coalesce({spell(field)}, {blank_sql(field.type)}) AS "{field.name}"'
-        if was.name in absent
-        else f'{spell(field)} AS "{field.name}"'
-        for field, was in zip(SCHEMAS[name], schema, strict=True)
-    ]
-    return f'SELECT {", ".join(columns)} FROM "{stored}"'
-
-
 @lru_cache(_KEPT_DATASETS)
 def _dataset(paths: tuple[str, ...], schema: pa.Schema) -> Any:
     """Return files as one table. A file never changes under its name, so what was read of its footer holds."""
@@ -175,10 +168,6 @@ def _dataset(paths: tuple[str, ...], schema: pa.Schema) -> Any:
     # Reading ranges ahead is meant for object storage; on a disk it takes a fifth of a statement's CPU time.
     plainly = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
     return ds.dataset(list(paths), schema=schema, format=plainly)
-
-
-def _quoted(field: pa.Field) -> str:
-    return f'"{field.name}"'
 
 
 def _check_present(paths: Sequence[Path]) -> None:
@@ -203,7 +192,19 @@ def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> AskedStat
     if _SHOW_TABLES.fullmatch(sql):
         return AskedStatement(sql, _tables_sql(), 0)
     ran = str(statements[0].query)
-    return AskedStatement(sql, ran, -max(0, sql.find(ran)))
+    return AskedStatement(sql, in_struct(ran), -max(0, sql.find(ran)))
+
+
+def in_struct(sql: str) -> str:
+    """Return SQL with `declared.KEY` for `metadata.KEY`: the column `metadata` is a text, what the file states."""
+    import duckdb
+
+    data = bytearray(sql.encode())  # DuckDB counts bytes
+    for start, following in pairwise(start for start, _ in duckdb.tokenize(sql)):
+        if data[start:following].lower() == b"metadata" and data.startswith(b".", following):
+            # Of the same length, so that the places in messages stay right.
+            data[start:following] = COLUMN.encode()
+    return data.decode()
 
 
 def _tables_sql() -> str:
@@ -240,7 +241,7 @@ def _where(statement: Statement) -> AskedStatement:
         raise QueryError(message) from None
     of_chunks = f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n"
     head = of_chunks if "chunks" in statement.files else "SELECT document_id FROM documents WHERE (\n"
-    return AskedStatement(where, f"{head}{where}\n)", len(head))
+    return AskedStatement(where, f"{head}{in_struct(where)}\n)", len(head))
 
 
 def _chunks_with_documents() -> str:

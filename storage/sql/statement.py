@@ -39,7 +39,8 @@ class Statement:
     """One SELECT over views named by `files`, or one predicate over the chunks of `files`, or over its documents
     if it names no chunks.
 
-    `past` are the files of other snapshots by number or tag, for macros such as `chunks_at(41)`.
+    `past` are the files of other snapshots by number or tag, for macros such as `chunks_at(41)`. `keys` are the keys of
+    [metadata] with their types.
     """
 
     sql: str
@@ -47,20 +48,19 @@ class Statement:
     limits: SqlLimits = DEFAULT_LIMITS
     past: Mapping[str, Files] = field(default_factory=dict)
     is_predicate: bool = False
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     def encode(self) -> bytes:
         """Return the statement as JSON."""
         limits = [self.limits.seconds, self.limits.memory_mb, self.limits.rows]
         past = {at: _named(files) for at, files in self.past.items()}
-        return json.dumps([self.sql, _named(self.files), limits, past, self.is_predicate]).encode()
+        return json.dumps([self.sql, _named(self.files), limits, past, self.is_predicate, dict(self.keys)]).encode()
 
 
 def decode(data: bytes) -> Statement:
     """Return the statement of `Statement.encode`."""
-    sql, files, limits, past, is_predicate = json.loads(data)
-    return Statement(
-        sql, _found(files), SqlLimits(*limits), {at: _found(one) for at, one in past.items()}, is_predicate
-    )
+    sql, files, limits, past, *rest = json.loads(data)
+    return Statement(sql, _found(files), SqlLimits(*limits), {at: _found(one) for at, one in past.items()}, *rest)
 
 
 def frame(kind: bytes, data: bytes = b"") -> bytes:

@@ -38,35 +38,42 @@ def query(
     sql: str,
     limits: SqlLimits = DEFAULT_LIMITS,
     past: Mapping[str, Files] | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> "pa.Table":
     """Return the rows of one SELECT over views named by `files` (keys of `SCHEMAS`) and `extra`.
 
-    `past` are the files of other snapshots by number or tag, for macros such as `chunks_at(41)`.
+    `past` are the files of other snapshots by number or tag, for macros such as `chunks_at(41)`. `keys` are the keys of
+    [metadata] with their types.
     Raises `QueryError` for any other statement, for a wrong one, and for one beyond `limits`; `Transient` if no process
     can be started.
     """
-    return _pool.ask(Statement(sql, files, limits, past or {}), extra)
+    return _pool.ask(Statement(sql, files, limits, past or {}, keys=keys or {}), extra)
 
 
 def select_ids(
     chunk_files: Sequence[Path],
     document_files: Sequence[Path],
     where: str,
+    keys: Mapping[str, str],
     limits: SqlLimits = DEFAULT_LIMITS,
 ) -> set[str]:
     """Return the ids of the chunks for which the SQL predicate `where` is true.
 
     It can name columns of chunks and of documents. If both have a column, the plain name is the chunk's, and
-    `document_` before the name, as in `document_content_type`, is the document's. Errors are those of `query`.
+    `document_` before the name, as in `document_content_type`, is the document's. `metadata.NAME` is the value of one
+    of `keys`. Errors are those of `query`.
     """
     files = {"chunks": chunk_files, "documents": document_files}
-    found = _pool.ask(Statement(where, files, limits, is_predicate=True), {})
+    found = _pool.ask(Statement(where, files, limits, is_predicate=True, keys=keys), {})
     return set(found.column(0).to_pylist())
 
 
-def select_documents(document_files: Sequence[Path], where: str, limits: SqlLimits = DEFAULT_LIMITS) -> set[str]:
+def select_documents(
+    document_files: Sequence[Path], where: str, keys: Mapping[str, str], limits: SqlLimits = DEFAULT_LIMITS
+) -> set[str]:
     """Return the ids of the documents for which the SQL predicate `where` is true. Errors are those of `query`."""
-    found = _pool.ask(Statement(where, {"documents": document_files}, limits, is_predicate=True), {})
+    files = {"documents": document_files}
+    found = _pool.ask(Statement(where, files, limits, is_predicate=True, keys=keys), {})
     return set(found.column(0).to_pylist())
 
 

@@ -1,16 +1,21 @@
 """Views: the newest snapshot's tables for any DuckDB, from any working folder: `duckdb -init STORE/views.sql`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
+
 from docmill.storage.arrow_schema import SCHEMAS
-from docmill.storage.first_format import both_schemas, either_sql
+from docmill.storage.declared_keys import COLUMN
 from docmill.storage.instants import STATED
 from docmill.storage.schema_evolution import blank_sql, sql_type
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.document_warnings import with_derived
 
+_LATE = (*STATED, COLUMN, "metadata_warnings", "figures")
+"""The columns of documents that views are derived from, and that an older docmill did not write."""
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE
 {select};
@@ -37,6 +42,14 @@ CREATE OR REPLACE TEMP VIEW asked_questions AS SELECT
     TRY_CAST(created AS TIMESTAMPTZ) AS created, snapshot, candidate, subject, subject_hash, settings, asking,
     unnest(asked, max_depth := 2)
 FROM read_parquet({path}, union_by_name = true, hive_partitioning = false) ORDER BY created;
+"""
+_JUDGEMENTS = """\
+CREATE OR REPLACE TEMP VIEW judgements AS
+SELECT * REPLACE (TRY_CAST(created AS TIMESTAMPTZ) AS created) FROM (
+    FROM read_parquet({path}, union_by_name = true, hive_partitioning = false)
+    QUALIFY row_number() OVER (PARTITION BY judgement_id ORDER BY created DESC, verdict DESC) = 1
+)
+WHERE verdict NOT IN ('withdrawn', 'erased') ORDER BY created;
 """
 _SNAPSHOTS = """\
 CREATE OR REPLACE TEMP VIEW snapshots AS
@@ -90,12 +103,13 @@ class ViewedStore:
     """What `views.sql` must know of a store.
 
     `marker` is the path below `root` of a file that only this store has, and its copies. `dimension` is that of the
-    newest snapshot's vectors.
+    newest snapshot's vectors, `keys` are its keys of [metadata] with their types.
     """
 
     root: Path
     marker: str
     dimension: int
+    keys: Mapping[str, str]
 
 
 def views_sql(shown: ViewedStore) -> str:
@@ -104,9 +118,13 @@ def views_sql(shown: ViewedStore) -> str:
     Views follow `current/`, so they show the newest snapshot when they are read. `chunks_at(41)` and
     `documents_at(41)` read a kept snapshot.
     """
-    tables = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{with_derived(name, _current(name))};\n" for name in SCHEMAS)
+    tables = (
+        f"CREATE OR REPLACE TEMP VIEW {name} AS\n{with_derived(name, _current(name), shown.keys)};\n"
+        for name in SCHEMAS
+    )
     kept = _EVALUATIONS.format(path=_below("evaluations/*.parquet"))
-    past = (_table_at(name) for name in ("documents", "chunks"))
+    kept += _JUDGEMENTS.format(path=_below("judgements/*.parquet"))
+    past = (_table_at(name, (*shown.keys.items(),)) for name in ("documents", "chunks"))
     derived = {**OF_ROWS, EMBEDDINGS: _embeddings(shown), **OF_VECTORS}
     views = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{select};\n" for name, select in derived.items())
     macro = f"CREATE OR REPLACE TEMP {NEIGHBOURS};\n"
@@ -117,7 +135,7 @@ def _current(name: str) -> str:
     files = _below(f"current/{name}/*.parquet")
     rows = f"SELECT * FROM read_parquet(\n    {files}, union_by_name = true, hive_partitioning = false\n)"
     # The files of an older docmill lack these columns until the next commit, and the view names them.
-    late = [f"NULL::{sql_type(SCHEMAS[name].field(one).type)} AS {one}" for one in STATED if one in SCHEMAS[name].names]
+    late = [f"NULL::{sql_type(SCHEMAS[name].field(one).type)} AS {one}" for one in _LATE if one in SCHEMAS[name].names]
     return f"{rows} UNION ALL BY NAME SELECT {', '.join(late)} WHERE false" if late else rows
 
 
@@ -139,16 +157,21 @@ def _embeddings(shown: ViewedStore) -> str:
 
 
 @cache
-def _table_at(name: str) -> str:
-    """Return the macro of a table in a kept snapshot, whose files may be in format 1."""
+def _table_at(name: str, keys: tuple[tuple[str, str], ...]) -> str:
+    """Return the macro of a table in a kept snapshot, whose files may lack newer columns."""
     rows = _ROWS_AT.format(
         name=name,
-        columns=", ".join(f'{either_sql(field, blank_sql(field.type))} AS "{field.name}"' for field in SCHEMAS[name]),
-        nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in both_schemas(SCHEMAS[name])),
+        columns=", ".join(f'{_filled(field)} AS "{field.name}"' for field in SCHEMAS[name]),
+        nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in SCHEMAS[name]),
         files=_below(f"*/{name}/*.parquet"),  # current/ always has one
         snapshots=_below("snapshots/*.json"),
     )
-    return _AT.format(name=name, select=with_derived(name, rows))
+    return _AT.format(name=name, select=with_derived(name, rows, dict(keys)))
+
+
+def _filled(field: pa.Field) -> str:
+    """Return the SQL of a column that is blank, not null, where a file lacks it; a page may be null."""
+    return '"page"' if field.name == "page" else f'coalesce("{field.name}", {blank_sql(field)})'
 
 
 def _snapshots() -> str:

@@ -61,6 +61,7 @@ class Changes:
     `artifacts` are packs that are already in the store. Deleted documents can be restored for `undelete_days`.
     Documents in `erased` cannot: nothing is kept of them, also not of those that were deleted earlier.
     `costs` are the costs since the last commit; rows that the store already has are skipped.
+    `keys` are the keys of [metadata] with their types; None keeps those of the snapshot before.
     With `partial`, chunks may lack their vectors, which then are pending; `tokens_per_s` says how fast they are made.
     """
 
@@ -75,6 +76,7 @@ class Changes:
     costs: tuple[CostRow, ...] = ()
     partial: bool = False
     tokens_per_s: float = 0.0
+    keys: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +222,15 @@ def prepare(
         vectors=vectors_.result(),
         keywords=postings.result(),
         pending=vectored.pending,
+        keys=_keys(before, changes),
     )
     return StoredSnapshot(folder, snapshot), moves
+
+
+def _keys(before: Snapshot | None, changes: Changes) -> dict[str, str]:
+    if changes.keys is None:
+        return before.keys if before else {}
+    return changes.keys
 
 
 def _buckets(before: Snapshot | None, changes: Changes) -> dict[str, int]:
@@ -253,7 +262,7 @@ def join_artifacts(
         pieces = {piece.file.path: piece for piece in (*old.get(kind, ()), *new.get(kind, ()))}
         return tuple(pieces.values())
 
-    return {kind: merged(kind) for kind in ("texts", "embeddings")}
+    return {kind: merged(kind) for kind in ("texts", "embeddings", "figures")}
 
 
 def _exchange(

@@ -58,7 +58,7 @@ WITH = " with "
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything besides a file's content that determines its chunks."""
+    """Everything besides a file's content that determines its chunks; and `keys`, those of [metadata], no chunk."""
 
     parse: ParseOptions
     chunk: ChunkOptions
@@ -71,6 +71,7 @@ class Recipe:
     limits: Limits
     model_id: str = ""
     readers: ReaderTable = field(default_factory=ReaderTable)
+    keys: dict[str, str] = field(default_factory=dict)
     _parsers: dict[tuple[FileType, str, str], str] = field(default_factory=dict, compare=False, repr=False)
     _chunkers: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     _usual: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict, compare=False, repr=False)

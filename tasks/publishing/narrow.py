@@ -24,17 +24,25 @@ from docmill.storage.tables.row_columns import RowColumns
 from docmill.storage.tables.tables import at_once, read_buckets, read_stored_file
 from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.parse.format import FileType
+from docmill.tasks.publishing.declare import declared_of
 from docmill.tasks.publishing.plan import KnownContents, KnownDocument, StoreState
 from docmill.tasks.sources.source import Listing, Source, SourceFile
 
 _COLUMNS = [one.name for one in fields(KnownDocument)]
 _FILE = pa.schema(
-    [("uri", pa.large_string()), ("source", pa.string()), ("content_hash", pa.string()), ("link", pa.string())]
+    [
+        ("uri", pa.large_string()),
+        ("source", pa.string()),
+        ("content_hash", pa.string()),
+        ("link", pa.string()),
+        ("described", pa.string()),
+    ]
 )
 """What is compared of a file. Without a hash, which one that cannot be used lacks, it equals no document."""
 _URIS_AT_ONCE = 1 << 14
 
-_MADE_BY = ("uri", "content_hash", "format", "language", "text_key", "content_types", "metadata", "chunk_key")
+_MADE_BY = ("uri", "content_hash", "format", "language", "text_key", "content_types", "metadata", "chunk_key",
+            "described", "declared", "metadata_warnings")  # fmt: skip
 """What tells whether today's recipe would make the same of a document, in the order of `_is_current`."""
 
 Listed = tuple[Source, Listing]
@@ -57,7 +65,9 @@ def narrow(base: StoredSnapshot | None, listings: Sequence[Listed], state: Store
         return Narrowed(state, list(listings), 0)
     # Combining what is in one piece, such as the files of one folder, copies nothing.
     files = pa.concat_tables(chain.from_iterable(_told(*one) for one in listings)).combine_chunks()
-    to_plan = _LeftToPlan(pa.array([*state.rejects, *state.outdated], pa.string()), recipe)
+    to_plan = _LeftToPlan(
+        pa.array([*state.rejects, *state.outdated], pa.string()), recipe, base.snapshot.keys != recipe.keys
+    )
     found = _Comparison(np.zeros(files.num_rows, bool), {}, Counter())
     for piece, rows in _by_bucket(base, files.column("uri")):
         known = read_stored_file(base.root, piece, _COLUMNS)
@@ -74,15 +84,21 @@ def _told(source: Source, listing: Listing) -> Iterator[pa.Table]:
     if not isinstance(files, RowColumns):
         yield _rows_of(files)
         return
-    same = [pa.repeat(pa.scalar(text, pa.string()), files.table.num_rows) for text in (source.name, "")]
-    yield pa.table([files.table.column("uri"), same[0], files.table.column("content_hash"), same[1]], _FILE)
+    same = {
+        name: pa.repeat(pa.scalar(text, pa.string()), files.table.num_rows)
+        for name, text in (("source", source.name), ("link", ""), ("described", ""))
+    }
+    told = {name: files.table.column(name) for name in files.table.column_names if name in _FILE.names}
+    yield pa.table([(same | told)[name] for name in _FILE.names], _FILE)
     if files.others:
         yield _rows_of(files.others)
 
 
 def _rows_of(files: Iterable[SourceFile]) -> pa.Table:
     """Return the rows of `_FILE` of files that are objects."""
-    rows = [(file.uri, file.source, None if file.reason else file.content_hash, file.link) for file in files]
+    rows = [
+        (file.uri, file.source, None if file.reason else file.content_hash, file.link, file.described) for file in files
+    ]
     columns = [[row[place] for row in rows] for place in range(len(_FILE))]
     return pa.table([pa.array(values, one.type) for values, one in zip(columns, _FILE, strict=True)], _FILE)
 
@@ -133,8 +149,8 @@ def _compare(known: pa.Table, files: pa.Table, rows: Rows, left: "_LeftToPlan", 
 
 
 def _alike(known: pa.Table, files: pa.Table) -> Mask:
-    """Return which documents are good and have the content, the source and the link of the file beside them."""
-    pairs = (("content_hash", "content_hash"), ("source", "source"), ("source_url", "link"))
+    """Return which documents are good and have the content, source, link and record of the file beside them."""
+    pairs = (("content_hash", "content_hash"), ("source", "source"), ("source_url", "link"), ("described", "described"))
     same = pc.equal(known.column("status"), "ok")
     for own, of_file in pairs:
         same = pc.and_(same, pc.equal(known.column(own), files.column(of_file)))
@@ -143,10 +159,14 @@ def _alike(known: pa.Table, files: pa.Table) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class _LeftToPlan:
-    """Documents that are left to the plan although they are alike: those `named`, and those of another recipe."""
+    """Documents that are left to the plan although they are alike: those `named`, and those of another recipe.
+
+    `retyped` says that the keys of [metadata] are others than those of the store.
+    """
 
     named: pa.Array
     recipe: Recipe
+    retyped: bool
 
     def holds(self, known: pa.ChunkedArray, files: pa.Array) -> Mask:
         """Return which documents are named, or have the uri of several files, of which the plan tells what is wrong."""
@@ -161,7 +181,9 @@ class _LeftToPlan:
         return [self._is_current(*row) for row in zip(*columns, strict=True)]
 
     def _is_current(self, uri: str, content_hash: str, form: str, language: str, text_key: str, *split: Any) -> bool:
-        content_types, metadata, chunk_key = split
+        content_types, metadata, chunk_key, described, values, warnings = split
+        if self.retyped and declared_of(self.recipe.keys, metadata, described) != (values, tuple(warnings)):
+            return False
         kind = FileType(form, language)
         return self.recipe.is_current(uri, content_hash, kind, text_key) and (
             self.recipe.chunk_key(text_key, uri, content_types, metadata) == chunk_key

@@ -13,6 +13,7 @@ from docmill.storage.schema import RejectRow, StagedDocument
 from docmill.tasks.document.process import WorkItem, reject
 from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.parse.format import FileType
+from docmill.tasks.publishing.declare import Declared, declared_of
 from docmill.tasks.sources.source import UNREADABLE, Listing, Source, SourceFile
 
 
@@ -34,6 +35,9 @@ class KnownDocument:
     content_types: tuple[str, ...]
     parent: str
     source_url: str
+    described: str
+    declared: str
+    metadata_warnings: tuple[str, ...]
 
 
 Known = KnownDocument | StagedDocument
@@ -70,10 +74,11 @@ class PlannedFile:
 class Plan:
     """What a run will do. Every uri of the sources is in one list; `moved` maps a new name to the old one.
 
-    `rechunked` are those of `planned` with unchanged content that are split again by another route. `orphaned` maps a
-    document whose archive is no longer an archive to that file: the outcome of the file decides that of the document.
-    `hidden` are good documents below a folder that cannot be looked at, which become stale. `settled` counts unchanged
-    documents that are in no list, because they did not reach the plan.
+    `rechunked` are those of `planned` with unchanged content that are split again by another route. `orphaned` maps
+    a document whose archive is no longer an archive to that file: the outcome of the file decides that of the
+    document. `redescribed` are stale documents of which something else is said now, with that. `hidden` are good
+    documents below a folder that cannot be looked at, which become stale. `settled` counts unchanged documents that
+    are in no list, because they did not reach the plan.
     """
 
     unchanged: list[str] = field(default_factory=list)
@@ -85,6 +90,7 @@ class Plan:
     moved: dict[str, str] = field(default_factory=dict)
     rechunked: list[str] = field(default_factory=list)
     orphaned: dict[str, str] = field(default_factory=dict)
+    redescribed: dict[str, str] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
     settled: int = 0
 
@@ -96,7 +102,8 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Return whether there is nothing to commit."""
-        return not (self.planned or self.deleted or self.forgotten or self.orphaned or self.hidden)
+        changed = self.planned or self.deleted or self.forgotten or self.orphaned or self.hidden
+        return not (changed or self.redescribed)
 
     @property
     def lost(self) -> set[str]:
@@ -114,7 +121,7 @@ def plan(state: StoreState, sources: Sequence[tuple[Source, Listing]], recipe: R
         # Two sources that claim one name would delete each other's documents, run by run.
         _check_owner(file, row)
         if not retry and _still_rejected(state.rejects.get(uri), file, content_hash, recipe):
-            (result.stale if row else result.rejected).append(uri)
+            _pass_over(file, row, result)
         elif file.reason:
             result.planned.append(PlannedFile(file, content_hash, None, _refused(file, content_hash)))
         else:
@@ -124,6 +131,16 @@ def plan(state: StoreState, sources: Sequence[tuple[Source, Listing]], recipe: R
     result.forgotten = _absent(state.rejects, files, sources)
     result.moved = _pair_moves(state, result)
     return result
+
+
+def _pass_over(file: SourceFile, row: KnownDocument | None, result: Plan) -> None:
+    """Leave what is still rejected as it is: a file without a document, or a stale document of the file."""
+    if row is None:
+        result.rejected.append(file.uri)
+        return
+    result.stale.append(row.uri)
+    if row.described != file.described:  # it may say who has access
+        result.redescribed[row.uri] = file.described
 
 
 def _unique(found: Iterable[SourceFile]) -> dict[str, SourceFile]:
@@ -188,6 +205,11 @@ class KnownContents:
         key = self._chunk_key(uri, known) if known else ""
         return "" if key in self._by_chunks else key
 
+    def declares(self, row: KnownDocument) -> bool:
+        """Return whether the keys of [metadata] have the values that are stored."""
+        known = Declared(row.declared, row.metadata_warnings)
+        return declared_of(self.recipe.keys, row.metadata, row.described) == known
+
     def _chunk_key(self, uri: str, known: Known) -> str:
         return self.recipe.chunk_key(known.text_key, uri, known.content_types, known.metadata)
 
@@ -206,9 +228,9 @@ def _place(
     held = _held(row, content_hash)
     # Its chunks may be stored by another document, under a route that this one has not had.
     if held and chunked and held.chunk_key == chunked.chunk_key:
-        if held.source_url == file.link:
+        if held.source_url == file.link and held.described == file.described and contents.declares(held):
             result.unchanged.append(file.uri)
-        else:  # the original has moved, or an older docmill wrote the row
+        else:  # the original has moved, something else is said of it, or an older docmill wrote the row
             result.planned.append(PlannedFile(file, content_hash, None, chunked))
         return
     if held and known:
@@ -281,7 +303,7 @@ def _place_absent(absent: Sequence[str], state: StoreState, files: Mapping[str, 
         if uri not in owners:
             result.deleted.append(uri)
         elif owners[uri] in tried and state.documents[uri].status != "ok":
-            result.stale.append(uri)
+            _pass_over(files[owners[uri]], state.documents[uri], result)
         else:
             result.orphaned[uri] = owners[uri]
 

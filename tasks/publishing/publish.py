@@ -98,6 +98,7 @@ def gather(
     outcome: Outcome,
     space: EmbeddingSpace,
     folder: Path,
+    keys: dict[str, str],
 ) -> Changes:
     """Return the changes of a run without touching the store; its chunks are written to `folder`."""
     written = set(outcome.documents.column("document_id").to_pylist())
@@ -110,6 +111,7 @@ def gather(
         rejects=reject_table(state, plan, outcome),
         artifacts={},
         space=space,
+        keys=keys,
     )
 
 

@@ -17,7 +17,9 @@ from docmill.storage.keys import chunk_keys, document_key
 from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
 from docmill.storage.tables.tables import read_buckets
 from docmill.tasks.document.recipe import Recipe
+from docmill.tasks.publishing.declare import declared_of
 from docmill.tasks.publishing.plan import KnownDocument, Plan, PlannedFile, StoreState
+from docmill.tasks.sources.grants import access_of
 from docmill.tasks.sources.source import SourceFile
 
 Result = DocumentRow | StagedDocument
@@ -71,7 +73,7 @@ def settle(
     rejects: list[RejectRow] = []
     parsed = 0
     for part in _results(base, plan, batches):
-        good = [_document(planned.file, result) for planned, result in part if not _is_reject(result)]
+        good = [_document(planned.file, result, recipe.keys) for planned, result in part if not _is_reject(result)]
         # As columns, which take less memory than the objects of all rows.
         tables.append(to_table(good, DOCUMENTS))
         rejects += [
@@ -82,8 +84,22 @@ def settle(
         parsed += _count_parsed(part)
     rejects.sort(key=lambda row: row.uri)
     stale, gone = _fallen(state, plan, rejects)
-    tables.append(to_table([replace(row, status="stale") for row in _rows(base, stale).values()], DOCUMENTS))
+    said = _said(plan)
+    rows = _rows(base, [*stale, *plan.redescribed]).values()
+    tables.append(to_table([_stale(row, said.get(row.uri, row.described), recipe.keys) for row in rows], DOCUMENTS))
     return Outcome(pa.concat_tables(tables).combine_chunks(), rejects, stale, gone, parsed)
+
+
+def _said(plan: Plan) -> dict[str, str]:
+    """Return what is said now of files and of what they held, by uri."""
+    said = {planned.file.uri: planned.file.described for planned in plan.planned}
+    return said | {uri: said[owner] for uri, owner in plan.orphaned.items() if owner in said} | plan.redescribed
+
+
+def _stale(row: DocumentRow, described: str, keys: Mapping[str, str]) -> DocumentRow:
+    """Return the row of a document whose last good version stays, with what is said of it now."""
+    values, warnings = declared_of(keys, row.metadata, described)
+    return replace(row, status="stale", described=described, declared=values, metadata_warnings=warnings)
 
 
 def _is_reject(result: Result) -> TypeGuard[StagedDocument]:
@@ -144,7 +160,8 @@ def _rows(base: StoredSnapshot | None, uris: Collection[str]) -> dict[str, Docum
     return {row.uri: row for table in tables for row in from_table(table, DocumentRow)}
 
 
-def _document(file: SourceFile, known: Result) -> DocumentRow:
+def _document(file: SourceFile, known: Result, keys: Mapping[str, str]) -> DocumentRow:
+    declared = declared_of(keys, known.metadata, file.described)
     return DocumentRow(
         document_id=document_key(file.uri),
         uri=file.uri,
@@ -170,9 +187,14 @@ def _document(file: SourceFile, known: Result) -> DocumentRow:
         lang=known.lang,
         parent=file.parent,
         reader=known.reader,
+        figures=known.figures,
         source_url=file.link,
         created_at=instant(known.created),
         modified_at=instant(known.modified),
+        described=file.described,
+        declared=declared.values,
+        metadata_warnings=declared.warnings,
+        access=access_of(file.described),
     )
 
 

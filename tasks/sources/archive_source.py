@@ -24,6 +24,7 @@ from docmill.tasks.sources.source import (
     Skipped,
     Source,
     SourceFile,
+    is_sidecar,
 )
 from docmill.tasks.workers.pool import Limits, shared_pool
 
@@ -77,7 +78,8 @@ class ArchiveSource(NamedSource):
     def list(self, options: DiscoverOptions, checkpoints: Checkpoints) -> Listing:
         """List the members; an archive that is as it was is not opened again. Raises as the holder does."""
         listing = self.holder.list(options, checkpoints)
-        opened = {file.uri: self._contents(file, checkpoints) for file in listing.found}
+        holders = [file for file in listing.found if not is_sidecar(PurePosixPath(file.uri).name)]
+        opened = {file.uri: self._contents(file, checkpoints) for file in holders}
         # What cannot be opened, and a mail, is left to the step of a run that opens what is found in any source.
         return opened_up(listing, {uri: one for uri, one in opened.items() if _is_folder(one)}, self.prefix)
 
@@ -183,5 +185,6 @@ def _member(file: SourceFile, entry: ContainedFile) -> SourceFile:
         link=file.link,
         item=item,
         content_hash=entry.content_hash,
+        described=file.described,
         reach=file.reach,
     )

@@ -25,6 +25,7 @@ from docmill.tasks.sources.source import (
     Source,
     SourceFile,
     is_origin,
+    is_sidecar,
 )
 
 _AT_ONCE = 16
@@ -227,7 +228,8 @@ def admitted(
     found = list[SourceFile]()
     for item in items:
         uri = source.prefix + item.name
-        if not source.covers(uri) or rules.drop_item(item.name):
+        wanted = source.covers(uri) or is_sidecar(PurePosixPath(uri).name)
+        if not wanted or rules.drop_item(item.name):
             continue
         why = fault(item.name)
         found.append(_refused(source, uri, item, why) if why else _file(source, uri, item, reader))

@@ -24,6 +24,10 @@ UNREADABLE = "unreadable"
 """The reason of what cannot be looked at, in `Skipped` and in rejects."""
 UNSAFE_PATH = "unsafe_path"
 """The reason of what has a name that is no path within its source."""
+FOLDER_FILE = "_metadata.toml"
+"""The name of a file that describes the files of its folder and below."""
+ENDINGS = (".meta.toml", ".meta.json")
+"""What follows the name of a file in the name of its sidecar, which describes it."""
 
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*://")  # a path is absolute and begins with a slash
 
@@ -60,6 +64,7 @@ class SourceFile:
     known where the file will be. `inode` tells a file on disk from another one of the same size and time that was moved
     to its path. `link` is the URL where a person opens the original, or "". `item` is what its source told of it.
     `content_hash`, and what the file `holds`, see `Fingerprint`, are "" until a run has read the file or remembers it.
+    `described` is what is said of it beside it, see `docmill.storage.described`.
     `reach` is where `path` may lead when it is read.
     """
 
@@ -78,6 +83,7 @@ class SourceFile:
     item: SourceItem | None = None
     content_hash: str = ""
     holds: str = ""
+    described: str = ""
     reach: Reach = ANYWHERE
 
     @property
@@ -274,15 +280,19 @@ class PathRules:
         """Apply the text of an ignore file, named `file` in errors, below a folder of the source."""
         self._local.append((f"{uri}/" if uri else "", patterns_in(text, file)))
 
-    def drop(self, uri: str, name: str, is_folder: bool) -> bool:
-        """Return whether the patterns exclude a path whose folders they include."""
+    def drop(self, uri: str, name: str, is_folder: bool, *, in_container: bool = False) -> bool:
+        """Return whether the patterns exclude a path whose folders they include.
+
+        What describes other files need not be included; in a container it is a file like others.
+        """
         path = f"{uri}/" if is_folder else uri
         return (
             # The cheapest rules first: most paths are decided by their name alone.
             name in (self.options.ignore_file, self.options.settings_file)
             or self._is_hidden(name)
             or self._is_excluded(path)
-            or (not is_folder and not self._is_included(path))  # a folder may hold what is included
+            # A folder may hold what is included.
+            or not (is_folder or self._is_included(path) or (is_sidecar(name) and not in_container))
             or self._is_ignored(path)
         )
 
@@ -312,9 +322,14 @@ class PathRules:
             return True
         paths = accumulate(steps, lambda above, step: f"{above}/{step}", initial=container)
         return any(
-            self.drop(path, step, is_folder=depth < len(steps))
+            self.drop(path, step, is_folder=depth < len(steps), in_container=True)
             for depth, (path, step) in enumerate(zip(islice(paths, 1, None), steps, strict=True), start=1)
         )
+
+
+def is_sidecar(name: str) -> bool:
+    """Return whether a file of this name describes others, and so is no document."""
+    return name == FOLDER_FILE or (name.endswith(ENDINGS) and not name.startswith(ENDINGS))
 
 
 def is_origin(known_as: str) -> bool:

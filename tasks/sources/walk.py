@@ -18,7 +18,16 @@ import pyarrow as pa
 
 from docmill.storage.tables.row_columns import RowColumns, RowDraft
 from docmill.tasks.paths.local_file import Reach
-from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, NamedSource, PathRules, Skipped, SourceFile, readable
+from docmill.tasks.sources.source import (
+    OUTSIDE,
+    UNREADABLE,
+    NamedSource,
+    PathRules,
+    Skipped,
+    SourceFile,
+    is_sidecar,
+    readable,
+)
 
 _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
 """Files and folders of every store with a snapshot."""
@@ -184,7 +193,9 @@ class Walk:
             is_folder = True
         if self._rules.drop(uri, readable(entry.name), is_folder):
             return False
-        return self._source.leads_to(uri) if is_folder else self._source.covers(self._source.prefix + uri)
+        if is_folder:
+            return self._source.leads_to(uri)
+        return self._source.covers(self._source.prefix + uri) or is_sidecar(entry.name)
 
     def _leads_out(self, entry: Entry, uri: str) -> bool:
         """Skip a link that leads out of the source, unless the settings or the source ask for it."""

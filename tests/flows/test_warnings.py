@@ -102,10 +102,14 @@ def test_sql_and_python_agree_on_every_warning() -> None:
         connection.execute("ALTER TABLE documents ADD COLUMN modified VARCHAR DEFAULT ''")
         connection.execute("ALTER TABLE documents ADD COLUMN created_at TIMESTAMPTZ")
         connection.execute("ALTER TABLE documents ADD COLUMN modified_at TIMESTAMPTZ")
+        connection.execute("ALTER TABLE documents ADD COLUMN metadata_warnings VARCHAR[]")
         connection.executemany("INSERT INTO documents (uri, document_id, metadata) VALUES (?, '', ?)", rows)
+        connection.execute("UPDATE documents SET metadata_warnings = ['one', 'two'] WHERE uri = '1'")
         found = connection.sql(f"SELECT uri, kind, message, lost FROM ({WARNINGS}) ORDER BY uri, kind").fetchall()
         columns = connection.sql(
-            f"SELECT uri, warnings FROM ({with_derived('documents', 'FROM documents')})"
+            f"SELECT uri, warnings FROM ({with_derived('documents', 'FROM documents', {})})"
         ).fetchall()
-    assert found == sorted((f"{n}", *one) for n, text in enumerate(told) for one in warnings_of(text))
-    assert dict(columns) == {f"{n}": list(messages_of(text)) for n, text in enumerate(told)}
+    beside = {1: ("one", "two")}
+    every = [(f"{n}", *one) for n, text in enumerate(told) for one in warnings_of(text, beside.get(n, ()))]
+    assert found == sorted(every)
+    assert dict(columns) == {f"{n}": list(messages_of(text, beside.get(n, ()))) for n, text in enumerate(told)}

@@ -57,7 +57,7 @@ class Shelf:
         return found
 
     def ids(self, where: str) -> set[str]:
-        return set(select_ids(self.files["chunks"], self.files["documents"], where))
+        return set(select_ids(self.files["chunks"], self.files["documents"], where, {}))
 
     def state(self) -> dict[str, str]:
         """Hash every file below the folder that holds the store."""
@@ -131,7 +131,7 @@ def test_tables_without_files_are_empty_and_have_their_columns() -> None:
         derived = ["warnings"] if name == "documents" else []
         names = [SHOWN_AS.get(column, column) for column in schema.names]
         assert (found.num_rows, sorted(found.schema.names)) == (0, sorted([*names, *derived]))
-    assert select_ids([], [], "tokens > 3") == set()
+    assert select_ids([], [], "tokens > 3", {}) == set()
 
 
 def test_a_column_that_an_older_file_lacks_is_blank_and_not_null(shelf: Shelf) -> None:
@@ -143,7 +143,7 @@ def test_a_column_that_an_older_file_lacks_is_blank_and_not_null(shelf: Shelf) -
     rows = found.select(["line", "strategy", "headings", "tokens"]).to_pylist()
     assert rows[0] == {"line": 0, "strategy": "", "headings": [], "tokens": 10}
     assert rows[1] == {"line": 0, "strategy": "", "headings": ["x"], "tokens": 10}
-    assert select_ids([extra], [], "line = 0 AND strategy = ''") == {"a", "b", "c"}
+    assert select_ids([extra], [], "line = 0 AND strategy = ''", {}) == {"a", "b", "c"}
     extra.unlink()
 
 
@@ -328,7 +328,7 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     for number in (1, 2):
         (root / "snapshots" / f"{number:06d}.json").write_text(SNAPSHOT % number)
     measurements.prepare(root)
-    (root / "views.sql").write_text(views_sql(ViewedStore(root, "views.sql", 3)))
+    (root / "views.sql").write_text(views_sql(ViewedStore(root, "views.sql", 3, {})))
     assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == sorted(
         [*SCHEMAS, *OF_ROWS, *OF_VECTORS, "embeddings", "evaluations", "asked_questions", "snapshots"]
     )
@@ -349,7 +349,7 @@ def test_views_show_what_current_shows(shelf: Shelf, tmp_path: Path) -> None:
     (root / "snapshots" / "000001.json").write_text(SNAPSHOT % 1)
     script = tmp_path / "live" / "views.sql"
     measurements.prepare(root)
-    script.write_text(views_sql(ViewedStore(root, "views.sql", 3)))
+    script.write_text(views_sql(ViewedStore(root, "views.sql", 3, {})))
     part = root / "current" / "chunks" / "part-1.parquet"
     part.unlink()
     assert command_line(script, "SELECT count(*) FROM chunks") == "3"

@@ -95,8 +95,8 @@ def test_limits_bind_one_call_in_a_predicate(root: Path, call: str, limits: SqlL
     with open_store(root) as store:
         chunks = store.stored.paths("chunks")
     with pytest.raises(QueryError, match=message):
-        select_ids(chunks, [], f"({call})::VARCHAR = text", limits)
-    assert len(select_ids(chunks, [], "true", NARROW)) == 2
+        select_ids(chunks, [], f"({call})::VARCHAR = text", {}, limits)
+    assert len(select_ids(chunks, [], "true", {}, NARROW)) == 2
 
 
 @ON_LINUX

@@ -68,7 +68,7 @@ def test_carets_count_wide_characters_twice() -> None:
 
 def test_a_predicate_shows_its_own_line_and_not_the_statement_around_it() -> None:
     with pytest.raises(QueryError) as caught:
-        select_ids([], [], "tokens > 3\nAND content_type = code")
+        select_ids([], [], "tokens > 3\nAND content_type = code", {})
     first, line, carets = str(caught.value).split("\n")
     assert "single quotes" in first
     assert line == "LINE 2: AND content_type = code"

@@ -39,7 +39,7 @@ def list_documents(
 
     with open_store(settings.store, at) as store:
         rows = store.documents(where, prefix=prefix, after=after, limit=limit)
-        found = [document_row(row) | {"warnings": messages_of(row.metadata)} for row in rows]
+        found = [document_row(row) | {"warnings": messages_of(row.metadata, row.metadata_warnings)} for row in rows]
         print_found(found if as_json else [*map(_listed, found)], as_json, "No document matches.")
         if limit is not None and len(found) == limit < store.snapshot.rows("documents"):
             note(f"there may be more; add --after {plain(found[-1]['uri'])!r}")

@@ -102,7 +102,7 @@ def _draw(canvas: Canvas, letter: Letter) -> None:
         shown.append(f"Attachments: {_short(', '.join(names))}")
     canvas.paragraph("\n".join(shown))
     for options in letter.bodies:
-        draw_body(canvas, options)
+        draw_body(canvas, options, letter.shown_picture)
 
 
 def _short(text: str) -> str:

@@ -1,0 +1,218 @@
+"""Sidecars: what files beside documents say of them: `report.pdf.meta.toml`, and `_metadata.toml` for a folder.
+
+What is said of a path holds for everything below it: of a folder for its files, of an archive for its members, of a
+mail for its attachments. For each key the nearest one counts: the sidecar, then the nearest folder, then the source.
+Inside archives and mails such files are documents like others: who sends a mail does not decide who may read it.
+"""
+
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date, time
+from functools import cache
+from itertools import filterfalse
+from math import isfinite
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.described import ACCESS, PROBLEMS, Record, merged, record_of, record_text
+from docmill.storage.errors import ConfigError
+from docmill.storage.files import remove, write_whole
+from docmill.storage.keys import key_of
+from docmill.storage.tables.row_columns import RowColumns
+from docmill.tasks.sources.source import ENDINGS, FOLDER_FILE, Listing, Skipped, Source, SourceFile, is_sidecar
+
+Listed = tuple[Source, Listing]
+
+_VERSION = 1  # raise it when the same bytes are read as another record
+_MOST_BYTES = 1 << 16
+"""Bytes of a file that describes documents: it is copied into the row of each, so a larger one is a mistake."""
+_DEEPEST = 8
+"""Tables within each other that a record keeps; JSON of a thousand levels would end the process that reads it."""
+
+
+class Sidecars:
+    """The records of the files that describe documents, by content, so that one that is elsewhere is fetched once.
+
+    The cache is `cache/sidecars.json`; losing it costs one reading of these files.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._path = _path_of(store)
+        self._seen: dict[str, str] = {}
+        with suppress(OSError, ValueError, AttributeError):
+            self._seen = {str(key): str(text) for key, text in json.loads(self._path.read_bytes()).items()}
+        self._used: dict[str, str] = {}
+
+    def records(self, files: Sequence[SourceFile], bring: Callable[[Iterable[str]], object]) -> dict[str, Record]:
+        """Return the record of each file by its uri; `bring` fetches those that are not on this machine."""
+        keys = {file.uri: key_of("sidecar", _VERSION, file.content_hash, _suffix(file.uri)) for file in files}
+        known = {uri: self._seen[key] for uri, key in keys.items() if key in self._seen}
+        fresh = [file for file in files if file.uri not in known]
+        bring(file.path for file in fresh)
+        read = {file.uri: _read(file) for file in fresh}
+        # A problem names its file, and another file may have the same bytes.
+        lasting = (file.uri for file in fresh if file.content_hash and PROBLEMS not in read[file.uri])
+        known |= {uri: record_text(read[uri]) for uri in lasting}
+        self._used |= {keys[uri]: text for uri, text in known.items()}
+        return read | {uri: record_of(text) for uri, text in known.items()}
+
+    def save(self) -> None:
+        """Keep the records that this run used."""
+        if self._used != self._seen:
+            write_whole(self._path, json.dumps(self._used, ensure_ascii=False).encode())
+
+
+def forget(store: Path) -> None:
+    """Remove the cache: a record may say something of a document that is erased."""
+    remove(_path_of(store))
+
+
+def _path_of(store: Path) -> Path:
+    return store / "cache" / "sidecars.json"
+
+
+def described(listings: Sequence[Listed], seen: Sidecars, bring: Callable[[Iterable[str]], object]) -> list[Listed]:
+    """Return the listings without the files that describe others, and with what these say of each file."""
+    return [(source, _described(source, listing, seen, bring)) for source, listing in listings]
+
+
+def _described(source: Source, listing: Listing, seen: Sidecars, bring: Callable[[Iterable[str]], object]) -> Listing:
+    files, sidecars = _parted(listing.found)
+    if not sidecars:
+        return listing
+    records = seen.records(sidecars, bring)
+    said = _Beside(records)
+    lone = [] if source.pattern or listing.rules is None or listing.rules.options.include else _lone(records, files)
+    skipped = [*listing.skipped, *(Skipped(uri, "sidecar", "it describes no file of the source") for uri in lone)]
+    return Listing(_with(files, said.of), skipped, listing.rules)
+
+
+def _parted(files: Sequence[SourceFile]) -> tuple[Sequence[SourceFile], list[SourceFile]]:
+    """Return the files that are documents, and those that describe others."""
+    if not isinstance(files, RowColumns):
+        return [*filterfalse(_describes, files)], [*filter(_describes, files)]
+    uris = files.table.column("uri")
+    ends = [pc.ends_with(uris, ending) for ending in (*ENDINGS, FOLDER_FILE)]
+    likely = uris.filter(pc.or_(pc.or_(ends[0], ends[1]), ends[2])).to_pylist()
+    return files.parted("uri", {uri for uri in likely if is_sidecar(_name(uri))})
+
+
+def _describes(file: SourceFile) -> bool:
+    return not file.place and is_sidecar(_name(file.uri))
+
+
+def _with(files: Sequence[SourceFile], text_of: Callable[[str], str]) -> Sequence[SourceFile]:
+    """Return files with the texts of what is said of them."""
+    if not isinstance(files, RowColumns):
+        return [replace(file, described=text_of(file.uri)) for file in files]
+    texts = pa.array([text_of(uri) for uri in files.table.column("uri").to_pylist()], pa.string())
+    others = tuple(replace(file, described=text_of(file.uri)) for file in files.others)
+    return replace(files, table=files.table.append_column("described", texts), others=others)
+
+
+class _Beside:
+    """What is said of the paths of a source."""
+
+    def __init__(self, records: Mapping[str, Record]) -> None:
+        folders = {uri: record for uri, record in records.items() if _name(uri) == FOLDER_FILE}
+        self._of_folder = {_folder(uri): record for uri, record in folders.items()}
+        # Two sidecars of one file count as one: the second of their endings over the first.
+        self._of_path: dict[str, Record] = {}
+        for ending in ENDINGS:
+            for uri, record in records.items():
+                if uri.endswith(ending):
+                    path = uri.removesuffix(ending)
+                    self._of_path[path] = merged(self._of_path.get(path, {}), record)
+        self._below = cache(self._holds)
+        self._text = cache(lambda folder: record_text(self._below(folder)))
+
+    def of(self, uri: str) -> str:
+        """Return what is said of a file, as the text of a record."""
+        return record_text(self._below(uri)) if uri in self._of_path else self._text(_folder(uri))
+
+    def _holds(self, path: str) -> Record:
+        """Return what holds for everything below a path."""
+        above = self._below(_folder(path)) if path else {}
+        return merged(merged(above, self._of_path.get(path, {})), self._of_folder.get(path, {}))
+
+
+def _lone(records: Mapping[str, Record], files: Sequence[SourceFile]) -> list[str]:
+    """Return the sidecars that describe nothing of a source."""
+    paths = {uri: uri.removesuffix(ending) for uri in records for ending in ENDINGS if uri.endswith(ending)}
+    wanted, found = {*paths.values()}, set[str]()
+    for uri in _uris(files) if wanted else ():
+        found.update(wanted.intersection((uri, *map(str, PurePosixPath(uri).parents))))
+    return [uri for uri, path in paths.items() if path not in found]
+
+
+def _uris(files: Sequence[SourceFile]) -> Iterator[str]:
+    if isinstance(files, RowColumns):
+        yield from files.table.column("uri").to_pylist()
+        files = files.others
+    yield from (file.uri for file in files)
+
+
+def _read(file: SourceFile) -> Record:
+    """Return the record in a file; of one that cannot be read, what is wrong, and that nobody has access."""
+    try:
+        with file.local.open() as source:
+            data = source.read(_MOST_BYTES + 1)
+        return _checked(_plain(_parsed(data, _suffix(file.uri)), _DEEPEST), file.uri)
+    except OSError as error:
+        problem = file.message or error.strerror or str(error)
+    except (ValueError, RecursionError, ConfigError) as error:
+        problem = str(error).splitlines()[0]
+    return {ACCESS: [], PROBLEMS: [f"{file.uri} cannot be used: {problem}"]}
+
+
+def _parsed(data: bytes, suffix: str) -> dict[str, Any]:
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"more than {_MOST_BYTES:,} bytes")
+    text = data.decode("utf-8-sig")
+    found = json.loads(text) if suffix == ".json" else tomllib.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"it must be a table of keys and values, got {type(found).__name__}")
+    return found
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """Return a value as JSON has it: times as ISO 8601, and no number that JSON lacks."""
+    if depth == 0:
+        raise ValueError(f"tables are more than {_DEEPEST} deep")
+    if isinstance(value, dict):
+        own = (key for key in value if not key.startswith("$"))
+        return {key: _plain(value[key], depth - 1) for key in own}
+    if isinstance(value, list):
+        return [_plain(one, depth - 1) for one in value]
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return value if not isinstance(value, float) or isfinite(value) else None
+
+
+def _checked(record: dict[str, Any], uri: str) -> Record:
+    """Return a record whose `access` is a list of strings."""
+    access = record.get(ACCESS, [])
+    if isinstance(access, str):
+        return {**record, ACCESS: [access]}
+    if isinstance(access, list) and all(isinstance(one, str) for one in access):
+        return record
+    problem = f"{uri}: access must be a list of strings, got {json.dumps(access, ensure_ascii=False)[:100]}"
+    return {**record, ACCESS: [], PROBLEMS: [problem]}
+
+
+def _name(uri: str) -> str:
+    return uri.rpartition("/")[2]
+
+
+def _folder(uri: str) -> str:
+    return uri.rpartition("/")[0]
+
+
+def _suffix(uri: str) -> str:
+    return f".{uri.rpartition('.')[2]}"
