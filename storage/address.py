@@ -19,7 +19,8 @@ from docmill.storage.name_grammar import fault, shown, steps
 
 MARKER = "remote.json"
 VARIABLE = "DOCMILL_MIRRORS"
-_URL = re.compile(r"s3:/{1,2}(?P<bucket>[^/]+)(?:/+(?P<prefix>.*?))?/*")  # a `Path` turns two slashes into one
+_URL = re.compile(r"s3:/{1,2}(?P<rest>[^/].*)", re.DOTALL)  # a `Path` turns two slashes into one
+_BUCKET = re.compile(r"(?P<scheme>[a-z0-9]+)://(?P<bucket>[^/]+)(?:/+(?P<prefix>.*?))?/*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,18 @@ def url_of(store: str | Path) -> str | None:
         if why := why_foreign(str(store)):
             raise ConfigError(f"{store} cannot be a store: {why}")
         return None
+    return bucket_url(f"s3://{found['rest']}")
+
+
+def bucket_url(address: str) -> str:
+    """Return the address `SCHEME://BUCKET/PREFIX` of objects in its plain form; raise `ConfigError` for another one."""
+    found = _BUCKET.fullmatch(address)
+    if found is None:
+        raise ConfigError(f"objects are at SCHEME://BUCKET/PREFIX, got {shown(address)}")
     prefix = found["prefix"] or ""
     if "/".join(steps(prefix)) != prefix or (prefix and fault(prefix)) or not prefix.isprintable():
         raise ConfigError(f"the prefix of an address is a plain path without '.', '..' and '//', got {shown(prefix)}")
-    return "/".join(filter(None, (f"s3://{found['bucket']}", prefix)))
+    return "/".join(filter(None, (f"{found['scheme']}://{found['bucket']}", prefix)))
 
 
 def is_address(name: str) -> bool:

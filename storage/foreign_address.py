@@ -4,17 +4,15 @@ import re
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://")
 _NOT_YET = {
-    "gs": ("Google Cloud Storage", "gcloud storage cp --recursive"),
-    "az": ("Azure Blob Storage", "rclone copy"),
     "abfs": ("Azure Data Lake Storage", "rclone copy"),
     "abfss": ("Azure Data Lake Storage", "rclone copy"),
-    "http": ("the web", "wget --recursive"),
-    "https": ("the web", "wget --recursive"),
     "hdfs": ("Hadoop's file system", "hdfs dfs -get"),
     "sftp": ("another machine", "rsync --archive"),
     "ssh": ("another machine", "rsync --archive"),
 }
 """What each scheme names, and a program that brings its files into a folder."""
+_SOURCES_ALONE = ("gs", "az", "r2", "https", "http")
+"""Schemes of sources that have no place for a store."""
 _SPELLED_OTHERWISE = {
     "file": "write the path without file://",
     "s3a": "write s3://BUCKET/PREFIX",
@@ -32,6 +30,8 @@ def why_foreign(name: str) -> str:
         return "write s3:// in small letters"
     if scheme in _SPELLED_OTHERWISE:
         return _SPELLED_OTHERWISE[scheme]
+    if scheme in _SOURCES_ALONE:
+        return f"{scheme}:// can be a source, and no store"
     what, program = _NOT_YET.get(scheme, ("", ""))
     nothing = f"nothing reads {scheme}:// {f'({what}) ' if what else ''}yet"
     return f"{nothing}; bring its files into a folder{f', as with `{program}`' if program else ''}, or take s3://"

@@ -369,9 +369,8 @@ class Settings(ConfigSection):
     store: Store = Field(default=Path("store"), description="The folder of the store, or s3://BUCKET/PREFIX.")
     sources: Texts = Field(
         default=(),
-        description="Default sources: folders, globs, files, s3://BUCKET/PREFIX, or an address such as"
-        " KIND://NAME."
-        " NAME=PATH gives a source a name.",
+        description="Default sources: folders, globs, files, s3://BUCKET/PREFIX (or gs://, az://, r2://), or an address"
+        " such as KIND://NAME. NAME=PATH gives a source a name.",
     )
     engine: Literal["auto", "local", "prefect", "dask"] = Field(
         default="auto",

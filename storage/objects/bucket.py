@@ -1,4 +1,4 @@
-"""Bucket: read and write objects below one prefix; the only importer of `obstore`.
+"""Bucket: read and write objects below one prefix; with `providers` the only importer of `obstore`.
 
 Conditional puts make all decisions. All other objects except the lease are written once and never change.
 """
@@ -19,12 +19,13 @@ from urllib.parse import urlencode, urlsplit
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.failpoints import boundary
 from docmill.storage.objects.exact_listing import ObjectEntry, list_exactly
+from docmill.storage.objects.providers import PROVIDERS, SCHEME_OF_STORES
 from docmill.storage.process.ending import one_change
 from docmill.storage.process.extras import extra
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion
-    from obstore.store import LocalStore, S3Store
+    from obstore.store import ObjectStore
 
 KNOCK_S = 4
 """Seconds within which an object store must answer a reader, who else takes what the mirror has. A person waits so long
@@ -41,7 +42,7 @@ _ANY_KEY = "store.json"  # any answer will do, whether the object exists or not
 _PIECE = 4 << 20  # bytes of a download in memory at a time
 _YES = ("1", "true", "on", "yes", "y")
 _NOBODY = {"access_key_id": "-", "secret_access_key": "-", "skip_signature": False}  # to be told the URL of a bucket
-_ROLE = re.compile(r"https?://169\.254\.\d+\.\d+/")
+_ROLE = re.compile(r"https?://(?:169\.254\.\d+\.\d+|metadata)[/.]")
 """Where a machine in a cloud gets the credentials of its role; used only if the environment has none."""
 
 
@@ -67,6 +68,7 @@ class Objects:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self._provider = PROVIDERS.get(url.partition("://")[0])
         self._store = _connect(url, REQUEST_S)
         self._transfers = _connect(url, _TRANSFER_S)
         self._prompt = _connect(url, KNOCK_S, connect_s=_CONNECT_S, tries=_KNOCKS)
@@ -159,13 +161,24 @@ class Objects:
         try:
             found = self.listing()
         except NoPath:
+            if not self._has_s3_protocol:
+                raise
             return self.listed_exactly()
         # `x` and `x/` look the same.
-        return found if len({entry.key for entry in found}) == len(found) else self.listed_exactly()
+        if len({entry.key for entry in found}) == len(found):
+            return found
+        if self._has_s3_protocol:
+            return self.listed_exactly()
+        return list({one.key: one for one in sorted(found, key=lambda one: one.bytes)}.values())
 
     def listed_exactly(self, key: str = "") -> list[ObjectEntry]:
-        """Return the objects whose exact keys begin with `key`, or all, as the bucket itself lists them."""
-        prefix = self.url.removeprefix("s3://").partition("/")[2]
+        """Return the objects whose exact keys begin with `key`, or all, as the bucket itself lists them.
+
+        Only servers of S3's protocol are asked so; others are said to have none.
+        """
+        if not self._has_s3_protocol:
+            return []
+        prefix = self.url.partition("://")[2].partition("/")[2]
         with self._explained(key):
             found = list_exactly(self._signed, f"{prefix}/{key}" if prefix else key, REQUEST_S)
             return [replace(entry, key=f"{key}{entry.key}") for entry in found]
@@ -176,12 +189,16 @@ class Objects:
         obstore signs only the URLs of objects, so the question becomes a part of the endpoint, and the key that is
         signed with it the value of a parameter that means nothing.
         """
-        bucket = f"s3://{self.url.removeprefix('s3://').partition('/')[0]}"
+        bucket = "/".join(self.url.split("/")[:3])
         public = os.environ.get("AWS_SKIP_SIGNATURE", "").lower() in _YES
         some = urlsplit(_sign(bucket, _NOBODY if public else {}))
         endpoint = f"{some.scheme}://{some.netloc}{some.path.removesuffix(f'/{_ANY_KEY}')}?{urlencode(question)}"
         own = {"endpoint": f"{endpoint}&x-key=", "virtual_hosted_style_request": True}
         return endpoint if public else _sign(bucket, own)
+
+    @property
+    def _has_s3_protocol(self) -> bool:
+        return self._provider is not None and self._provider.client == PROVIDERS[SCHEME_OF_STORES].client
 
     def has(self, key: str) -> bool:
         """Return whether an object exists."""
@@ -229,6 +246,10 @@ class Objects:
         with self._explained(keys[0]), boundary("remote delete"), one_change():
             obstore.delete(self._store, list(keys))
 
+    @property
+    def _credentials(self) -> str:
+        return self._provider.credentials if self._provider else "the rights of the folder"
+
     @contextmanager
     def _explained(self, key: str) -> Iterator[None]:
         """Turn errors of obstore into errors that say what to do."""
@@ -239,15 +260,14 @@ class Objects:
         except (FileNotFoundError, exceptions.NotFoundError) as error:
             raise Vanished(f"{self.url}/{key} is not there") from error
         except (PermissionError, exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-            what = "refuses the credentials of the environment (AWS_ACCESS_KEY_ID and related variables)"
+            what = f"refuses the credentials of the environment ({self._credentials})"
             raise StoreError(f"{self.url}/{key} {what}: {_first_line(error)}") from error
         except exceptions.InvalidPathError as error:
             what = "an object there has a name that is no path; rename or delete it"
             raise NoPath(f"{self.url}: {what}: {_first_line(error)}") from error
         except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
             if _ROLE.search(str(error)):
-                what = "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a role"
-                raise StoreError(f"{self.url}: {what}") from error
+                raise StoreError(f"{self.url}: no credentials: set {self._credentials}") from error
             if "NoSuchBucket" in str(error):
                 raise StoreError(f"{self.url}: there is no such bucket; create it first") from error
             raise Transient(f"{self.url}/{key}: {_first_line(error)}; run again") from error
@@ -260,7 +280,9 @@ def _first_line(error: Exception) -> str:
 
 def connect(url: str) -> Objects:
     """Return the objects of a store; raise `ConfigError` if the package obstore is not installed."""
-    settings = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
+    provider = PROVIDERS.get(url.partition("://")[0])
+    variables = ("AWS_", provider.variables) if provider else ()
+    settings = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(variables)))
     return _connected(url, settings)
 
 
@@ -280,16 +302,16 @@ def _sign(bucket: str, own: Mapping[str, Any]) -> str:
 
 def _connect(
     url: str, seconds: int, connect_s: int = 0, tries: int = _TRIES, own: Mapping[str, Any] = MappingProxyType({})
-) -> "S3Store | LocalStore":
-    with extra("s3", url):
-        from obstore.store import LocalStore, S3Store
-    if not url.startswith("s3://"):
+) -> "ObjectStore":
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        with extra("s3", url):
+            from obstore.store import LocalStore
         return LocalStore(url, automatic_cleanup=True, mkdir=True)  # a folder that several machines share
-    bucket, _, prefix = url.removeprefix("s3://").partition("/")
-    client: Any = {"timeout": timedelta(seconds=seconds)}
+    bucket, _, prefix = rest.partition("/")
+    client: dict[str, Any] = {"timeout": timedelta(seconds=seconds)}
     if connect_s:
         client["connect_timeout"] = timedelta(seconds=connect_s)
-    if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
-        client["allow_http"] = True
-    retries: Any = {"retry_timeout": timedelta(seconds=seconds), "max_retries": tries}
-    return S3Store(bucket, prefix=prefix, client_options=client, retry_config=retries, **own)
+    retries = {"retry_timeout": timedelta(seconds=seconds), "max_retries": tries}
+    opened: ObjectStore = PROVIDERS[scheme].opened(bucket, prefix, client, retry_config=retries, **own)
+    return opened

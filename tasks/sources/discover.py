@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from docmill.storage.errors import ALLOW_DELETE, DocmillError, Rejected, SourceError
 from docmill.storage.foreign_address import why_foreign
+from docmill.storage.objects.providers import PROVIDERS
 from docmill.storage.plugins.registry import Registry, Seam
 from docmill.tasks.connectors.contract import SourcePlugin
 from docmill.tasks.connectors.own import CONNECTORS, name_by
@@ -40,8 +41,8 @@ _PATH = "file"
 def open_source(argument: str, tables: Tables = MappingProxyType({}), opener: Opener | None = None) -> Source:
     """Return the source for `PATH`, `GLOB` or `NAME=PATH`.
 
-    A path may be an address `s3://BUCKET/PREFIX`, or `PLUGIN://SOURCE`, whose settings are among `tables`. With an
-    `opener`, an archive on this machine is a source of its own; without one, it is a file.
+    A path may be an address of objects, such as `s3://BUCKET/PREFIX`, or `PLUGIN://SOURCE`, whose settings are among
+    `tables`. With an `opener`, an archive on this machine is a source of its own; without one, it is a file.
     """
     check_argument(argument)
     name, where = _named(argument)
@@ -225,7 +226,7 @@ SOURCES: Registry[SourceKind] = Registry(
     Seam("docmill.sources", "source", SourcePlugin),
     {
         _PATH: SourceKind(_open_path, _no_faults),
-        "s3": SourceKind(_open_objects, _no_faults),
+        **dict.fromkeys(PROVIDERS, SourceKind(_open_objects, _no_faults)),
         **{scheme: kind_of_connector(scheme, connector) for scheme, connector in CONNECTORS.items()},
     },
     kind_of_plugin,

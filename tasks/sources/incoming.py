@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from docmill.storage.address import is_address
 from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.files import remove, temporary, write_whole
 from docmill.storage.keys import key_of
@@ -172,9 +173,12 @@ class Incoming:
             return {path: why for path, why in refused if why}
 
     def address_of(self, path: str) -> str:
-        """Return the `s3://` address of an object, given its future path here; "" for any other file."""
+        """Return the `s3://` address of an object, given its future path here; "" for any other file.
+
+        Machines that have a store in a bucket can read S3; of other providers they have no credentials.
+        """
         source, file = self._offered.get(path, (None, None))
-        return file.link if source and file and source.kind == OBJECTS else ""
+        return file.link if source and file and source.kind == OBJECTS and is_address(file.link) else ""
 
     def save(self, lost: Collection[str] = ()) -> None:
         """Keep what the sources listed, and where they are; to be called once what was listed is in the store.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from docmill.storage.address import url_of
+from docmill.storage.address import bucket_url
 from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.name_grammar import fault, steps
 from docmill.storage.objects.bucket import Objects, Vanished, connect
@@ -80,11 +80,11 @@ class ObjectSource(NamedSource):
 
 
 def open_prefix(argument: str, address: str, name: str = "") -> ObjectSource:
-    """Return the source for an address `s3://BUCKET/PREFIX`, an object, or a glob."""
-    url = url_of(address) or ""
+    """Return the source for an address such as `s3://BUCKET/PREFIX`, an object, or a glob."""
+    url = bucket_url(address)
     above, _, last = url.rpartition("/")
     # First, because a key may have the characters of a glob.
-    if above != "s3:/" and connect(above).has(last):
+    if not above.endswith(":/") and connect(above).has(last):
         return _source(name, above, literal(last))
     steps = url.split("/")
     magic = next((place for place, step in enumerate(steps) if glob.has_magic(step)), len(steps))

@@ -118,7 +118,7 @@ def test_lists_and_tables_are_json_in_a_variable_and_one_text_is_a_list(monkeypa
         ("[search]\nweight = 5", "search.weight: input should be less than or equal to 1, got 5"),
         ("[search]\nweight = nan", "search.weight: input should be a finite number, got nan"),
         ('store = ""', "store: a store needs a name: a folder or s3://BUCKET/PREFIX, got ''"),
-        ('store = "gs://bucket/docs"', "store: a store must be a folder or s3://BUCKET/PREFIX (nothing reads gs:// "),
+        ('store = "gs://bucket/docs"', "store: a store must be a folder or s3://BUCKET/PREFIX (gs:// can be a "),
         ('engine = "spark"', "engine: input should be 'auto', 'local', 'prefect' or 'dask', got 'spark'"),
         ('[[routes]]\nglob = "a"\nstrategi = "x"', "the nearest is routes[0].strategy"),
         ('[[routes]]\nstrategy = "x"', "routes[0]: must have exactly one of glob and type"),

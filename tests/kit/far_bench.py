@@ -30,6 +30,7 @@ def object_store(asked: list[str] | None = None) -> Iterator[dict[str, str]]:
     def counted(environ: Any, start: Any) -> Any:
         if asked is not None:
             asked.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
+        environ.setdefault("HTTP_AUTHORIZATION", "Bearer of another protocol")
         return store(environ, start)
 
     server = make_server("127.0.0.1", 0, counted, threaded=True, request_handler=MotoRequestHandler)

@@ -80,8 +80,7 @@ def test_a_name_that_is_not_utf_8_is_still_json() -> None:
 
 
 ADDRESSES = {
-    "gs://b/docs": "Google Cloud Storage) yet; bring its files into a folder, as with `gcloud storage cp",
-    "az://b/docs": "Azure Blob Storage) yet; bring its files into a folder, as with `rclone copy`, or take s3://",
+    "abfs://b/docs": "Azure Data Lake Storage) yet; bring its files into a folder, as with `rclone copy`, or take s3://",
     "gopher://b/docs": "nothing reads gopher:// yet; bring its files into a folder, or take s3://",
     "file:///docs": "write the path without file://",
     "s3a://b/docs": "write s3://BUCKET/PREFIX",

@@ -212,7 +212,7 @@ def test_a_run_of_which_no_source_is_reached_fails_with_all_reasons(bench: Workb
 
 
 def test_a_wrong_argument_is_no_source_that_is_away(bench: Workbench) -> None:
-    for wrong, error in (("", SourceError), ("gs://birds/docs", SourceError)):
+    for wrong, error in (("", SourceError), ("hdfs://birds/docs", SourceError)):
         with pytest.raises(error):
             bench.ingest(str(bench.docs), wrong)
     assert not bench.root.exists()
