@@ -12,7 +12,10 @@ _BLOCK = 512  # bytes of a tar header, zeros at its end
 _CHECKSUM = slice(148, 156)  # octal digits; for the sum itself they count as spaces
 _OCTAL = frozenset(b"01234567")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+KEPT = ("mail", "document")
+"""Kinds of containers that are documents themselves; what they hold is beside them."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_PDF = b"%PDF-"
 _PACKED = {
     "gz": re.compile(rb"\x1f\x8b\x08"),
     "bz2": re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
@@ -28,7 +31,7 @@ _MAIL_NAMES = (".eml", ".msg", ".mbox", ".emlx")
 
 
 def may_hold(name: str, head: bytes) -> str:
-    """Return the kind of container that a file may be: "archive", "mail", or "" for neither.
+    """Return the kind of container that a file may be: "archive", "mail", "document", or "" for none.
 
     `head` is its first `HEAD_BYTES` bytes. A false positive is corrected when the file is opened; a false negative
     never is, so a doubt means "yes".
@@ -36,7 +39,9 @@ def may_hold(name: str, head: bytes) -> str:
     if head.startswith(_ZIP) or packing(head) or is_tar(head):
         return "archive"
     named = name.lower().endswith(_MAIL_NAMES)
-    return "mail" if named or head.startswith((_OLE, _OUTLOOK_STORE)) or len(_MAIL_HEADER.findall(head)) > 1 else ""
+    if named or head.startswith((_OLE, _OUTLOOK_STORE)) or len(_MAIL_HEADER.findall(head)) > 1:
+        return "mail"
+    return "document" if _PDF in head else ""
 
 
 def packing(head: bytes) -> str:

@@ -10,13 +10,13 @@ from pathlib import Path
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import hash_bytes
 from docmill.tasks.archive.archive_options import Account, ArchiveOptions, OverLimit, OverRatio, Share
-from docmill.tasks.archive.kinds import may_hold
+from docmill.tasks.archive.kinds import KEPT, may_hold
 from docmill.tasks.archive.members import Member, joined
 from docmill.tasks.archive.names import inner_path, shown
 from docmill.tasks.archive.opening import Container, Opened, opened
 from docmill.tasks.paths.local_file import LocalFile
 
-VERSION = 4  # raise it when the members found in a container, or their names, change
+VERSION = 5  # raise it when the members found in a container, or their names, change
 _MAX_MESSAGE = 300  # characters of a library's message: its sentence fits, long quoted bytes do not
 
 Place = tuple[int, ...]
@@ -43,7 +43,7 @@ class ContainedFile:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of a file. `kind` is "archive", "compressed" (one file), "mail", or "" if it holds no files."""
+    """The contents of a file. `kind` is that of `Opened`, or "" if the file holds no files."""
 
     kind: str
     entries: tuple[ContainedFile, ...] = ()
@@ -57,40 +57,45 @@ def list_contents(file: LocalFile, name: str, options: ArchiveOptions) -> Conten
 
 
 def _list(container: Container, depth: int, account: Account) -> Contents:
+    kind = ""
     try:
         with opened(container, Share(account, container.size)) as found:
             if found is None:
                 return Contents("")
+            kind = found.kind
             if depth > account.options.depth:
                 return _too_deep(found, account.options.depth)
             return _judged(found.kind, _last_of_each_name(_entries(found, depth, account)))
     except Exception as error:
         if isinstance(error, OverLimit) and depth > 1:
             raise  # a limit of the outermost archive rejects that one
-        return _failed(container, explained(error))
+        return _failed(kind or may_hold(container.name, container.head()), explained(error))
 
 
-def _failed(container: Container, why: Rejected) -> Contents:
-    """Reject an archive; keep a mail, with one entry that says why its attachments cannot be listed."""
-    if may_hold(container.name, container.head()) != "mail":
-        return Contents("archive", (), why.reason, why.message)
-    return Contents("mail", (ContainedFile((0,), "attachments", "", 0, "", why.reason, why.message, skipped=True),))
+def _failed(kind: str, why: Rejected) -> Contents:
+    """Reject an archive; keep a document, with one entry that says why its attachments cannot be listed."""
+    return unlisted(kind, why) if kind in KEPT else Contents("archive", (), why.reason, why.message)
+
+
+def unlisted(kind: str, why: Rejected) -> Contents:
+    """Return the contents of a document whose attachments cannot be listed."""
+    return Contents(kind, (ContainedFile((0,), "attachments", "", 0, "", why.reason, why.message, skipped=True),))
 
 
 def _too_deep(found: Opened, depth: int) -> Contents:
-    """Reject an archive; of a mail, which is a document itself, reject only the attachments."""
+    """Reject an archive; of a mail or another document, reject only the attachments."""
     message = f"nested in more than {depth} levels (archives.max_depth)"
-    if found.kind != "mail":
+    if found.kind not in KEPT:
         return Contents(found.kind, (), "too_large", message)
     refused = (
         ContainedFile((i,), member.name, "", 0, "", "too_large", message) for i, member in enumerate(found.members)
     )
-    return Contents("mail", tuple(refused))
+    return Contents(found.kind, tuple(refused))
 
 
 def _judged(kind: str, entries: tuple[ContainedFile, ...]) -> Contents:
     files = [entry for entry in entries if not entry.skipped]
-    if kind != "mail" and not files:
+    if kind not in KEPT and not files:
         return Contents(kind, entries, "empty", "the archive holds no file")
     # One reject that names the password, and not one for each of its files.
     if files and all(entry.reason == "encrypted" for entry in files):
@@ -138,12 +143,12 @@ def _ends_listing(error: Exception, found: Opened) -> bool:
 
 
 def _with_inner(entry: ContainedFile, data: bytes, depth: int, account: Account) -> Iterator[ContainedFile]:
-    """Yield a file; the members instead, if it is an archive itself; or both, if it is a mail."""
+    """Yield a file; the members instead, if it is an archive itself; or both, if it is a document."""
     # One account for all depths: a bomb is one whether its parts lie beside or within each other.
     inner = _list(Container(entry.name, data), depth + 1, account)
     if inner.reason:
         yield replace(entry, reason=inner.reason, message=inner.message)
-    elif inner.kind in ("", "mail"):
+    elif inner.kind in ("", *KEPT):
         yield entry
     for one in inner.entries:
         yield replace(

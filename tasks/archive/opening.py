@@ -12,6 +12,7 @@ from typing import BinaryIO, cast
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive.archive_options import Share
+from docmill.tasks.archive.embedded import PDF_SIGN, holds_embedded, office_members, pdf_members
 from docmill.tasks.archive.kinds import HEAD_BYTES, is_tar, mail_format, may_hold, packing
 from docmill.tasks.archive.members import Member, mail_members, one_member, tar_members, zip_members
 from docmill.tasks.archive.names import uncompressed
@@ -47,7 +48,7 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A container's kind ("archive", "compressed" or "mail") and its members.
+    """A container's kind ("archive", "compressed", "mail" or "document") and its members.
 
     They are `apart` if a damaged one leaves the others readable, as in a zip archive but not in a tar.
     """
@@ -67,6 +68,8 @@ def opened(container: Container, share: Share) -> Iterator[Opened | None]:
         stream = stack.enter_context(container.open())
         if held == "mail":
             yield _mail(container, share)
+        elif held == "document":
+            yield _pdf(container, share)
         elif not held:
             yield None
         elif how := packing(head):
@@ -89,6 +92,13 @@ def _mail(container: Container, share: Share) -> Opened | None:
     return Opened("mail", mail_members(data, kind, share)) if kind else None
 
 
+def _pdf(container: Container, share: Share) -> Opened | None:
+    if container.size > share.options.member_bytes:
+        return None
+    data = container.read()
+    return Opened("document", pdf_members(data, share)) if PDF_SIGN in data else None
+
+
 def _zip(container: Container, stream: BinaryIO, share: Share) -> Opened | None:
     try:
         archive = zipfile.ZipFile(stream)
@@ -100,7 +110,9 @@ def _zip(container: Container, stream: BinaryIO, share: Share) -> Opened | None:
         if container.size > share.options.member_bytes or binary_kind(container.read()) == "zip":
             raise Rejected("corrupt", f"the zip archive cannot be opened: {error}") from error
         return None
-    return Opened("archive", zip_members(archive, share)) if kind == "zip" else None
+    if kind != "zip":
+        return Opened("document", office_members(archive, share)) if holds_embedded(archive) else None
+    return Opened("archive", zip_members(archive, share))
 
 
 def _compressed(name: str, content: BinaryIO, is_tarred: bool, share: Share) -> Opened:

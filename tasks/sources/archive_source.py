@@ -9,7 +9,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
 from docmill.storage.tables.row_columns import RowColumns
 from docmill.tasks.archive.archive_options import ArchiveOptions
-from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
+from docmill.tasks.archive.kinds import HEAD_BYTES, KEPT, may_hold
 from docmill.tasks.archive.listing import VERSION, ContainedFile, Contents
 from docmill.tasks.archive.names import UNSAFE_PATH, uncompressed
 from docmill.tasks.connectors.contract import SourceItem
@@ -144,7 +144,7 @@ def opened_up(listing: Listing, opened: Mapping[str, Contents], prefix: str) -> 
 
 def _itself(file: SourceFile, contents: Contents | None) -> list[SourceFile]:
     """Return a file if it is a document, or if it is to be rejected as an archive that cannot be opened."""
-    if contents is None or contents.kind == "mail":
+    if contents is None or contents.kind in KEPT:
         return [file]
     return [replace(file, reason=contents.reason, message=contents.message)] if contents.reason else []
 

@@ -1,14 +1,14 @@
 """Expand: list the members of archives and mails among the files of a source.
 
-An archive is a folder: its members take its place. A mail is a document, and its attachments are further ones. A worker
-process looks into an archive, once for each content.
+An archive is a folder: its members take its place. Mails, PDFs and documents of Office stay, and their attachments and
+embedded files are further documents. A worker process looks into each of them, once for each content.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from docmill.storage.errors import Rejected
 from docmill.storage.tables.row_columns import RowColumns
-from docmill.tasks.archive.listing import ContainedFile, Contents
+from docmill.tasks.archive.listing import Contents, unlisted
 from docmill.tasks.document.recipe import suffix_of
 from docmill.tasks.sources.archive_source import Opener, failed, opened_up
 from docmill.tasks.sources.fingerprint import HOLDERS
@@ -61,14 +61,12 @@ def _remembered(keys: Iterable[str], seen: Listings, retry: bool) -> dict[str, C
 
 
 def _survived(result: Contents | Rejected, holds: str) -> Contents:
-    """Return the result of a worker, or what its failure means: a mail can still be read as a document."""
+    """Return the result of a worker, or what its failure means: a document can still be read."""
     if isinstance(result, Contents):
         return result
     if holds == "archive":
         return Contents("archive", (), result.reason, result.message)
-    return Contents(
-        "mail", (ContainedFile((0,), "attachments", "", 0, "", result.reason, result.message, skipped=True),)
-    )
+    return unlisted(holds, result)
 
 
 def without_files(sources: Iterable[Listed], held: Mapping[str, int]) -> Iterator[str]:

@@ -34,7 +34,7 @@ _SCHEMA = pa.schema(
         ("hash", pa.string()),
         ("holds", pa.string()),
     ],
-    metadata={"docmill.version": "2"},  # raise it when the answers of `may_hold` change
+    metadata={"docmill.version": "3"},  # raise it when the answers of `may_hold` change
 )
 _WIDE = _SCHEMA.set(0, _SCHEMA.field("path").with_type(pa.large_string()))
 """The same columns in memory, where the paths of millions of files may take more than 2 GB."""
@@ -50,7 +50,7 @@ _PIECES = 4
 _LAST = chr(0x10FFFF)  # no path begins with it
 
 
-HOLDERS = ("archive", "mail")
+HOLDERS = ("archive", "mail", "document")
 """What a file may be that holds others."""
 
 

@@ -28,8 +28,9 @@ READERS = """\
 `docmill plugins` lists those that other distributions add."""
 ARCHIVES = """\
 zip and tar archives, and files packed with gzip, bzip2, xz or zstd, are opened; each file inside is a document with a
-uri of its own, such as `mail.zip/2024/offer.pdf`. The same holds for files attached to mail. `[archives]` has
-[limits](settings.md#archives) for what is opened.
+uri of its own, such as `mail.zip/2024/offer.pdf`. The same holds for files attached to mail and PDFs, and for
+those embedded in docx, pptx and xlsx, also within OLE: `offer.pdf/terms.txt`, `plan.docx/Budget.xlsx`. The data of a
+chart is a part of its document. `[archives]` has [limits](settings.md#archives) for what is opened.
 
 A data file of Outlook is one document. Its attachments, calendars and contacts are documents beside it, such as
 `old.pst/offer.pdf`. `readpst` takes it apart, which Debian has in `pst-utils` and Homebrew in `libpst`. Such files are
