@@ -31,6 +31,7 @@ DOCUMENTS: dict[str, Callable[[], bytes]] = {
     "eml": lambda: writers.eml(FIRST, SECOND),
     "mht": lambda: writers.mht(FIRST),
 }
+JPEG, OTHER, LOGO = (writers.drawn(seed, 400, 300, "JPEG") for seed in (1, 2, 3))
 
 
 def read(data: bytes, form: str) -> Parsed:
@@ -64,6 +65,26 @@ def test_a_figure_stands_where_the_document_shows_it_with_its_caption(form: str)
 def test_a_slide_says_where_its_picture_is() -> None:
     (row,) = figure_rows(read(writers.pptx(FIRST), "pptx"))
     assert (row["page"], row["box"]) == (2, [72.0, 144.0, 360.0, 360.0])
+
+
+def test_a_page_of_a_pdf_says_where_its_picture_is_and_leaves_its_letterhead_out() -> None:
+    parsed = read(writers.pdf(JPEG, OTHER, logo=LOGO), "pdf")
+    first, second = figure_rows(parsed)
+    assert (first["key"], first["page"], first["box"]) == (hash_bytes(JPEG), 1, [60.0, 110.0, 260.0, 260.0])
+    assert (second["key"], second["page"]) == (hash_bytes(OTHER), 2)
+    assert first["caption"] == writers.CAPTION
+    assert second["caption"] == writers.CAPTION.replace("Figure 1", "Figure 2")
+    assert [one.kind for one in parsed.elements] == 2 * ["paragraph", "figure", "paragraph", "paragraph"]
+    assert [one.data for one in parsed.pictures] == [JPEG, OTHER]
+    assert parsed.metadata["figures_left_out"] == {"decoration": 2}
+
+
+def test_a_damaged_picture_of_a_pdf_leaves_its_text() -> None:
+    whole = writers.pdf(JPEG)
+    at = whole.index(JPEG)
+    parsed = read(whole[: at + 100] + b"\0" * (len(JPEG) - 200) + whole[at + len(JPEG) - 100 :], "pdf")
+    assert writers.CAPTION in parsed.text
+    assert len(parsed.pictures) <= 1
 
 
 def test_a_logo_that_repeats_and_a_tracking_pixel_are_counted_and_left_out() -> None:

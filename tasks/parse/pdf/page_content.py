@@ -93,7 +93,7 @@ def read_sheet(page: int, document: int, number: int, form: int | None = None) -
 def _read(page: int, text_page: int, number: int, document: int, form: int | None) -> PageContent:
     width, height = (calls()[name](page) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF"))
     sheet = PageContent(number, width, height)
-    place = _transform(page, width, height)
+    place = transform(page, width, height)
     layer = TextLayer(text_page, place, number)
     nonsense = is_nonsense(layer.text)
     sheet.garbled = nonsense or _is_garbled(layer.text)
@@ -183,7 +183,7 @@ def _turned(place: Place, sheet: PageContent) -> Place:
     return (-b, a, -d, c, sheet.height - f, e) if sheet.turn > 0 else (b, -a, d, -c, f, sheet.width - e)
 
 
-def _transform(page: int, width: float, height: float) -> Place:
+def transform(page: int, width: float, height: float) -> Place:
     """Return the map from the page's own coordinates to points from its top left."""
     x, y = ctypes.c_int(), ctypes.c_int()
     known = (page, 0, 0, int(width * _SCALE), int(height * _SCALE), 0)

@@ -10,9 +10,11 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw
 from docmill.tasks.parse.pdf.page_content import PageContent, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
+from docmill.tasks.parse.pdf.placed_pictures import PlacedPicture, placed_pictures, with_pictures
 from docmill.tasks.parse.pdf.scan import is_picture, is_scan, read_scan
 from docmill.tasks.parse.pdf.text.fields import form_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import address
+from docmill.tasks.parse.pictures.album import Album
 
 _UNKNOWN_SIZE = (1.0, 1.0)  # of a page that cannot be loaded: not 0, which others divide by
 
@@ -26,7 +28,12 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     """
     document = open_pdf(data, options.passwords)
     try:
-        sheets = _read(document, form_of(document), options)
+        album, shown = Album(), list[PlacedPicture]()
+
+        def look(page: int, sheet: PageContent) -> None:
+            shown.extend(placed_pictures(document, page, sheet, album))
+
+        sheets = _read(document, form_of(document), options, look)
         facts = metadata(document) | {"pages": len(sheets)}
         marks = outline(document)
     finally:
@@ -34,27 +41,33 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     if not any(sheet.items for sheet in sheets):
         raise _no_text(sheets, options.ocr)
     canvas, title = draw(sheets, marks, facts.pop("title", ""))
+    canvas.album, canvas.blocks = album, with_pictures(canvas.blocks, shown)
     return canvas.parsed(title, facts | _gaps(sheets) | _furniture(canvas))
 
 
-def _read(document: Any, form: int | None, options: ParseOptions) -> list[PageContent]:
+Look = Callable[[int, PageContent], None]
+"""Looks for the pictures of a page, given its address and its content."""
+
+
+def _read(document: Any, form: int | None, options: ParseOptions, look: Look) -> list[PageContent]:
     sheets: list[PageContent] = []
     characters = 0
     for number in range(1, len(document) + 1):
-        sheets.append(_sheet(document, form, number, options))
+        sheets.append(_sheet(document, form, number, options, look))
         characters += sheets[-1].characters
         if characters > options.max_characters:
             raise Rejected("too_large", f"{number} pages have more characters than the limit, {options.max_characters}")
     return sheets
 
 
-def _sheet(document: Any, form: int | None, number: int, options: ParseOptions) -> PageContent:
+def _sheet(document: Any, form: int | None, number: int, options: ParseOptions, look: Look) -> PageContent:
     with opened_page(document, number) as page:
         if page is None:
             return PageContent(number, *_UNKNOWN_SIZE, damaged=True)
         sheet = read_sheet(page, address(document), number, form)
         wanted = options.ocr and is_scan(page, sheet)
         sheet.scanned = not options.ocr and is_picture(page, sheet)
+        look(page, sheet)
     return read_scan(document, sheet, options.ocr_languages) if wanted else sheet
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from docmill.storage.schema import KeptPicture, Parsed
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock
@@ -25,11 +26,18 @@ class Album:
         self._bytes = 0
         self.left_out: Counter[str] = Counter()
 
-    def add(self, data: bytes) -> KeptPicture | None:
-        """Return a picture of the document as it is kept, or None after noting why it is not."""
+    def get(self, key: str) -> KeptPicture | None:
+        """Return the picture of a key, or None if the album has none."""
+        return self._kept.get(key)
+
+    def add(self, data: bytes, key: str = "") -> KeptPicture | None:
+        """Return a picture of the document as it is kept, or None after noting why it is not.
+
+        `key` is that of what the document holds, where `data` was made of it.
+        """
         found = look_at(data)
         if isinstance(found, KeptPicture):
-            found = self._held(found)
+            found = self._held(replace(found, key=key or found.key))
         if isinstance(found, Unkept):
             self.left_out[found.why] += 1
             return None

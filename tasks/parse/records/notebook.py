@@ -100,9 +100,7 @@ def _draw_output(canvas: Canvas, output: dict[str, Any], options: ParseOptions) 
     data = stated if isinstance(stated, dict) else {}
     printed = _ESCAPE.sub("", _text(output.get("text") or data.get("text/plain", "")))
     shown = {kind: _text(data.get(kind)) for kind in ("text/markdown", "text/latex", "text/html")}
-    picture = next((kind for kind in _PICTURES if data.get(kind)), "")
-    if picture:
-        canvas.figure(of_data_uri(f"data:{picture};base64,{_text(data[picture])}") or b"")
+    _draw_picture(canvas, data)
     if shown["text/markdown"].strip():
         _draw_markdown(canvas, shown["text/markdown"], options)
     elif printed.strip() and not _OBJECT.fullmatch(printed):
@@ -111,6 +109,12 @@ def _draw_output(canvas: Canvas, output: dict[str, Any], options: ParseOptions) 
         canvas.paragraph(shown["text/latex"])
     elif shown["text/html"].strip():
         _draw_page(canvas, shown["text/html"])
+
+
+def _draw_picture(canvas: Canvas, data: dict[str, Any]) -> None:
+    kind = next((kind for kind in _PICTURES if data.get(kind)), "")
+    if kind:
+        canvas.figure(of_data_uri(f"data:{kind};base64,{_text(data[kind])}") or b"")
 
 
 def _draw_page(canvas: Canvas, page: str) -> None:

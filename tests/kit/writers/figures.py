@@ -160,3 +160,37 @@ def mht(picture: bytes) -> bytes:
     part = list(page.iter_parts())[1]
     part["Content-Location"] = "https://example.org/bars.png"
     return page.as_bytes()
+
+
+def pdf(*pages: bytes, logo: bytes = b"") -> bytes:
+    """Return a PDF whose pages show a JPEG each between two paragraphs, its caption below, and a logo at their top."""
+    files = [*pages, *([logo] if logo else [])]
+    sizes = [Image.open(io.BytesIO(one)).size for one in files]
+    first = 3 + 2 * len(pages)  # the number of the first picture
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
+    for number in range(len(pages)):
+        names = f"/P {first + number} 0 R" + (f" /L {first + len(pages)} 0 R" if logo else "")
+        font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 600] /Contents {4 + 2 * number} 0 R"
+            f" /Resources << /XObject << {names} >> /Font << /F {font} >> >> >>"
+        )
+        lines = [(540, PROSE), (310, f"Figure {number + 1}: {CAPTION[10:]}"), (270, "Soundings were taken in the fog.")]
+        shown = [f"BT /F 10 Tf 40 {y} Td ({text}) Tj ET" for y, text in lines]
+        drawn = ["q 200 0 0 150 60 340 cm /P Do Q"] + ["q 60 0 0 30 300 560 cm /L Do Q"] * bool(logo)
+        content = "\n".join(shown + drawn)
+        objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
+    kids = " ".join(f"{3 + 2 * number} 0 R" for number in range(len(pages)))
+    objects[1] = f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>"
+    for one, (width, height) in zip(files, sizes, strict=True):
+        objects.append(
+            f"<< /Type /XObject /Subtype /Image /Width {width} /Height {height} /ColorSpace /DeviceRGB"
+            f" /BitsPerComponent 8 /Filter /DCTDecode /Length {len(one)} >>\nstream\n{one.decode('latin-1')}\nendstream"
+        )
+    whole, places = b"%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        places.append(len(whole))
+        whole += f"{number} 0 obj\n{body}\nendobj\n".encode("latin-1")
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    end = f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(whole)}\n%%EOF\n"
+    return whole + f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{end}".encode()
