@@ -30,7 +30,8 @@ from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.retrieval.steps.rerankers import RERANKERS
 from docmill.storage.schema import ChunkRow, Draft, Element, Parsed, indexed_text
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.split.parts.part import LEFT_OUT, Part

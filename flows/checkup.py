@@ -23,7 +23,7 @@ from docmill.flows.runs.engine import configured_api
 from docmill.flows.runs.phases import counted
 from docmill.storage.address import url_of
 from docmill.storage.embedding.api.api_address import is_api, parse_address
-from docmill.storage.embedding.encoder import opaque_encoder
+from docmill.storage.embedding.model_spaces import opaque_encoder
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import DocmillError
 from docmill.storage.process.extras import command

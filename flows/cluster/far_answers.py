@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.flows.cluster.sender import Sender
-from docmill.storage.embedding.encoder import EmbeddingSpace, Window
+from docmill.storage.embedding.encoder import Window
+from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.files import temporary
 from docmill.tasks.batch.batch import BatchDone, FirstPass, Order, answer_all, finish, jobs_of
 from docmill.tasks.batch.embed import Encoding

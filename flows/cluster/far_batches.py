@@ -20,8 +20,9 @@ from docmill.storage.files import TEMPORARY, remove, temporary
 from docmill.tasks.batch.batch import BatchDone, Order
 from docmill.tasks.carrying.parcels import Counts, Receipt
 from docmill.tasks.carrying.perform import BATCH, ORDER, RAW, STORED, TABLES
-from docmill.tasks.document.process import PhaseSeconds, WorkItem, reject
+from docmill.tasks.document.process import PhaseSeconds, reject
 from docmill.tasks.document.recipe import Recipe
+from docmill.tasks.document.work_item import WorkItem
 from docmill.tasks.paths.local_file import ANYWHERE
 from docmill.tasks.workers.plain_json import encode
 

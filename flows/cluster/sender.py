@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from docmill.flows.cluster.exclusive_steps import ExclusiveSteps
 from docmill.flows.cluster.schedulers.cluster import Needs, RemoteWorkers, WorkerLost
 from docmill.flows.cluster.workers_table import told
-from docmill.storage.embedding.encoder import EmbeddingSpace, Window
+from docmill.storage.embedding.encoder import Window
+from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import ConfigError, Terminal, Transient
 from docmill.storage.files import hash_file, temporary
 from docmill.storage.objects.freight import Freight

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 from docmill.flows.config.input_settings import ReaderRule
 from docmill.flows.config.search_settings import how_of
 from docmill.flows.config.settings import RouteRule, Settings
-from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, late_space, tokenizer_dir
+from docmill.storage.embedding.model_spaces import describe_model, late_space, tokenizer_dir
+from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
 from docmill.storage.history.retention import Retention
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite
 from docmill.tasks.archive.archive_options import ArchiveOptions
-from docmill.tasks.chunking.chunk import ChunkOptions, asks_model
+from docmill.tasks.chunking.chunk_options import ChunkOptions, asks_model
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes
 from docmill.tasks.counting.encodings import counting_folder
 from docmill.tasks.document.recipe import Recipe
@@ -25,7 +26,6 @@ from docmill.tasks.model.clients.completion import ModelOptions
 from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.sources.archive_source import Opener
 from docmill.tasks.sources.grants import Grants
 from docmill.tasks.sources.source import DiscoverOptions
@@ -33,6 +33,7 @@ from docmill.tasks.split.strategies import options_of
 
 if TYPE_CHECKING:
     from docmill.tasks.evaluate.asking import SearchMethod
+    from docmill.tasks.publishing.gate import Gate
 
 
 def space_of(settings: Settings) -> EmbeddingSpace:
@@ -237,12 +238,13 @@ def search_method_of(settings: Settings, mode: Mode = "hybrid") -> "SearchMethod
     return SearchMethod(mode, how_of(settings.search), rewrite_of(settings))
 
 
-def gate_of(settings: Settings) -> Gate | None:
+def gate_of(settings: Settings) -> "Gate | None":
     """Return the test that a new snapshot has to pass, or None; raise if its questions cannot be read."""
     chosen = settings.gate
     if not (chosen.questions or chosen.made_from):
         return None
     from docmill.tasks.evaluate.questions import load_questions
+    from docmill.tasks.publishing.gate import Gate
 
     qrels = Path(chosen.qrels) if chosen.qrels else None
     questions = tuple(load_questions(Path(chosen.questions), qrels)) if chosen.questions else ()

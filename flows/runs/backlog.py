@@ -5,10 +5,10 @@ from concurrent.futures import Future
 from pathlib import Path
 from threading import Event
 
-from docmill.flows.runs.batch_phases import PLAN, ends_of
+from docmill.flows.runs.batch_phases import ends_of
 from docmill.flows.runs.engine import Node
 from docmill.flows.runs.pace import Pace, awaited
-from docmill.flows.runs.phases import EMBED, Phase, counted
+from docmill.flows.runs.phases import EMBED, PLAN, Phase, counted
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch, is_portion, settled_tokens
 from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, embed_batches, tokens_left

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from docmill.flows.runs.engine import Engine, Node
-from docmill.flows.runs.phases import counted
+from docmill.flows.runs.phases import PLAN, counted
 from docmill.storage.artifacts.staging import Batch
 from docmill.tasks.batch.batch import BatchDone
 
-PLAN = "plan"
 _LAST = "contextualize"
 
 

@@ -22,7 +22,7 @@ from docmill.tasks.batch.embed import Embedding, count, document_count, unembedd
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.batch.resolve_lookups import ASKED, LookupSources, asked_texts
 from docmill.tasks.batch.unpack import UnpackOrder
-from docmill.tasks.document.process import WorkItem
+from docmill.tasks.document.work_item import WorkItem
 from docmill.tasks.model.client import close_shared
 from docmill.tasks.paths.local_file import ANYWHERE, LocalFile
 from docmill.tasks.publishing.plan import Plan

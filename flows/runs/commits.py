@@ -61,7 +61,7 @@ def _commit_node(run: Run) -> Node:
 
 
 def _pending(run: Run) -> str:
-    return f"{counted(pending_chunks(run), 'chunks')} pending"
+    return f"{counted(run.pending, 'chunks')} pending"
 
 
 def complete(run: Run) -> bool:
@@ -113,11 +113,6 @@ def _saved(run: Run, base: StoredSnapshot, seconds: float | None) -> tuple[Path,
     number = len(list(run.folder.glob("fill-*.json")))
     order = FillOrder(base, run.folder / f"embeddings-{number:05d}.parquet", seconds)
     return save_order(order, run.folder / f"fill-{number:05d}.json"), order.target
-
-
-def pending_chunks(run: Run) -> int:
-    """Return how many chunks of the newest snapshot have no vectors yet."""
-    return run.base.snapshot.pending.chunks if run.base and run.base.snapshot.pending else 0
 
 
 def _show_progress(run: Run, base: StoredSnapshot, done: int, target: Path | None, pace: Pace) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from docmill.flows.runs.phases import Phase
 
 if TYPE_CHECKING:
-    from docmill.storage.embedding.encoder import EmbeddingSpace
+    from docmill.storage.embedding.space import EmbeddingSpace
     from docmill.storage.history.folder import StoreFolder
 
 T = TypeVar("T")

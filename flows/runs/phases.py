@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-PARSE, EMBED, COMMIT = "parse", "embed", "commit"
+PLAN, PARSE, EMBED, COMMIT = "plan", "parse", "embed", "commit"
 
 _SHARES = {PARSE: (0.0, 10.0), EMBED: (10.0, 89.0), COMMIT: (99.0, 1.0)}
 """Percent of a run before each phase, and in it: to parse takes minutes where to embed takes hours."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from docmill.flows.config.from_settings import (
     check_model,
@@ -25,42 +25,32 @@ from docmill.flows.config.from_settings import (
     space_of,
 )
 from docmill.flows.config.settings import Settings
-from docmill.flows.runs.batch_phases import PLAN
-from docmill.flows.runs.batches import process
-from docmill.flows.runs.commits import commit, complete, count_chunks, pending_chunks, save_changes
 from docmill.flows.runs.engine import Engine, Node, RunSite
-from docmill.flows.runs.phases import counted
-from docmill.flows.runs.reaching import SourceLost, asked, each, without
-from docmill.flows.runs.report import EARLIER, Report
+from docmill.flows.runs.phases import PLAN, counted
+from docmill.flows.runs.reaching import SourceLost, asked, each, links_out, losses, without
+from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
-from docmill.flows.runs.run_state import Run
+from docmill.flows.runs.run_state import Run, ToDo, is_outlived
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts import staging
 from docmill.storage.embedding.agreement import confirmed
-from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import DocmillError, Rejected, SourceError, Transient
 from docmill.storage.files import check_room, explain_full_disk, remove
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
-from docmill.storage.history.probed_models import probe_model
+from docmill.storage.history.probed_models import check_space, probe_model
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.ending import tidied
 from docmill.storage.process.malloc_tuning import spare_memory
-from docmill.storage.schema import REFUSED, STALE, RejectRow
-from docmill.storage.sql.document_warnings import warnings_of
+from docmill.storage.schema import REFUSED, STALE, RejectRow, StagedDocument
 from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.chunk_moves import compare_chunks, read_left
-from docmill.storage.writer.commit import Changes, check_space
 from docmill.storage.writer.current_folder import catch_up
-from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import passwords_at_hand
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import close_shared
-from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.narrow import narrow
-from docmill.tasks.publishing.plan import Plan, StoreState, excessive_losses, plan, unmatched
-from docmill.tasks.publishing.publish import gather
-from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
+from docmill.tasks.publishing.plan import Plan, StoreState, plan, unmatched
 from docmill.tasks.sources.discover import check_argument, likely_name, open_source
 from docmill.tasks.sources.expand import Listed, expand, without_files
 from docmill.tasks.sources.fingerprint import Fingerprints
@@ -70,8 +60,8 @@ from docmill.tasks.sources.sidecars import Sidecars, described
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Source, SourceFile
 from docmill.tasks.workers.pool import close_pools
 
-_TOLD = 3
-"""Links out of a source that a report names; it counts them all."""
+if TYPE_CHECKING:
+    from docmill.tasks.publishing.gate import Gate
 
 
 def ingest(
@@ -122,7 +112,7 @@ def ingest(
         stack.enter_context(tidied(close_pools))
         stack.enter_context(engine.attend(_site(run)))
         _execute(run, opened, how)
-        run.report.pending = pending_chunks(run)
+        run.report.pending = run.pending
         return run.report
 
 
@@ -133,7 +123,7 @@ class _Ready:
     settings: Settings
     space: EmbeddingSpace
     recipe: Recipe
-    gate: Gate | None
+    gate: "Gate | None"
 
 
 def _ready(settings: Settings, how: RunOptions) -> _Ready:
@@ -170,16 +160,6 @@ def _site(run: Run) -> RunSite:
     return RunSite(run.store, run.folder, run.space, chosen.chunk.tokenizer, chosen.parse.passwords, address_of)
 
 
-@dataclass(frozen=True, slots=True)
-class _ToDo:
-    """The files in the sources that a run has, the store as it was, and what there is to do."""
-
-    listings: list[Listed]
-    expanded: list[Listed]
-    state: StoreState
-    todo: Plan
-
-
 class _Caches(NamedTuple):
     """What earlier runs learned of files, by their states and contents."""
 
@@ -189,31 +169,56 @@ class _Caches(NamedTuple):
 
 
 def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
-    if run.gate and not complete(run):  # what the gate compares with has to have all its vectors
+    if run.gate and not _complete(run):  # what the gate compares with has to have all its vectors
         return
     kept = _Caches(Fingerprints(run.root), Listings(run.root, run.recipe.archives), Sidecars(run.root))
     found = _compared(run, opened, how, kept)
-    changes = _prepare(run, found, how)
-    if changes is None:
+    _count_known(run.report, found, how)
+    if _is_idle(run, found.todo):
+        run.report.problems += run.report.rejections()
         run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0
-    elif how.dry_run:
-        left = read_left(run.base, changes.gone)
-        count_chunks(run.report, compare_chunks(run.base, left, changes.documents, changes.chunks))
     else:
-        with run.step("commit"):
-            order = save_changes(run, changes)
-            del changes  # the commit reads the order; do not hold it in memory twice
-            commit(run, order)
+        # Imported here, as most runs of a schedule find nothing to do: it takes a third of their time.
+        from docmill.flows.runs.carry_out import carry_out
+
+        carry_out(run, found, how)
     if not how.dry_run:
         listed = tuple(source.origin for source, _ in found.listings if source.origin)
         kept.fingerprints.save((listing.found for _, listing in found.listings), listed)
         kept.listings.save()
         kept.sidecars.save()
         run.incoming.save({one.source for one in run.report.unreached})
-        complete(run)
+        _complete(run)
 
 
-def _compared(run: Run, opened: Sequence[Source], how: RunOptions, kept: _Caches) -> _ToDo:
+def _is_idle(run: Run, todo: Plan) -> bool:
+    """Return whether a run has nothing to process and to commit, and nothing is left of an earlier one."""
+    return todo.empty and not (run.batches or run.pending or is_outlived(run))
+
+
+def _complete(run: Run) -> bool:
+    """Embed and commit the pending vectors of the newest snapshot; return whether the gate let them pass."""
+    if not run.pending:
+        return True
+    from docmill.flows.runs.commits import complete
+
+    return complete(run)
+
+
+def _count_known(report: Report, found: ToDo, how: RunOptions) -> None:
+    """Report what a plan alone tells: sources and files left out, and the documents that stay as they are."""
+    state, todo = found.state, found.todo
+    report.problems += [*map(str, report.unreached), *_skipped(found.expanded), *unmatched(state, found.expanded)]
+    if not how.allow_delete:  # with it, an empty folder is what removes a source
+        report.problems += without_files(found.expanded, state.held)
+    documents = report.documents
+    documents.unchanged = len(todo.unchanged) + todo.settled
+    documents.stale, documents.rejected = len(todo.stale), len(todo.rejected)
+    before = dict.fromkeys((*todo.rejected, *todo.stale))
+    report.rejected_before += (state.rejects[uri] for uri in before if uri in state.rejects)
+
+
+def _compared(run: Run, opened: Sequence[Source], how: RunOptions, kept: _Caches) -> ToDo:
     """List the sources, and compare their files with the store; begin again without a source that gets lost."""
     began = time.time()
     with run.step("discover"):
@@ -236,17 +241,17 @@ def _compared(run: Run, opened: Sequence[Source], how: RunOptions, kept: _Caches
     return found
 
 
-def _planned(run: Run, listings: list[Listed], expanded: list[Listed], how: RunOptions) -> _ToDo:
+def _planned(run: Run, listings: list[Listed], expanded: list[Listed], how: RunOptions) -> ToDo:
     """Compare files with the store, and fetch those to parse; raise `SourceLost` if a source lost too many."""
     with run.step("plan"):
         left = narrow(run.base, expanded, _state(run, how.refresh_contexts), run.recipe)
         todo = plan(left.state, left.listings, run.recipe, how.retry)
         todo.settled = left.unchanged
-        if lost := _losses(run, left.state, todo.lost, expanded, how):
+        if lost := losses(run, left.state, todo.lost, expanded, how.allow_delete):
             raise SourceLost(lost)
     with run.step("discover"):
         _bring(run, (work.path for work in todo.works if work.place or not run.far_address(work.path)))
-    return _ToDo(listings, expanded, left.state, todo)
+    return ToDo(listings, expanded, left.state, todo)
 
 
 def _discover(run: Run, listings: list[Listed], kept: _Caches, how: RunOptions) -> list[Listed]:
@@ -257,32 +262,6 @@ def _discover(run: Run, listings: list[Listed], kept: _Caches, how: RunOptions) 
     ]
     documents = granted(described(taken, kept.sidecars, bring), grants_of(run.settings))
     return expand(documents, kept.listings, opener_of(run.settings), how.retry, bring)
-
-
-def _prepare(run: Run, found: _ToDo, how: RunOptions) -> Changes | None:
-    """Parse, split and embed. Return the changes to commit, or None if there are none."""
-    state, todo, expanded = found.state, found.todo, found.expanded
-    run.report.problems += [*map(str, run.report.unreached), *_skipped(expanded), *unmatched(state, expanded)]
-    if not how.allow_delete:  # with it, an empty folder is what removes a source
-        run.report.problems += without_files(expanded, state.held)
-    done = process(run, todo, embed=not how.dry_run)
-    with run.step("bind"):
-        now = run.started.isoformat("T", "seconds")
-        outcome = settle(run.base, state, todo, run.batches, run.recipe, now)
-        # Check again: which documents gave no text is known only now.
-        if lost := _losses(run, state, todo.lost | {*outcome.gone}, expanded, how):
-            raise next(iter(lost.values()))
-        _count(run.report, state, todo, outcome, done.embedded)
-        if todo.empty and not _outlived(run):
-            return None
-        changes = gather(run.base, run.batches, state, todo, outcome, confirmed(run.space), run.folder, run.recipe.keys)
-        return replace(changes, partial=done.partial, tokens_per_s=done.tokens_per_s)
-
-
-def _outlived(run: Run) -> bool:
-    """Return whether a snapshot is due although no document has changed: for its postings, or keys of [metadata]."""
-    held = run.base.snapshot if run.base else None
-    return held is not None and (held.keywords.outdated or held.keys != run.recipe.keys)
 
 
 def _told(todo: Plan) -> str:
@@ -302,27 +281,7 @@ def _skipped(expanded: list[Listed]) -> Iterator[str]:
     for _, listing in expanded:
         told = (one for one in listing.skipped if one.reason not in (UNREADABLE, OUTSIDE))
         yield from (f"{one.uri}: skipped, {one.reason}: {one.message}" for one in told)
-    yield from _links_out(expanded)
-
-
-def _links_out(expanded: Iterable[Listed]) -> Iterator[str]:
-    """Yield one message for all links that lead out of a source."""
-    for source, listing in expanded:
-        links = sorted(one.uri for one in listing.skipped if one.reason == OUTSIDE)
-        if links:
-            some = ", ".join(links[:_TOLD]) + (", ..." if len(links) > _TOLD else "")
-            yield f"{source.name}: {len(links)} link(s) out of the source not followed: {some} (discover.follow_links)"
-
-
-def _losses(
-    run: Run, state: StoreState, lost: set[str], expanded: list[Listed], how: RunOptions
-) -> dict[str, DocmillError]:
-    """Return an error for each source that would lose too many documents; it names links that may lead to them."""
-    most = 1.0 if how.allow_delete else run.settings.max_delete_fraction
-    return {
-        name: SourceError("; ".join([said, *_links_out(one for one in expanded if one[0].name == name)]))
-        for name, said in excessive_losses(state, lost, most).items()
-    }
+    yield from links_out(expanded)
 
 
 def _listed(run: Run, opened: Sequence[Source], how: RunOptions) -> list[Listed]:
@@ -366,7 +325,7 @@ def _state(run: Run, refresh_contexts: bool) -> StoreState:
     rejects = from_table(read_table(run.base, "rejects"), RejectRow)
     run.batches = staging.batches(run.root)
     outdated = frozenset(_outdated(run) if refresh_contexts else ())
-    staged = staged_documents(run.batches)
+    staged = [row for batch in run.batches for row in from_table(batch.documents(), StagedDocument)]
     return StoreState({}, {r.uri: r for r in rejects}, staged, outdated)
 
 
@@ -376,40 +335,3 @@ def _outdated(run: Run) -> Iterator[str]:
     for uri, state in zip(*(column.to_pylist() for column in table.columns), strict=True):
         if state in (STALE, REFUSED):
             yield uri
-
-
-def _count(report: Report, state: StoreState, todo: Plan, outcome: Outcome, embedded: Embedding) -> None:
-    columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "status"))
-    good = [uri for uri, status in zip(*columns, strict=True) if status == "ok"]
-    documents = report.documents
-    documents.moved = sum(uri in todo.moved for uri in good)
-    documents.added = sum(uri not in state.documents for uri in good) - documents.moved
-    documents.changed = sum(uri in state.documents for uri in good)
-    documents.deleted = len(todo.deleted) - documents.moved + len(outcome.gone)
-    documents.unchanged = len(todo.unchanged) + todo.settled
-    documents.stale = len(todo.stale) + len(outcome.stale)
-    documents.rejected = len(todo.rejected) + sum(row.uri not in state.documents for row in outcome.rejects)
-    report.parsed, report.embedded, report.tokens_embedded = outcome.parsed, embedded.texts, embedded.tokens
-    report.rejects += outcome.rejects
-    before = dict.fromkeys((*todo.rejected, *todo.stale))
-    report.rejected_before += (state.rejects[uri] for uri in before if uri in state.rejects)
-    report.problems += _rejections(report)
-    report.rechunked = todo.rechunked
-    _warn(report, outcome)
-
-
-def _warn(report: Report, outcome: Outcome) -> None:
-    """Report what was lost of the documents of this run, or read by a lesser way."""
-    columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "metadata", "metadata_warnings"))
-    for uri, metadata, beside in zip(*columns, strict=True):
-        found = warnings_of(metadata, beside)
-        report.problems += [f"{uri}: {one.message}" for one in found]
-        report.lost_text += any(one.lost for one in found)
-
-
-def _rejections(report: Report) -> Iterator[str]:
-    """Yield messages about documents that are rejected or stale: first those of this run, then earlier ones."""
-    for row in report.rejects:
-        yield f"{row.uri}: {row.reason}: {row.message}"
-    for row in report.rejected_before:
-        yield f"{row.uri}: {row.reason}: {row.message}{EARLIER}"

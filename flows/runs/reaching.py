@@ -4,18 +4,23 @@ A run of one source fails with it. A run of several leaves the documents of such
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from docmill.flows.runs.report import Report, UnreachedSource
+from docmill.flows.runs.run_state import Run
 from docmill.storage.errors import DocmillError, SourceError, StoreError, Transient
+from docmill.tasks.publishing.plan import StoreState, excessive_losses
 from docmill.tasks.sources.expand import Listed
+from docmill.tasks.sources.source import OUTSIDE
 
 T = TypeVar("T")
 R = TypeVar("R")
 UNREACHED = (SourceError, StoreError, Transient)
 """What a source raises that cannot be had: it is missing or empty, refuses the credentials, or does not answer."""
+_TOLD = 3
+"""Links out of a source that a report names; it counts them all."""
 FIRST_PAUSE_S = 1.0
 """Seconds before a source is asked again; each pause is twice the one before. Servers restart within seconds."""
 
@@ -68,3 +73,23 @@ def _go_on(report: Report, why: Sequence[tuple[str, DocmillError]], left: Sequen
         raise why[0][1]
     said = "; ".join(one.message for one in report.unreached)
     raise Transient(said) if any(isinstance(error, Transient) for _, error in why) else SourceError(said)
+
+
+def losses(
+    run: Run, state: StoreState, lost: set[str], expanded: Sequence[Listed], allow_delete: bool
+) -> dict[str, DocmillError]:
+    """Return an error for each source that would lose too many documents; it names links that may lead to them."""
+    most = 1.0 if allow_delete else run.settings.max_delete_fraction
+    return {
+        name: SourceError("; ".join([said, *links_out(one for one in expanded if one[0].name == name)]))
+        for name, said in excessive_losses(state, lost, most).items()
+    }
+
+
+def links_out(expanded: Iterable[Listed]) -> Iterator[str]:
+    """Yield one message for all links that lead out of a source."""
+    for source, listing in expanded:
+        links = sorted(one.uri for one in listing.skipped if one.reason == OUTSIDE)
+        if links:
+            some = ", ".join(links[:_TOLD]) + (", ..." if len(links) > _TOLD else "")
+            yield f"{source.name}: {len(links)} link(s) out of the source not followed: {some} (discover.follow_links)"

@@ -1,16 +1,18 @@
 """Report: the result of a run, for programs and for people."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docmill.flows.runs.phases import counted
 from docmill.flows.runs.visible_text import one_line
 from docmill.storage.schema import RejectRow
 from docmill.tasks.model.client import Spent
-from docmill.tasks.publishing.gate import GateVerdict
+
+if TYPE_CHECKING:
+    from docmill.tasks.publishing.gate import GateVerdict
 
 EXIT_DONE = 0
 EXIT_PARTLY = 3  # Python and typer use 1 and 2 for errors
@@ -98,13 +100,20 @@ class Report:
     rechunked: list[str] = field(default_factory=list)
     model: dict[str, float] = field(default_factory=dict)
     candidate: str = ""
-    gate: GateVerdict | None = None
+    gate: "GateVerdict | None" = None
     pending: int = 0
     rejects: list[RejectRow] = field(default_factory=list)
     rejected_before: list[RejectRow] = field(default_factory=list)
     lost_text: int = 0
     unreached: list[UnreachedSource] = field(default_factory=list)
     model_reason: str = ""
+
+    def rejections(self) -> Iterator[str]:
+        """Yield messages about documents that are rejected or stale: first those of this run, then earlier ones."""
+        for row in self.rejects:
+            yield f"{row.uri}: {row.reason}: {row.message}"
+        for row in self.rejected_before:
+            yield f"{row.uri}: {row.reason}: {row.message}{EARLIER}"
 
     @property
     def exit_status(self) -> int:

@@ -6,19 +6,34 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import Engine, Node
 from docmill.flows.runs.report import Report
 from docmill.storage.artifacts.staging import Batch
-from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.process.malloc_tuning import give_back
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import ModelAccess
-from docmill.tasks.publishing.gate import Gate
+from docmill.tasks.publishing.plan import Plan, StoreState
+from docmill.tasks.sources.expand import Listed
 from docmill.tasks.sources.incoming import Incoming
+
+if TYPE_CHECKING:
+    from docmill.tasks.publishing.gate import Gate
+
+
+@dataclass(frozen=True, slots=True)
+class ToDo:
+    """The files in the sources that a run has, the store as it was, and what there is to do."""
+
+    listings: list[Listed]
+    expanded: list[Listed]
+    state: StoreState
+    todo: Plan
 
 
 @dataclass(slots=True)
@@ -34,7 +49,7 @@ class Run:
     recipe: Recipe
     report: Report
     started: datetime
-    gate: Gate | None = None
+    gate: "Gate | None" = None
     asking: ModelAccess | None = None
     batches: list[Batch] = field(default_factory=list)
     commits: int = 0
@@ -49,6 +64,11 @@ class Run:
     def root(self) -> Path:
         """The path of the store."""
         return self.store.root
+
+    @property
+    def pending(self) -> int:
+        """How many chunks of the newest snapshot have no vectors yet."""
+        return self.base.snapshot.pending.chunks if self.base and self.base.snapshot.pending else 0
 
     def far_address(self, path: str) -> str:
         """Return where workers read a file of a source themselves, so that it need not come here, or ""."""
@@ -67,3 +87,9 @@ class Run:
         finally:
             give_back()
             self.report.seconds[name] = self.report.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def is_outlived(run: Run) -> bool:
+    """Return whether a snapshot is due although no document has changed: for its postings, or keys of [metadata]."""
+    held = run.base.snapshot if run.base else None
+    return held is not None and (held.keywords.outdated or held.keys != run.recipe.keys)

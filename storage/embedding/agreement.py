@@ -6,16 +6,15 @@ the packaged model it is a constant, so that docmill need not import sentence-tr
 
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
-from docmill.storage.embedding.api.model_probe import PROBE_TEXTS
-from docmill.storage.embedding.network import Network
-from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported
 from docmill.storage.embedding.space import EmbeddingSpace, cache_file, model_dir
 from docmill.storage.files import write_whole
 from docmill.storage.keys import key_of
+
+if TYPE_CHECKING:
+    from docmill.storage.embedding.network import Network
+    from docmill.storage.embedding.numpy_bert import NumpyBert
 
 VERSION = 1
 """Of the vectors of `NumpyBert`: raised when the same model and text give others, so that it is compared again."""
@@ -28,10 +27,12 @@ _EQUAL, _DIFFERENT = "equal", "different"
 _RESULTS: dict[str, str] = {}
 
 
-def light_network(space: EmbeddingSpace) -> NumpyBert | None:
+def light_network(space: EmbeddingSpace) -> "NumpyBert | None":
     """Return the `NumpyBert` of a model if its vectors are known to be those of sentence-transformers."""
     if not _is_confirmed(space):
         return None
+    from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported
+
     try:
         return NumpyBert(model_dir(space.model, space.revision))
     except Unsupported:
@@ -50,10 +51,12 @@ def _is_confirmed(space: EmbeddingSpace) -> bool:
     return known == _EQUAL if known else space.light == VERSION or space.plain().id in PACKAGED
 
 
-def compare(space: EmbeddingSpace, full: Network) -> None:
+def compare(space: EmbeddingSpace, full: "Network") -> None:
     """Compare `NumpyBert` with the loaded network of the same model, unless that is known, and remember the result."""
     if space.light == VERSION or _remembered(space):
         return
+    from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported
+
     try:
         equal = agree(NumpyBert(model_dir(space.model, space.revision)), full)
     except Unsupported:
@@ -61,21 +64,21 @@ def compare(space: EmbeddingSpace, full: Network) -> None:
     _remember(space, _EQUAL if equal else _DIFFERENT)
 
 
-def agree(light: NumpyBert, full: Network) -> bool:
+def agree(light: "NumpyBert", full: "Network") -> bool:
     """Return whether two networks give the same tokens, and vectors that differ by rounding."""
+    import numpy as np
+
+    from docmill.storage.embedding.api.model_probe import PROBE_TEXTS
+
     ids = light.tokenize(PROBE_TEXTS)
     # Without equal tokens equal vectors of these texts would be luck.
     if light.max_tokens != full.max_tokens or ids != full.tokenize(PROBE_TEXTS):
         return False
     rows = [np.array(one[: light.max_tokens], np.int32) for one in ids]
     # As unit vectors, as they are stored; their lengths may differ by whether the model itself normalizes.
-    ours, theirs = (_unit(network.embed(rows)) for network in (light, full))
+    found = [network.embed(rows) for network in (light, full)]
+    ours, theirs = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in found)
     return bool(np.abs(ours - theirs).max() <= _TOLERANCE)
-
-
-def _unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    unit: npt.NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return unit
 
 
 def _remembered(space: EmbeddingSpace) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding.encoder import model_dir, quiet
-from docmill.storage.embedding.space import read_config
+from docmill.storage.embedding.encoder import quiet
+from docmill.storage.embedding.space import model_dir, read_config
 from docmill.storage.errors import ConfigError
 
 _SCORING = ("ForSequenceClassification", "ForCausalLM")

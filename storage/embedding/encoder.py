@@ -11,36 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding import space as folders
 from docmill.storage.embedding.agreement import agree, compare, light_network
-from docmill.storage.embedding.api.api_address import is_api
-from docmill.storage.embedding.api_encoder import api_encoder
+from docmill.storage.embedding.model_spaces import describe_model, opaque_encoder
 from docmill.storage.embedding.network import Network
 from docmill.storage.embedding.numpy_bert import NumpyBert
-from docmill.storage.embedding.plugin_encoder import PluginEncoder, plugin_encoder
 from docmill.storage.embedding.space import EmbeddingSpace, model_dir
 from docmill.storage.embedding.text_encoder import TextEncoder, TokenVectors, Window
 from docmill.storage.embedding.torch_bert import TorchBert
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 from docmill.storage.process.no_telemetry import stay_offline
 
-__all__ = [
-    "LOADERS",
-    "EmbeddingSpace",
-    "Encoder",
-    "Network",
-    "TextEncoder",
-    "TokenVectors",
-    "Window",
-    "describe_model",
-    "late_space",
-    "load_encoder",
-    "model_dir",
-    "opaque_encoder",
-    "quiet",
-    "reading_dir",
-    "tokenizer_dir",
-]
+__all__ = ["LOADERS", "Encoder", "Network", "TextEncoder", "TokenVectors", "Window", "load_encoder", "quiet"]
 
 _TEXTS_AT_ONCE = 1024  # texts whose tokens are in memory at a time; with fewer, the lengths in a batch differ more
 _CPU_BATCH_TOKENS = 2048  # fits the caches: the fastest of 256 to 16384, 0.75 of the time of 32 texts a batch
@@ -216,48 +197,6 @@ def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
 
 _LOCK = threading.Lock()
 _LOADED: dict[tuple[str, str], Encoder] = {}
-
-
-def opaque_encoder(model: str) -> PluginEncoder | None:
-    """Return the encoder of a model that has no files to read: one by API or of a plugin; None for all others."""
-    return api_encoder(model) if is_api(model) else plugin_encoder(model)
-
-
-def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
-    """Return the embedding space of a model by API or of a plugin, or of one with files; see `space.describe_model`.
-
-    A `revision` must be that of the plugin's space, or empty.
-    """
-    plugin = opaque_encoder(model)
-    if plugin is None:
-        return folders.describe_model(model, revision)
-    if revision not in ("", plugin.space.revision):
-        raise StoreError(
-            f"{plugin.origin} has the revision {plugin.space.revision}, not {revision}; set the model back"
-        )
-    return plugin.space
-
-
-def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
-    """Return the space of a model's late vectors; raise `ConfigError` if the model cannot make them."""
-    plugin = opaque_encoder(space.model)
-    return folders.late_space(space) if plugin is None else plugin.encode_late(())
-
-
-def tokenizer_dir(model: str, revision: str = "") -> Path:
-    """Return the folder with the `tokenizer.json` that counts the tokens of a model."""
-    plugin = opaque_encoder(model)
-    return model_dir(model, revision) if plugin is None else plugin.folder
-
-
-def reading_dir(model: str, revision: str = "") -> Path | None:
-    """Return the folder with the `tokenizer.json` by which a model reads; None if none is named."""
-    if is_api(model):
-        return None
-    plugin = plugin_encoder(model)
-    if plugin is None:
-        return model_dir(model, revision)
-    return plugin.folder if plugin.plugin.tokenizer else None
 
 
 def load_encoder(model: str, revision: str = "", light: int = 0) -> TextEncoder:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.lance.deferred_client import import_lancedb

@@ -5,8 +5,6 @@ a listing at a key with an empty step, and leaves out a slash at the end.
 """
 
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -69,13 +67,16 @@ def _parsed(answer: bytes) -> Any:
 
 def _answer(url: str, seconds: float) -> bytes:
     """Return what a server answers; ask again while it is overloaded or away. No message has the URL: it is signed."""
+    from urllib.error import HTTPError
+    from urllib.request import urlopen
+
     why = ""
     for pause in (0.0, *_PAUSES_S):
         time.sleep(pause)
         try:
-            with urllib.request.urlopen(url, timeout=seconds) as answer:
+            with urlopen(url, timeout=seconds) as answer:
                 return bytes(answer.read())
-        except urllib.error.HTTPError as error:
+        except HTTPError as error:
             if error.code < HTTPStatus.INTERNAL_SERVER_ERROR and error.code not in _PASSING:
                 raise StoreError(f"it refuses to list its keys: {error}") from None
             why = str(error)

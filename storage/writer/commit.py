@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import RUNS, to_table
 from docmill.storage.artifacts.packs import Packs
-from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.history.probed_models import check_space
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import PendingVectors, Snapshot, StoredFile, vector_tag
 from docmill.storage.keywords import keyword_writer
@@ -87,21 +88,6 @@ class VectorMoves:
     added: pa.Array
     filled: pa.Table
     pending: PendingVectors | None
-
-
-def check_space(base: StoredSnapshot | None, space: EmbeddingSpace) -> None:
-    """Raise if the vectors of a run would be of another embedding space than those of the store."""
-    if base is not None and base.snapshot.space.id != space.id:
-        raise StoreError(
-            f"the store holds vectors of {_name(base.snapshot.space)}, the settings name {_name(space)}; "
-            "restore the settings [embedding], ingest into a new store, or replace the vectors of this one:"
-            " docmill reembed"
-        )
-
-
-def _name(space: EmbeddingSpace) -> str:
-    late = "late, " if space.late else ""
-    return f"{space.model} ({late}{space.dimension} dimensions, revision {space.revision[:12]})"
 
 
 def compare_vectors(

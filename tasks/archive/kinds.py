@@ -2,11 +2,7 @@
 
 import re
 
-from docmill.storage.errors import Rejected
-from docmill.tasks.parse.dispatch.file_type import detect_file_type
-
 HEAD_BYTES = 4096  # enough for a tar header and for the first lines of a mail's; read of every file that is hashed
-MAIL_FORMATS = ("eml", "msg", "mbox", "emlx", "pst")
 _OUTLOOK_STORE = b"!BDN"
 _BLOCK = 512  # bytes of a tar header, zeros at its end
 _CHECKSUM = slice(148, 156)  # octal digits; for the sum itself they count as spaces
@@ -61,12 +57,3 @@ def is_tar(head: bytes) -> bool:
     if len(block) < _BLOCK or not block[0] or not stated or not _OCTAL.issuperset(stated):
         return False
     return sum(block) - sum(digits) + len(digits) * ord(" ") == int(stated, base=8)
-
-
-def mail_format(name: str, data: bytes) -> str:
-    """Return one of `MAIL_FORMATS` for a mail or a box of mails, "" for another file."""
-    try:
-        found = detect_file_type(name, data).format
-    except Rejected:
-        return ""
-    return found if found in MAIL_FORMATS else ""

@@ -4,51 +4,20 @@ This runs in a worker process, the only place where archives are read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import hash_bytes
 from docmill.tasks.archive.archive_options import Account, ArchiveOptions, OverLimit, OverRatio, Share
+from docmill.tasks.archive.contents import ContainedFile, Contents, Place, unlisted
 from docmill.tasks.archive.kinds import KEPT, may_hold
 from docmill.tasks.archive.members import Member, joined
 from docmill.tasks.archive.names import inner_path, shown
 from docmill.tasks.archive.opening import Container, Opened, opened
 from docmill.tasks.paths.local_file import LocalFile
 
-VERSION = 5  # raise it when the members found in a container, or their names, change
 _MAX_MESSAGE = 300  # characters of a library's message: its sentence fits, long quoted bytes do not
-
-Place = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ContainedFile:
-    """One file in a container, at any depth.
-
-    `place` holds the indexes of the containers on the way to it, then its own. `name` is its path, `parent` that of the
-    innermost container, empty for the outermost. `reason` says why it cannot be used. A `skipped` one is reported, but
-    could not be a document: a link, for example, or a file that another one replaces.
-    """
-
-    place: Place
-    name: str
-    parent: str = ""
-    size: int = 0
-    content_hash: str = ""
-    reason: str = ""
-    message: str = ""
-    skipped: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """The contents of a file. `kind` is that of `Opened`, or "" if the file holds no files."""
-
-    kind: str
-    entries: tuple[ContainedFile, ...] = ()
-    reason: str = ""
-    message: str = ""
 
 
 def list_contents(file: LocalFile, name: str, options: ArchiveOptions) -> Contents:
@@ -75,11 +44,6 @@ def _list(container: Container, depth: int, account: Account) -> Contents:
 def _failed(kind: str, why: Rejected) -> Contents:
     """Reject an archive; keep a document, with one entry that says why its attachments cannot be listed."""
     return unlisted(kind, why) if kind in KEPT else Contents("archive", (), why.reason, why.message)
-
-
-def unlisted(kind: str, why: Rejected) -> Contents:
-    """Return the contents of a document whose attachments cannot be listed."""
-    return Contents(kind, (ContainedFile((0,), "attachments", "", 0, "", why.reason, why.message, skipped=True),))
 
 
 def _too_deep(found: Opened, depth: int) -> Contents:

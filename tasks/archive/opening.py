@@ -13,11 +13,14 @@ from typing import BinaryIO, cast
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive.archive_options import Share
 from docmill.tasks.archive.embedded import PDF_SIGN, holds_embedded, office_members, pdf_members
-from docmill.tasks.archive.kinds import HEAD_BYTES, is_tar, mail_format, may_hold, packing
+from docmill.tasks.archive.kinds import HEAD_BYTES, is_tar, may_hold, packing
 from docmill.tasks.archive.members import Member, mail_members, one_member, tar_members, zip_members
 from docmill.tasks.archive.names import uncompressed
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.signatures import binary_kind, kind_of_zip
 from docmill.tasks.paths.local_file import LocalFile
+
+MAIL_FORMATS = ("eml", "msg", "mbox", "emlx", "pst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def _mail(container: Container, share: Share) -> Opened | None:
     if container.size > share.options.member_bytes:
         return None
     data = container.read()
-    kind = mail_format(container.name, data)
+    kind = _mail_format(container.name, data)
     return Opened("mail", mail_members(data, kind, share)) if kind else None
 
 
@@ -131,3 +134,12 @@ def _unpacked(stream: BinaryIO, how: str) -> BinaryIO:
     if how == "gz":
         return cast(BinaryIO, gzip.GzipFile(fileobj=stream))
     return cast(BinaryIO, bz2.BZ2File(stream) if how == "bz2" else lzma.LZMAFile(stream))
+
+
+def _mail_format(name: str, data: bytes) -> str:
+    """Return one of `MAIL_FORMATS` for a mail or a box of mails, "" for another file."""
+    try:
+        found = detect_file_type(name, data).format
+    except Rejected:
+        return ""
+    return found if found in MAIL_FORMATS else ""

@@ -17,15 +17,9 @@ from docmill.tasks.batch.embed import HERE, Encoding
 from docmill.tasks.batch.orders import load_order, passwords_of
 from docmill.tasks.batch.resolve_lookups import LookupSources, answer
 from docmill.tasks.batch.unpack import unpack
-from docmill.tasks.document.process import (
-    PhaseSeconds,
-    WorkItem,
-    WorkRequest,
-    WorkResult,
-    process_document,
-    reject,
-)
+from docmill.tasks.document.process import PhaseSeconds, WorkRequest, WorkResult, process_document, reject
 from docmill.tasks.document.recipe import WITH, Recipe
+from docmill.tasks.document.work_item import WorkItem
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.pool import shared_pool
 

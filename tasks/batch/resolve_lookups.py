@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.storage.embedding.encoder import describe_model, tokenizer_dir
+from docmill.storage.embedding.model_spaces import describe_model, tokenizer_dir
 from docmill.storage.files import TEMPORARY
 from docmill.storage.keys import embedding_key
 from docmill.tasks.batch.embed import HERE, Embedding, Encoding

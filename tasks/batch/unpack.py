@@ -14,8 +14,9 @@ from pathlib import Path
 from docmill.storage.errors import Rejected
 from docmill.storage.files import write_whole
 from docmill.tasks.archive.archive_options import ArchiveOptions
+from docmill.tasks.archive.contents import Place
 from docmill.tasks.archive.laid_members import DONE
-from docmill.tasks.archive.listing import Place, extract
+from docmill.tasks.archive.listing import extract
 from docmill.tasks.batch.orders import load_order
 from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.workers.pool import Pool

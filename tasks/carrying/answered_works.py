@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.document.process import WorkItem, WorkRequest
+from docmill.tasks.document.process import WorkRequest
 from docmill.tasks.document.recipe import Recipe
+from docmill.tasks.document.work_item import WorkItem
 from docmill.tasks.model.prompt import Answer
 from docmill.tasks.split.parts.lookup import Lookup
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import version
 
-from docmill.storage.embedding.encoder import describe_model, late_space, tokenizer_dir
+from docmill.storage.embedding.model_spaces import describe_model, late_space, tokenizer_dir
 from docmill.storage.embedding.plugin_encoder import ENCODERS
 from docmill.storage.files import hash_file
 from docmill.tasks.batch.embed import Embedding

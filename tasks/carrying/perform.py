@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.late_vectors import encode_windows, keys_of
 from docmill.storage.artifacts.packs import pack_embeddings, write_pack
-from docmill.storage.embedding.encoder import Window, load_encoder, tokenizer_dir
+from docmill.storage.embedding.encoder import Window, load_encoder
+from docmill.storage.embedding.model_spaces import tokenizer_dir
 from docmill.storage.errors import Terminal, Transient
 from docmill.storage.files import hash_file
 from docmill.storage.keys import embedding_key
@@ -36,8 +37,9 @@ from docmill.tasks.carrying.rewriting import rewrite_sent
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.encodings import counting_folder
 from docmill.tasks.counting.tokens import load_tokenizer
-from docmill.tasks.document.process import PhaseSeconds, WorkItem, WorkRequest, WorkResult
+from docmill.tasks.document.process import PhaseSeconds, WorkRequest, WorkResult
 from docmill.tasks.document.recipe import Recipe
+from docmill.tasks.document.work_item import WorkItem
 from docmill.tasks.workers.plain_json import Readers, decode, encode
 from docmill.tasks.workers.pool import shared_pool
 from docmill.tasks.workers.temporary_folder import make_folder

@@ -2,91 +2,32 @@
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import replace
 
 from tokenizers import Tokenizer
 
-from docmill.storage.errors import ConfigError
-from docmill.storage.keys import embedding_key, key_of, late_key
+from docmill.storage.keys import embedding_key, late_key
 from docmill.storage.schema import Draft, Parsed, indexed_text, part_readings
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.chunk_tree import ChunkNode, ChunkTree, grow, in_order, summary
 from docmill.tasks.chunking.fitting import Fitter
-from docmill.tasks.chunking.left_out import KINDS, left_out
-from docmill.tasks.chunking.left_out import VERSION as LEFT_OUT_VERSION
+from docmill.tasks.chunking.left_out import left_out
 from docmill.tasks.chunking.route import Route, Routed
-from docmill.tasks.chunking.vector_parts import VERSION as PARTS_VERSION
 from docmill.tasks.chunking.vector_parts import divide
-from docmill.tasks.chunking.windows import VERSION as WINDOWS_VERSION
 from docmill.tasks.chunking.windows import windows
-from docmill.tasks.context.context_input import WINDOW_TOKENS, ContextInput, context_input_of
+from docmill.tasks.context.context_input import ContextInput, context_input_of
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS, contextualizer_of
 from docmill.tasks.context.model_context import ContextWriter
-from docmill.tasks.context.model_prompts import VERSION as PROMPTS
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.detect.regions import Region
-from docmill.tasks.detect.verdict import DETECTOR_VERSION, Verdict
-from docmill.tasks.reading.reading_map import VERSION as READING_VERSION
+from docmill.tasks.detect.verdict import Verdict
 from docmill.tasks.reading.reading_map import ReadingMap, reading_of
 from docmill.tasks.split.content.table import WIDEST_HEADER
 from docmill.tasks.split.parts.line_numbers import PageNumbers, lines_at
 from docmill.tasks.split.parts.lookup import Lookup
-from docmill.tasks.split.parts.options import MIN_SIZE
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS, options_of
-
-CHUNKER_VERSION = 9
-"""Raise it whenever this module makes other chunks of the same spans, or `cover` other words: all documents are then
-chunked again."""
-_SPECIAL_TOKENS = 8  # more than any model adds
-_WINDOWS = 4  # a chunk with parts may be this many times as long as the model's limit
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkOptions:
-    """`token_limit` is the model's, including special tokens; `context_tokens` of it are reserved for the context.
-
-    `sizes_by` is the folder of the tokenizer that counts the strategies' sizes, empty for the model's own, and
-    `sizes_id` is its hash. `late` embeds every chunk within a window of its document. Unless `parts` is 0, a chunk of
-    more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the model's
-    limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
-    `kept` are the kinds of elements, of those that are in no chunk by default, that make chunks of their own.
-    """
-
-    token_limit: int
-    contextualizer: str = "structural"
-    context_tokens: int = 48
-    sizes_by: str = ""
-    sizes_id: str = ""
-    late: bool = False
-    parts: int = 0
-    by_model: bool = False
-    window_tokens: int = WINDOW_TOKENS
-    kept: tuple[str, ...] = ()
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Be built again where it is unpickled: a worker loads plugins before its memory is limited."""
-        return ChunkOptions, tuple(getattr(self, each.name) for each in fields(self))
-
-    def __post_init__(self) -> None:
-        contextualizer_of(self.contextualizer)
-        most = self.token_limit - MIN_SIZE - _SPECIAL_TOKENS
-        if not 0 <= self.context_tokens <= most:
-            raise ConfigError(
-                f"context_tokens must be in [0, {most}] where the model takes {self.token_limit} tokens,"
-                f" got {self.context_tokens}"
-            )
-        if self.parts and not MIN_SIZE <= self.parts <= most:
-            raise ConfigError(f"parts must be 0 or in [{MIN_SIZE}, {most}] tokens, got {self.parts}")
-        if not set(self.kept) <= set(KINDS):
-            raise ConfigError(f"kept must be some of {', '.join(KINDS)}, got {self.kept!r}")
-        if self.parts and self.late:
-            raise ConfigError("parts and late exclude each other: a late vector is read in one window")
-
-    @property
-    def longest(self) -> int:
-        """Return the maximum tokens of a chunk, including context and special tokens."""
-        return self.token_limit * (_WINDOWS if self.parts else 1)
 
 
 def chunk(parsed: Parsed, content_type: str, route: Route, tokenizer: Tokenizer, options: ChunkOptions) -> list[Draft]:
@@ -236,24 +177,6 @@ def vector_keys(text: str, drafts: Sequence[Draft], late: bool, space_id: str) -
     )
 
 
-def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
-    """Return the key of everything that chunks depend on besides the parsed document and its content type."""
-    splitter = SPLITTERS[route.strategy]
-    own = asdict(options_of(route.strategy, route.options))
-    name = route.contextualizer or options.contextualizer
-    versions = [CHUNKER_VERSION, DETECTOR_VERSION, splitter.version, contextualizer_of(name, options.by_model).version]
-    # Not the folder of a tokenizer, which differs between machines; its hash is in `sizes_id`.
-    said = asdict(replace(options, sizes_by="", contextualizer=name))
-    kept = [{"kept": sorted(chosen), "version": LEFT_OUT_VERSION}] if (chosen := said.pop("kept")) else []
-    # Options that are off leave no trace in the key: stores from before they existed keep their chunks.
-    late = [WINDOWS_VERSION] if said.pop("late") else []
-    read = [] if late else [{"reading": READING_VERSION}]
-    parts = [{"parts": size, "version": PARTS_VERSION}] if (size := said.pop("parts")) else []
-    by_model, window = said.pop("by_model"), said.pop("window_tokens")
-    asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if asks_model(route, options) else []
-    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *read, *parts, *asked, *kept)
-
-
 def plugins_in(routed: Sequence[Routed], options: ChunkOptions) -> list[str]:
     """Return the plugins that split regions or write their contexts, each with its version."""
     strategies = {one.strategy for each in routed for one in each.route.ensemble} - SPLITTERS.own.keys()
@@ -261,10 +184,3 @@ def plugins_in(routed: Sequence[Routed], options: ChunkOptions) -> list[str]:
     versions = {name: SPLITTERS[name].version for name in strategies}
     versions |= {name: CONTEXTUALIZERS[name].version for name in contexts}
     return [f"{name} ({version})" for name, version in sorted(versions.items())]
-
-
-def asks_model(route: Route, options: ChunkOptions) -> bool:
-    """Return whether contexts or summaries under a route come from a language model."""
-    context = contextualizer_of(route.contextualizer or options.contextualizer, options.by_model)
-    sums_up = context.sums_up or any(options_of(one.strategy, one.options).summaries for one in route.ensemble)
-    return context.asks is not None or (options.by_model and sums_up)

@@ -13,10 +13,6 @@ from docmill.tasks.split.spans.pieces import LINE, cut
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
-VERSION = 1
-"""Raise it whenever the same elements make other chunks; it is part of their keys where these chunks are asked for."""
-KINDS = ("toc", "furniture")
-
 
 def left_out(part: Part, kinds: Collection[str], fitter: Fitter) -> Iterator[ChunkNode]:
     """Yield chunks of elements of these kinds, each with its kind as its role.

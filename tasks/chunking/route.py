@@ -4,15 +4,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.plugins.registry import nearest
 from docmill.tasks.context.contextualizers import contextualizer_of
-from docmill.tasks.detect.regions import Region
-from docmill.tasks.detect.scores import CONTENT_TYPES
+from docmill.tasks.detect.content_types import CONTENT_TYPES
 from docmill.tasks.paths.patterns import PathPatterns, patterns_of
 from docmill.tasks.split.strategies import options_of
+
+if TYPE_CHECKING:
+    from docmill.tasks.detect.regions import Region
 
 OWN_KEY = "docmill"
 """The key in a document's front matter that sets its route."""
@@ -59,7 +61,7 @@ class Route:
 class Routed:
     """A region, its route, and the rule that chose the route, in words."""
 
-    region: Region
+    region: "Region"
     route: Route
     rule: str
 
@@ -134,7 +136,7 @@ class RouteTable:
             return self.by_type[content_type], f"the default for {content_type}"
         return self.default, "the default"
 
-    def route_regions(self, uri: str, regions: Sequence[Region], metadata: Mapping[str, Any]) -> list[Routed]:
+    def route_regions(self, uri: str, regions: "Sequence[Region]", metadata: Mapping[str, Any]) -> list[Routed]:
         """Return the regions of a document with their routes."""
         return [Routed(one, *self.decide(uri, one.verdict.content_type, metadata)) for one in regions]
 

@@ -8,9 +8,6 @@ from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
-VERSION = 1
-"""Raise it whenever the same chunk is divided differently: its parts then get new vectors."""
-
 
 def divide(draft: Draft, tokens: Tokens, size: int, limit: int) -> tuple[int, ...]:
     """Return the starts of a chunk's parts in its text, without the first; none if it has at most `size` tokens.

@@ -11,8 +11,6 @@ from docmill.storage.keys import hash_bytes
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.split.spans.span import Span
 
-VERSION = 1
-"""Raise it whenever the same chunks get other windows: their late vectors are then computed again."""
 _LEAST, _MOST = 3, 6
 """Eighths of a window that the chunks of one group fill.
 

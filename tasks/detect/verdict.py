@@ -11,8 +11,6 @@ from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.markup.xml.patents import is_patent
 from docmill.tasks.split.spans.question_patterns import ANSWERS, QUESTIONS
 
-DETECTOR_VERSION = 6
-"""Part of the keys of chunks: raise it when verdicts change, so that documents are split again."""
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
 _FIELDS = frozenset({"json", "jsonl", "xml"})
 """Formats that hold data, unless most of the content was read as paragraphs."""

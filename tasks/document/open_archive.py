@@ -7,7 +7,8 @@ from pathlib import Path
 import docmill.tasks.document.process  # noqa: F401
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive.archive_options import ArchiveOptions
-from docmill.tasks.archive.listing import Contents, Place, extract, list_contents
+from docmill.tasks.archive.contents import Contents, Place
+from docmill.tasks.archive.listing import extract, list_contents
 from docmill.tasks.paths.local_file import LocalFile
 
 

@@ -7,7 +7,8 @@ from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.schema import Draft, Parsed
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import extract, list_contents
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk_regions
+from docmill.tasks.chunking.chunk import chunk_regions
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import Region, find_regions

@@ -20,6 +20,7 @@ from docmill.tasks.detect.regions import find_regions
 from docmill.tasks.detect.verdict import Verdict, detect
 from docmill.tasks.document.figure_rows import figure_rows
 from docmill.tasks.document.recipe import WITH, Recipe, suffix_of
+from docmill.tasks.document.work_item import WorkItem, rejected_row
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.readers import ChosenReader, parser_name, reader_name
@@ -27,36 +28,9 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.metadata import Facts, facts_of
 from docmill.tasks.parse.titles.cover import COVER, cover
-from docmill.tasks.paths.local_file import ANYWHERE, LocalFile, Reach
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.memory_release import release
 from docmill.tasks.workers.worker import announce
-
-
-@dataclass(frozen=True, slots=True)
-class WorkItem:
-    """Content to process; files of equal content and route share one work and its `key`.
-
-    `text_key` is set if the canonical text is already stored. `uri` gives the suffix and the route. `place` is the path
-    of a member in the archive at `path`; once it is unpacked, `path` is that of the member. `reach` is where `path` may
-    lead.
-    """
-
-    key: str
-    uri: str
-    path: str
-    size: int
-    content_hash: str
-    text_key: str = ""
-    format: str = ""
-    language: str = ""
-    place: tuple[int, ...] = ()
-    reach: Reach = ANYWHERE
-
-    @property
-    def file(self) -> LocalFile:
-        """The file that is read."""
-        return LocalFile(self.path, self.reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,24 +215,5 @@ def _read(work: WorkItem, limit: int) -> bytes:
 
 
 def reject(work: WorkItem, why: Rejected, parser: str = "") -> WorkResult:
-    """Return the row of a rejected document; `parser` had it when it was rejected."""
-    document = StagedDocument(
-        work_key=work.key,
-        content_hash=work.content_hash,
-        suffix=suffix_of(work.uri),
-        size=work.size,
-        format="",
-        language="",
-        title="",
-        content_type="",
-        text_key="",
-        chunk_key="",
-        characters=0,
-        chunks=0,
-        metadata="{}",
-        parsed=not work.text_key,
-        reason=why.reason,
-        message=why.message,
-        parser=why.parser or parser,
-    )
-    return WorkResult(document, [], None)
+    """Return the result for a rejected document; `parser` had it when it was rejected."""
+    return WorkResult(rejected_row(work, why, parser), [], None)

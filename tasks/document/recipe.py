@@ -32,18 +32,17 @@ from typing import Any
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import key_of
 from docmill.tasks.archive.archive_options import ArchiveOptions
-from docmill.tasks.archive.listing import VERSION as LISTING_VERSION
-from docmill.tasks.chunking.chunk import ChunkOptions, asks_model, chunker_key
+from docmill.tasks.archive.contents import LISTING_VERSION
+from docmill.tasks.chunking.chunk_options import ChunkOptions, asks_model, chunker_key
 from docmill.tasks.chunking.route import OWN_KEY, Route, RouteTable
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
-from docmill.tasks.parse.dispatch.file_type import VERSION as FILE_TYPE_VERSION
 from docmill.tasks.parse.dispatch.parsers import format_of_suffix, plugged
 from docmill.tasks.parse.dispatch.readers import ReaderTable, parser_key
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.format import FILE_TYPE_VERSION, FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.split.syntax.grammars import absent
-from docmill.tasks.workers.pool import Limits
+from docmill.tasks.workers.limits import Limits
 
 _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
 """Options of parsing that decide whether a document is read, and not how."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
-from docmill.storage.embedding.encoder import tokenizer_dir
+from docmill.storage.embedding.model_spaces import tokenizer_dir
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.evaluate.overlap import Overlap, Passage, overlap, precision_omega

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from docmill.storage.schema import Parsed
 
+FILE_TYPE_VERSION = 9  # raise it when any file gets another type than before
 Signature = tuple[int, bytes]
 """Bytes, and the offset at which a file has them."""
 

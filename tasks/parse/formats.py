@@ -18,8 +18,6 @@ from docmill.tasks.parse.text_beginnings import (
     TAGGED,
     WIKI_DUMP,
 )
-from docmill.tasks.parse.titles.contents_list import with_contents
-from docmill.tasks.parse.titles.untitled import with_titles
 
 
 def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
@@ -36,7 +34,14 @@ def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
 def _titled(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
     """Return the parser of that name, and find lists of contents, and titles by their looks where none have markup."""
     parse = _by(function)
-    return lambda data, options: with_titles(with_contents(parse(data, options)))
+
+    def titled(data: bytes, options: ParseOptions) -> Parsed:
+        from docmill.tasks.parse.titles.contents_list import with_contents
+        from docmill.tasks.parse.titles.untitled import with_titles
+
+        return with_titles(with_contents(parse(data, options)))
+
+    return titled
 
 
 def _form(name: str, version: int, reader: str, suffixes: str, files: str, by: str, **signs: Any) -> Format:

@@ -2,21 +2,20 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language: suffixes and whole file names, interpreters of `#!` lines, and signs in its text."""
+    """A language: suffixes and whole file names, interpreters of `#!` lines, and a pattern of the signs in its text."""
 
     suffixes: frozenset[str]
     interpreters: frozenset[str]
-    sign: re.Pattern[str]
+    sign: str
 
 
 def _language(suffixes: str, sign: str, interpreters: str = "") -> Language:
-    return Language(
-        frozenset(suffixes.split()), frozenset(interpreters.split()), re.compile(sign, re.MULTILINE | re.VERBOSE)
-    )
+    return Language(frozenset(suffixes.split()), frozenset(interpreters.split()), sign)
 
 
 # A sign is a line that is likely in this language and unlikely in others.
@@ -169,7 +168,12 @@ def language_of_suffix(suffix: str, text: str) -> str:
 
 def signs(name: str, text: str) -> int:
     """Return the number of signs of a language in a text."""
-    return sum(1 for _ in LANGUAGES[name].sign.finditer(text))
+    return sum(1 for _ in _sign(name).finditer(text))
+
+
+@cache  # compiled when first used: that of all takes 20 ms, and most runs meet few languages
+def _sign(name: str) -> re.Pattern[str]:
+    return re.compile(LANGUAGES[name].sign, re.MULTILINE | re.VERBOSE)
 
 
 def language_of_interpreter(text: str) -> str:

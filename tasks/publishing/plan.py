@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 
 from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.schema import RejectRow, StagedDocument
-from docmill.tasks.document.process import WorkItem, reject
 from docmill.tasks.document.recipe import Recipe, suffix_of
+from docmill.tasks.document.work_item import WorkItem, rejected_row
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.publishing.declare import Declared, declared_of
 from docmill.tasks.sources.source import UNREADABLE, Listing, Source, SourceFile
@@ -170,7 +170,7 @@ def _still_rejected(before: RejectRow | None, file: SourceFile, content_hash: st
 def _refused(file: SourceFile, content_hash: str) -> StagedDocument:
     """Return the row of a file that could not be extracted, or of an archive that cannot be opened."""
     work = WorkItem(key="", uri=file.uri, path=file.path, size=file.size, content_hash=content_hash)
-    return replace(reject(work, Rejected(file.reason, file.message)).document, parsed=False)
+    return replace(rejected_row(work, Rejected(file.reason, file.message)), parsed=False)
 
 
 class KnownContents:

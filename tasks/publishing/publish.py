@@ -7,7 +7,7 @@ from pathlib import Path
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.staging import Batch
-from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.history import tags
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder

@@ -17,7 +17,8 @@ from docmill.storage.artifacts.late_vectors import encode_windows, keys_of, wind
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, with_keys
 from docmill.storage.artifacts.packs import Packs, pack_embeddings
 from docmill.storage.embedding.agreement import confirmed
-from docmill.storage.embedding.encoder import EmbeddingSpace, TextEncoder, Window, load_encoder
+from docmill.storage.embedding.encoder import TextEncoder, Window, load_encoder
+from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.embedding.text_encoder import DocumentEncoder
 from docmill.storage.errors import StoreError
 from docmill.storage.files import check_room

@@ -9,8 +9,8 @@ from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
 from docmill.storage.tables.row_columns import RowColumns
 from docmill.tasks.archive.archive_options import ArchiveOptions
+from docmill.tasks.archive.contents import LISTING_VERSION, ContainedFile, Contents
 from docmill.tasks.archive.kinds import HEAD_BYTES, KEPT, may_hold
-from docmill.tasks.archive.listing import VERSION, ContainedFile, Contents
 from docmill.tasks.archive.names import UNSAFE_PATH, uncompressed
 from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
@@ -26,7 +26,8 @@ from docmill.tasks.sources.source import (
     SourceFile,
     is_sidecar,
 )
-from docmill.tasks.workers.pool import Limits, shared_pool
+from docmill.tasks.workers.limits import Limits
+from docmill.tasks.workers.pool import shared_pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,13 @@ class Opener:
 
     def look(self, files: Sequence[SourceFile]) -> Iterator[Contents | Rejected]:
         """Yield what each file holds, or why no worker could tell."""
+        if not files:
+            return
         from docmill.tasks.document.open_archive import FileListing, look
 
         # Where it is found, a file has the suffix in its uri, as it may have been fetched under another name.
         jobs = [FileListing(file.local, PurePosixPath(file.uri).name, self.options) for file in files]
-        yield from shared_pool(self.limits).map(look, jobs) if jobs else ()
+        yield from shared_pool(self.limits).map(look, jobs)
 
     def fetch(self, member: SourceFile, path: Path, most_bytes: int) -> None:
         """Write the bytes of a member to `path`; raise `Rejected` if it cannot be had."""
@@ -94,7 +97,9 @@ class ArchiveSource(NamedSource):
     def _contents(self, file: SourceFile, checkpoints: Checkpoints) -> Contents:
         """Return what the archive holds, from the checkpoint if it has not changed since."""
         known_as = f"archive-{key_of(file.path)}"
-        key = key_of("archive", VERSION, asdict(self.opener.options), file.uri, file.size, file.mtime_ns, file.inode)
+        key = key_of(
+            "archive", LISTING_VERSION, asdict(self.opener.options), file.uri, file.size, file.mtime_ns, file.inode
+        )
         if before := checkpoints.of(known_as, key).state:
             return decode_contents(before)
         now = time.time_ns()

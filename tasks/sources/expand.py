@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from docmill.storage.errors import Rejected
 from docmill.storage.tables.row_columns import RowColumns
-from docmill.tasks.archive.listing import Contents, unlisted
+from docmill.tasks.archive.contents import Contents, unlisted
 from docmill.tasks.document.recipe import suffix_of
 from docmill.tasks.sources.archive_source import Opener, failed, opened_up
 from docmill.tasks.sources.fingerprint import HOLDERS

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from docmill.storage.files import remove, write_whole
 from docmill.storage.keys import key_of
 from docmill.tasks.archive.archive_options import ArchiveOptions
-from docmill.tasks.archive.listing import VERSION, ContainedFile, Contents
+from docmill.tasks.archive.contents import LISTING_VERSION, ContainedFile, Contents
 from docmill.tasks.sources.source import is_origin, may_exist
 
 _SCHEMA = pa.schema([("key", pa.string()), ("path", pa.string()), ("contents", pa.string())])
@@ -26,7 +26,7 @@ class Listings:
     def __init__(self, store: Path, options: ArchiveOptions) -> None:
         self._path = store / "cache" / "listings.parquet"
         # A higher limit or another password may find members where there were none.
-        self._salt = key_of("listing", VERSION, asdict(options))
+        self._salt = key_of("listing", LISTING_VERSION, asdict(options))
         self._seen = _read(self._path)
         self._fresh: dict[str, tuple[str, str]] = {}
         self._passing: set[str] = set()

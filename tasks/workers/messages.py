@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing.connection import Connection
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from docmill.storage.errors import REASONS, Rejected
 from docmill.tasks.workers.plain_json import Reader, Readers, Unreadable, decode, encode
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 MAX_ANSWER = 400 << 20
 """Bytes of an answer, which the parent holds besides the object made of it; its own memory has no limit."""
@@ -82,7 +84,7 @@ def _rejected(data: Any) -> Rejected:
     return why
 
 
-def send(pipe: Connection, message: bytes) -> None:
+def send(pipe: "Connection", message: bytes) -> None:
     """Write a message to a pipe, its length first."""
     for part in (_LENGTH.pack(len(message)), message):
         left = memoryview(part)
@@ -90,7 +92,7 @@ def send(pipe: Connection, message: bytes) -> None:
             left = left[os.write(pipe.fileno(), left) :]
 
 
-def receive(pipe: Connection, read: Reader, deadline: float) -> Any:
+def receive(pipe: "Connection", read: Reader, deadline: float) -> Any:
     """Return what the next message says; `deadline` is by the monotonic clock.
 
     Raises `TimeoutError` where it is not whole by then, `EOFError` or `ConnectionError` at the end of the pipe, and
@@ -103,7 +105,7 @@ def receive(pipe: Connection, read: Reader, deadline: float) -> Any:
     return decode(_take(pipe, length, deadline), read)
 
 
-def _take(pipe: Connection, count: int, deadline: float) -> bytes:
+def _take(pipe: "Connection", count: int, deadline: float) -> bytes:
     """Return the next bytes of a pipe; so many are taken in only as they come, not as they are announced."""
     ready, parts = select.poll(), []
     ready.register(pipe.fileno(), select.POLLIN)

@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Pipe
 from queue import Empty, SimpleQueue
 from typing import Any, Self, TypeVar
 
-from docmill.storage.errors import ConfigError, Rejected, Transient
+from docmill.storage.errors import Rejected, Transient
 from docmill.tasks.workers.ends import death, describe, guard
+from docmill.tasks.workers.limits import Limits
 from docmill.tasks.workers.messages import Note, greeting, message_reader, receive
 from docmill.tasks.workers.plain_json import Reader, Unreadable
 from docmill.tasks.workers.temporary_folder import make_folder, sweep_folders
@@ -42,24 +42,6 @@ _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
     " from docmill.tasks.workers.worker import serve; serve(sys.argv[2:])"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a pool may use: worker processes, wall clock seconds a document, megabytes a worker.
-
-    The memory limit is on address space beyond what the worker's own imports take.
-    """
-
-    workers: int
-    timeout_s: float = 120.0
-    memory_mb: int = 2048
-    recycle: int = 1000
-
-    def __post_init__(self) -> None:
-        for name in ("workers", "timeout_s", "memory_mb", "recycle"):
-            if getattr(self, name) <= 0:
-                raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,6 +218,8 @@ class _Worker:
     """One worker process, the pipe to it, its own folder for temporary files, and the guard of both."""
 
     def __init__(self, limits: Limits, rehearsal: Sequence[str]) -> None:
+        from multiprocessing.connection import Pipe
+
         self._pipe, theirs = Pipe()
         self._folder = make_folder()
         numbers = (theirs.fileno(), os.getpid(), limits.memory_mb, math.ceil(limits.timeout_s))

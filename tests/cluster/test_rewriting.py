@@ -14,7 +14,7 @@ from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, Worke
 from docmill.flows.cluster.sender import Sender
 from docmill.storage import files
 from docmill.storage.arrow_schema import CHUNKS
-from docmill.storage.embedding.encoder import describe_model
+from docmill.storage.embedding.model_spaces import describe_model
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import settle
 from docmill.storage.history.snapshots import StoredFile

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from docmill.storage.schema import Draft
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.context.topic_line import about
 from docmill.tasks.parse.dispatch.reading import parse

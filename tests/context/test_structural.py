@@ -3,7 +3,8 @@
 import pytest
 
 from docmill.storage.schema import Draft, Element, Parsed, indexed_text
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.context.context_input import TOPIC_REACH
 from docmill.tasks.context.topic_line import about

@@ -10,13 +10,14 @@ from dataclasses import fields
 import pytest
 
 import docmill
-from docmill.flows.cli.app import GROUPS
+from docmill.flows.cli.program import GROUPS
 from docmill.flows.cli.terminal.exit_statuses import STATUSES, STATUSES_OF
 from docmill.flows.config.configuration import keys
 from docmill.flows.config.units import Unit
 from docmill.storage.errors import REASONS, REMEDIES, ConfigError
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
-from docmill.tasks.detect.scores import CONTENT_TYPES, SCORES
+from docmill.tasks.detect.content_types import CONTENT_TYPES
+from docmill.tasks.detect.scores import SCORES
 from docmill.tasks.split.parts.options import Stated
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 from tests.kit.house import MODULES, ROOT, name_of, syntax

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.workers.pool import Limits, Pool
+from docmill.tasks.workers.limits import Limits
+from docmill.tasks.workers.pool import Pool
 from tests.kit.making import make_golden
 
 

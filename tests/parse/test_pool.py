@@ -18,8 +18,9 @@ import pytest
 
 from docmill.storage.errors import ConfigError, Rejected, Transient
 from docmill.tasks.parse.decode import decode
+from docmill.tasks.workers.limits import Limits
 from docmill.tasks.workers.memory_release import release, resident
-from docmill.tasks.workers.pool import Limits, Pool, shared_pool
+from docmill.tasks.workers.pool import Pool, shared_pool
 from docmill.tasks.workers.worker import announce
 from tests.kit.skips import on_linux
 
@@ -248,7 +249,8 @@ def test_a_worker_ends_with_all_that_it_has_started() -> None:
 _SCRIPT = """
 import sys, time
 sys.path.insert(0, {root!r})
-from docmill.tasks.workers.pool import Limits, shared_pool
+from docmill.tasks.workers.pool import shared_pool
+from docmill.tasks.workers.limits import Limits
 from tests.parse.test_pool import misbehave
 pool = shared_pool(Limits(workers=2))
 for result in pool.map(misbehave, ["one", "two", "three", "four"]):
@@ -295,7 +297,8 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
 _STARTS_CHILDREN = """
 import sys
 sys.path.insert(0, {root!r})
-from docmill.tasks.workers.pool import Limits, shared_pool
+from docmill.tasks.workers.pool import shared_pool
+from docmill.tasks.workers.limits import Limits
 from tests.parse.test_pool import misbehave
 pool = shared_pool(Limits(workers=1))
 print(next(pool.map(misbehave, ["child"])), flush=True)

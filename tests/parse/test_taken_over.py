@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import REASONS, Rejected
 from docmill.storage.schema import Draft, Element, Parsed, StagedDocument
-from docmill.tasks.archive.listing import ContainedFile, Contents
+from docmill.tasks.archive.contents import ContainedFile, Contents
 from docmill.tasks.batch.unpack import lay
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
@@ -26,8 +26,9 @@ from docmill.tasks.document.process import WorkResult, process_document
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.workers import messages, worker
+from docmill.tasks.workers.limits import Limits
 from docmill.tasks.workers.plain_json import Readers, Unreadable, decode, encode
-from docmill.tasks.workers.pool import Limits, Pool
+from docmill.tasks.workers.pool import Pool
 
 
 class Payload:

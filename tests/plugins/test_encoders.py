@@ -8,7 +8,8 @@ import pytest
 from tokenizers import Tokenizer
 
 from docmill.storage.embedding.cautious_tokens import cautious_folder
-from docmill.storage.embedding.encoder import describe_model, late_space, load_encoder, tokenizer_dir
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.model_spaces import describe_model, late_space, tokenizer_dir
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import ConfigError, QueryError, StoreError, Terminal, Transient
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer

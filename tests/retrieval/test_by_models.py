@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage.embedding.encoder import model_dir
+from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import NoWordings
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text

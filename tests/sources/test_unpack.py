@@ -12,7 +12,8 @@ from docmill.tasks.archive.laid_members import why_missing
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.batch.unpack import UnpackOrder, unpack
 from docmill.tasks.paths.local_file import LocalFile
-from docmill.tasks.workers.pool import Limits, Pool
+from docmill.tasks.workers.limits import Limits
+from docmill.tasks.workers.pool import Pool
 from tests.kit.writers.archives import tarred
 
 

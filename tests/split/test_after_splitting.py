@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.schema import Draft, Parsed, indexed_text
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.split.strategies import options_of
 from tests.kit.documents import document, documents, tokenizer

@@ -7,7 +7,8 @@ from hypothesis import given
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.schema import Parsed, indexed_text
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk, chunker_key
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions, chunker_key
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.context.context_input import context_input_of
 from docmill.tasks.context.structural import structural

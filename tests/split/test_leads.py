@@ -4,7 +4,8 @@ import pytest
 
 from docmill.storage.schema import Parsed
 from docmill.storage.sentences.sentence_starts import sentence_starts
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.storage.schema import Element, Parsed, clipped, indexed_text, part_readings, reading
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import parse_html

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse

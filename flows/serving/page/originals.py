@@ -16,7 +16,8 @@ from docmill.storage.schema import DocumentRow
 from docmill.tasks.document.original_page import PageRequest, original_page
 from docmill.tasks.parse.pdf.page_picture import PagePicture
 from docmill.tasks.sources.known_files import find_original
-from docmill.tasks.workers.pool import Limits, shared_pool
+from docmill.tasks.workers.limits import Limits
+from docmill.tasks.workers.pool import shared_pool
 
 _TIMEOUT_S = 20.0  # for one page: a person waits; plans with a million lines take some seconds
 _WORKERS = 2  # two people may turn pages at once

@@ -17,7 +17,8 @@ from docmill.tasks.document.preview import Resplitting, resplit
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.strategies import SPLITTERS
-from docmill.tasks.workers.pool import Limits, Pool, shared_pool
+from docmill.tasks.workers.limits import Limits
+from docmill.tasks.workers.pool import Pool, shared_pool
 
 _TIMEOUT_S = 30.0  # of one split: a person waits
 _WORKERS = 2  # the two sides of a comparison

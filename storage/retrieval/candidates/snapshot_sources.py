@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed
-from docmill.storage.embedding.encoder import TextEncoder, load_encoder, reading_dir, tokenizer_dir
+from docmill.storage.embedding.encoder import TextEncoder, load_encoder
+from docmill.storage.embedding.model_spaces import reading_dir, tokenizer_dir
 from docmill.storage.embedding.reach import unread_shares
 from docmill.storage.embedding.token_counts import token_counts
 from docmill.storage.errors import ConfigError, StoreError

@@ -28,7 +28,6 @@ from docmill.tasks.parse.languages import BY_SUFFIX, language_of_suffix
 from docmill.tasks.parse.signatures import binary_kind
 from docmill.tasks.parse.unread_kinds import INSTEAD
 
-VERSION = 9  # raise it when any file gets another type than before
 _HEAD = 65_536
 """Bytes of text to look at: more than a sample of its lines takes, unless they are very long."""
 _OVERRULES = 0.8

@@ -8,7 +8,6 @@ from typing import Any
 
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import key_of
-from docmill.tasks.parse.dispatch.file_type import format_of_name
 from docmill.tasks.parse.dispatch.parser import NoOptions, Parser
 from docmill.tasks.parse.dispatch.parsers import PARSERS, default_parser, options_of_parser, plugged, unusable
 from docmill.tasks.parse.format import FileType, ParseOptions
@@ -82,6 +81,8 @@ class ReaderTable:
 
 def _check(glob: str, reader: ChosenReader) -> None:
     """Raise ConfigError for a rule by which no file of the suffix that its glob names could be read."""
+    from docmill.tasks.parse.dispatch.file_type import format_of_name  # with what tells formats apart: 0.1 s
+
     form = format_of_name(PurePosixPath(glob).name)
     if form not in ("", _VAGUE) and not reader.takes(form):
         raise ConfigError(f"{_refusal(reader, form)}, but {glob!r} names such files")

@@ -1,12 +1,11 @@
 """Span: a stretch of a document's text, and the positions where a text may be cut between visible characters."""
 
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-import regex  # type: ignore[import-untyped]
-
-_CLUSTER = regex.compile(r"\X")
-_ORDINARY = regex.compile(r"\p{GCB=Other}{2}")
-_EXTENDS = regex.compile(r"[^\p{GCB=Control}\r\n][\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
+_CLUSTER = r"\X"
+_ORDINARY = r"\p{GCB=Other}{2}"
+_EXTENDS = r"[^\p{GCB=Control}\r\n][\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]"
 _LOOK_BACK = 256  # characters; clusters in real text are much shorter, and a longer, hostile one may be cut
 _DASHES_AND_QUOTES = frozenset(map(chr, range(0x2010, 0x2028)))
 _FIRST_MARK = "\u0300"  # lower code points never extend the one before, except a line feed after a carriage return
@@ -19,11 +18,18 @@ class Span(NamedTuple):
     end: int
 
 
+@cache
+def _compiled(pattern: str) -> Any:
+    import regex  # type: ignore[import-untyped]  # 10 ms, for texts with marks and emoji
+
+    return regex.compile(pattern)
+
+
 def is_boundary(text: str, position: int) -> bool:
     """Return whether no grapheme cluster (Unicode TR 29) spans `position`."""
     if is_boundary_plain(text, position):
         return True
-    return _EXTENDS.match(text, position - 1) is None and cluster_start(text, position) == position
+    return _compiled(_EXTENDS).match(text, position - 1) is None and cluster_start(text, position) == position
 
 
 def is_boundary_plain(text: str, position: int) -> bool:
@@ -33,7 +39,7 @@ def is_boundary_plain(text: str, position: int) -> bool:
     before, after = text[position - 1], text[position]
     if (before < _FIRST_MARK or before in _DASHES_AND_QUOTES) and (after < _FIRST_MARK or after in _DASHES_AND_QUOTES):
         return not (before == "\r" and after == "\n")
-    return _ORDINARY.match(text, position - 1, position + 1) is not None
+    return _compiled(_ORDINARY).match(text, position - 1, position + 1) is not None
 
 
 def cluster_start(text: str, position: int) -> int:
@@ -44,7 +50,7 @@ def cluster_start(text: str, position: int) -> int:
     while position - anchor < _LOOK_BACK and not is_boundary_plain(text, anchor):
         anchor -= 1
     start = anchor
-    for cluster in _CLUSTER.finditer(text, anchor):
+    for cluster in _compiled(_CLUSTER).finditer(text, anchor):
         if cluster.start() > position:
             break
         start = cluster.start()
@@ -55,7 +61,7 @@ def cluster_end(text: str, position: int) -> int:
     """Return the first position at or after `position` that breaks no grapheme cluster."""
     if is_boundary(text, position):
         return position
-    cluster = _CLUSTER.match(text, cluster_start(text, position))
+    cluster = _compiled(_CLUSTER).match(text, cluster_start(text, position))
     return cluster.end() if cluster else position
 
 

@@ -14,7 +14,8 @@ from typing import Any
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
-from docmill.storage.embedding.encoder import load_encoder, model_dir
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.space import model_dir
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.counting.tokens import load_tokenizer

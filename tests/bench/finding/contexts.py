@@ -31,13 +31,15 @@ import numpy as np
 
 from docmill.storage.artifacts.late_vectors import encode_windows, keys_of
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.storage.embedding.encoder import Window, describe_model, load_encoder
+from docmill.storage.embedding.encoder import Window, load_encoder
+from docmill.storage.embedding.model_spaces import describe_model
 from docmill.storage.keywords.keyword_search import KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.retrieval.candidates.fusion import fuse
 from docmill.storage.retrieval.candidates.search_options import Mode, SearchOptions
 from docmill.storage.schema import Draft, Parsed, indexed_text
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk_regions
+from docmill.tasks.chunking.chunk import chunk_regions
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.chunking.windows import windows
 from docmill.tasks.counting.tokens import Tokens

@@ -24,10 +24,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding.encoder import describe_model, load_encoder, model_dir
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.model_spaces import describe_model
+from docmill.storage.embedding.space import model_dir
 from docmill.storage.schema import Draft, Parsed
 from docmill.tasks.batch.resolve_lookups import LookupSources, answer, vectors_of
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk_regions
+from docmill.tasks.chunking.chunk import chunk_regions
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import Region

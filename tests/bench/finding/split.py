@@ -25,10 +25,12 @@ from statistics import median
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
-from docmill.storage.embedding.encoder import load_encoder, model_dir
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Draft, Parsed, indexed_text
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk, chunk_regions
+from docmill.tasks.chunking.chunk import chunk, chunk_regions
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import load_tokenizer

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
-from docmill.tasks.detect.scores import CONTENT_TYPES
+from docmill.tasks.detect.content_types import CONTENT_TYPES
 from docmill.tasks.detect.verdict import detect
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse

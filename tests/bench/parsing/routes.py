@@ -29,7 +29,7 @@ from docmill.storage.keys import key_of
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.schema import Parsed
 from docmill.tasks.chunking.route import default_routes
-from docmill.tasks.detect.scores import CONTENT_TYPES
+from docmill.tasks.detect.content_types import CONTENT_TYPES
 from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.bootstrap import difference
 from docmill.tasks.evaluate.overlap import Passage, overlap

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from docmill.storage.embedding.encoder import describe_model
+from docmill.storage.embedding.model_spaces import describe_model
 from docmill.storage.history import snapshots
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.tables.tables import rewrite

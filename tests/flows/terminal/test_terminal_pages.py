@@ -3,7 +3,8 @@
 import pytest
 import typer
 
-from docmill.flows.cli.app import GROUPS, app
+from docmill.flows.cli.app import app
+from docmill.flows.cli.program import GROUPS
 from docmill.flows.config.configuration import keys
 from tests.kit.making.make_terminal import FOLDER, PAGES, pages
 from tests.kit.making.terminal_sessions import SESSIONS

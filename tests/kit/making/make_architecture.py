@@ -28,7 +28,8 @@ from docmill.storage.tables.spill import Spill
 from docmill.storage.writer.commit import Changes
 from docmill.tasks.batch import batch
 from docmill.tasks.chunking.route import Routed
-from docmill.tasks.document.process import WorkItem, WorkRequest, WorkResult
+from docmill.tasks.document.process import WorkRequest, WorkResult
+from docmill.tasks.document.work_item import WorkItem
 from tests.kit import fake_encoder
 from tests.kit.house import LAYERS, ROOT, folder_graph
 

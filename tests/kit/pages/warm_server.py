@@ -20,6 +20,7 @@ PRELOADED = (
     "docmill.flows.config.configuration",
     "docmill.flows.hosting.run_on_engine",
     "docmill.flows.runs.pipeline",
+    "docmill.flows.runs.carry_out",
     "docmill.flows.cli.terminal.hits",
     "docmill.flows.cli.terminal.snippet",
     "docmill.storage.reader.store",

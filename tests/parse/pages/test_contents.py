@@ -8,7 +8,8 @@ from docx import Document
 from docx.oxml import parse_xml
 
 from docmill.storage.schema import Draft, Parsed
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk, chunker_key
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions, chunker_key
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from docmill.tasks.workers.pool import Limits, Pool
+from docmill.tasks.workers.limits import Limits
+from docmill.tasks.workers.pool import Pool
 from docmill.tasks.workers.temporary_folder import PREFIX, make_folder, sweep_folders
 
 HOLD = """

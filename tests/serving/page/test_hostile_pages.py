@@ -13,7 +13,8 @@ from docmill.storage.keys import hash_bytes
 from docmill.storage.reader.store import Store
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.document.original_page import PageRequest, original_page
-from docmill.tasks.workers.pool import Limits, shared_pool
+from docmill.tasks.workers.limits import Limits
+from docmill.tasks.workers.pool import shared_pool
 from tests.kit.workbench import MakeBench
 from tests.kit.writers.hostile_pdf import nested, tiled
 

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from docmill.storage.schema import Draft, Element, Parsed
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.split.spans.language_separators import BEGINNINGS, beginnings
 from docmill.tasks.split.spans.span import Span

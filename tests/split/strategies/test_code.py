@@ -5,7 +5,8 @@ import time
 import pytest
 
 from docmill.storage.schema import Draft, Element, Parsed
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.languages import LANGUAGES
 from docmill.tasks.split.syntax import grammars

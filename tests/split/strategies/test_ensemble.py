@@ -5,7 +5,8 @@ import pytest
 from docmill.storage.errors import ConfigError
 from docmill.storage.schema import Parsed
 from docmill.storage.upkeep.verify import verify
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from tests.kit.documents import tokenizer
 from tests.kit.workbench import Workbench, summary

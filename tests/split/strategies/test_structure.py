@@ -5,7 +5,8 @@ import re
 import pytest
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.chunk import chunk
+from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from tests.kit.documents import document, tokenizer
 

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage import failpoints
 from docmill.storage.embedding import encoder, space
-from docmill.storage.embedding.encoder import EmbeddingSpace
-from docmill.storage.embedding.space import describe_model
+from docmill.storage.embedding.space import EmbeddingSpace, describe_model
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention

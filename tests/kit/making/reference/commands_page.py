@@ -7,7 +7,8 @@ from typing import Any
 
 import typer
 
-from docmill.flows.cli.app import GROUPS, app
+from docmill.flows.cli.app import app
+from docmill.flows.cli.program import GROUPS
 from docmill.flows.cli.terminal.exit_statuses import STATUSES_OF
 from docmill.flows.cli.terminal.help_pages import KINDS
 from tests.kit.making.reference.markdown import code, page, prose, table

@@ -4,7 +4,8 @@ from functools import partial
 
 from docmill.tasks.chunking.route import default_routes
 from docmill.tasks.detect import lawful
-from docmill.tasks.detect.scores import CONTENT_TYPES, SCORES
+from docmill.tasks.detect.content_types import CONTENT_TYPES
+from docmill.tasks.detect.scores import SCORES
 from docmill.tasks.detect.verdict import DATA_LANGUAGES
 from docmill.tasks.parse.formats import FORMATS as READ
 from tests.kit.making.reference.markdown import block, code, codes, page, prose, table

@@ -1,0 +1,43 @@
+"""Contents: the members of a container, as a listing returns them."""
+
+from dataclasses import dataclass
+
+from docmill.storage.errors import Rejected
+
+LISTING_VERSION = 5  # raise it when the members found in a container, or their names, change
+
+Place = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContainedFile:
+    """One file in a container, at any depth.
+
+    `place` holds the indexes of the containers on the way to it, then its own. `name` is its path, `parent` that of the
+    innermost container, empty for the outermost. `reason` says why it cannot be used. A `skipped` one is reported, but
+    could not be a document: a link, for example, or a file that another one replaces.
+    """
+
+    place: Place
+    name: str
+    parent: str = ""
+    size: int = 0
+    content_hash: str = ""
+    reason: str = ""
+    message: str = ""
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The contents of a file. `kind` is that of `Opened`, or "" if the file holds no files."""
+
+    kind: str
+    entries: tuple[ContainedFile, ...] = ()
+    reason: str = ""
+    message: str = ""
+
+
+def unlisted(kind: str, why: Rejected) -> Contents:
+    """Return the contents of a document whose attachments cannot be listed."""
+    return Contents(kind, (ContainedFile((0,), "attachments", "", 0, "", why.reason, why.message, skipped=True),))

@@ -1,0 +1,103 @@
+"""Chunk options: how documents are chunked, and the key of all that decides their chunks.
+
+The versions of what this package does are here, and not beside it: a run that finds nothing new asks for keys alone.
+"""
+
+from dataclasses import asdict, dataclass, fields, replace
+
+from docmill.storage.errors import ConfigError
+from docmill.storage.keys import key_of
+from docmill.tasks.chunking.route import Route
+from docmill.tasks.context.context_input import WINDOW_TOKENS
+from docmill.tasks.context.contextualizers import contextualizer_of
+from docmill.tasks.context.model_prompts import VERSION as PROMPTS
+from docmill.tasks.detect.content_types import DETECTOR_VERSION
+from docmill.tasks.reading.reading_map import VERSION as READING_VERSION
+from docmill.tasks.split.parts.options import MIN_SIZE
+from docmill.tasks.split.strategies import SPLITTERS, options_of
+
+CHUNKER_VERSION = 9
+"""Raise it whenever `chunk.py` makes other chunks of the same spans, or `cover` other words: all documents are then
+chunked again."""
+LEFT_OUT_VERSION = 1
+"""Raise it whenever the same elements make other chunks; it is part of their keys where these chunks are asked for."""
+PARTS_VERSION = 1
+"""Raise it whenever the same chunk is divided differently: its parts then get new vectors."""
+WINDOWS_VERSION = 1
+"""Raise it whenever the same chunks get other windows: their late vectors are then computed again."""
+LEFT_OUT_KINDS = ("toc", "furniture")
+"""Kinds of elements that are in no chunk by default."""
+_SPECIAL_TOKENS = 8  # more than any model adds
+_WINDOWS = 4  # a chunk with parts may be this many times as long as the model's limit
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOptions:
+    """`token_limit` is the model's, including special tokens; `context_tokens` of it are reserved for the context.
+
+    `sizes_by` is the folder of the tokenizer that counts the strategies' sizes, empty for the model's own, and
+    `sizes_id` is its hash. `late` embeds every chunk within a window of its document. Unless `parts` is 0, a chunk of
+    more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the model's
+    limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
+    `kept` are the kinds of elements, of those that are in no chunk by default, that make chunks of their own.
+    """
+
+    token_limit: int
+    contextualizer: str = "structural"
+    context_tokens: int = 48
+    sizes_by: str = ""
+    sizes_id: str = ""
+    late: bool = False
+    parts: int = 0
+    by_model: bool = False
+    window_tokens: int = WINDOW_TOKENS
+    kept: tuple[str, ...] = ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Be built again where it is unpickled: a worker loads plugins before its memory is limited."""
+        return ChunkOptions, tuple(getattr(self, each.name) for each in fields(self))
+
+    def __post_init__(self) -> None:
+        contextualizer_of(self.contextualizer)
+        most = self.token_limit - MIN_SIZE - _SPECIAL_TOKENS
+        if not 0 <= self.context_tokens <= most:
+            raise ConfigError(
+                f"context_tokens must be in [0, {most}] where the model takes {self.token_limit} tokens,"
+                f" got {self.context_tokens}"
+            )
+        if self.parts and not MIN_SIZE <= self.parts <= most:
+            raise ConfigError(f"parts must be 0 or in [{MIN_SIZE}, {most}] tokens, got {self.parts}")
+        if not set(self.kept) <= set(LEFT_OUT_KINDS):
+            raise ConfigError(f"kept must be some of {', '.join(LEFT_OUT_KINDS)}, got {self.kept!r}")
+        if self.parts and self.late:
+            raise ConfigError("parts and late exclude each other: a late vector is read in one window")
+
+    @property
+    def longest(self) -> int:
+        """Return the maximum tokens of a chunk, including context and special tokens."""
+        return self.token_limit * (_WINDOWS if self.parts else 1)
+
+
+def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
+    """Return the key of everything that chunks depend on besides the parsed document and its content type."""
+    splitter = SPLITTERS[route.strategy]
+    own = asdict(options_of(route.strategy, route.options))
+    name = route.contextualizer or options.contextualizer
+    versions = [CHUNKER_VERSION, DETECTOR_VERSION, splitter.version, contextualizer_of(name, options.by_model).version]
+    # Not the folder of a tokenizer, which differs between machines; its hash is in `sizes_id`.
+    said = asdict(replace(options, sizes_by="", contextualizer=name))
+    kept = [{"kept": sorted(chosen), "version": LEFT_OUT_VERSION}] if (chosen := said.pop("kept")) else []
+    # Options that are off leave no trace in the key: stores from before they existed keep their chunks.
+    late = [WINDOWS_VERSION] if said.pop("late") else []
+    read = [] if late else [{"reading": READING_VERSION}]
+    parts = [{"parts": size, "version": PARTS_VERSION}] if (size := said.pop("parts")) else []
+    by_model, window = said.pop("by_model"), said.pop("window_tokens")
+    asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if asks_model(route, options) else []
+    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *read, *parts, *asked, *kept)
+
+
+def asks_model(route: Route, options: ChunkOptions) -> bool:
+    """Return whether contexts or summaries under a route come from a language model."""
+    context = contextualizer_of(route.contextualizer or options.contextualizer, options.by_model)
+    sums_up = context.sums_up or any(options_of(one.strategy, one.options).summaries for one in route.ensemble)
+    return context.asks is not None or (options.by_model and sums_up)
