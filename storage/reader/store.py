@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
-from docmill.storage.exports.export import Exported, ExportOptions
-from docmill.storage.exports.export import export as export_to
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.overview import history_table, status_of
 from docmill.storage.reader.statements import run_statement
@@ -30,6 +28,9 @@ from docmill.storage.retrieval.similar import similar
 from docmill.storage.sql.statement import SqlLimits
 from docmill.storage.sql.statement_pool import select_ids
 from docmill.storage.writer.current_folder import follow_if_behind
+
+if TYPE_CHECKING:
+    from docmill.storage.exports.export import Exported
 
 
 def open_store(path: str | Path, at: int | str | None = None) -> "Store":
@@ -226,7 +227,7 @@ class Store(StoredDocuments):
         where: str | None = None,
         since: int | str | None = None,
         replace: bool = False,
-    ) -> Exported:
+    ) -> "Exported":
         """Bring a file or a database of another program up to date with the chunks of the snapshot.
 
         A row has the columns that the guide on exports lists, among them the vector. The next export writes the rows
@@ -261,7 +262,9 @@ class Store(StoredDocuments):
         """
         check_where(where)
         check_text(str(to), "the target")
-        return export_to(self.stored, str(to), ExportOptions(table, where, since, replace))
+        from docmill.storage.exports.export import ExportOptions, export
+
+        return export(self.stored, str(to), ExportOptions(table, where, since, replace))
 
     def status(self) -> dict[str, Any]:
         """Return counts and properties of the snapshot.
