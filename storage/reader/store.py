@@ -4,14 +4,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
-from docmill.storage.access.narrow import named_in, narrowed
 from docmill.storage.access.principals import check_principals
-from docmill.storage.exports.export import Exported, ExportOptions
-from docmill.storage.exports.export import export as export_to
 from docmill.storage.history import judgements
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.judgements import Judgement
@@ -39,6 +36,9 @@ from docmill.storage.retrieval.similar import similar
 from docmill.storage.sql.statement import SqlLimits
 from docmill.storage.sql.statement_pool import select_ids
 from docmill.storage.writer.current_folder import follow_if_behind
+
+if TYPE_CHECKING:
+    from docmill.storage.exports.export import Exported
 
 _MOST_NARROWED = 16
 """Narrowed stores that are kept for the next question. Each takes disk for its rows and memory for its indexes."""
@@ -75,7 +75,13 @@ def open_store(path: str | Path, at: int | str | None = None, *, principals: Ite
     asking = None if principals is None else check_principals(principals)
     stored, handle = folder.hold(at)
     hold = SnapshotHold(handle)  # from here on, an error closes it
-    return Store(stored if asking is None else narrowed(stored, asking), hold)
+    return Store(stored if asking is None else _narrowed_to(stored, asking), hold)
+
+
+def _narrowed_to(stored: StoredSnapshot, principals: Iterable[str]) -> StoredSnapshot:
+    from docmill.storage.access.narrow import narrowed  # which builds indexes, as most readers never do
+
+    return narrowed(stored, principals)
 
 
 class Store(StoredDocuments):
@@ -277,7 +283,7 @@ class Store(StoredDocuments):
         where: str | None = None,
         since: int | str | None = None,
         replace: bool = False,
-    ) -> Exported:
+    ) -> "Exported":
         """Bring a file or a database of another program up to date with the chunks of the snapshot.
 
         A row has the columns that the guide on exports lists, among them the vector. The next export writes the rows
@@ -312,7 +318,9 @@ class Store(StoredDocuments):
         """
         check_where(where)
         check_text(str(to), "the target")
-        return export_to(self.stored, str(to), ExportOptions(table, where, since, replace))
+        from docmill.storage.exports.export import ExportOptions, export
+
+        return export(self.stored, str(to), ExportOptions(table, where, since, replace))
 
     def judge(
         self,
@@ -441,6 +449,8 @@ class _NarrowedStores:
     def __init__(self, stored: StoredSnapshot, hold: SnapshotHold | None) -> None:
         self._stored = stored
         self._hold = hold
+        from docmill.storage.access.narrow import named_in
+
         self._named = named_in(stored)
         self._made: OrderedDict[frozenset[str], Store] = OrderedDict()
         self._lock = Lock()
@@ -450,7 +460,7 @@ class _NarrowedStores:
         key = principals & self._named
         with self._lock:
             if key not in self._made:
-                self._made[key] = Store(narrowed(self._stored, key), self._hold, owns=False)
+                self._made[key] = Store(_narrowed_to(self._stored, key), self._hold, owns=False)
             self._made.move_to_end(key)
             while len(self._made) > _MOST_NARROWED:
                 self._made.popitem(last=False)
