@@ -28,8 +28,8 @@ TOKEN = "0123456789abcdef"
 GIT = "# Undo\n\nTo undo a commit, reset the branch.\n\n## Redo\n\nTo redo it, look into the reflog.\n"
 ESSAY = "\n\n".join(f"Paragraph {n} speaks of the {word} mill and its wheel." for n, word in enumerate("abcdefgh"))
 READING = [
-    "search", "similar", "get_document", "get_outline", "get_section", "get_chunk", "list_documents", "sql", "status",
-    "diff",
+    "search", "similar", "get_document", "get_outline", "get_section", "get_chunk", "list_documents", "facets", "sql",
+    "status", "diff",
 ]  # fmt: skip
 
 

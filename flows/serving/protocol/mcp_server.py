@@ -50,9 +50,10 @@ def mcp_server(stores: OpenStores, searching: Searching, runs: "RunTools | None"
     tools = StoreTools(stores, searching)
     for tool in (
         tools.search, tools.similar, tools.get_document, tools.get_outline, tools.get_section, tools.get_chunk,
-        tools.list_documents, tools.sql, tools.status, tools.diff,
+        tools.list_documents, tools.facets, tools.sql, tools.status, tools.diff,
     ):  # fmt: skip
-        server.add_tool(tool, description=cleandoc(tool.__doc__ or ""), annotations=_READS)
+        keys = tools.keys() if "where" in tool.__annotations__ else ""
+        server.add_tool(tool, description=cleandoc(tool.__doc__ or "") + keys, annotations=_READS)
     if runs is not None:
         runs.add_to(server)
     _add_documents(server, tools)

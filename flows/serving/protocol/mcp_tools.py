@@ -4,6 +4,7 @@ import asyncio
 import functools
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -84,6 +85,14 @@ class StoreTools:
     def without_folders(self, message: str) -> str:
         """Return a message with the names of stores in place of their folders."""
         return self._stores.without_folders(message)
+
+    def keys(self) -> str:
+        """Return how a condition names the keys of [metadata] of the stores; "" if they have none."""
+        found: dict[str, None] = {}
+        for name in self._stores.names:
+            with suppress(DocmillError):  # a store that cannot be opened yet says so when it is asked
+                found |= {f"metadata.{key} ({kind})": None for key, kind in self.at(name).store.snapshot.keys.items()}
+        return f"\n\nKeys of metadata for `where`: {', '.join(found)}." if found else ""
 
     def at(self, store: str | None, at: int | str | None = None) -> ServedStore:
         """Return the snapshot to answer from, which is the newest at this moment."""
@@ -245,6 +254,24 @@ class StoreTools:
         """
         asked = AskedPage(where, prefix, after, limit, max_characters)
         return as_result(answers.documents(self.at(store, at), asked))
+
+    @told
+    def facets(
+        self,
+        name: Annotated[str, Field(description="A key of metadata, or format, lang, content_type, source, author.")],
+        query: Annotated[str | None, Field(description="Count only the 100 best hits of this query.")] = None,
+        where: Where = None,
+        at: At = None,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Count the documents, and their passages, of each value of a key, such as which teams there are.
+
+        Examples:
+            {"name": "format"}
+            {"name": "lang", "query": "notice period"}
+        """
+        return as_result(answers.facets(self.at(store, at), name, query, where, max_characters))
 
     @told
     def sql(
