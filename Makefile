@@ -5,10 +5,11 @@ IN := .venv/bin/python
 INSTALLED := .venv/.installed
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile all sources
 
-.PHONY: verbs demo test soak soak-store lint docs bench bench-retrieval resolve clean
+.PHONY: verbs demo test test-fast soak soak-store lint docs bench bench-retrieval resolve clean
 verbs:
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
 	@echo 'make test    install, run every test but those of `make soak`'
+	@echo 'make test-fast   install, run the tests that start no model, no browser and no Prefect'
 	@echo 'make soak    install, run the long tests, and the property tests with 25 times as many examples (SOAK=25)'
 	@echo 'make soak-store   install, attack stores with 200 kills and with faults, print what was lost'
 	@echo 'make lint    install, check types and style'
@@ -24,8 +25,11 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	@$(IN) -m pytest -m 'not soak' -n logical --maxprocesses 4 --dist worksteal
 
+test-fast: $(INSTALLED)
+	@$(IN) -m pytest -n logical --maxprocesses 4 --dist worksteal
+
 soak: $(INSTALLED)
-	@SOAK=$(or $(SOAK),25) $(IN) -m pytest -m 'soak or hypothesis' -n logical --maxprocesses 4 --dist worksteal
+	@SOAK=$(or $(SOAK),25) $(IN) -m pytest -m 'soak or hypothesis' -o faulthandler_timeout=3600 -n logical --maxprocesses 4 --dist worksteal
 
 soak-store: $(INSTALLED)
 	@$(IN) -m tests.soak_store --kills $(or $(KILLS),200) --rounds $(or $(ROUNDS),10)

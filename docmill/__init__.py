@@ -32,17 +32,21 @@ if TYPE_CHECKING:
     from docmill.flows.runs.report import Report
     from docmill.storage.exports.export import Exported
     from docmill.storage.reader.document import Document
+    from docmill.storage.reader.figure import Figure
     from docmill.storage.reader.outline import Section
     from docmill.storage.reader.store import Store, open_store
     from docmill.storage.retrieval.candidates.hit import Hit
     from docmill.storage.retrieval.candidates.search_options import Mode, SearchArguments
+    from docmill.storage.schema import KeptPicture
 
     __version__: str
 
 __all__ = [
     "Document",
     "Exported",
+    "Figure",
     "Hit",
+    "KeptPicture",
     "Mode",
     "Phase",
     "Report",
@@ -62,7 +66,9 @@ switch_telemetry_off()  # before any of these libraries is imported
 _HOMES = {
     "Document": "docmill.storage.reader.document",
     "Exported": "docmill.storage.exports.export",
+    "Figure": "docmill.storage.reader.figure",
     "Hit": "docmill.storage.retrieval.candidates.hit",
+    "KeptPicture": "docmill.storage.schema",
     "Mode": "docmill.storage.retrieval.candidates.search_options",
     "Phase": "docmill.flows.runs.phases",
     "Report": "docmill.flows.runs.report",

@@ -51,7 +51,6 @@ _EXTRAS = {
     "openai": "no contexts by models of OpenAI, or of servers like its",
     "postgres": "no `docmill export` to PostgreSQL",
     "qdrant": "no `docmill export` to Qdrant",
-    "ray": 'no `engine = "ray"`',
     "s3": "no stores and sources in buckets",
     "unstructured": "no reader `unstructured`, and Word documents that pandoc rejects are not read",
     "xlsx": "no Excel files by `docmill sql --output`",
@@ -74,15 +73,18 @@ class Checked:
     remedy: str = ""
 
 
-def checkup(flags: Mapping[KeyPath, Any], config: Path | None, deep: bool = False) -> Iterator[Checked]:
+def checkup(
+    flags: Mapping[KeyPath, Any], config: Path | None, deep: bool = False, assigned: Mapping[KeyPath, Any] | None = None
+) -> Iterator[Checked]:
     """Yield what each check finds. Wrong settings are a finding, too, and the defaults are checked instead.
 
+    `flags` and `assigned` are as in `configuration.load`.
     `deep` reads the files of the store and compares their contents, as `docmill verify --deep` does.
     """
     yield from (_python(), _packages())
     settings = Settings()
     try:
-        settings = load(flags, config)
+        settings = load(flags, config, assigned=assigned)
         yield Checked("settings", "ok", str(chosen_file(config) or "no docmill.toml: defaults and the environment"))
     except DocmillError as error:
         yield Checked("settings", "broken", str(error), "correct it; `docmill init FOLDER` writes a commented file")

@@ -44,7 +44,24 @@ REGION = pa.struct(
 )
 """A region of a document: a span of one content type; `options` is JSON."""
 
-DOCUMENTS = _schema(DocumentRow, regions=pa.list_(REGION))
+FIGURE = pa.struct(
+    [
+        ("key", pa.string()),
+        ("start_char", pa.int64()),
+        ("end_char", pa.int64()),
+        ("media_type", pa.string()),
+        ("width", pa.int32()),
+        ("height", pa.int32()),
+        ("bytes", pa.int64()),
+        ("page", pa.int32()),
+        ("box", pa.list_(pa.float64())),
+        ("caption", pa.string()),
+        ("alt", pa.string()),
+    ]
+)
+"""A figure of a document: `key` addresses its picture; `page` is null and `box` empty where the format has none."""
+
+DOCUMENTS = _schema(DocumentRow, regions=pa.list_(REGION), figures=pa.list_(FIGURE))
 CHUNKS = _schema(
     ChunkRow,
     ordinal=pa.int32(),

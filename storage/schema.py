@@ -1,7 +1,8 @@
 """Schema: the frozen dataclass of each kind of row; `storage/arrow_schema.py` holds the Arrow schemas.
 
 `SCHEMA_VERSION` is the version of the Parquet schema. `storage/schema_evolution.py` reads the files of an older
-docmill: it renames columns, and fills a column that an older file lacks with "", 0 or [], and a time from its text.
+docmill: it renames columns, and fills a column that an older file lacks with "", 0 or [], a time from its text, and
+`access` with `EVERYONE`.
 Offsets are half-open and count code points of a document's canonical text.
 """
 
@@ -11,6 +12,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+EVERYONE = "all"
+"""The principal that may see a document of which nothing else says who may."""
 SCHEMA_VERSION = 2  # written into every file; version 1 had columns start and end, and page 0 for "no page"
 MISSING, REFUSED, STALE = "missing", "refused", "stale"
 CONTEXT_STATES = {
@@ -75,14 +78,15 @@ def part_readings(text: str, starts: Sequence[int], unread: Sequence[int]) -> li
 class Element:
     """A typed span of a document's canonical text.
 
-    `kind` is one of title, paragraph, list_item, table, code, quote, front_matter, turn, question,
+    `kind` is one of title, paragraph, list_item, table, figure, code, quote, front_matter, turn, question,
     answer, page_break, furniture, text. `level` is the heading level (1 is the highest) or the
     depth of a list item (1 is the outermost), else 0. `page` counts from 1; 0 means that the format
     has no pages. `line` is the 1-based line of the canonical text. `box` is (left, top, right, bottom)
     in points from the page's top left corner. `attributes` holds values that only some kinds have:
     `cells` (rows of strings), `header_rows` and `spans` of a table, `language` of code, `links`, `sheet`,
-    `speaker`, `time`; `marks`, the starts and ends, in turn, of inline markup, as offsets in the
-    element. Elements are ordered by `start_char` and overlap only by nesting.
+    `speaker`, `time`; `key`, `media_type`, `width`, `height`, `bytes`, `alt` and `caption` of a figure; `marks`, the
+    starts and ends, in turn, of inline markup, as offsets in the element. Elements are ordered by `start_char` and
+    overlap only by nesting.
     """
 
     kind: str
@@ -96,16 +100,37 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptPicture:
+    """The picture of a figure, as the store keeps it.
+
+    Attributes:
+        key: The hash of the picture's bytes in the document, 32 hex digits.
+        media_type: Its type, such as `image/png`.
+        width: Its width in pixels.
+        height: Its height in pixels.
+        data: Its file.
+    """
+
+    key: str
+    media_type: str
+    width: int
+    height: int
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Parsed:
     """One parsed document: its canonical text, its elements, and the metadata that the file states.
 
     `metadata` is JSON: author, created, modified, description, language, front matter, encoding ...
+    `pictures` are those of its figures, each once; a stored text comes back without them.
     """
 
     text: str
     elements: tuple[Element, ...]
     title: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
+    pictures: tuple[KeptPicture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +167,8 @@ class DocumentRow:
     `text_key` addresses the canonical text and the elements. `chunk_key` is the key of everything that its chunks were
     made from. `status` is `ok`; `stale` if the file can no longer be used and its last good version is kept; or
     `restored` if the file is gone and the document was brought back.
-    `language` is the language of source code, `lang` the natural language that the file states (BCP 47). `created`
+    `language` is the language of source code, `lang` the natural language that the file states or else its words show
+    (BCP 47). `created`
     and `modified` are the times that the file itself states, in ISO 8601 and as exact as it states them; `created_at`
     and `modified_at` are the same in UTC, see `docmill.storage.instants`. In SQL these are called `created` and
     `modified`, and the texts `created_stated` and `modified_stated`. `parent` is the uri of the archive or mail
@@ -152,6 +178,8 @@ class DocumentRow:
     `reader` is the name and version of the parser that [parse] readers or a plugin chose, or "" for docmill's own.
     `described` is what is said of the document beside it, see `docmill.storage.described`. `declared` are the values of
     the keys of [metadata], as JSON; `metadata_warnings` say which of them do not fit, and what could not be read.
+    `access` are the principals that may see the document, such as teams; nobody may if it is empty.
+    `figures` describes each of its figures in the fields of `FIGURE`, in the order of the text.
     """
 
     document_id: str
@@ -184,6 +212,8 @@ class DocumentRow:
     described: str = ""
     declared: str = ""
     metadata_warnings: tuple[str, ...] = ()
+    access: tuple[str, ...] = (EVERYONE,)
+    figures: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +366,7 @@ class StagedDocument:
     modified: str = ""
     lang: str = ""
     reader: str = ""
+    figures: tuple[dict[str, Any], ...] = ()
 
 
 Row = DocumentRow | ChunkRow | RejectRow | RunRow | CostRow

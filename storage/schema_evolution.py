@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import StoreError
-from docmill.storage.first_format import as_today, is_first
 from docmill.storage.instants import INSTANT, STATED, instants
 from docmill.storage.keys import key_of
+from docmill.storage.schema import EVERYONE
 
 _BLANKS: tuple[tuple[Callable[[pa.DataType], bool], Any, str], ...] = (
     (pa.types.is_string, "", "''"),
@@ -23,15 +23,21 @@ _BLANKS: tuple[tuple[Callable[[pa.DataType], bool], Any, str], ...] = (
     (pa.types.is_timestamp, None, "NULL"),
 )
 
-
-def blank(kind: pa.DataType) -> Any:
-    """Return the value for a column of this type that an older file lacks: "", 0, 0.0, False, []; None for a time."""
-    return next(value for suits, value, _ in _BLANKS if suits(kind))
+_ACCESS = "access"  # the column whose blank is no empty list: that would hide the documents of an older store
 
 
-def blank_sql(kind: pa.DataType) -> str:
+def blank(field: pa.Field) -> Any:
+    """Return the value for a column that an older file lacks: "", 0, 0.0, False, [] by its type; None for a time."""
+    if field.name == _ACCESS:
+        return [EVERYONE]
+    return next(value for suits, value, _ in _BLANKS if suits(field.type))
+
+
+def blank_sql(field: pa.Field) -> str:
     """Return the value of `blank` as an SQL literal."""
-    return next(literal for suits, _, literal in _BLANKS if suits(kind))
+    if field.name == _ACCESS:
+        return f"['{EVERYONE}']"
+    return next(literal for suits, _, literal in _BLANKS if suits(field.type))
 
 
 def sql_type(kind: pa.DataType) -> str:
@@ -63,8 +69,6 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """
     if table.schema.equals(schema):
         return table
-    if is_first(table.schema):
-        table = as_today(table)
     if unknown := [name for name in table.schema.names if name not in schema.names]:
         raise StoreError(f"a newer docmill wrote the columns {', '.join(unknown)}; use that version")
 
@@ -73,7 +77,7 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
             return table.column(field.name).cast(field.type)
         if STATED.get(field.name) in table.schema.names:
             return instants(table.column(STATED[field.name]))
-        return pa.array([blank(field.type)] * table.num_rows, field.type)
+        return pa.array([blank(field)] * table.num_rows, field.type)
 
     return pa.table([column(field) for field in schema], schema=schema)
 

@@ -7,14 +7,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.kit.house import ROOT
 from tests.kit.skips import ALLOWED
 
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROGRAMS = ROOT / ".ci" / "programs"
 NEEDED = set(re.findall(r"^([a-z -]+): ", PROGRAMS.read_text(encoding="utf-8"), re.MULTILINE)) - {"ci"}
 SAMPLE = """
@@ -89,3 +92,26 @@ def test_tests_that_run_in_the_background_can_interrupt_what_they_start(tmp_path
     done = subprocess.run(["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_runs_verbs_and_scripts_that_exist_with_a_bound_and_few_rights(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    verbs = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert workflow["permissions"] == {"contents": "read"}
+    for name, job in workflow["jobs"].items():
+        assert "uses" in job or job["timeout-minutes"] <= 90, name
+        for run in [step["run"] for step in job.get("steps", ()) if "run" in step]:
+            assert set(re.findall(r"\bmake ([a-z-]+)", run)) <= verbs, run
+            assert all((ROOT / script).exists() for script in re.findall(r"^\.ci/\w+", run)), run
+
+
+def test_workflows_test_every_python_of_the_classifiers_and_publish_only_a_tag_of_the_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pythons = {one.rpartition(" ")[2] for one in project["classifiers"] if "Python :: 3." in one}
+    ci, release = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS)
+    assert {*ci["jobs"]["test"]["strategy"]["matrix"]["python"]} == pythons
+    check = release["jobs"]["version"]["steps"][1]["run"]
+    for tag, status in ((f"v{project['version']}", 0), ("v9.9.9", 1)):
+        done = subprocess.run(["bash", "-c", check], cwd=ROOT, env={**os.environ, "GITHUB_REF_NAME": tag}, check=False)
+        assert done.returncode == status, tag

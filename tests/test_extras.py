@@ -14,7 +14,7 @@ from docmill.storage.objects.bucket import connect
 from docmill.storage.process.extras import extra
 from docmill.tasks.evaluate.ranking import measure_of
 from docmill.tasks.split.syntax.grammars import absent, syntax_of
-from tests.kit.house import ROOT, UNLOCKED
+from tests.kit.house import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 RUST = "".join(f"fn step_{n}() -> u32 {{\n    let value = {n};\n    value + 1\n}}\n\n" for n in range(60))
@@ -34,7 +34,7 @@ def test_every_extra_says_what_is_missing_without_it() -> None:
 
 
 def test_all_holds_every_other_extra() -> None:
-    others = [name for name in _EXTRAS if name not in UNLOCKED]
+    others = [name for name in _EXTRAS if name != "all"]
     assert PROJECT["optional-dependencies"]["all"] == [f"docmill[{','.join(others)}]"]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from packaging.version import Version
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import ConfigError
@@ -68,9 +69,11 @@ def test_the_documentation_names_every_verb_of_make() -> None:
     assert {verb for verb in verbs if f"make {verb}" not in text} == set()
 
 
-def test_the_newest_version_of_the_changelog_is_that_of_the_package() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert re.findall(r"^## (\d\S+), \d{4}-\d\d-\d\d$", CHANGES, re.MULTILINE)[0] == project["version"]
+def test_the_version_is_the_newest_of_the_changelog_or_a_later_one_in_development() -> None:
+    version = Version(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
+    released = Version(re.findall(r"^## (\d\S+), \d{4}-\d\d-\d\d$", CHANGES, re.MULTILINE)[0])
+    assert version > released if version.is_devrelease else version == released
+    assert version.is_devrelease == ("## Unreleased" in CHANGES)
 
 
 def test_every_command_is_run_by_a_page() -> None:

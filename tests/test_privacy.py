@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 from docmill.storage.process.no_telemetry import SWITCHES, switch_telemetry_off
 from tests.bench.installing.network import capable
 from tests.kit import fake_encoder
-from tests.kit.house import ROOT, UNLOCKED
+from tests.kit.house import ROOT
 from tests.kit.tracing import Trace, plain_environment, traced
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
@@ -113,7 +113,7 @@ def test_a_dask_worker_reaches_nobody(run: Callable[..., Trace], token_counts_fo
     check(run(sys.executable, "-c", ON_DASK, *DOCMILL, str(token_counts_folder)), tmp_path)
 
 
-@pytest.mark.parametrize("extra", sorted({*EXTRAS} - {*UNLOCKED, "all"}))
+@pytest.mark.parametrize("extra", sorted({*EXTRAS} - {"all"}))
 def test_an_extra_reaches_nobody_while_it_is_imported(extra: str, run: Callable[..., Trace], tmp_path: Path) -> None:
     wanted = {canonicalize_name(Requirement(one).name) for one in EXTRAS[extra]}
     given = packages_distributions().items()

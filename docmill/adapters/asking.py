@@ -14,8 +14,8 @@ from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit, HitPassage
 from docmill.storage.retrieval.candidates.search_options import Mode, options_of
 
-_CALLED = {"rewrite"}
-"""Options of `Store.search` that are functions; all others are those of `SearchOptions`."""
+_OF_CALL = {"rewrite", "principals"}
+"""Options of `Store.search` besides those of `SearchOptions`."""
 _MOST_OPEN = 8
 """Stores that stay open in a process for its next question. Each keeps its indexes in memory."""
 
@@ -75,7 +75,7 @@ class Asking:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        options_of(self.k, self.mode, self.where, {name: self.options[name] for name in self.options.keys() - _CALLED})
+        options_of(self.k, self.mode, self.where, {name: self.options[name] for name in self.options.keys() - _OF_CALL})
 
     def changed(self, given: Mapping[str, Any]) -> Self:
         """Return the same with other values; None, which a framework passes for what was not given, changes none.

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from docmill.flows.cli.terminal.capabilities import colours
-from docmill.flows.cli.terminal.command import takes
+from docmill.flows.cli.terminal.command import assigned_of, takes
 from docmill.flows.cli.terminal.output import plain, print_json
 
 _COLOURS = {"ok": "green", "note": "yellow", "broken": "red"}
@@ -29,7 +29,7 @@ def doctor(
     """
     from docmill.flows.checkup import checkup
 
-    found = list(checkup(context.meta["flags"], context.meta["config"], deep))
+    found = list(checkup(context.meta["flags"], context.meta["config"], deep, assigned_of(context)))
     if as_json:
         print_json([asdict(one) for one in found])
     else:

@@ -15,7 +15,7 @@ from docmill.flows.cluster.schedulers.cluster import RemoteWorkers
 from docmill.flows.cluster.sender import Sender, refusal
 from docmill.flows.cluster.workers_table import by_worker, rows, summed
 from docmill.flows.config.settings import ClusterSettings, Settings
-from docmill.flows.runs.engine import CLUSTERS, Engine, Node, RunSite
+from docmill.flows.runs.engine import Engine, Node, RunSite
 from docmill.flows.runs.phases import Phase, counted
 from docmill.storage.address import absolute, is_address, url_of
 from docmill.storage.errors import ConfigError
@@ -195,7 +195,7 @@ def _freight_of(chosen: ClusterSettings, store: StoreFolder) -> str:
 @contextmanager
 def on_cluster(engine: Engine, settings: Settings, dry_run: bool = False) -> Iterator[Engine]:
     """Yield the engine of a run: one on the cluster of the settings, or the given one, as for a dry run."""
-    if settings.engine not in CLUSTERS or dry_run:
+    if settings.engine != "dask" or dry_run:
         yield engine
         return
     with joined(settings) as cluster:
@@ -206,9 +206,8 @@ def on_cluster(engine: Engine, settings: Settings, dry_run: bool = False) -> Ite
 def joined(settings: Settings) -> Iterator[RemoteWorkers]:
     """Join the cluster of the settings during the block."""
     from docmill.flows.cluster.schedulers.dask_cluster import DaskCluster
-    from docmill.flows.cluster.schedulers.ray_cluster import RayCluster
 
-    cluster: RemoteWorkers = (RayCluster if settings.engine == "ray" else DaskCluster)(settings.cluster)
+    cluster: RemoteWorkers = DaskCluster(settings.cluster)
     try:
         yield cluster
     finally:

@@ -13,7 +13,7 @@ from docmill.flows.cluster.far_answers import finish_asked
 from docmill.flows.cluster.schedulers.cluster import WorkerLost
 from docmill.flows.cluster.sender import TRIES, Sender, SentStep
 from docmill.storage.arrow_schema import to_table
-from docmill.storage.artifacts.packs import TEXTS, Packs, write_pack
+from docmill.storage.artifacts.packs import FIGURES, TEXTS, Packs, write_pack
 from docmill.storage.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
 from docmill.storage.errors import Rejected
 from docmill.storage.files import TEMPORARY, remove, temporary
@@ -115,10 +115,10 @@ def _travelling(recipe: Recipe) -> Recipe:
     return replace(recipe, tokenizer_dir="", chunk=replace(recipe.chunk, sizes_by=""))
 
 
-def _joined(parts: Sequence[_Tables]) -> tuple[pa.Table, pa.Table, pa.Table]:
-    """Return the tables of the parts of a batch as one; equal documents may have chunks and texts in both."""
-    documents, chunks, texts = (list(tables) for tables in zip(*parts, strict=True))
-    return pa.concat_tables(documents), _once(chunks, "chunk_key"), _once(texts, "key")
+def _joined(parts: Sequence[_Tables]) -> _Tables:
+    """Return the tables of the parts of a batch as one; equal documents may have chunks, texts and figures in both."""
+    documents, chunks, texts, figures = (list(tables) for tables in zip(*parts, strict=True))
+    return pa.concat_tables(documents), _once(chunks, "chunk_key"), _once(texts, "key"), _once(figures, "key")
 
 
 def _once(tables: Sequence[pa.Table], key: str) -> pa.Table:
@@ -139,4 +139,5 @@ def _rejected(work: WorkItem, message: str) -> tuple[Receipt, _Tables]:
         to_table([row], DOCUMENTS),
         DRAFTS.empty_table(),
         TEXTS.empty_table(),
+        FIGURES.empty_table(),
     )

@@ -23,10 +23,24 @@ FILE_NAME = "docmill.toml"
 PREFIX = "DOCMILL_"
 CONFIG_VARIABLE = "DOCMILL_CONFIG"
 TOKEN_VARIABLE = "DOCMILL_TOKEN"  # what clients of a server send; no setting, so that no file and no page shows it
+TOKENS_VARIABLE = "DOCMILL_TOKENS"  # the file of several tokens, each with its principals
 
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")  # how `tomllib` ends the message of an error
 
 KeyPath = tuple[str, ...]
+
+
+_FLAGS = {
+    "store": "--store",
+    "engine": "--engine",
+    "embedding.model": "--embedding-model",
+    "discover.include": "--include",
+    "discover.exclude": "--exclude",
+    "wait_s": "--wait",
+    "model.max_calls": "--max-calls",
+    "model.max_cost": "--max-cost",
+}
+"""The settings with a flag of their own: those that people type. `--set` takes every other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +60,8 @@ class Key:
 
     @property
     def flag(self) -> str:
-        return "--" + "-".join(self.path).replace("_", "-")
+        """Return its flag on the command line, or "" where only `--set` takes it."""
+        return _FLAGS.get(self.dotted, "")
 
     @property
     def is_secret(self) -> bool:
@@ -268,7 +283,7 @@ class ValueOrigins:
         if any(all(map(eq, one, path)) for one in self.assigned):
             return f"--set {_dotted(path)}"
         if key and key.path in self.flags:
-            return key.flag if self.as_flags else key.dotted
+            return key.flag if key.flag and self.as_flags else key.dotted
         return _variable(key) or ("" if path in self.flags else self._place(path)) + _dotted(path)
 
     def _place(self, path: tuple[int | str, ...]) -> str:
@@ -331,7 +346,7 @@ def _is_section(annotation: Any) -> bool:
 
 
 def _check_environment() -> None:
-    known = [key.variable for key in keys()] + [CONFIG_VARIABLE, TOKEN_VARIABLE]
+    known = [key.variable for key in keys()] + [CONFIG_VARIABLE, TOKEN_VARIABLE, TOKENS_VARIABLE]
     # A mistyped variable would else change nothing, and nobody would know.
     strange = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
     if strange:

@@ -27,6 +27,7 @@ from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.sources.archive_source import Opener
+from docmill.tasks.sources.grants import Grants
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.tasks.split.strategies import options_of
 
@@ -216,6 +217,11 @@ def discover_options(settings: Settings, may_be_empty: bool) -> DiscoverOptions:
         may_be_empty=may_be_empty,
         store=settings.store,
     )
+
+
+def grants_of(settings: Settings) -> Grants:
+    """Return who may see documents of which no file beside them says it."""
+    return Grants(settings.access.default, settings.access.sources)
 
 
 def retention_of(settings: Settings) -> Retention:

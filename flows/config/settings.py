@@ -31,6 +31,7 @@ from docmill.flows.config.units import (
 from docmill.storage.declared_keys import KINDS, Kind
 from docmill.storage.embedding.api.api_address import is_api, name_server, parse_address, spell
 from docmill.storage.foreign_address import why_foreign
+from docmill.storage.schema import EVERYONE
 
 
 def _check_store(value: Any) -> Any:
@@ -47,6 +48,7 @@ Store = Annotated[Path, BeforeValidator(_check_store)]
 
 
 MadeQuestions = Literal["links", "captions", "docstrings", "subjects", "headings", "words"]
+Principals = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], BeforeValidator(decode_texts)]
 Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], BeforeValidator(decode)]
 
 
@@ -291,10 +293,21 @@ class GateSettings(ConfigSection):
     )
 
 
-class ClusterSettings(ConfigSection):
-    """The cluster that parses and embeds with `engine = "dask"` or `"ray"`."""
+class AccessSettings(ConfigSection):
+    """Who may see documents of which no sidecar, folder or source says it."""
 
-    address: str = Field(default="", description="Dask's scheduler, such as tls://10.0.0.5:8786, or Ray's head.")
+    default: Principals = Field(default=(EVERYONE,), description="Principals who may see them; [] is nobody.")
+    sources: Annotated[dict[str, Principals], BeforeValidator(decode)] = Field(
+        default={},
+        description="Principals by the name of the source, in place of the default.",
+        examples=['[access.sources]\nwiki = ["all"]\nsales = ["sales", "board"]'],
+    )
+
+
+class ClusterSettings(ConfigSection):
+    """The cluster that parses and embeds with `engine = "dask"`."""
+
+    address: str = Field(default="", description="Dask's scheduler, such as tls://10.0.0.5:8786.")
     freight: str = Field(
         default="",
         description="What driver and workers hand each other: s3://BUCKET/PREFIX or a folder that they share, outside"
@@ -360,10 +373,10 @@ class Settings(ConfigSection):
         " KIND://NAME."
         " NAME=PATH gives a source a name.",
     )
-    engine: Literal["auto", "local", "prefect", "dask", "ray"] = Field(
+    engine: Literal["auto", "local", "prefect", "dask"] = Field(
         default="auto",
-        description="Where the steps run: local, prefect, auto (prefect if an API is configured, else local), dask or"
-        " ray (on the workers of [cluster]; a configured Prefect API shows the run).",
+        description="Where the steps run: local, prefect, auto (prefect if an API is configured, else local), or"
+        " dask (on the workers of [cluster]; a configured Prefect API shows the run).",
     )
     max_delete_fraction: Share = Field(
         default=0.30,
@@ -386,6 +399,7 @@ class Settings(ConfigSection):
     run: RunSettings = RunSettings()
     retention: RetentionSettings = RetentionSettings()
     gate: GateSettings = GateSettings()
+    access: AccessSettings = AccessSettings()
     cluster: ClusterSettings = ClusterSettings()
     source: SourceTables = Field(
         default={},

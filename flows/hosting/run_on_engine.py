@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from docmill.flows.runs.engine import (
-    CLUSTERS,
     SPARE_THREADS,
     EngineName,
     LocalEngine,
@@ -46,7 +45,7 @@ def start_run(
         return run_prefect(settings, named, **asdict(options))
     from docmill.flows.runs.pipeline import ingest
 
-    if settings.engine not in CLUSTERS or options.dry_run:
+    if settings.engine != "dask" or options.dry_run:
         with LocalEngine(progress, tell) as engine:
             return ingest(settings, named, engine, **asdict(options))
     from docmill.flows.cluster.cluster_engine import MOST_SLOTS, on_cluster
@@ -69,7 +68,7 @@ def ready_for_runs(settings: "Settings") -> Iterator[None]:
 
 def engine_of(settings: "Settings", options: "RunOptions") -> EngineName:
     """Return the engine that records a run. With "auto" and on a cluster, a dry run uses threads."""
-    if options.dry_run and settings.engine in ("auto", *CLUSTERS):
+    if options.dry_run and settings.engine in ("auto", "dask"):
         return "local"
     return choose_engine(settings.engine)
 

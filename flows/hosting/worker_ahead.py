@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docmill.flows.runs.engine import CLUSTERS
 from docmill.storage.embedding.space import FOLDERS
 from docmill.storage.errors import DocmillError
 from docmill.tasks.workers.pool import shared_pool
@@ -27,7 +26,7 @@ _MODULE = "docmill.tasks.document.rehearsal"
 
 def start_worker_ahead(settings: "Settings", sources: Sequence[str]) -> None:
     """Start a worker if a file seems to have changed since the last run."""
-    if settings.engine in CLUSTERS:  # whose workers are elsewhere
+    if settings.engine == "dask":  # whose workers are elsewhere
         return
     with suppress(OSError, ValueError, DocmillError):  # which the run itself will tell of
         changed = {Path(path).name for path in changed_files(settings.store, sources or settings.sources)}

@@ -23,6 +23,7 @@ from docmill.storage.retrieval.candidates.search_options import Mode
 from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod
 from docmill.tasks.evaluate.asking import evaluate_all as ask_all
 from docmill.tasks.evaluate.bootstrap import interval
+from docmill.tasks.evaluate.judgement_questions import as_csv, questions_of
 from docmill.tasks.evaluate.proxy.proxies import proxies
 from docmill.tasks.evaluate.proxy.question_source import read_sources
 from docmill.tasks.evaluate.questions import Question
@@ -127,6 +128,20 @@ def made_questions(root: Path, at: str | None, kinds: Sequence[str], most: int) 
     if not found:
         raise QueryError(f"the documents have no {', '.join(kinds)} to make questions from; give some with --questions")
     return found
+
+
+def judged_questions(root: Path, at: str | None) -> list[Question]:
+    """Return the questions that people's judgements make in a snapshot; raise `QueryError` if there are none."""
+    with open_store(root, at) as store:
+        found = questions_of(store.judgements())
+    if not found:
+        raise QueryError("no query has a passage that was judged right; judge some on the page, or: docmill judge add")
+    return found
+
+
+def judged_subject(questions: Sequence[Question], settings: Mapping[str, Any]) -> EvaluationSubject:
+    """Return the description of questions that judgements made."""
+    return EvaluationSubject("questions", "judged", hash_bytes(as_csv(questions).encode()), settings)
 
 
 def made_subject(kinds: Sequence[str], questions: Sequence[Question], settings: Mapping[str, Any]) -> EvaluationSubject:

@@ -30,7 +30,8 @@ from docmill.tasks.publishing.publish import PublishOrder, publish_run
 def save_changes(run: Run, changes: Changes) -> Path:
     """Promote the staged artifacts, and return the order to commit them with the changes of a run."""
     kept = retention_of(run.settings)
-    promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
+    artifacts = staging.promote(run.root, run.base.packs("figures") if run.base else ())
+    promoted = replace(changes, artifacts=artifacts, undelete_days=kept.undelete_days)
     order = PublishOrder(run.store, run.base, promoted, _run_row(run), kept, run.gate)
     return save_order(order, run.folder / "publish.json")
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 EngineName = Literal["local", "prefect"]
 SPARE_THREADS = 2  # besides those that wait for batches: to embed, and to commit
-CLUSTERS = ("dask", "ray")
-"""Engines whose steps workers on other machines carry out, while threads or Prefect tasks wait for them."""
 THREADS = 8  # batches in flight, and one thread to embed finished batches
 
 
@@ -164,7 +162,7 @@ class LocalEngine:
 
 
 def choose_engine(wanted: str) -> EngineName:
-    """Return the engine for a setting; "auto" and `CLUSTERS` choose Prefect if an API is configured, else threads."""
+    """Return the engine for a setting; "auto" and "dask" choose Prefect if an API is configured, else threads."""
     if wanted in ("local", "prefect"):
         return "prefect" if wanted == "prefect" else "local"
     return "prefect" if configured_api() else "local"

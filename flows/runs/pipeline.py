@@ -18,6 +18,7 @@ from docmill.flows.config.from_settings import (
     check_model,
     discover_options,
     gate_of,
+    grants_of,
     model_access_of,
     opener_of,
     recipe_of,
@@ -63,6 +64,7 @@ from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
 from docmill.tasks.sources.discover import check_argument, likely_name, open_source
 from docmill.tasks.sources.expand import Listed, expand, without_files
 from docmill.tasks.sources.fingerprint import Fingerprints
+from docmill.tasks.sources.grants import granted
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.sidecars import Sidecars, described
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Source, SourceFile
@@ -253,7 +255,7 @@ def _discover(run: Run, listings: list[Listed], kept: _Caches, how: RunOptions) 
     taken = [
         (source, replace(listing, found=seen.taken(listing.found))) for source, listing in _brought(run, listings, seen)
     ]
-    documents = described(taken, kept.sidecars, bring)
+    documents = granted(described(taken, kept.sidecars, bring), grants_of(run.settings))
     return expand(documents, kept.listings, opener_of(run.settings), how.retry, bring)
 
 

@@ -4,13 +4,14 @@ import ipaddress
 import os
 import socket
 from dataclasses import dataclass
+from pathlib import Path
 from secrets import compare_digest, token_hex
 
-from docmill.flows.config.configuration import TOKEN_VARIABLE
+from docmill.flows.config.configuration import TOKEN_VARIABLE, TOKENS_VARIABLE
+from docmill.flows.serving.open_stores import SEES_ALL
+from docmill.flows.serving.token_file import SHORTEST, TokenFile
 from docmill.storage.errors import ConfigError
 
-_SHORTEST = 16
-"""Characters of a token: one of hexadecimal digits then has 64 bits, which nobody guesses over a network."""
 _MADE_BYTES = 16  # random bytes of a token that is made for one start of a server
 _BEARER = "bearer "
 _OWN_SITES = frozenset({"", "same-origin", "none"})
@@ -40,6 +41,7 @@ class Access:
             name of the machine.
         origins: Web sites whose pages may ask, such as `https://wiki.example.org`.
         patience: How long it waits for requests.
+        tokens: The tokens of several clients, each with its principals, in place of `token`.
 
     Raises:
         docmill.errors.ConfigError: Others can reach the address and there is no token, or the token is too short.
@@ -51,12 +53,23 @@ class Access:
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     patience: Patience = Patience()
+    tokens: TokenFile | None = None
 
     def __post_init__(self) -> None:
-        if not self.token and not is_loopback(self.host):
+        if not self.has_token and not is_loopback(self.host):
             raise ConfigError(f"{self.host} can be reached by others and needs a token: leave out --no-token")
-        if self.token and len(self.token) < _SHORTEST:
-            raise ConfigError(f"{TOKEN_VARIABLE} must have at least {_SHORTEST} characters, got {len(self.token)}")
+        if self.token and len(self.token) < SHORTEST:
+            raise ConfigError(f"{TOKEN_VARIABLE} must have at least {SHORTEST} characters, got {len(self.token)}")
+
+    @property
+    def has_token(self) -> bool:
+        """Whether clients must send a token."""
+        return bool(self.token or self.tokens)
+
+    @property
+    def without_asker(self) -> frozenset[str]:
+        """The principals of the server's own threads: nobody's, where clients have different rights."""
+        return frozenset() if self.tokens else SEES_ALL
 
     def takes_host(self, header: str) -> bool:
         """Return whether a client may call the server by this name.
@@ -68,7 +81,7 @@ class Access:
         name = _name_of(header)
         if name in {"localhost", *self.hosts}:
             return True
-        return name == socket.gethostname().lower() or _is_ip(name) if self.token else is_loopback(name)
+        return name == socket.gethostname().lower() or _is_ip(name) if self.has_token else is_loopback(name)
 
     def takes_site(self, site: str, origin: str | None) -> bool:
         """Return whether no foreign page has caused a request, or that of a site that may ask.
@@ -81,15 +94,32 @@ class Access:
         """Return whether the page that asks is of this server, or of a site that may ask; programs send no origin."""
         return origin is None or origin in {f"http://{host}", f"https://{host}", *self.origins}
 
-    def takes_token(self, authorization: str) -> bool:
-        """Return whether the header `Authorization` has the token. The time that it takes tells nothing about it."""
+    def principals_of(self, authorization: str) -> frozenset[str] | None:
+        """Return in whose name a client asks, given the header `Authorization`; None if it has no token of this server.
+
+        The time that it takes tells nothing about the token.
+        """
         given = authorization[len(_BEARER) :] if authorization.lower().startswith(_BEARER) else ""
-        return not self.token or compare_digest(given.strip().encode(), self.token.encode())
+        if self.tokens is not None:
+            return self.tokens.principals_of(given.strip())
+        return SEES_ALL if not self.token or compare_digest(given.strip().encode(), self.token.encode()) else None
 
 
 def given_token() -> str:
     """Return the token of the environment, or ""."""
     return os.environ.get(TOKEN_VARIABLE, "").strip()
+
+
+def given_tokens() -> TokenFile | None:
+    """Return the tokens of the file that the environment names, or None.
+
+    Raises:
+        docmill.errors.ConfigError: The file cannot be read, or the environment has a token besides.
+    """
+    path = os.environ.get(TOKENS_VARIABLE, "").strip()
+    if path and given_token():
+        raise ConfigError(f"{TOKENS_VARIABLE} and {TOKEN_VARIABLE} are both set: put that token into the file")
+    return TokenFile(Path(path)) if path else None
 
 
 def chosen_token(no_token: bool) -> str:

@@ -11,11 +11,12 @@ from docmill.storage.errors import QueryError
 from docmill.storage.history import tags
 from docmill.storage.instants import STATED
 from docmill.storage.reader.document import Document
+from docmill.storage.reader.figure import figures_of
 from docmill.storage.reader.outline import Section
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments
-from docmill.storage.schema import ChunkRow, DocumentRow
+from docmill.storage.schema import ChunkRow, DocumentRow, KeptPicture
 from docmill.storage.versions.diff import diff
 
 CHUNK_COLUMNS = (
@@ -26,6 +27,7 @@ _DOCUMENT = (
     "uri", "source", "title", "format", "content_type", "language", "lang", "author", "characters",
     "size", "chunks", "status", "parent", "reader", "source_url",
 )  # fmt: skip
+_MOST_PLACES, _SHOWN_S, _SHOWN_CHARACTERS = 20, 20.0, 20_000  # of a figure: places, seconds and characters to tell them
 _MORE_HITS = "ask for fewer hits, allow more characters, or read a hit's document by its uri and span"
 _MORE_TEXT = "ask again from start_char = next_start_char, or read one section"
 _MORE_VALUES = "allow more characters, or narrow what is counted by where"
@@ -98,7 +100,16 @@ def document(served: ServedStore, uri: str, start: int, end: int | None, most: i
     if not 0 <= start <= last:
         raise QueryError(f"start_char must be in [0, {last}], got {start}")
     shown = _shown(own.text[start:last], start, most)
-    return {**served.head, "document": row_of(own, most), **shown}
+    figures = [asdict(one) for one in figures_of(own.row) if start <= one.start_char < shown["end_char"]]
+    kept, _ = within(figures, most)
+    return {**served.head, "document": row_of(own, most), **shown, "figures": kept}
+
+
+def figure(served: ServedStore, picture: KeptPicture) -> dict[str, Any]:
+    """Return what is said of a picture: its facts, and where the documents show it."""
+    facts = {name: getattr(picture, name) for name in ("key", "media_type", "width", "height")}
+    asked = f"SELECT uri, start_char, page, caption, alt FROM figures WHERE key = '{picture.key}'"
+    return {**served.head, **facts, "shown": sql(served, asked, _MOST_PLACES, _SHOWN_S, _SHOWN_CHARACTERS)["rows"]}
 
 
 def row_of(own: Document, most: int) -> dict[str, Any]:
@@ -235,6 +246,13 @@ def snapshots(served: ServedStore, most: int) -> dict[str, Any]:
     newest_first, left = within(served.store.history()[::-1], most)
     over = left_out(left, "snapshots", "allow more characters, or read older ones by SQL: SELECT * FROM snapshots")
     return {**served.head, "snapshots": newest_first[::-1], "tags": tags.tags(served.store.root), "left_out": over}
+
+
+def judged(served: ServedStore, query: str | None, most: int) -> dict[str, Any]:
+    """Return what `docmill judge list --json` prints, the newest as far as they fit."""
+    newest_first, left = within([one.as_row() for one in served.store.judgements(query)][::-1], most)
+    over = left_out(left, "judgements", "allow more characters, or read them by SQL: SELECT * FROM judgements")
+    return {**served.head, "judgements": newest_first[::-1], "left_out": over}
 
 
 def difference(served: ServedStore, old: ServedStore, texts: bool, most: int) -> dict[str, Any]:

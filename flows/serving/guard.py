@@ -52,16 +52,16 @@ class Guard:
             return
         send = _closed(send)
         try:
-            self._check(scope)
+            principals = self._checked(scope)
             if self._tokenless(scope["path"]):  # such a request is answered however many others wait
                 await self._app(scope, _replay(b"", receive), send)
             else:
-                await self._in_turn(scope, receive, send)
+                await self._in_turn(scope, receive, send, principals)
         except _Refusal as why:
             await _refuse(send, why)
 
-    async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asker = Asker((scope.get("client") or ("",))[0])
+    async def _in_turn(self, scope: Scope, receive: Receive, send: Send, principals: frozenset[str]) -> None:
+        asker = Asker((scope.get("client") or ("",))[0], principals)
         try:
             async with self._turns.taken(asker.client):
                 body = await self._body(receive)
@@ -98,19 +98,21 @@ class Guard:
     def _too_large(self) -> "_Refusal":
         return _Refusal(413, "TooLarge", f"a request may have {self._most:,} bytes")
 
-    def _check(self, scope: Scope) -> None:
-        """Raise the refusal of a request that its head shows to be none for this server."""
+    def _checked(self, scope: Scope) -> frozenset[str]:
+        """Return the principals of a request; raise its refusal if its head shows that it is none for this server."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         self._check_site(scope, headers)
         length = headers.get("content-length", "0")
         if self._tokenless(scope["path"]):
             if length != "0" or "transfer-encoding" in headers:
                 raise _Refusal(413, "TooLarge", "a request for this path has no body")
-            return
-        if not _is_preflight(scope, headers) and not self._access.takes_token(headers.get("authorization", "")):
+            return frozenset()
+        principals = self._access.principals_of(headers.get("authorization", ""))
+        if principals is None and not _is_preflight(scope, headers):
             raise _Refusal(401, "Unauthorized", "send the token: Authorization: Bearer TOKEN")
         if length.isdecimal() and int(length) > self._most:
             raise self._too_large()
+        return principals or frozenset()
 
     def _check_site(self, scope: Scope, headers: Mapping[str, str]) -> None:
         """Raise the refusal of a request by a foreign name, or for the page of another site."""

@@ -4,11 +4,13 @@ from typing import Any
 
 from starlette.responses import Response
 
+from docmill.flows.serving.audit import show
 from docmill.flows.serving.json_text import json_text
 
 
 def as_json(value: Any, status: int = 200) -> Response:
     """Return a response in JSON."""
+    show(value)
     return ready_json(json_text(value).encode(), status)
 
 

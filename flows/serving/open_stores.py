@@ -14,6 +14,7 @@ from docmill.storage.address import is_address
 from docmill.storage.errors import DocmillError, QueryError
 from docmill.storage.history import snapshots
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.process.asker import current_asker
 from docmill.storage.reader.store import Store, open_store
 
 _LOG = logging.getLogger("docmill.serving")
@@ -22,6 +23,8 @@ _FAR_S = 5.0
 _MOST_PAST = 4
 """Older snapshots that stay open for the next question about them. Each keeps its indexes in memory, and its files from
 a vacuum."""
+SEES_ALL = frozenset({"*"})
+"""In place of principals: who sees all documents, rejects and runs, as `docmill` does on the machine of the store."""
 _NONE = (0, 0)  # in place of the number and the time of a snapshot
 _WARMING = "warm"  # a question that makes a snapshot load its indexes before a person waits for them
 
@@ -40,9 +43,14 @@ class ServedStore:
 
 
 class OpenStores:
-    """The served stores. The model is loaded once for all of them; many threads may ask."""
+    """The served stores. The model is loaded once for all of them; many threads may ask.
 
-    def __init__(self, places: Mapping[str, Path]) -> None:
+    Every question is answered from what its asker may see. `principals` are those of askers that state none, such as
+    the threads of the server itself.
+    """
+
+    def __init__(self, places: Mapping[str, Path], principals: frozenset[str] = SEES_ALL) -> None:
+        self._principals = principals
         self._served = {name: _OpenStore(place) for name, place in places.items()}
 
     @property
@@ -61,7 +69,22 @@ class OpenStores:
         if chosen not in self._served:
             raise QueryError(f"no store {chosen!r}; this server has {', '.join(self.names)}")
         own = self._served[chosen]
-        return ServedStore(chosen, own.newest() if at is None else own.past(at))
+        store, principals = own.newest() if at is None else own.past(at), self.principals
+        return ServedStore(chosen, store if principals == SEES_ALL else store.seen_by(principals))
+
+    @property
+    def principals(self) -> frozenset[str]:
+        """In whose name this thread asks."""
+        stated = current_asker().principals
+        return self._principals if stated is None else stated
+
+    def keys(self) -> dict[str, str]:
+        """Return the keys of [metadata] of the stores with their types; none of a store that cannot be opened yet."""
+        found: dict[str, str] = {}
+        for own in self._served.values():
+            with suppress(DocmillError):
+                found |= own.newest().snapshot.keys
+        return found
 
     def without_folders(self, message: str) -> str:
         """Return a message with the names of stores in place of their folders, which are no business of clients."""
@@ -133,8 +156,7 @@ class _OpenStore:
         mark = self._mark_of_newest()
         if self._current is not None and mark == self._mark:
             return
-        if mark[0] <= self._mark[0]:
-            self._past.clear()
+        self._past.clear()  # what may be seen of them depends on the newest one
         fresh = open_store(self._folder.root)
         if self._current is None:
             self._cold = fresh

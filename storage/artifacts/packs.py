@@ -1,4 +1,4 @@
-"""Packs: immutable Parquet files of artifacts, which are parsed texts and embeddings addressed by content."""
+"""Packs: immutable Parquet files of artifacts: parsed texts, embeddings and pictures, addressed by content."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.storage.errors import StoreError
-from docmill.storage.schema import Element, Parsed
+from docmill.storage.schema import Element, KeptPicture, Parsed
 
 TEXTS = pa.schema(
     [
@@ -25,20 +25,30 @@ TEXTS = pa.schema(
         ("metadata", pa.string()),
     ]
 )
+FIGURES = pa.schema(
+    [
+        ("key", pa.string()),
+        ("media_type", pa.string()),
+        ("width", pa.int32()),
+        ("height", pa.int32()),
+        ("data", pa.binary()),
+    ]
+)
 _FEW_GROUPS = 8
 """Up to this number of row groups one thread reads them all; starting more threads would take longer."""
 _GROUPS_AT_ONCE = 32
 """Row groups in memory at a time, of vectors with 384 dimensions 50 MB: rows of many documents are in all groups."""
-_ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024}
+_ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024, "figures": 1}
 
 _NUMBERS = "vector.list.element"
 _ENCODED: dict[str, Any] = {
     "texts": {"compression": "zstd"},
     "embeddings": {"compression": {_NUMBERS: "zstd"}, "use_byte_stream_split": [_NUMBERS]},
+    "figures": {"compression": "none"},
 }
 """How packs are encoded. Of vectors, the first bytes of all numbers stand together, then the second ones, and so on:
 their signs and exponents can be compressed, which takes 15 % off a pack, and no bit of a vector is lost. The other
-bits are as good as random."""
+bits are as good as random. Pictures are compressed already, and each is read alone."""
 
 _IN_PACKS = {"start_char": "start", "end_char": "end"}
 """Fields of an element and their names in packs; packs are never rewritten, so they keep their first names."""
@@ -56,6 +66,12 @@ def pack_texts(parsed: Iterable[tuple[str, Parsed]]) -> pa.Table:
         for key, p in parsed
     ]
     return pa.Table.from_pylist([dict(zip(TEXTS.names, row, strict=True)) for row in rows], schema=TEXTS)
+
+
+def pack_figures(pictures: Iterable[KeptPicture]) -> pa.Table:
+    """Return pictures as rows, each once."""
+    rows = list({one.key: one for one in pictures}.values())
+    return pa.table([[getattr(one, name) for one in rows] for name in FIGURES.names], schema=FIGURES)
 
 
 def pack_embeddings(keys: Sequence[str], vectors: npt.NDArray[np.float32]) -> pa.Table:
@@ -108,6 +124,16 @@ def decode_parsed(row: dict[str, Any]) -> Parsed:
     return Parsed(row["text"], decode_elements(row["elements"]), row["title"], json.loads(row["metadata"]))
 
 
+def figure_keys(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the keys of the pictures in a column `figures`."""
+    return pc.struct_field(pc.list_flatten(column), "key")
+
+
+def picture_of(row: dict[str, Any]) -> KeptPicture:
+    """Return the picture of a row from a pack of figures."""
+    return KeptPicture(**row)
+
+
 class Packs:
     """The rows of one kind of artifact in any number of packs, found by key."""
 
@@ -119,6 +145,11 @@ class Packs:
         if pack not in self._keys:
             self._keys[pack] = _key_column(self.paths[pack])
         return self._keys[pack]
+
+    def keys(self) -> pa.StringArray:
+        """Return the keys of all packs; one that several packs hold comes several times."""
+        held = [self._keys_of(pack) for pack in range(len(self.paths))]
+        return pa.chunked_array(held, pa.string()).combine_chunks()
 
     def missing(self, keys: Sequence[str]) -> set[str]:
         """Return the keys that no pack holds."""

@@ -4,6 +4,7 @@
 staging/<run>/batch-<n>/documents.parquet   one row for each processed file: its result or its reject
                         chunks.parquet      their chunks, before they belong to a uri
                         texts.parquet       a pack of canonical texts and elements
+                        figures.parquet     a pack of their pictures
 staging/<run>/embeddings-<n>.parquet        a pack of vectors
 staging/<run>/embeddings-<n>-<m>-<tokens>.parquet    a portion of them, until all portions of the pack are there
 ```
@@ -23,9 +24,9 @@ import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.arrow_schema import DOCUMENTS as COMMITTED
-from docmill.storage.artifacts.packs import TEXTS, stream_pack
+from docmill.storage.artifacts.packs import FIGURES, TEXTS, Packs, stream_pack
 from docmill.storage.failpoints import boundary
-from docmill.storage.files import TEMPORARY, adopt, link, remove, settle
+from docmill.storage.files import TEMPORARY, adopt, link, remove, settle, write_immutable
 from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.schema import StagedDocument
 
@@ -38,12 +39,13 @@ PORTION_S = 10.0
 LANE_TOKENS = 32_768
 """Tokens in a portion of a lane: seconds of work for a CPU, and enough for a GPU to be busy."""
 _FIRST_TEXTS = 32  # in the first portion, when the speed of the model is not known
+_ARTIFACTS_AT_ONCE = 8  # pictures in memory while a pack is written: 160 MB at most
 _GROWTH = 4  # a portion has at most so many times the texts of the one before, which may have been exceptionally fast
 _UNBOUND = ("chunk_id", "document_id", "uri", "parent_id", "children")
 
 
 _KINDS = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_()}
-_LISTS = {name: COMMITTED.field(name).type for name in ("content_types", "regions")}
+_LISTS = {name: COMMITTED.field(name).type for name in ("content_types", "regions", "figures")}
 DOCUMENTS = pa.schema(
     [
         (f.name, _LISTS.get(f.name) or _KINDS[f.type if isinstance(f.type, str) else f.type.__name__])
@@ -51,7 +53,7 @@ DOCUMENTS = pa.schema(
     ]
 )
 DRAFTS = pa.schema([("chunk_key", pa.string()), *(field for field in CHUNKS if field.name not in _UNBOUND)])
-_SCHEMAS = {"documents": DOCUMENTS, "chunks": DRAFTS, "texts": TEXTS}
+_SCHEMAS = {"documents": DOCUMENTS, "chunks": DRAFTS, "texts": TEXTS, "figures": FIGURES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,13 @@ class Batch:
         """Return the pack of texts."""
         return self.folder / "texts.parquet"
 
+    @property
+    def figures(self) -> Path:
+        """Return the pack of pictures."""
+        return self.folder / "figures.parquet"
 
-def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.Table) -> Batch:
+
+def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.Table, figures: pa.Table) -> Batch:
     """Write a batch atomically. A batch that is finished already is kept.
 
     An engine may run a step again if it lost the step's answer. Equal steps write equal batches, so either will do.
@@ -82,6 +89,7 @@ def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.T
     assert documents.schema.equals(DOCUMENTS)
     assert chunks.schema.equals(DRAFTS)
     assert texts.schema.equals(TEXTS)
+    assert figures.schema.equals(FIGURES)
     # Beside the batch, on the same file system: only there is a rename one step.
     draft = folder.with_name(f"{TEMPORARY}{folder.name}")
     # An earlier try of this step may have died over it.
@@ -92,6 +100,8 @@ def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.T
             pq.write_table(
                 table, draft / f"{name}.parquet", compression="zstd", row_group_size=64 if name == "texts" else None
             )
+    with boundary("stage figures"):
+        stream_pack(draft / "figures.parquet", [figures], "figures")
     try:
         with boundary("rename batch"):
             draft.replace(folder)
@@ -283,14 +293,29 @@ def text_packs(root: Path) -> list[Path]:
     return [batch.texts for batch in batches(root)]
 
 
-def promote(root: Path) -> dict[str, tuple[StoredFile, ...]]:
-    """Link all staged artifacts into the store, those of earlier runs included: they are addressed by content."""
+def promote(root: Path, pictures: Sequence[Path]) -> dict[str, tuple[StoredFile, ...]]:
+    """Link all staged artifacts into the store, those of earlier runs included: they are addressed by content.
+
+    `pictures` are the packs of figures that the store has: none of their pictures is kept again.
+    """
     promoted = {
         kind: tuple(_promote(root, kind, paths))
         for kind, paths in (("texts", text_packs(root)), ("embeddings", embedding_packs(root)))
     }
+    promoted["figures"] = tuple(_promote_new(root, "figures", [batch.figures for batch in batches(root)], pictures))
     settle()  # because another process may commit them
     return promoted
+
+
+def _promote_new(root: Path, kind: str, staged: list[Path], held: Sequence[Path]) -> Iterator[StoredFile]:
+    """Write one pack of the artifacts that no pack of the store holds."""
+    packs = Packs([path for path in staged if pq.read_metadata(path).num_rows])
+    new = Packs(held).absent(packs.keys())
+    if len(new):
+        parts = (packs.take(new[at : at + _ARTIFACTS_AT_ONCE]) for at in range(0, len(new), _ARTIFACTS_AT_ONCE))
+        with boundary("link artifact"):
+            file = write_immutable(root, f"artifacts/{kind}", ".parquet", lambda path: stream_pack(path, parts, kind))
+        yield StoredFile(file, len(new))
 
 
 def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[StoredFile]:

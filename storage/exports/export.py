@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import close
 
+from docmill.storage.access.narrowed_folder import NarrowedFolder
 from docmill.storage.errors import ConfigError
 from docmill.storage.exports.chunk_rows import Selection, rows_of, select, since
 from docmill.storage.exports.destinations.by_address import destination_of
@@ -122,5 +123,7 @@ def _stamp(stored: StoredSnapshot, old: StoredSnapshot | None, where: str | None
 
 def _first_run(stored: StoredSnapshot) -> str:
     """Return the id of the store's first run, which its copies share, and no other store."""
+    if isinstance(stored.folder, NarrowedFolder):
+        return f"{_first_run(stored.folder.whole)}, a part"
     runs = read_table(stored, "runs", ["snapshot", "run_id"]).to_pylist()
     return str(min(runs, key=lambda run: run["snapshot"])["run_id"]) if runs else ""

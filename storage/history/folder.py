@@ -30,11 +30,23 @@ class StoreFolder:
     """Whether `current/` must show the newest snapshot; a mirror without a writer has no `current/`."""
     next_writer_is_here: ClassVar[bool] = True
     """Whether every writer finds what the last one left in the folder; in a mirror, only what this machine left."""
+    is_part: ClassVar[bool] = False
+    """Whether the folder shows what some principals may see of another one, whose table of vectors it then reads."""
 
     @property
     def name(self) -> str:
         """The name of the store in messages."""
         return str(self.root)
+
+    @property
+    def facts(self) -> Path:
+        """The folder of what runs have noted besides the snapshots, such as the places of the sources' files."""
+        return self.root
+
+    @property
+    def judged(self) -> "StoreFolder":
+        """The folder that keeps what people have judged."""
+        return self
 
     def existing(self) -> Self:
         """Return the folder after checking that it holds a snapshot."""
@@ -185,12 +197,12 @@ class StoredSnapshot:
         return [self.root / piece.file.path for piece in self.pieces(table)]
 
     def packs(self, kind: str) -> list[Path]:
-        """Return the packs of a kind of artifact, `texts` or `embeddings`."""
-        return [self.root / piece.file.path for piece in self.snapshot.artifacts[kind]]
+        """Return the packs of a kind of artifact: `texts`, `embeddings` or `figures`."""
+        return [self.root / piece.file.path for piece in self.snapshot.artifacts.get(kind, ())]
 
     def ensure_packs(self, kind: str) -> list[Path]:
         """Return the packs of a kind after making all of them available here."""
-        self.folder.ensure([piece.file for piece in self.snapshot.artifacts[kind]])
+        self.folder.ensure([piece.file for piece in self.snapshot.artifacts.get(kind, ())])
         return self.packs(kind)
 
     def changed(self, **parts: Any) -> "StoredSnapshot":

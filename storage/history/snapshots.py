@@ -22,7 +22,7 @@ from docmill.storage.name_grammar import UnsafeName, check_table
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-FORMAT = 2  # raised when an older docmill must not read a snapshot; `storage/first_format.py` reads format 1
+FORMAT = 2  # raised when an older docmill must not read a snapshot; no release wrote format 1
 _PENDING_FORMAT = 3  # of a snapshot with pending vectors, on which an older docmill must not build
 _BUCKETS_FORMAT = 4  # of a snapshot with `document_buckets`, in which an older docmill would not find a document
 FOLDER = "snapshots"
@@ -247,10 +247,10 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
         version = json.loads(data)["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{where} is not a snapshot: {error}; restore it from a copy or remove it") from error
-    if version not in range(1, _BUCKETS_FORMAT + 1):
+    if version not in range(FORMAT, _BUCKETS_FORMAT + 1):
+        way = "use a newer docmill" if version != 1 else "ingest into a new store"
         raise StoreError(
-            f"{where} has store format {version}, this docmill reads formats 1 to {_BUCKETS_FORMAT}; "
-            "use a newer docmill"
+            f"{where} has store format {version}, this docmill reads formats {FORMAT} to {_BUCKETS_FORMAT}; {way}"
         )
     try:
         _check_sum(data)

@@ -159,11 +159,14 @@ def _finish(table: Any, writer: Writer, rows: int, tag: str) -> VectorState:
 
 
 class VectorIndex:
-    """A reader of one state; later writes do not affect it."""
+    """A reader of one state; later writes do not affect it. With `only`, it shows no chunks but these."""
 
-    def __init__(self, root: Path, state: VectorState, space: EmbeddingSpace) -> None:
+    def __init__(
+        self, root: Path, state: VectorState, space: EmbeddingSpace, only: frozenset[str] | None = None
+    ) -> None:
         _check_space(state, space)
         self._root = root
+        self._only = only
         self._rows = state.rows
         self._each = 1.0  # rows per chunk, estimated from the fetches so far
         self._dimension = space.dimension
@@ -188,6 +191,7 @@ class VectorIndex:
         """
         if vector.shape != (self._dimension,):
             raise QueryError(f"the query vector has shape {vector.shape}, the store's are ({self._dimension},)")
+        allowed = self._only if allowed is None else allowed
         if k < 1 or not self._rows or (allowed is not None and not allowed):
             return []
         with _explained(self._root):
@@ -240,6 +244,7 @@ class VectorIndex:
         """Return those of some chunks that have a vector."""
         if not self._rows or not ids:
             return set()
+        ids = ids if self._only is None else self._only.intersection(ids)
         with _explained(self._root):
             if not self._indexed:
                 return self._matrix.held(ids)

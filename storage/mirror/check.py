@@ -15,7 +15,7 @@ from docmill.storage.name_grammar import placed
 from docmill.storage.objects.bucket import Objects
 from docmill.storage.objects.transfer import faults, fetch_possible, is_here, key_of_file, send_again
 
-_TRUTH = ("tables/", "artifacts/texts/")
+_TRUTH = ("tables/", "artifacts/texts/", "artifacts/figures/")
 """Where the files lie that a repair cannot rebuild: it gives up their objects only if the loss is accepted."""
 
 

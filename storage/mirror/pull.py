@@ -14,6 +14,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, flocked, put_if_absent, remove, write_whole
 from docmill.storage.history import snapshots, tags
 from docmill.storage.history.garbage import garbage
+from docmill.storage.history.judgements import FOLDER as JUDGEMENTS
 from docmill.storage.history.measurements import FOLDER as EVALUATIONS
 from docmill.storage.history.retention import forget, hold, lock_is_held
 from docmill.storage.history.snapshots import Snapshot
@@ -39,6 +40,7 @@ _MIRRORED = (
     VECTORS,
     INCOMING,
     EVALUATIONS,
+    JUDGEMENTS,
 )
 _TRIES = 20
 """Tries of `take`. One fails only if a vacuum removes the snapshot while it is fetched; the next one takes a newer
@@ -120,7 +122,8 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> dict[str, str]:
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
-    level(objects, EVALUATIONS, root / EVALUATIONS)
+    for folder in (EVALUATIONS, JUDGEMENTS):
+        level(objects, folder, root / folder)
     if gone:
         # A writer at work on this mirror tidies up itself, and needs files that no snapshot names yet.
         with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):

@@ -1,7 +1,7 @@
 """Asker: who waits for a result, so that work for somebody who has left can end."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -18,14 +18,23 @@ class Abandoned(Transient):
 class Asker:
     """A client of a server, by its name, for the time of one question; "" is this process itself.
 
-    Many threads may work for it. `leave` calls what ends their work.
+    Many threads may work for it. `leave` calls what ends their work. It asks in the name of `principals`; None leaves
+    it to the server whose these are.
     """
 
-    def __init__(self, client: str = "") -> None:
+    def __init__(self, client: str = "", principals: frozenset[str] | None = None) -> None:
         self.client = client
+        self.principals = principals
         self.has_left = False
+        self.shown = 0
+        self.shown_uris: dict[str, None] = {}
         self._lock = threading.Lock()
         self._ends: list[Callable[[], object]] = []
+
+    def show(self, rows: int, uris: Iterable[str]) -> None:
+        """Note how many rows an answer to this asker has, and the uris that it names, for a log of who asked what."""
+        self.shown += rows
+        self.shown_uris |= dict.fromkeys(uris)
 
     def leave(self) -> None:
         """End all work for this asker."""

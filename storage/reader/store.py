@@ -1,18 +1,27 @@
 """Store: open one snapshot of a store, search it, query it in SQL and read its documents."""
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, Unpack
 
 import pyarrow as pa
 
+from docmill.storage.access.narrow import named_in, narrowed
+from docmill.storage.access.principals import check_principals
 from docmill.storage.exports.export import Exported, ExportOptions
 from docmill.storage.exports.export import export as export_to
+from docmill.storage.history import judgements
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.judgements import Judgement
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.process.computed_once import computed_once
 from docmill.storage.reader.facets import ValueCount, value_counts
+from docmill.storage.reader.judging import JudgedPassage, Opinion, judged_passages, judgement_of, withdraw
 from docmill.storage.reader.overview import history_table, status_of
 from docmill.storage.reader.statements import run_statement
-from docmill.storage.reader.stored_documents import StoredDocuments
+from docmill.storage.reader.stored_documents import SnapshotHold, StoredDocuments
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.long_query import vectors_of
 from docmill.storage.retrieval.candidates.query import Query
@@ -32,8 +41,11 @@ from docmill.storage.sql.statement import SqlLimits
 from docmill.storage.sql.statement_pool import select_ids
 from docmill.storage.writer.current_folder import follow_if_behind
 
+_MOST_NARROWED = 16
+"""Narrowed stores that are kept for the next question. Each takes disk for its rows and memory for its indexes."""
 
-def open_store(path: str | Path, at: int | str | None = None) -> "Store":
+
+def open_store(path: str | Path, at: int | str | None = None, *, principals: Iterable[str] | None = None) -> "Store":
     """Open one snapshot of a store for reading.
 
     The returned object keeps reading this snapshot, and no vacuum removes it, until the object is closed.
@@ -41,6 +53,8 @@ def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     Args:
         path: The folder of the store, or `s3://BUCKET/PREFIX`, whose local mirror is then brought up to date.
         at: The number or the tag of a snapshot. None takes the newest.
+        principals: Who asks, such as `["sales", "all"]`: the store then answers as if it held only the documents whose
+            `access` names one of them. None shows all documents.
 
     Returns:
         The open store. Use it in a `with` block or call `close`.
@@ -59,7 +73,10 @@ def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     folder = open_folder(path)
     if at is None:
         follow_if_behind(folder)
-    return Store(*folder.hold(at))
+    asking = None if principals is None else check_principals(principals)
+    stored, handle = folder.hold(at)
+    hold = SnapshotHold(handle)  # from here on, an error closes it
+    return Store(stored if asking is None else narrowed(stored, asking), hold)
 
 
 _FACET_HITS = 100
@@ -79,6 +96,34 @@ class Store(StoredDocuments):
         ['git.md']
     """
 
+    def seen_by(self, principals: Iterable[str]) -> "Store":
+        """Return the snapshot as principals may see it: as if the store held only the documents that are theirs.
+
+        All methods of the returned store, scores and counts included, are those of such a store. It is made in a
+        temporary folder, in seconds for 100,000 chunks, and kept for the next call with principals of equal rights. It
+        has no rejects, runs, costs, evaluations, deleted documents and other snapshots. Of an older snapshot, it lacks
+        the documents that the newest one no longer shows to these principals.
+
+        Args:
+            principals: Who asks, such as `["sales", "all"]`. They may see a document whose `access` names one of them.
+
+        Returns:
+            The narrowed store, which can be narrowed further. It can be used until this store is closed.
+
+        Raises:
+            docmill.errors.QueryError: `principals` is one text, or has an empty one.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> len(store.seen_by(["all"]).documents()), len(store.seen_by([]).documents())
+            (3, 0)
+        """
+        return self._narrowed.get(check_principals(principals))
+
+    @computed_once
+    def _narrowed(self) -> "_NarrowedStores":
+        return _NarrowedStores(self.stored, self._hold)
+
     def search(
         self,
         text: str,
@@ -87,6 +132,7 @@ class Store(StoredDocuments):
         where: str | None = None,
         *,
         rewrite: Rewrite | None = None,
+        principals: Iterable[str] | None = None,
         **how: Unpack[SearchArguments],
     ) -> list[Hit]:
         """Return the chunks that answer a query best.
@@ -99,6 +145,7 @@ class Store(StoredDocuments):
             where: An SQL predicate over the columns of chunks and documents, such as `"content_type = 'code'"`. Both
                 indexes apply it before they rank.
             rewrite: A function that returns other wordings of a query. `expand="model"` needs it.
+            principals: Who asks: only documents that these may see are searched, as by `seen_by`.
             **how: Further options, the fields of `SearchOptions`.
 
         Returns:
@@ -114,7 +161,7 @@ class Store(StoredDocuments):
             >>> [(hit.uri, hit.rank) for hit in store.search("undo a commit", k=1)]
             [('git.md', 1)]
         """
-        return self.search_all([text], k, mode, where, rewrite=rewrite, **how)[0]
+        return self.search_all([text], k, mode, where, rewrite=rewrite, principals=principals, **how)[0]
 
     def search_all(
         self,
@@ -124,6 +171,7 @@ class Store(StoredDocuments):
         where: str | None = None,
         *,
         rewrite: Rewrite | None = None,
+        principals: Iterable[str] | None = None,
         **how: Unpack[SearchArguments],
     ) -> list[list[Hit]]:
         """Return the hits of several queries, which takes less time than one `search` for each.
@@ -137,6 +185,7 @@ class Store(StoredDocuments):
             mode: As in `search`.
             where: As in `search`.
             rewrite: As in `search`.
+            principals: As in `search`.
             **how: As in `search`.
 
         Returns:
@@ -150,6 +199,8 @@ class Store(StoredDocuments):
             >>> [[hit.uri for hit in hits] for hits in store.search_all(["undo a commit", "grind wheat"], k=1)]
             [['git.md'], ['mill.md']]
         """
+        if principals is not None:
+            return self.seen_by(principals).search_all(texts, k, mode, where, rewrite=rewrite, **how)
         options = options_of(k, mode, where, how)
         for text in texts:
             check_query(text)
@@ -292,6 +343,89 @@ class Store(StoredDocuments):
         check_text(str(to), "the target")
         return export_to(self.stored, str(to), ExportOptions(table, where, since, replace))
 
+    def judge(
+        self,
+        query: str,
+        hit: Hit | str | None = None,
+        relevant: bool = True,
+        *,
+        by: str = "",
+        uri: str = "",
+        quotation: str = "",
+        note: str = "",
+    ) -> Judgement:
+        """Say whether a passage answers a query, for `docmill evaluate` and `docmill tune`.
+
+        The judgement is kept beside the snapshots, with a quotation of the passage, so that later snapshots find it
+        again. Whoever judges the same passage again replaces their earlier judgement.
+
+        Args:
+            query: The query, in words.
+            hit: A hit of a search, or the id of a chunk. With neither `hit` nor `uri`, nothing in the store answers the
+                query; `relevant` must then be False.
+            relevant: Whether the passage answers the query.
+            by: The name of whoever judges, which nothing checks.
+            uri: The document of a passage that is no hit; it needs a `quotation`.
+            quotation: The words of the document that answer, in place of the whole hit.
+            note: Why it was judged so.
+
+        Returns:
+            The judgement, as it is kept.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot lacks the chunk, the document or the quotation, a text is too long,
+                or the store has 20,000 judgements.
+
+        Examples:
+            >>> hit = store.search("undo a commit", k=1)[0]
+            >>> store.judge("undo a commit", hit, by="Ada").verdict
+            'right'
+        """
+        made = judgement_of(self, Opinion(query, hit, relevant, by, uri, quotation, note))
+        judgements.keep(self.stored.folder.judged, made)
+        return made
+
+    def withdraw(self, judgement_id: str) -> Judgement:
+        """Take a judgement back, with earlier ones of the same person about the same passage.
+
+        Args:
+            judgement_id: Its id, as in `Judgement.judgement_id`.
+
+        Returns:
+            The judgement, as it was.
+
+        Raises:
+            docmill.errors.QueryError: The store has no such judgement.
+
+        Examples:
+            >>> hit = store.search("undo a commit", k=1)[0]
+            >>> made = store.judge("undo a commit", hit, False, by="Bo")
+            >>> store.withdraw(made.judgement_id).verdict
+            'wrong'
+        """
+        return withdraw(self, judgement_id)
+
+    def judgements(self, query: str | None = None) -> list[JudgedPassage]:
+        """Return what people have judged, each with the place of its passage in this snapshot.
+
+        Args:
+            query: Only judgements of this query, whatever its case and white space. None takes all.
+
+        Returns:
+            The judgements that count, oldest first: of each person, the newest about a passage. `state` tells whether
+            the passage was found again, and `disputed` whether two people disagree.
+
+        Raises:
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> hit = store.search("undo a commit", k=1)[0]
+            >>> _ = store.judge("undo a commit", hit, by="Ada")
+            >>> [(one.judgement.verdict, one.state) for one in store.judgements("Undo a commit")]
+            [('right', 'found')]
+        """
+        return judged_passages(self, query)
+
     def status(self) -> dict[str, Any]:
         """Return counts and properties of the snapshot.
 
@@ -328,3 +462,25 @@ class Store(StoredDocuments):
         """
         rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
         return rows
+
+
+class _NarrowedStores:
+    """The stores that some principals see of one snapshot, the latest ones used; many threads may ask."""
+
+    def __init__(self, stored: StoredSnapshot, hold: SnapshotHold | None) -> None:
+        self._stored = stored
+        self._hold = hold
+        self._named = named_in(stored)
+        self._made: OrderedDict[frozenset[str], Store] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, principals: frozenset[str]) -> Store:
+        """Return the store that principals see; those that no document names make no difference."""
+        key = principals & self._named
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = Store(narrowed(self._stored, key), self._hold, owns=False)
+            self._made.move_to_end(key)
+            while len(self._made) > _MOST_NARROWED:
+                self._made.popitem(last=False)
+            return self._made[key]

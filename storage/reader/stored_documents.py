@@ -10,29 +10,43 @@ from weakref import finalize
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.artifacts.packs import picture_of
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.keys import document_key
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.reader.document import Document
+from docmill.storage.reader.figure import Figure, figures_of
 from docmill.storage.reader.outline import Section, find_section, outline, with_text
 from docmill.storage.reader.whole_documents import whole_documents
 from docmill.storage.retrieval.candidates.search_options import check_text, check_where
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
-from docmill.storage.schema import ChunkRow, DocumentRow
+from docmill.storage.schema import ChunkRow, DocumentRow, KeptPicture
 from docmill.storage.sql.statement_pool import select_documents
 from docmill.storage.tables.tables import read_table
 
 _ID = re.compile("[0-9a-f]{32}")
 
 
-class StoredDocuments:
-    """The documents and chunks of one open snapshot; `Store` adds what is asked of all of them."""
+class SnapshotHold:
+    """The open file that keeps a snapshot from a vacuum, until `release` or until nobody refers to this any more."""
 
-    def __init__(self, stored: StoredSnapshot, handle: int | None = None) -> None:
+    def __init__(self, handle: int) -> None:
+        self.release = finalize(self, os.close, handle)
+
+
+class StoredDocuments:
+    """The documents and chunks of one open snapshot; `Store` adds what is asked of all of them.
+
+    `hold` keeps the snapshot. Only a store that `owns` it releases it when it is closed.
+    """
+
+    def __init__(self, stored: StoredSnapshot, hold: SnapshotHold | None = None, owns: bool = True) -> None:
         self.stored = stored
-        self._release = finalize(self, os.close, handle) if handle is not None else None
+        self._hold = hold
+        self._owns = owns
+        self._judged_places: dict[tuple[str, str], Any] = {}
 
     @property
     def root(self) -> Path:
@@ -50,8 +64,8 @@ class StoredDocuments:
         Examples:
             >>> docmill.open_store("store").close()
         """
-        if self._release is not None:
-            self._release()
+        if self._hold is not None and self._owns:
+            self._hold.release()
 
     def __enter__(self) -> Self:
         return self
@@ -125,6 +139,54 @@ class StoredDocuments:
         table = read_table(self.stored, "documents", ["document_id", "uri"])
         ids = table.filter(pc.equal(table.column("uri"), uri)).column("document_id").to_pylist()
         return self._sources.documents(ids)
+
+    def figures(self, uri: str) -> list[Figure]:
+        """Return the figures of a document: the pictures in its text, without their bytes.
+
+        Args:
+            uri: The name of the document, such as `Hit.uri`.
+
+        Returns:
+            The figures in the order of the text. `document.text[start_char:end_char]` is a figure's place, as Markdown:
+            `![alt](docmill:figure/KEY)`.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot has no document at `uri`.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> store.figures("git.md")
+            []
+        """
+        return figures_of(row_of(self, uri))
+
+    def figure(self, key: str) -> KeptPicture:
+        """Return the picture of a figure.
+
+        Args:
+            key: The key of a picture, such as `Figure.key`.
+
+        Returns:
+            The picture: `data` is its file, of the type `media_type`, `width` and `height` are in pixels.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot has no picture of this key.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> [store.figure(one.key).media_type for one in store.figures("git.md")]
+            []
+        """
+        if not _ID.fullmatch(key) or not self._shows(key) or self._sources.figure_packs.missing([key]):
+            raise QueryError(f"no figure {key!r} in snapshot {self.snapshot.number}")
+        return picture_of(self._sources.figure_packs.take([key]).to_pylist()[0])
+
+    def _shows(self, key: str) -> bool:
+        """Return whether a document has the figure; the packs of a narrowed store also hold those of hidden ones."""
+        if not self.stored.folder.is_part:
+            return True
+        shown = read_table(self.stored, "documents", ["figures"]).column("figures")
+        return any(one["key"] == key for figures in shown.to_pylist() for one in figures)
 
     def outline(self, uri: str) -> list[Section]:
         """Return the sections of a document: its headings, each with the span of what stands below it.

@@ -29,6 +29,16 @@ ORDER BY uri, start_char
 """
 """One row for each region of each document: what it is, why, and how it was split."""
 
+FIGURES = """\
+SELECT
+    uri, document_id, f.key AS key, f.start_char AS start_char, f.end_char AS end_char, f.media_type AS media_type,
+    f.width AS width, f.height AS height, f.bytes AS bytes, f.page AS page, f.box AS box, f.caption AS caption,
+    f.alt AS alt, count(*) OVER (PARTITION BY f.key) AS places
+FROM (SELECT uri, document_id, unnest(figures) AS f FROM documents)
+ORDER BY uri, start_char
+"""
+"""One row for each figure of each document; `places` is how often its picture stands in the snapshot."""
+
 _LENGTHS = """\
 SELECT
     content_type, strategy, role, count(*) AS chunks,
@@ -98,7 +108,7 @@ ORDER BY similarity DESC, chunk_id LIMIT k
 """
 """The chunks whose vectors are nearest to a chunk's; it compares all of them."""
 
-OF_ROWS = {"routing": ROUTING, "warnings": WARNINGS, "lengths": _LENGTHS, "freshness": _FRESHNESS}
+OF_ROWS = {"routing": ROUTING, "figures": FIGURES, "warnings": WARNINGS, "lengths": _LENGTHS, "freshness": _FRESHNESS}
 """Views over rows alone."""
 OF_VECTORS = {"vectors": _VECTORS, "duplicates": _DUPLICATES}
 """Views that need `embeddings`; `NEIGHBOURS` does too."""

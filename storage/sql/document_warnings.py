@@ -16,6 +16,10 @@ class DocumentWarning(NamedTuple):
     lost: bool
 
 
+_WHY = ("too_large", "too_many", "broken", "unread")
+_NOT_KEPT = " pictures are not kept: they are damaged, too large, too many, or of a type that is not read"
+
+
 def warnings_of(metadata: str, beside: Iterable[str] = ()) -> list[DocumentWarning]:
     """Return the warnings of a document, given its columns `metadata`, which is JSON, and `metadata_warnings`.
 
@@ -38,6 +42,8 @@ def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
     if scanned:
         message = f"{len(scanned)} of {pages} pages are pictures: [parse] ocr = true reads them"
         found.append(DocumentWarning("scanned_pages", message, True))
+    if lost := _left_out(facts):
+        found.append(DocumentWarning("figures_left_out", f"{lost}{_NOT_KEPT}", False))
     if facts.get("read_as"):
         found.append(DocumentWarning("read_as", f"read as {facts['read_as']}", False))
     return found
@@ -51,6 +57,13 @@ def messages_of(metadata: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
 def lost_text(metadata: str) -> bool:
     """Return whether the store lacks some text of a document, given its column `metadata`."""
     return any(warning.lost for warning in warnings_of(metadata))
+
+
+def _left_out(facts: Mapping[str, Any]) -> int:
+    """Return how many pictures are not kept though they may show something; decoration is left out on purpose."""
+    counts = facts.get("figures_left_out")
+    known = counts if isinstance(counts, dict) else {}
+    return sum(known[why] for why in _WHY if type(known.get(why)) is int)
 
 
 def _pages(facts: Mapping[str, Any], name: str) -> list[int]:
@@ -72,6 +85,9 @@ _SCANNED = _numbers("scanned_pages")
 _BY_OCR = f"coalesce(list_contains({_numbers('ocr_pages')}, page), false)"
 _GARBLED = f"list_filter({_numbers('garbled_pages')}, lambda page: NOT {_BY_OCR})"
 _PAGES = f"(({_SAID}) ->> '$.pages')"
+_LEFT_OUT = "({})".format(
+    " + ".join(f"coalesce(TRY_CAST(({_SAID}) ->> '$.figures_left_out.{why}' AS BIGINT), 0)" for why in _WHY)
+)
 _READ_AS = f"(({_SAID}) ->> '$.read_as')"
 _FOUND = f"""\
 list_concat(list_filter([
@@ -86,6 +102,9 @@ list_concat(list_filter([
     CASE WHEN len({_SCANNED}) > 0 THEN {{
         'kind': 'scanned_pages', 'lost': true,
         'message': len({_SCANNED}) || ' of ' || {_PAGES} || ' pages are pictures: [parse] ocr = true reads them'
+    }} END,
+    CASE WHEN {_LEFT_OUT} > 0 THEN {{
+        'kind': 'figures_left_out', 'lost': false, 'message': {_LEFT_OUT} || '{_NOT_KEPT}'
     }} END,
     CASE WHEN {_READ_AS} <> '' THEN {{'kind': 'read_as', 'lost': false, 'message': 'read as ' || {_READ_AS}}} END
 ], lambda found: found IS NOT NULL), list_transform(coalesce(metadata_warnings, []), lambda one: {{

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.declared_keys import COLUMN
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.first_format import former_schema, former_sql, is_first
 from docmill.storage.instants import STATED
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
@@ -128,11 +127,15 @@ def _register(
 ) -> None:
     """Create a view over the files of a table; columns that an older file lacks are blank, not null."""
     _check_present(paths)
-    first = [path for path in paths if is_first(schema_of(path))]
-    today = [path for path in paths if path not in first]
-    parts = [_part(connection, f"first_{view}", name, first)] if first else []
-    parts += [_part(connection, f"stored_{view}", name, today)] if today or not first else []
-    connection.execute(f'CREATE VIEW "{view}" AS {with_derived(name, " UNION ALL BY NAME ".join(parts), keys)}')
+    stored, schema = f"stored_{view}", SCHEMAS[name]
+    connection.register(stored, _dataset(tuple(map(str, paths)), schema) if paths else schema.empty_table())
+    absent = lacking(paths, schema)
+    columns = [
+        f'coalesce("{field.name}", {blank_sql(field)}) AS "{field.name}"' if field.name in absent else f'"{field.name}"'
+        for field in schema
+    ]
+    selected = f'SELECT {", ".join(columns)} FROM "{stored}"'
+    connection.execute(f'CREATE VIEW "{view}" AS {with_derived(name, selected, keys)}')
 
 
 def _derive(connection: "duckdb.DuckDBPyConnection", views: Mapping[str, str]) -> None:
@@ -157,22 +160,6 @@ def _keys_are_unique(packs: Any) -> bool:
     return len(pc.unique(keys)) == len(keys)
 
 
-def _part(connection: "duckdb.DuckDBPyConnection", stored: str, name: str, paths: Sequence[Path]) -> str:
-    """Register files of one format, and return the SELECT that gives them today's columns."""
-    schema, spell = SCHEMAS[name], _quoted
-    if paths and is_first(schema_of(paths[0])):
-        schema, spell = former_schema(schema), former_sql
-    connection.register(stored, _dataset(tuple(map(str, paths)), schema) if paths else schema.empty_table())
-    absent = lacking(paths, schema)
-    columns = [
-        f'coalesce({spell(field)}, {blank_sql(field.type)}) AS "{field.name}"'
-        if was.name in absent
-        else f'{spell(field)} AS "{field.name}"'
-        for field, was in zip(SCHEMAS[name], schema, strict=True)
-    ]
-    return f'SELECT {", ".join(columns)} FROM "{stored}"'
-
-
 @lru_cache(_KEPT_DATASETS)
 def _dataset(paths: tuple[str, ...], schema: pa.Schema) -> Any:
     """Return files as one table. A file never changes under its name, so what was read of its footer holds."""
@@ -181,10 +168,6 @@ def _dataset(paths: tuple[str, ...], schema: pa.Schema) -> Any:
     # Reading ranges ahead is meant for object storage; on a disk it takes a fifth of a statement's CPU time.
     plainly = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
     return ds.dataset(list(paths), schema=schema, format=plainly)
-
-
-def _quoted(field: pa.Field) -> str:
-    return f'"{field.name}"'
 
 
 def _check_present(paths: Sequence[Path]) -> None:

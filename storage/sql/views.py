@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
+
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.declared_keys import COLUMN
-from docmill.storage.first_format import both_schemas, either_sql
 from docmill.storage.instants import STATED
 from docmill.storage.schema_evolution import blank_sql, sql_type
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.document_warnings import with_derived
 
-_LATE = (*STATED, COLUMN, "metadata_warnings")
+_LATE = (*STATED, COLUMN, "metadata_warnings", "figures")
 """The columns of documents that views are derived from, and that an older docmill did not write."""
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE
@@ -41,6 +42,14 @@ CREATE OR REPLACE TEMP VIEW asked_questions AS SELECT
     TRY_CAST(created AS TIMESTAMPTZ) AS created, snapshot, candidate, subject, subject_hash, settings, asking,
     unnest(asked, max_depth := 2)
 FROM read_parquet({path}, union_by_name = true, hive_partitioning = false) ORDER BY created;
+"""
+_JUDGEMENTS = """\
+CREATE OR REPLACE TEMP VIEW judgements AS
+SELECT * REPLACE (TRY_CAST(created AS TIMESTAMPTZ) AS created) FROM (
+    FROM read_parquet({path}, union_by_name = true, hive_partitioning = false)
+    QUALIFY row_number() OVER (PARTITION BY judgement_id ORDER BY created DESC, verdict DESC) = 1
+)
+WHERE verdict NOT IN ('withdrawn', 'erased') ORDER BY created;
 """
 _SNAPSHOTS = """\
 CREATE OR REPLACE TEMP VIEW snapshots AS
@@ -114,6 +123,7 @@ def views_sql(shown: ViewedStore) -> str:
         for name in SCHEMAS
     )
     kept = _EVALUATIONS.format(path=_below("evaluations/*.parquet"))
+    kept += _JUDGEMENTS.format(path=_below("judgements/*.parquet"))
     past = (_table_at(name, (*shown.keys.items(),)) for name in ("documents", "chunks"))
     derived = {**OF_ROWS, EMBEDDINGS: _embeddings(shown), **OF_VECTORS}
     views = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{select};\n" for name, select in derived.items())
@@ -148,15 +158,20 @@ def _embeddings(shown: ViewedStore) -> str:
 
 @cache
 def _table_at(name: str, keys: tuple[tuple[str, str], ...]) -> str:
-    """Return the macro of a table in a kept snapshot, whose files may be in format 1."""
+    """Return the macro of a table in a kept snapshot, whose files may lack newer columns."""
     rows = _ROWS_AT.format(
         name=name,
-        columns=", ".join(f'{either_sql(field, blank_sql(field.type))} AS "{field.name}"' for field in SCHEMAS[name]),
-        nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in both_schemas(SCHEMAS[name])),
+        columns=", ".join(f'{_filled(field)} AS "{field.name}"' for field in SCHEMAS[name]),
+        nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in SCHEMAS[name]),
         files=_below(f"*/{name}/*.parquet"),  # current/ always has one
         snapshots=_below("snapshots/*.json"),
     )
     return _AT.format(name=name, select=with_derived(name, rows, dict(keys)))
+
+
+def _filled(field: pa.Field) -> str:
+    """Return the SQL of a column that is blank, not null, where a file lacks it; a page may be null."""
+    return '"page"' if field.name == "page" else f'coalesce("{field.name}", {blank_sql(field)})'
 
 
 def _snapshots() -> str:

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import StoreError
-from docmill.storage.first_format import former, is_first
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import BUCKET_DIGITS, bucket_of
@@ -87,8 +86,7 @@ class _OpenedFile:
         return table.filter(own)
 
     def _read(self, groups: list[int], names: Sequence[str]) -> pa.Table:
-        spelled = former(names) if is_first(self._schema) else names
-        held = [name for name in spelled if name in self._schema.names]
+        held = [name for name in names if name in self._schema.names]
         try:
             with self._lock:
                 return self._file.read_row_groups(groups, held or None, use_threads=False)

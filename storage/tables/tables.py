@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.files import put_immutable
-from docmill.storage.first_format import former, is_first
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.keys import bucket_of
@@ -102,8 +101,7 @@ def read_stored_file(
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
         own = file.schema_arrow  # made anew each time that it is asked for
-        names = former(columns) if columns and is_first(own) else columns
-        held = None if names is None else [name for name in names if name in own.names]
+        held = None if columns is None else [name for name in columns if name in own.names]
         if not documents:
             return conform(file.read(held, use_threads=False), wanted)
         groups = list(_groups_with(file, documents))

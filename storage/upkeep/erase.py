@@ -15,13 +15,15 @@ import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
 from docmill.storage.artifacts import staging
+from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.errors import QueryError
 from docmill.storage.files import remove, write_whole
-from docmill.storage.history import measurements, snapshots, tags
+from docmill.storage.history import judgements, measurements, snapshots, tags
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.history.retention import Retention
 from docmill.storage.keywords.segments import merged_ahead
+from docmill.storage.sentences.quotations import flat
 from docmill.storage.tables.tables import read_stored_file, read_table
 from docmill.storage.upkeep.compact import compact_held
 from docmill.storage.versions.candidates import discard_held
@@ -42,9 +44,9 @@ class Erased:
     """What is, or in a dry run would be, erased.
 
     `documents` and `chunks` are those of the newest snapshot, `restorable` are documents that were deleted earlier.
-    `snapshots`, `tags` and `candidates` are removed, and `questions` of evaluations about the documents. `open` are
-    snapshots that a reader keeps: erase again once it has closed them. `bytes` were freed, and `snapshot` is the new
-    one. `remains` says where copies may be that this does not reach.
+    `snapshots`, `tags` and `candidates` are removed, and `questions` of evaluations and `judgements` about the
+    documents. `open` are snapshots that a reader keeps: erase again once it has closed them. `bytes` were freed, and
+    `snapshot` is the new one. `remains` says where copies may be that this does not reach.
     """
 
     uris: tuple[str, ...]
@@ -56,6 +58,7 @@ class Erased:
     tags: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
     questions: int = 0
+    judgements: int = 0
     open: tuple[int, ...] = ()
     bytes: int = 0
     snapshot: int | None = None
@@ -89,6 +92,8 @@ def erase_held(folder: StoreFolder, what: Erased, retention: Retention) -> Erase
     root, before = folder.root, snapshots.numbers(folder.root)
     every = sorted({*what.uris, *noted(root)})
     write_whole(root / NOTE, json.dumps(every).encode())
+    # While the texts that they quote are still here.
+    what = replace(what, judgements=_forget_judgements(folder, every))
     _commit_without(folder.read(), every, retention)
     for name in what.tags:
         folder.unshare(tags.FOLDER, name)
@@ -109,6 +114,15 @@ def erase_held(folder: StoreFolder, what: Erased, retention: Retention) -> Erase
         remove(root / NOTE)
     gone = tuple(number for number in before if number not in still_open and number != newest)
     return replace(what, snapshots=gone, questions=questions, open=tuple(still_open), bytes=done.bytes, snapshot=newest)
+
+
+def _forget_judgements(folder: StoreFolder, uris: Collection[str]) -> int:
+    """Blank the judgements about some documents; one of an earlier name is known by its file or its quotation."""
+    newest = folder.read()
+    rows = _of(read_table(newest, "documents", ["uri", "content_hash", "text_key"]), uris)
+    packed = Packs(newest.ensure_packs("texts")).take(rows.column("text_key").to_pylist()).to_pylist()
+    texts = [flat(decode_parsed(one).text) for one in packed]
+    return judgements.forget(folder, uris, set(rows.column("content_hash").to_pylist()), texts)
 
 
 def noted(root: Path) -> set[str]:

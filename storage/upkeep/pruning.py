@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.multi_vector_rows import KEYS
-from docmill.storage.artifacts.packs import Packs, stream_pack
+from docmill.storage.artifacts.packs import Packs, figure_keys, stream_pack
 from docmill.storage.files import write_immutable
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
@@ -23,9 +23,10 @@ MOST_GARBAGE = 0.5
 a store keeps more than twice what it needs."""
 _SMALL_BYTES = 32 << 20
 """A pack up to this size is merged to reduce the number of packs; larger ones take too long to copy for that."""
-_ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 14}  # rows in memory while a pack is written
+_ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 14, "figures": 8}  # rows in memory while a pack is written
 _NAMED_BY = {
     "texts": (("documents", "text_key"), ("deleted", "text_key")),
+    "figures": (("documents", "figures"), ("deleted", "figures")),
     "embeddings": tuple((table, key) for table in ("chunks", "deleted_chunks") for key in KEYS),
 }
 
@@ -81,7 +82,9 @@ def _wanted(root: Path, kind: str) -> pa.Array:
 
 
 def _flat(keys: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.list_flatten(keys) if pa.types.is_list(keys.type) else keys
+    if not pa.types.is_list(keys.type):
+        return keys
+    return figure_keys(keys) if pa.types.is_struct(keys.type.value_type) else pc.list_flatten(keys)
 
 
 def _keys(root: Path, piece: StoredFile) -> pa.ChunkedArray:

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 
 from docmill.storage.artifacts.late_vectors import encode_windows, late_rows, windows_of
 from docmill.storage.artifacts.multi_vector_rows import by_vector
-from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
+from docmill.storage.artifacts.packs import Packs, figure_keys, pack_embeddings, write_pack
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, fault, remove, write_immutable
-from docmill.storage.history import aside, measurements
+from docmill.storage.history import aside, judgements, measurements
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.snapshots import StoredFile, vector_tag
 from docmill.storage.keywords import keyword_writer
@@ -34,7 +34,7 @@ from docmill.storage.writer.vector_rows import vector_rows
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
-_TRUTH = {"tables", "texts"}
+_TRUTH = {"tables", "texts", "figures"}
 """The kinds of findings whose files cannot be rebuilt from the others."""
 _UNKNOWN = {"tables", "snapshot"}
 """The kinds of findings with which the indexes have nothing whole to be rebuilt from."""
@@ -110,15 +110,16 @@ def _without_damage(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
     """Return the snapshot without its damaged files and without the documents that have rows in them."""
     root, before = base.root, base.snapshot
     broken = {name: _damaged(root, pieces) for name, pieces in before.tables.items()}
-    packs = _damaged(root, before.artifacts["texts"])
+    kept = {kind: before.artifacts.get(kind, ()) for kind in ("texts", "figures")}
+    packs = _damaged(root, [piece for pieces in kept.values() for piece in pieces])
     loss.names += _losses(broken)
     loss.files += [piece.file for pieces in (*broken.values(), packs) for piece in pieces]
     tables = {name: _without(pieces, broken[name]) for name, pieces in before.tables.items()}
-    texts = _without(before.artifacts["texts"], packs)
+    artifacts = before.artifacts | {kind: _without(pieces, packs) for kind, pieces in kept.items()}
     named = len(loss.names)
-    whole = _without_textless(base.changed(tables=tables, artifacts={**before.artifacts, "texts": texts}), loss)
+    whole = _without_textless(base.changed(tables=tables, artifacts=artifacts), loss)
     if len(loss.names) == named:  # no document needs the packs, but one that was deleted may
-        loss.names += (f"the texts of deleted documents in {piece.file.path}" for piece in packs)
+        loss.names += (f"the texts or figures of deleted documents in {piece.file.path}" for piece in packs)
     return whole
 
 
@@ -137,15 +138,18 @@ def _losses(broken: dict[str, list[StoredFile]]) -> Iterator[str]:
 
 
 def _without_textless(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
-    """Return the snapshot without documents whose text no pack holds or whose chunks do not match it."""
-    documents = read_table(base, "documents", ["document_id", "uri", "text_key", "chunks"])
+    """Return the snapshot without documents whose text or figures no pack holds or whose chunks do not match it."""
+    documents = read_table(base, "documents", ["document_id", "uri", "text_key", "chunks", "figures"])
     absent = Packs(base.packs("texts")).missing(documents.column("text_key").to_pylist())
+    unseen = Packs(base.packs("figures")).missing(figure_keys(documents.column("figures")).to_pylist())
     chunks = read_table(base, "chunks", ["document_id"]).column(0)
     counted = {pair["values"]: pair["counts"] for pair in pc.value_counts(chunks).to_pylist()}
     gone = {
         row["document_id"]: row["uri"]
         for row in documents.to_pylist()
-        if row["text_key"] in absent or counted.pop(row["document_id"], 0) != row["chunks"]
+        if row["text_key"] in absent
+        or counted.pop(row["document_id"], 0) != row["chunks"]
+        or not unseen.isdisjoint(one["key"] for one in row["figures"])
     }
     loss.names += gone.values()
     leaving = {*gone, *counted}  # ids still counted have chunks but no document
@@ -167,7 +171,7 @@ def _mend(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str], encode:
         mended = _commit(base, mended, kinds)
         yield f"committed snapshot {mended.number}"
     yield from _remove_unreadable(mended, kinds)
-    if changed or kinds & {"current", "evaluations"}:
+    if changed or kinds & {"current", "evaluations", "judgements"}:
         # The tables may be as before, but current/ itself may have been what was damaged.
         current_folder.publish(mended)
         yield f"current/ shows snapshot {mended.number}"
@@ -224,6 +228,9 @@ def _remove_unreadable(mended: StoredSnapshot, kinds: set[str]) -> Iterator[str]
         # Not removed: a measurement cannot be made again once its snapshot is gone.
         aside.move(mended.root, path.relative_to(mended.root).as_posix())
         yield f"set aside {path.name}, the results of an evaluation, which could not be read: measure again"
+    for path in judgements.damaged(mended.root) if "judgements" in kinds else ():
+        aside.move(mended.root, path.relative_to(mended.root).as_posix())
+        yield f"set aside {path.name}, a judgement, which could not be read: judge again"
     for file in verify_older.damaged_postings(mended) if kinds & {"past", "keywords"} else ():
         remove(mended.root / file.path)
         yield f"removed {file.path}, postings of older snapshots; searches of these build them again"

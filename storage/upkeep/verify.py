@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from docmill.storage.artifacts.late_vectors import keys_of, late_rows, windows_of
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, vector_keys
-from docmill.storage.artifacts.packs import Packs, decode_parsed
+from docmill.storage.artifacts.packs import Packs, decode_parsed, figure_keys
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault
-from docmill.storage.history import measurements, snapshots
+from docmill.storage.history import judgements, measurements, snapshots
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import named_files
 from docmill.storage.history.retention import hold
@@ -51,9 +51,9 @@ these 3 s. Fewer looks would report a store that is merely being written."""
 class Finding:
     """A difference.
 
-    `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations, snapshot or past. `snapshot` is
-    a newest snapshot whose own file is damaged; `past` concerns files that the newest snapshot does not need, and an
-    erasure that is not finished. `mend` says what to do.
+    `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations, judgements, snapshot or past.
+    `snapshot` is a newest snapshot whose own file is damaged; `past` concerns files that the newest snapshot does not
+    need, and an erasure that is not finished. `mend` says what to do.
     """
 
     kind: str
@@ -126,7 +126,7 @@ def _repair(stored: StoredSnapshot) -> str:
 
 def _mend(stored: StoredSnapshot, kind: str) -> str:
     command = _repair(stored)
-    if kind in ("vectors", "keywords", "embeddings", "current", "evaluations"):
+    if kind in ("vectors", "keywords", "embeddings", "current", "evaluations", "judgements"):
         return command
     return f"restore the file from a copy of the store, or: {command}"
 
@@ -166,6 +166,15 @@ def _check_texts(stored: StoredSnapshot) -> Iterator[Finding]:
         texts = packs.take([row["text_key"] for row in some]).to_pylist()
         for row, text in zip(some, map(decode_parsed, texts), strict=True):
             yield from _check_spans(stored, row["uri"], text.text, spans.get(row["document_id"], []))
+
+
+def _check_figures(stored: StoredSnapshot) -> Iterator[Finding]:
+    """Compare the pictures that documents name with those that packs hold."""
+    documents = read_table(stored, "documents", ["uri", "figures"])
+    absent = Packs(stored.packs("figures")).missing(figure_keys(documents.column("figures")).to_pylist())
+    for row in documents.to_pylist() if absent else ():
+        if lost := sum(one["key"] in absent for one in row["figures"]):
+            yield Finding("figures", f"{lost} figures of {row['uri']} are in no pack", _mend(stored, "figures"))
 
 
 def _spans(stored: StoredSnapshot) -> dict[str, list[Span]]:
@@ -294,14 +303,22 @@ def _check_evaluations(stored: StoredSnapshot) -> Iterator[Finding]:
         yield Finding("evaluations", message, _mend(stored, "evaluations"))
 
 
+def _check_judgements(stored: StoredSnapshot) -> Iterator[Finding]:
+    for path in judgements.damaged(stored.root):
+        message = f"{path.relative_to(stored.root)} cannot be read; judge again"
+        yield Finding("judgements", message, _mend(stored, "judgements"))
+
+
 _CHECKS: dict[str, Check] = {
     "tables": _check_tables,
     "texts": _check_texts,
+    "figures": _check_figures,
     "embeddings": _check_embeddings,
     "vectors": _check_vectors,
     "keywords": _check_keywords,
     "current": _check_current,
     "evaluations": _check_evaluations,
+    "judgements": _check_judgements,
 }
 _DEEP_CHECKS: dict[str, Check] = {
     "space": _check_space,

@@ -262,7 +262,7 @@ def join_artifacts(
         pieces = {piece.file.path: piece for piece in (*old.get(kind, ()), *new.get(kind, ()))}
         return tuple(pieces.values())
 
-    return {kind: merged(kind) for kind in ("texts", "embeddings")}
+    return {kind: merged(kind) for kind in ("texts", "embeddings", "figures")}
 
 
 def _exchange(

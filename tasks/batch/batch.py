@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import to_table
-from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_texts
+from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_figures, pack_texts
 from docmill.storage.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
@@ -117,7 +117,7 @@ def finish(task: Order, first: FirstPass, hands: Hands, answering: Answering) ->
         task.folder,
         to_table([one.document for one in results], DOCUMENTS),
         drafts,
-        pack_texts((one.document.text_key, one.parsed) for one in results if one.parsed is not None),
+        *_packs(results),
     )
     # Unpacked members are copies, and an archive may hold more than the disk has room for.
     for work in task.works:
@@ -135,6 +135,12 @@ def finish(task: Order, first: FirstPass, hands: Hands, answering: Answering) ->
         drafts.num_rows,
         sum(bool(context) for context in drafts.column("context").to_pylist()),
     )
+
+
+def _packs(results: Sequence[WorkResult]) -> tuple[pa.Table, pa.Table]:
+    """Return the packs of the texts and of the pictures of documents that were parsed."""
+    new = [(one.document.text_key, one.parsed) for one in results if one.parsed is not None]
+    return pack_texts(new), pack_figures(picture for _, parsed in new for picture in parsed.pictures)
 
 
 def answer_all(

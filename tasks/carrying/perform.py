@@ -46,7 +46,7 @@ WORKER = "DOCMILL_WORKER"
 """The variable with the name of this worker."""
 ORDER, RAW, STORED = "order.json", "raw", "stored.parquet"
 """The members of what is sent for a batch: the order, the folder of the files, and the pack of parsed texts."""
-TABLES = ("documents.parquet", "chunks.parquet", "texts.parquet")
+TABLES = ("documents.parquet", "chunks.parquet", "texts.parquet", "figures.parquet")
 _OBJECT = "s3://"
 _AT_ONCE = 16
 """Concurrent downloads, as a driver makes them: each waits for the store."""

@@ -55,6 +55,7 @@ CONNECTORS: dict[str, Connector] = {
         f"git+{way}": Connector("git", "git:GitConnector", "the files of a git repository", "url", _repository)
         for way in ("https", "ssh", "file", "http")
     },
+    "mail": Connector("mail", "mail.mailbox:MailConnector", "the mails of an IMAP account, a Maildir or an mbox file"),
     "loader": Connector("loader", "loader:Loaders", "any LangChain loader, LlamaIndex reader or dlt resource"),
 }
 """The connectors by scheme."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes
+from docmill.storage.keywords.analysis.written_language import written_language
 from docmill.storage.schema import Draft, Parsed, StagedDocument
 from docmill.tasks.archive.laid_members import why_missing
 from docmill.tasks.chunking.chunk import chunk_regions, plugins_in, vector_keys
@@ -17,13 +18,14 @@ from docmill.tasks.chunking.route import Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import find_regions
 from docmill.tasks.detect.verdict import Verdict, detect
+from docmill.tasks.document.figure_rows import figure_rows
 from docmill.tasks.document.recipe import WITH, Recipe, suffix_of
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.readers import ChosenReader, parser_name, reader_name
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType
-from docmill.tasks.parse.metadata import facts_of
+from docmill.tasks.parse.metadata import Facts, facts_of
 from docmill.tasks.parse.titles.cover import COVER, cover
 from docmill.tasks.paths.local_file import ANYWHERE, LocalFile, Reach
 from docmill.tasks.split.parts.lookup import Lookup
@@ -201,7 +203,7 @@ def _document(
         characters=len(parsed.text),
         chunks=chunks,
         metadata=metadata,
-        **asdict(facts_of(parsed.metadata)),
+        **asdict(_with_language(facts_of(parsed.metadata), file_type, parsed.text)),
         parsed=job.stored is None,
         reason="",
         message="",
@@ -209,7 +211,13 @@ def _document(
         reader=reader_name(file_type, job.reader),
         content_types=content_types,
         regions=tuple(one.row() for one in judged.routed),
+        figures=figure_rows(parsed),
     )
+
+
+def _with_language(facts: Facts, file_type: FileType, text: str) -> Facts:
+    """Return the facts of a document; its words say the language of a text that states none and is no source code."""
+    return facts if facts.lang or file_type.language else replace(facts, lang=written_language(text))
 
 
 def _cover(parsed: Parsed) -> dict[str, str]:

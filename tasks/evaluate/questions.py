@@ -4,7 +4,7 @@
 |---|---|
 | a folder with `queries.jsonl` and `qrels/*.tsv` | BEIR; document ids are names of documents, with or without suffix |
 | a `.tsv` or `.txt` of `id<TAB>question`, and a qrels file | TREC |
-| a table with `question` and `uri`, `phrase` or both | one right document, passage, or passage of a document |
+| a table with `question` and `uri`, `phrase` or both | a right document, passage, or passage of a document |
 | a table with `question`, `references` and `corpus_id` | excerpts as in Chroma's chunking evaluation |
 
 A table is a text with commas, semicolons or tabs between its fields, or a workbook such as `.xlsx`.
@@ -13,7 +13,7 @@ A table is a text with commas, semicolons or tabs between its fields, or a workb
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,15 @@ class Target:
     """An answer to a question: a document, a verbatim passage, or a passage of a document.
 
     `document` is a uri, or its name without folders or suffix. `grade` is above 0. `start` is the position of the
-    quotation in its document, -1 if unknown.
+    quotation in its document, -1 if unknown. `share` is how much of the quotation, or of itself, a chunk must share;
+    below 1, whole sentences are counted.
     """
 
     document: str = ""
     quotation: str = ""
     grade: int = 1
     start: int = -1
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +222,16 @@ def _table(path: Path) -> Iterator[Question | LeftOut]:
         raise QueryError(f"{path}: no column `question`{known}")
     if not set(names) & set(_ANSWERS):
         raise QueryError(f"{path}: no column that names an answer, such as `uri` or `phrase`{known}")
+    found: dict[str, Question | LeftOut] = {}
     for number, row in enumerate(rows, start=1):
-        yield _table_question(path, row, number)
+        one = _table_question(path, row, number)
+        before = found.get(one.id)
+        # Rows of one id and one question are its answers.
+        if isinstance(one, Question) and isinstance(before, Question) and one.text == before.text:
+            found[one.id] = replace(before, targets=(*before.targets, *one.targets))
+        else:
+            found[one.id if before is None else f"{one.id}\0{number}"] = one
+    yield from found.values()
 
 
 def _table_question(path: Path, row: TableRow, number: int) -> Question | LeftOut:
@@ -246,4 +256,16 @@ def _targets(fields: Mapping[str, str], place: str) -> Iterator[Target]:
     else:
         quotation = fields.get("phrase") or fields.get("answer", "")
         if document or quotation:
-            yield Target(document, quotation)
+            yield Target(document, quotation, share=_share(fields, place))
+
+
+def _share(fields: Mapping[str, str], place: str) -> float:
+    """Return how much of its quotation an answer asks a chunk to have."""
+    text = fields.get("share", "").strip() or "1"
+    try:
+        share = float(text.replace(",", "."))
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise QueryError(f"{place}: share must be in (0, 1], got {text!r}")
+    return share

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.extras import extra
 from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.sentences.quotations import flat, held, length
 from docmill.tasks.evaluate.questions import Question, Target
 
 if TYPE_CHECKING:
@@ -61,19 +62,27 @@ def ranked_hits(question: Question, hits: Sequence[Hit]) -> list[RankedHit]:
 
 
 def answers(hit: Hit, target: Target) -> bool:
-    """Return whether a chunk is in the target's document and contains its quotation, ignoring white space."""
+    """Return whether a chunk is in the target's document and holds its quotation."""
     at_home = not target.document or target.document in names_of(hit.uri)
-    return at_home and (not target.quotation or flat(target.quotation) in flat(hit.text))
+    return at_home and (not target.quotation or holds(hit.text, target))
+
+
+def holds(text: str, target: Target) -> bool:
+    """Return whether a chunk's text has as much of a target's quotation as the target asks for, ignoring white space.
+
+    A chunk that is mostly part of the quotation holds it, too: a judged passage is a whole chunk of its time, and
+    smaller chunks would else never answer.
+    """
+    if flat(target.quotation) in flat(text):
+        return True
+    found = held(text, target.quotation) if target.share < 1 else 0
+    return found > 0 and found >= target.share * min(length(target.quotation), len(flat(text)))
 
 
 def names_of(uri: str) -> tuple[str, str, str]:
     """Return the names of a document: its uri, without folders, and without its suffix as well."""
     path = PurePosixPath(uri)
     return uri, path.name, path.stem
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def is_target(key: str) -> bool:

@@ -1,6 +1,5 @@
 """Standing: where in a store the answers to questions stand, and what keeps a question from being answered at all."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +9,11 @@ from itertools import chain
 from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.history.measurements import AskedQuestion, ExpectedAnswer, FirstHit
 from docmill.storage.reader.store import Store
+from docmill.storage.sentences.quotations import part_of, spans_of
 from docmill.storage.tables.tables import read_table
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.questions import Question, Target
-from docmill.tasks.evaluate.ranking import RankedHit, flat, is_target, keys_of, names_of
+from docmill.tasks.evaluate.ranking import RankedHit, holds, is_target, keys_of, names_of
 
 _SHOWN = 60
 """Characters of a quotation to show in a reason: enough to find it, short enough for one line."""
@@ -66,8 +66,8 @@ class Answers:
         place = self.place(target)
         if place is None:
             return False
-        text, wanted = self.text(place.document), flat(target.quotation)
-        return not any(wanted in flat(text[start:end]) for start, end in self.chunks_of(place.document))
+        text = self.text(place.document)
+        return not any(holds(text[start:end], target) for start, end in self.chunks_of(place.document))
 
     def chunks_of(self, uri: str) -> list[tuple[int, int]]:
         """Return the spans of a document's chunks."""
@@ -121,11 +121,10 @@ def locate(text: str, target: Target) -> tuple[int, int] | None:
     """Return the span of a quotation: the target's position, else the first occurrence, ignoring white space."""
     if target.start >= 0 and text[target.start : target.start + len(target.quotation)] == target.quotation:
         return target.start, target.start + len(target.quotation)
-    words = target.quotation.split()
-    if not words or max(words, key=len) not in text:  # cheaper than the search below, which mostly finds nothing
-        return None
-    found = re.search(r"\s+".join(map(re.escape, words)), text)
-    return found.span() if found else None
+    if found := next(iter(spans_of(text, target.quotation)), None):
+        return found
+    partly = part_of(text, target.quotation) if target.share < 1 else None
+    return partly[0] if partly and partly[1] >= target.share else None
 
 
 def asked_question(

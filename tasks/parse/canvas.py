@@ -8,9 +8,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from docmill.storage.schema import Element, Parsed
+from docmill.storage.schema import Element, KeptPicture, Parsed
 from docmill.tasks.parse.passes.drawn_block import Box, DrawnBlock, heading_block
 from docmill.tasks.parse.passes.run_in_headings import with_run_in_headings
+from docmill.tasks.parse.pictures.album import LEFT_OUT, Album
+from docmill.tasks.parse.pictures.figure_block import figure_block
 from docmill.tasks.parse.tables.header_rows import Rows, header_depth, one_header
 from docmill.tasks.parse.titles.contents_list import leads_within, with_contents
 
@@ -28,6 +30,7 @@ class Canvas:
     def __init__(self) -> None:
         self.blocks: list[DrawnBlock] = []
         self.page = 0
+        self.album = Album()
 
     def heading(self, text: str, level: int, box: Box | None = None, **attributes: Any) -> None:
         """Write a heading; level 1 is the highest. Its plain text is stored in its attribute `text`."""
@@ -85,6 +88,21 @@ class Canvas:
             attributes |= {"cells": cells, "header_rows": depth}
             self._draw("table", pipe_table(cells, depth), 0, box, attributes)
 
+    def figure(self, data: bytes, alt: str = "", caption: str = "", box: Box | None = None) -> bool:
+        """Write a figure, given the bytes of its picture; return whether they are one that is kept.
+
+        Without `alt`, the words that stand for the picture, and without `caption`, which stands beside it as a
+        paragraph, a caption is found by its place and its words.
+        """
+        picture = self.album.add(data)
+        if picture is not None:
+            self.show(picture, alt, caption, box)
+        return picture is not None
+
+    def show(self, picture: KeptPicture, alt: str = "", caption: str = "", box: Box | None = None) -> None:
+        """Write a figure, given a picture of the album."""
+        self.blocks.append(figure_block(picture, tidy(alt), tidy(caption), self.page, box))
+
     def note_inner_links(self, text: str, linked: int) -> None:
         """Note the element just drawn as an entry, if `linked` characters in inner links are all of its text."""
         if self.blocks and leads_within(text, linked):
@@ -102,14 +120,17 @@ class Canvas:
 
     def add(self, drawn: Parsed) -> None:
         """Write all elements of another document unchanged; none of them may be nested."""
+        self.album.take(drawn)
         for element in drawn.elements:
             self.copy(element, drawn.text[element.start_char : element.end_char])
 
     def parsed(self, title: str = "", metadata: dict[str, Any] | None = None) -> Parsed:
         """Return the document written so far."""
-        blocks = with_run_in_headings(self.blocks)
+        blocks = with_run_in_headings(self.album.without_decoration(self.blocks))
         text, elements = _written(blocks)
-        drawn = Parsed(text, elements, " ".join(title.split()), metadata or {})
+        left_out = {LEFT_OUT: dict(self.album.left_out)} if self.album.left_out else {}
+        said = (metadata or {}) | left_out
+        drawn = Parsed(text, elements, " ".join(title.split()), said, self.album.shown(blocks))
         entries = [number for number, block in enumerate(blocks) if block.entry]
         return with_contents(drawn, entries) if entries else drawn
 

@@ -3,7 +3,7 @@
 from docmill.storage.schema import Element, Parsed
 
 _KIND_WORDS = """
-    title paragraph list_item table code quote front_matter turn question answer page_break furniture toc text
+    title paragraph list_item table figure code quote front_matter turn question answer page_break furniture toc text
 """
 KINDS = frozenset(_KIND_WORDS.split())
 

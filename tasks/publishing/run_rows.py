@@ -19,6 +19,7 @@ from docmill.storage.tables.tables import read_buckets
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.publishing.declare import declared_of
 from docmill.tasks.publishing.plan import KnownDocument, Plan, PlannedFile, StoreState
+from docmill.tasks.sources.grants import access_of
 from docmill.tasks.sources.source import SourceFile
 
 Result = DocumentRow | StagedDocument
@@ -186,12 +187,14 @@ def _document(file: SourceFile, known: Result, keys: Mapping[str, str]) -> Docum
         lang=known.lang,
         parent=file.parent,
         reader=known.reader,
+        figures=known.figures,
         source_url=file.link,
         created_at=instant(known.created),
         modified_at=instant(known.modified),
         described=file.described,
         declared=declared.values,
         metadata_warnings=declared.warnings,
+        access=access_of(file.described),
     )
 
 

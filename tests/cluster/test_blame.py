@@ -32,7 +32,7 @@ _COMPANY_S = 0.5
 class OneWorker:
     """A cluster of one worker in this process, which dies over each parcel whose content is `deadly`.
 
-    As Dask and Ray do, it blames a death on all steps that the worker has, also on those that it has not begun.
+    As Dask does, it blames a death on all steps that the worker has, also on those that it has not begun.
     """
 
     slots = 2

@@ -1,13 +1,17 @@
 """What `--json` prints has the fields that the reference lists, with their types, and no other."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
+import jsonschema
 import pytest
 
+from tests.kit.making.make_reference import JSON_SCHEMA
 from tests.kit.making.printed_json.json_fields import PRINTED
 from tests.kit.making.printed_json.json_meanings import fields_of
 from tests.kit.making.printed_json.json_samples import COMMANDS, ENDLESS, samples
+from tests.kit.making.printed_json.json_schema import made, schema_of
 from tests.kit.making.reference.commands_page import commands, named
 
 TYPES: dict[str, tuple[type, ...]] = {
@@ -70,6 +74,21 @@ def test_the_fields_of_a_command_are_those_of_the_reference(name: str, printed: 
     for one in objects:
         for path, value in leaves(one, {*fields}):
             assert _is(value, fields[path].type), f"{path} is {value!r}, not {fields[path].type}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_a_command_prints_is_valid_by_its_schema(name: str, printed: dict[str, Any]) -> None:
+    schema = json.loads(JSON_SCHEMA.read_text(encoding="utf-8"))["$defs"][name]
+    jsonschema.validate(printed[name], schema)
+
+
+def test_the_schema_is_that_of_the_code_and_refuses_another_type() -> None:
+    assert JSON_SCHEMA.read_text(encoding="utf-8") == made(), "write it: python -m tests.kit.making.make_reference"
+    schema = schema_of("search")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    with pytest.raises(jsonschema.ValidationError, match="is not of type 'number'"):
+        jsonschema.validate([{"score": "high"}], schema)
 
 
 def _excused(name: str, path: str) -> bool:

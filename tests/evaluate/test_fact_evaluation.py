@@ -34,7 +34,14 @@ def bench(laid: Workbench, tmp_path: Path) -> Workbench:
 
 def run(bench: Workbench, server: ModelServer, *arguments: str) -> Result:
     named = ["--store", str(bench.root), "--questions", str(bench.folder / "q.csv")]
-    model = ["--model-provider", "openai", "--model-model", "loopback", "--model-base-url", f"{server.url}/v1"]
+    model = [
+        "--set",
+        "model.provider=openai",
+        "--set",
+        "model.model=loopback",
+        "--set",
+        f"model.base_url={server.url}/v1",
+    ]
     return CliRunner().invoke(app, ["evaluate", "facts", *named, *model, *arguments])
 
 

@@ -204,7 +204,14 @@ def test_the_command_ends_with_a_status_of_its_own(bench: Workbench, fake_model:
         return done.stdout
 
     spoil(bench)
-    gate = ("--gate-questions", str(bench.folder / "q.csv"), "--gate-metric", "RR", "--embedding-model", fake_model)
+    gate = (
+        "--set",
+        f"gate.questions={bench.folder / 'q.csv'}",
+        "--set",
+        "gate.metric=RR",
+        "--embedding-model",
+        fake_model,
+    )
     arguments = ("ingest", str(bench.docs), "--engine", "local", *gate)
     found = json.loads(call(*arguments, "--json", status=4))
     assert found["candidate"] == "candidate-2"

@@ -25,7 +25,7 @@ def bench(tmp_path: Path, fake_model: str) -> Workbench:
 
 
 def call(bench: Workbench, url: str, *arguments: str) -> tuple[int, str, str]:
-    model = ["--model-provider", "openai", "--model-model", "loopback", "--model-base-url", f"{url}/v1"]
+    model = ["--set", "model.provider=openai", "--set", "model.model=loopback", "--set", f"model.base_url={url}/v1"]
     where = ["--questions", str(bench.folder / "q.csv"), "--store", str(bench.root), *model]
     done = CliRunner().invoke(app, ["evaluate", "context", *where, *arguments])
     return done.exit_code, done.stdout, done.stderr

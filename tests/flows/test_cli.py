@@ -124,7 +124,7 @@ def test_wrong_usage_ends_with_status_2(arguments: list[str]) -> None:
 
 
 def test_a_mistyped_flag_is_told_the_right_one() -> None:
-    assert "--chunk-context-tokens" in call("ingest", "--chunk-contxt-tokens", "3").stderr
+    assert "--set chunk.context_tokens=3" in call("ingest", "--chunk-contxt-tokens", "3").stderr
 
 
 @pytest.mark.parametrize("command", READERS)
@@ -316,7 +316,7 @@ def test_rejects_are_listed_and_tried_again() -> None:
     assert (row["uri"], row["reason"], row["parser"].split()[0]) == ("broken.pdf", "corrupt", "pdf")
     assert row["content_hash"]
     assert row["first_seen"] == row["last_seen"]
-    assert call("rejects", "--retry", "--sources", "docs", "--engine", "local").exit_code == 3
+    assert call("rejects", "--retry", "--set", "sources=docs", "--engine", "local").exit_code == 3
 
 
 def test_a_table_is_aligned_and_its_wide_cells_are_cut() -> None:

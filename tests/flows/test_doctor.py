@@ -49,7 +49,7 @@ def test_a_whole_store_is_well_and_what_is_optional_is_a_note(bench: Workbench) 
     checks = found("--store", str(bench.root))
     assert {name for name, one in checks.items() if one["state"] != "ok"} <= {
         "tesseract", "libreoffice", "readpst", "disk", "extra s3", "extra openai", "extra anthropic", "extra postgres",
-        "extra qdrant", "extra ray",
+        "extra qdrant",
     }  # fmt: skip
     assert all(one["remedy"] for one in checks.values() if one["state"] != "ok")
     assert "1 document, 1 chunk;" in checks["store"]["found"]
@@ -111,12 +111,12 @@ def test_wrong_settings_are_a_finding_beside_the_others(tmp_path: Path) -> None:
 def test_a_program_is_needed_only_if_the_settings_say_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert found()["tesseract"]["state"] == "note"
-    assert "install" in found("--parse-ocr", status=1)["tesseract"]["remedy"]
+    assert "install" in found("--set", "parse.ocr=true", status=1)["tesseract"]["remedy"]
     program = tmp_path / "tesseract"
     program.write_text("#!/bin/sh\necho eng\n")
     program.chmod(0o755)
-    assert found("--parse-ocr")["tesseract"]["state"] == "ok"
-    german = found("--parse-ocr", "--parse-ocr-languages", "eng+deu", status=1)["tesseract"]
+    assert found("--set", "parse.ocr=true")["tesseract"]["state"] == "ok"
+    german = found("--set", "parse.ocr=true", "--set", "parse.ocr_languages=eng+deu", status=1)["tesseract"]
     assert german["found"].endswith("has no data for deu")
 
 

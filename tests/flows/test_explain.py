@@ -66,7 +66,7 @@ def explained(*arguments: str) -> dict[str, object]:
 
 def test_it_is_drawn_as_a_person_reads_it() -> None:
     routes = [{"type": "faq", "strategy": "recursive", "options": {"size": 16}}]
-    drawn = run("faq.md", "--routes", json.dumps(routes))
+    drawn = run("faq.md", "--set", f"routes={json.dumps(routes)}")
     assert drawn == DRAWN
 
 

@@ -269,7 +269,7 @@ def test_a_store_of_a_newer_format_is_refused(bench: Workbench) -> None:
     bench.ingest()
     path = bench.root / "snapshots" / "000001.json"
     path.write_text(path.read_text().replace('"format": 2', '"format": 99'))
-    with pytest.raises(StoreError, match="store format 99, this docmill reads formats 1 to 4"):
+    with pytest.raises(StoreError, match="store format 99, this docmill reads formats 2 to 4"):
         bench.ingest()
 
 

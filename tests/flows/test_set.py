@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from docmill.flows.cli.app import app
 from docmill.flows.cli.commands.init_file import template, toml_value
 from docmill.flows.config.assignments import read_assignments
-from docmill.flows.config.configuration import keys, load
+from docmill.flows.config.configuration import Key, keys, load
 from docmill.flows.config.key_lines import key_lines, line_of
 
 
@@ -175,7 +175,7 @@ def test_settings_says_where_each_value_comes_from(folder: Path, monkeypatch: py
     assert [*rows] == [key.dotted for key in keys()]
     said = {key: (row["value"], row["origin"], row["place"]) for key, row in rows.items() if row["origin"] != "default"}
     assert said == {
-        "wait_s": (3.0, "flag", "--wait-s"),
+        "wait_s": (3.0, "flag", "--wait"),
         "chunk.context_tokens": (7, "file", "docmill.toml:3"),
         "search.weight": (0.2, "environment", "DOCMILL_SEARCH__WEIGHT"),
         "search.rerank": ("late", "flag", "--set search.rerank"),
@@ -205,14 +205,19 @@ def test_settings_shows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "https://***@model.example/v1" in printed.output
 
 
-def test_the_flag_of_every_key_works_and_is_not_shown() -> None:
+def test_the_flags_of_settings_are_shown_and_work() -> None:
     shown = call("ingest", "--help").stdout
-    assert "--chunk-context-tokens" not in shown
-    for key in keys():
-        if key.field.annotation is not bool:
-            assert "No such option" not in call("plan", "--config", "missing.toml", key.flag, "1").stderr
-        else:
-            assert "No such option" not in call("plan", "--config", "missing.toml", f"--no-{key.flag[2:]}").stderr
+    flags = [key.flag for key in keys() if key.flag]
+    assert len(flags) == 8
+    for flag in flags:
+        assert f" {flag} " in shown
+        assert "No such option" not in call("plan", "--config", "missing.toml", flag, "1").stderr
+
+
+@pytest.mark.parametrize("key", [key for key in keys() if not key.flag], ids=lambda key: key.dotted)
+def test_a_setting_typed_as_a_flag_names_the_way_to_set_it(key: Key) -> None:
+    typed = "--" + "-".join(key.path).replace("_", "-")
+    assert f"Did you mean --set {key.dotted}=1" in " ".join(call("plan", typed, "1").stderr.replace("│", " ").split())
 
 
 @pytest.mark.parametrize(

@@ -41,5 +41,5 @@ def test_the_example_comes_and_goes(tmp_path: Path) -> None:
     installed.pip("uninstall", "-y", "docmill-example")
     refused = installed.run(*DOCMILL, "ingest", cwd=user, status=1)
     assert "strategy 'paragraphs' does not exist" in refused
-    (same,) = json.loads(installed.run(*DOCMILL, *QUERY, "--mode", "keyword", "--search-rerank", "", cwd=user))
+    (same,) = json.loads(installed.run(*DOCMILL, *QUERY, "--mode", "keyword", "--set", "search.rerank=", cwd=user))
     assert WHEEL.items() <= same.items()

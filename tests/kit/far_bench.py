@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
@@ -20,12 +21,18 @@ from tests.kit.workbench import Workbench
 
 
 @contextmanager
-def object_store() -> Iterator[dict[str, str]]:
-    """Serve an empty object store and yield the environment that leads to it."""
+def object_store(asked: list[str] | None = None) -> Iterator[dict[str, str]]:
+    """Serve an empty object store and yield the environment that leads to it; `asked` gets its requests."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     # Of all that moto plays only this: it looks for the right one at every request, which takes longer than to answer.
     store = create_backend_app("s3")
-    server = make_server("127.0.0.1", 0, store, threaded=True, request_handler=MotoRequestHandler)
+
+    def counted(environ: Any, start: Any) -> Any:
+        if asked is not None:
+            asked.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
+        return store(environ, start)
+
+    server = make_server("127.0.0.1", 0, counted, threaded=True, request_handler=MotoRequestHandler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

@@ -13,9 +13,6 @@ SOURCES = sorted(
     [*MODULES, *FACE, *(path for path in (ROOT / "tests").rglob("*.py") if not {"corpus", "golden"} & {*path.parts})]
 )
 
-UNLOCKED = {"ray": "240 MB and a network service, for one engine of two that do the same"}
-"""Extras that `docmill[all]` and the locked packages leave out, each with its reason; their tests are skipped."""
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

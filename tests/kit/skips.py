@@ -12,7 +12,6 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 LINUX = "needs Linux"
 ALLOWED = {
-    r"ray is not installed": "240 MB and a network service, for one engine of two that do the same",
     r"dbt-duckdb is not installed": "its models also run in plain DuckDB; it asks for older packages than docmill",
     r"needs a user namespace": "a container may forbid namespaces, and no program that is installed changes that",
     r"unstructured needs the package pdfminer": "another reader of PDFs, whose package docmill does not bring",

@@ -254,10 +254,10 @@ def test_without_the_example_errors_say_so_and_what_it_made_is_searched(project:
     assert said.count("; no installed plugin has this name\n") == 2
     said = project.error("search", "wheel", "--mode", "keyword")
     assert "'shared_words' is no reranker of docmill or an installed plugin (late)" in said
-    said = project.error("search", "wheel", "--search-rerank", "")
+    said = project.error("search", "wheel", "--set", "search.rerank=")
     assert "the store's vectors are of letter_pairs; mode keyword does without it; model" in said
     assert "or give a folder or the name of an installed plugin" in said
-    (best,) = project.json("search", "wheel river", "-k", "1", "--mode", "keyword", "--search-rerank", "")
+    (best,) = project.json("search", "wheel river", "-k", "1", "--mode", "keyword", "--set", "search.rerank=")
     assert best["text"] == WHEEL["text"]
     assert project.rows(CHUNKS) == before
     assert project.run("plugins").stdout == "No plugins are installed.\n"

@@ -86,7 +86,7 @@ def test_a_search_says_that_the_model_gave_no_wordings(
     for name, value in {"PROVIDER": "openai", "MODEL": "any", "BASE_URL": f"{server.url}/v1"}.items():
         monkeypatch.setenv(f"DOCMILL_MODEL__{name}", value)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    done = CliRunner().invoke(app, ["search", "voles", "--search-expand", "model", "--store", str(bench.root)])
+    done = CliRunner().invoke(app, ["search", "voles", "--set", "search.expand=model", "--store", str(bench.root)])
     assert done.exit_code == 0, done.output
     assert "owl.md" in done.stdout
     assert "asked in its own words alone: the language model gave no other wording (" in done.stderr
@@ -98,7 +98,7 @@ def test_the_command_asks_the_model_for_other_wordings(
     for name, value in {"PROVIDER": "openai", "MODEL": "any", "BASE_URL": f"{server.url}/v1"}.items():
         monkeypatch.setenv(f"DOCMILL_MODEL__{name}", value)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    arguments = ["search", "voles", "--search-expand", "model", "--json", "--store", str(bench.root)]
+    arguments = ["search", "voles", "--set", "search.expand=model", "--json", "--store", str(bench.root)]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)[0]["uri"] == "owl.md"

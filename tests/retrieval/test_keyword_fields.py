@@ -2,7 +2,6 @@
 
 import json
 import random
-import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from docmill.storage.keywords.segments import merge_segments
 from docmill.storage.keywords.segments.chunk_fields import FIELDS, ChunkFields
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import open_store
 from docmill.storage.upkeep.repair import repair
 from docmill.storage.upkeep.verify import verify
 from tests.kit.drawing import examples
@@ -30,7 +28,6 @@ from tests.kit.workbench import Workbench
 
 WORDS = ["alpha", "beta", "gamma", "delta", "snake_case", "1.2.3", "kux", "box"]
 QUERIES = ["alpha", "beta kux beta", "snake_case 1.2.3 unheard gamma box"]
-FIXTURES = Path(__file__).parents[1] / "fixtures"
 Chunks = Mapping[str, ChunkFields]
 
 
@@ -202,24 +199,6 @@ def test_an_edited_heading_is_searchable_without_embedding_what_stays(bench: Wor
     assert {hit.chunk_id for hit in found} == {chunk.chunk_id for chunk in bench.chunks()}
     assert len({chunk.chunk_id for chunk in before} & {hit.chunk_id for hit in found}) == len(before) - 1 > 0
     assert {"headings", "title"} <= {name for hit in found for name in hit.fields["vent"]}
-    assert verify(bench.root, deep=True) == []
-
-
-@pytest.mark.usefixtures("fake_model")
-def test_a_store_of_an_older_docmill_is_searched_as_one_field_until_its_next_commit(tmp_path: Path) -> None:
-    with tarfile.open(FIXTURES / "store-format-1.tar.gz") as tar:
-        tar.extractall(tmp_path, filter="data")
-    bench = Workbench(tmp_path)
-    assert state_of_keywords(bench).outdated
-    before = bench.store.search("blue knob", k=1, mode="keyword")
-    assert {hit.uri for hit in before} == {"guide.md"}
-    assert {hit.fields["knob"] for hit in before} == {("text",)}
-    assert bench.store.search("deep", mode="keyword") == []
-    bench.write({"deep/notes.txt": bench.store.document("deep/notes.txt").text, "new.md": "# New\n\nRain.\n"})
-    bench.ingest(allow_delete=True)
-    assert state_of_keywords(bench).analyser == ANALYSER_VERSION
-    assert [hit.uri for hit in bench.store.search("deep", mode="keyword")] == ["deep/notes.txt"]
-    assert [hit.uri for hit in open_store(bench.root, at=1).search("red knob", k=1, mode="keyword")] == ["guide.md"]
     assert verify(bench.root, deep=True) == []
 
 

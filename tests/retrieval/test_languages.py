@@ -1,5 +1,5 @@
 """One index of several languages: each text is cut by its own, and a question finds it in other forms of its words."""
-# ruff: noqa: RUF001  Russian is written in Cyrillic
+# ruff: noqa: RUF001  other scripts have letters that look like Latin ones
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from docmill.storage.keywords.analysis.analyser import ANALYSER_VERSION, analyse
 from docmill.storage.keywords.analysis.languages import DETECTED, detect, with_languages
+from docmill.storage.keywords.analysis.written_language import TAGS, written_language
 from docmill.storage.keywords.keyword_search import KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild, update
 from docmill.storage.upkeep.verify import verify
@@ -160,3 +161,52 @@ def test_a_store_holds_several_languages_and_verifies(bench: Workbench) -> None:
     assert bench.store.search("canción", mode="keyword")[0].uri == "spanish-0.md"
     assert verify(bench.root, deep=True) == []
     assert bench.store.snapshot.keywords.analyser == ANALYSER_VERSION
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_document_that_states_no_language_has_that_of_its_words(language: str) -> None:
+    text = " ".join(sentence for sentence, _ in TEXTS[language])
+    assert written_language(text) == (TAGS | {"russian": "ru"})[language]
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。", "ja"),
+        ("秋天的风吹过田野，农民把麦子送到磨坊。", "zh"),
+        ("방앗간은 강가에 있고 농부들은 밀을 가져온다.", "ko"),
+        ("Млин стоїть біля річки, і селяни везуть туди зерно.", "uk"),
+        ("الطاحونة على ضفة النهر، والفلاحون يحملون القمح إليها.", "ar"),
+        ("آسیاب کنار رودخانه است و کشاورزان گندم را پیش آسیابان می‌برند و چای می‌خورند.", "fa"),
+        ("טחנת הקמח עומדת ליד הנהר.", "he"),
+        ("Ο μύλος είναι δίπλα στο ποτάμι.", "el"),
+        ("โรงสีอยู่ริมแม่น้ำ", "th"),
+        ("चक्की नदी के किनारे है।", "hi"),
+        ("12.5 | 13.0 | 14.2", ""),
+        ("", ""),
+    ],
+)
+def test_a_script_or_its_letters_tell_a_language(text: str, tag: str) -> None:
+    assert written_language(text) == tag
+
+
+def test_names_of_another_script_and_quotations_do_not_change_the_language() -> None:
+    assert written_language("The word 水車 is Japanese for a mill that is driven by the water of a river.") == "en"
+    assert (
+        written_language("这家磨坊（日语：すいしゃ）在河边，农民把小麦送到那里去磨成面粉，再把面粉卖到城里的市场。" * 2)
+        == "zh"
+    )
+    assert written_language("The mill stands by the river. " * 700 + "Die Mühle steht am Fluss. " * 9000) == "en"
+
+
+def test_rows_of_documents_say_their_language_and_source_code_has_none(bench: Workbench) -> None:
+    bench.write(
+        {
+            "a.md": "# Mühle\n\n" + " ".join(sentence for sentence, _ in TEXTS["german"]),
+            "b.html": '<html lang="nl"><p>The mill that stands by the river is the oldest of them all.</p></html>',
+            "c.py": 'def mill() -> None:\n    """Grind the wheat that is brought by the farmers."""\n',
+        }
+    )
+    bench.ingest()
+    rows = bench.store.sql("SELECT uri, lang FROM documents ORDER BY uri").to_pylist()
+    assert [row["lang"] for row in rows] == ["de", "nl", ""]

@@ -57,6 +57,45 @@ def test_answers_do_not_wait_for_acknowledgements() -> None:
         assert own.proto == socket.IPPROTO_TCP  # without it, asyncio leaves Nagle's algorithm on
 
 
+def test_what_a_client_judges_is_kept_listed_and_taken_back(client: httpx.Client) -> None:
+    hit = client.post("/search", json={"query": "undo a commit", "k": 1}).json()["hits"][0]
+    body = {"query": "undo a commit", "by": "Ada"}
+    right = client.post("/judgements", json={**body, "chunk_id": hit["chunk_id"], "at": 2}).json()["judgement"]
+    marked = {**body, "uri": "git.md", "quotation": "reset the branch"}
+    assert client.post("/judgements", json=marked).json()["judgement"]["verdict"] == "answer"
+    listed = client.get("/judgements", params={"query": "UNDO a commit"}).json()
+    assert (listed["judging"], listed["left_out"]) == (True, None)
+    assert [(one["verdict"], one["state"], one["now"]["uri"]) for one in listed["judgements"]] == [
+        ("answer", "found", "git.md")  # the same passage again, and more exactly
+    ]
+    gone = client.post(f"/judgements/{listed['judgements'][0]['judgement_id']}/withdrawn").json()["withdrawn"]
+    assert gone["quotation"] == "reset the branch"
+    assert client.post(f"/judgements/{right['judgement_id']}/withdrawn").status_code == 200
+    assert client.get("/judgements").json()["judgements"] == []
+    assert "no judgement" in told(client.post("/judgements/none/withdrawn"), 400)
+    assert "say what answers" in told(client.post("/judgements", json=body), 400)
+    assert "no document" in told(client.post("/judgements", json={**marked, "uri": "no.md"}), 400)
+    assert told(client.post("/judgements", json={**marked, "quotation": "x" * 4001}), 422)
+    assert told(client.post("/judgements", content="{}"), 422)
+
+
+def test_a_foreign_page_judges_nothing_and_a_server_may_take_no_judgements(
+    client: httpx.Client, bench: Workbench
+) -> None:
+    body = {"query": "undo", "relevant": False}
+    for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}):
+        assert "pages of" in told(client.post("/judgements", json=body, headers=headers), 403)
+        text = {**headers, "Content-Type": "text/plain"}
+        assert "pages of" in told(client.post("/judgements", content=json.dumps(body), headers=text), 403)
+    assert client.get("/judgements").json()["judgements"] == []
+    access = Access(port=0)
+    closed = http_app(OpenStores({"handbook": bench.root}), Searching({}), access, judging=False)
+    with running(closed, access) as url, httpx.Client(base_url=url, trust_env=False) as own:
+        assert "--no-judging" in told(own.post("/judgements", json=body), 403)
+        assert "--no-judging" in told(own.post("/judgements/x/withdrawn"), 403)
+        assert own.get("/judgements").json()["judging"] is False
+
+
 def test_a_search_answers_as_the_library_does(client: httpx.Client, bench: Workbench) -> None:
     answer = client.post("/search", json={"query": "undo a commit", "k": 2, "weight": 0.5}).raise_for_status().json()
     with bench.store as store:
@@ -269,7 +308,8 @@ def test_the_description_has_examples_and_every_path(client: httpx.Client) -> No
     described = client.get("/openapi.json").json()
     assert {*described["paths"]} == {
         "/search", "/documents", "/documents/{uri}", "/chunks/{chunk_id}", "/sql", "/snapshots", "/diff/{old}/{new}",
-        "/facets/{name}", "/status", "/healthz", "/metrics",
+        "/facets/{name}", "/figures/{key}", "/status", "/healthz", "/metrics", "/judgements",
+        "/judgements/{judgement_id}/withdrawn",
     }  # fmt: skip
     schemas = described["components"]["schemas"]
     for path, schema in (("/search", "SearchQuestion"), ("/sql", "StatementQuestion")):

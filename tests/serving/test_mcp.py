@@ -28,8 +28,8 @@ TOKEN = "0123456789abcdef"
 GIT = "# Undo\n\nTo undo a commit, reset the branch.\n\n## Redo\n\nTo redo it, look into the reflog.\n"
 ESSAY = "\n\n".join(f"Paragraph {n} speaks of the {word} mill and its wheel." for n, word in enumerate("abcdefgh"))
 READING = [
-    "search", "similar", "get_document", "get_outline", "get_section", "get_chunk", "list_documents", "facets", "sql",
-    "status", "diff",
+    "search", "similar", "get_document", "get_outline", "get_section", "get_chunk", "get_figure", "list_documents",
+    "facets", "sql", "status", "diff",
 ]  # fmt: skip
 
 
@@ -87,6 +87,22 @@ def refused(url: str, tool: str, **arguments: Any) -> str:
     (content,) = result.content
     assert isinstance(content, TextContent)
     return content.text
+
+
+def test_a_model_judges_only_where_it_is_allowed_to(bench: Workbench, tmp_path: Path) -> None:
+    own, access = bench.copy(tmp_path / "own"), Access(port=0)
+    app = mcp_http_app(mcp_server(OpenStores({"own": own.root}), Searching({}), judging=True), access)
+    with running(app, access) as found:
+        judging = f"{found}/mcp"
+        hit = call(judging, "search", query="undo a commit", k=1)["hits"][0]
+        made = call(judging, "judge", query="undo", relevant=True, by="Ada", chunk_id=hit["chunk_id"])
+        assert made["judgement"]["quotation"] == hit["text"]
+        assert call(judging, "judge", query="parking", relevant=False, by="Ada")["judgement"]["verdict"] == "absent"
+        assert "say what answers" in refused(judging, "judge", query="undo", relevant=True, by="Ada")
+        tools = ask(judging, lambda client: client.list_tools()).tools
+        assert [(tool.name, tool.annotations.read_only_hint) for tool in tools][-1] == ("judge", False)
+    with own.store as store:
+        assert [one.judgement.judged_by for one in store.judgements()] == ["Ada", "Ada"]
 
 
 def test_a_model_is_told_what_each_tool_does_with_examples(url: str) -> None:

@@ -236,13 +236,13 @@ def test_the_commands_say_what_they_did(bench: Workbench) -> None:
         return result.stdout
 
     edit(bench, 3)
-    assert call("vacuum", "--dry-run", "--retention-keep-snapshots", "1").startswith(
+    assert call("vacuum", "--dry-run", "--set", "retention.keep_snapshots=1").startswith(
         "would remove 3 snapshots (1, 2, 3)"
     )
     assert json.loads(call("vacuum", "--json"))["removed"] == []
     delete(bench, "notes.txt")
     assert call("undelete", "notes.txt") == "snapshot 6 holds notes.txt\n"
-    assert "committed snapshot" in call("compact", "--retention-keep-snapshots", "1")
+    assert "committed snapshot" in call("compact", "--set", "retention.keep_snapshots=1")
 
 
 @pytest.mark.soak

@@ -329,7 +329,7 @@ def test_the_commands_tell_what_is_pending(halfway: Workbench) -> None:
     assert json.loads(call("status", "--json").stdout)["vectors"]["pending"] > 0
     assert f"vectors {share} %" in call("search", "owl", "--json").stderr
     assert "vectors" not in call("search", "owl", "--mode", "keyword").stderr
-    sources = (str(halfway.docs), "--embedding-model", NAME, "--routes", json.dumps(SMALL["routes"]))
+    sources = (str(halfway.docs), "--embedding-model", NAME, "--set", f"routes={json.dumps(SMALL['routes'])}")
     assert "chunks of the store have no vectors yet" in call("plan", *sources).stdout
 
 

@@ -42,6 +42,7 @@ QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV or Excel table
 FROM = typer.Option(
     "--from", help="Make questions from the documents instead: texts of links, captions ... May be repeated."
 )
+JUDGED = typer.Option("--judged", help="Ask the judged queries instead: those with a passage that was found right.")
 MOST = typer.Option("--most", min=1, metavar="N", help="Maximum number of questions to make.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
 MODES = typer.Option("--mode", help="Search mode; may be repeated to compare. The default is all three.")
@@ -70,6 +71,7 @@ def questions(
     context: typer.Context,
     file: Annotated[Path | None, QUESTIONS] = None,
     made_from: Annotated[list[Made] | None, FROM] = None,
+    judged: Annotated[bool, JUDGED] = False,
     most: Annotated[int, MOST] = 500,
     qrels: Annotated[Path | None, QRELS] = None,
     at: Annotated[list[str] | None, AT] = None,
@@ -88,7 +90,7 @@ def questions(
     """Measure how well search answers questions with known answers."""
     settings = settings_of(context)
     # Before all else: what is wrong with the file should not wait for models to load.
-    asked, faults = _read(file, qrels, made_from)
+    asked, faults = _read(file, qrels, made_from, judged)
     from docmill.flows.cli.pages.question_report import QuestionReport
     from docmill.flows.measure import evaluation
     from docmill.flows.measure.breakdown import broken_down
@@ -112,20 +114,24 @@ def questions(
 
 
 def _read(
-    file: Path | None, qrels: Path | None, made_from: list[Made] | None
+    file: Path | None, qrels: Path | None, made_from: list[Made] | None, judged: bool
 ) -> tuple[list["Question"], list["LeftOut"]]:
-    """Return the questions of the file and those that are wrong; neither, if they are to be made."""
+    """Return the questions of the file and those that are wrong; neither, if the store gives them."""
     from docmill.tasks.evaluate.questions import read_questions
 
-    if (file is None) == (not made_from):
-        raise ConfigError("give questions with --questions FILE, or have them made with --from links")
+    if [file is not None, bool(made_from), judged].count(True) != 1:
+        named = "give questions with --questions FILE, or have them made with --from links"
+        raise ConfigError(f"{named}, or ask what people have judged: --judged")
     return read_questions(file, qrels) if file else ([], [])
 
 
 def _make(store: Path, at: list[str] | None, kinds: list[Made] | None, most: int) -> list["Question"]:
     from docmill.flows.measure import evaluation
 
-    return evaluation.made_questions(store, at[0] if at else None, kinds or (), most)
+    newest = at[0] if at else None
+    return (
+        evaluation.made_questions(store, newest, kinds, most) if kinds else evaluation.judged_questions(store, newest)
+    )
 
 
 def _subject(
@@ -134,9 +140,9 @@ def _subject(
     from docmill.flows.measure import evaluation
 
     settings = {"depth": depth}
-    return (
-        evaluation.subject_of(file, qrels, settings) if file else evaluation.made_subject(kinds or (), asked, settings)
-    )
+    if file:
+        return evaluation.subject_of(file, qrels, settings)
+    return evaluation.made_subject(kinds, asked, settings) if kinds else evaluation.judged_subject(asked, settings)
 
 
 def _write_run(path: Path | None, found: Sequence["Measured"], asked: Sequence["Question"]) -> None:

@@ -27,7 +27,9 @@ NEXT_OF_PROJECT = "next: put documents into {folder}, then type the commands of 
 FOLDER = typer.Argument(help="The folder for the docmill.toml.")
 PREFECT = typer.Option("--prefect", help="Write a project that `prefect deploy --all` takes as it is.")
 DOCKER = typer.Option("--docker", help="Write such a project with a Dockerfile and a compose file.")
-SOURCE = typer.Option("--source", metavar="KIND", help="Add the settings of a source: web, feed, git, sql, loader.")
+SOURCE = typer.Option(
+    "--source", metavar="KIND", help="Add the settings of a source: web, feed, git, sql, mail, loader."
+)
 K8S = typer.Option("--k8s", help="Write such a project with a Dockerfile and a work pool for Kubernetes.")
 
 

@@ -83,6 +83,7 @@ def _print_erased(done: "Erased") -> None:
         "deleted documents": done.restorable,
         "rejected files": done.rejects,
         "questions": done.questions,
+        "judgements": done.judgements,
     }
     gone = ", ".join(counted(count, unit) for unit, count in units.items() if count) or "what older files hold"
     named = ", ".join(map(plain, done.uris))

@@ -52,6 +52,10 @@ MinConfidence = Annotated[
         show_default=False,
     ),
 ]
+Principal = Annotated[
+    list[str] | None,
+    typer.Option("--principal", metavar="NAME", help="Only documents that this principal may see; may be repeated."),
+]
 At = Annotated[str | None, typer.Option("--at", metavar="N|TAG", help="A kept snapshot, by number or tag.")]
 
 _VIEWS = (
@@ -73,6 +77,7 @@ def search(
     mode: Annotated[Mode, typer.Option(help="Search mode.")] = Mode.hybrid,
     where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks that match this SQL condition.")] = None,
     at: At = None,
+    principal: Principal = None,
     parents: Annotated[
         bool, typer.Option("--parents", help="Replace chunks by the section or paragraph that holds them.")
     ] = False,
@@ -90,7 +95,7 @@ def search(
     from docmill.flows.config.search_settings import how_of
     from docmill.storage.reader.store import open_store
 
-    store = open_store(settings.store, at)
+    store = open_store(settings.store, at, principals=principal)
     how = how_of(settings.search)
     how["parents"] = parents
     if passages is not None:
@@ -209,6 +214,7 @@ def sql(
         Path | None, typer.Option(metavar="FILE", help="Write the rows to this .csv, .json, .parquet or .xlsx.")
     ] = None,
     at: At = None,
+    principal: Principal = None,
     tables: Annotated[bool, typer.Option("--tables", help="Describe all tables, views and columns.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
@@ -225,7 +231,7 @@ def sql(
     _prepare()
     from docmill.storage.reader.store import open_store
 
-    _put(open_store(settings.store, at).sql(query), form, output)
+    _put(open_store(settings.store, at, principals=principal).sql(query), form, output)
 
 
 def _describe(form: TableFormat, output: Path | None) -> None:

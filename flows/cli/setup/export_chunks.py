@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.commands.search_and_sql import At
+from docmill.flows.cli.commands.search_and_sql import At, Principal
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.interruption import interruptible
 from docmill.flows.cli.terminal.output import note, print_json, print_text
@@ -15,6 +15,7 @@ from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
     from docmill.storage.exports.export import Exported
+    from docmill.storage.reader.store import Store
 
 _KEPT = "run the same command again to finish"
 _CHANGES = ("added", "changed", "removed")
@@ -41,6 +42,7 @@ def export(
     ] = None,
     where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks that match this SQL condition.")] = None,
     at: At = None,
+    principal: Principal = None,
     since: Annotated[
         str | None,
         typer.Option(
@@ -61,16 +63,17 @@ def export(
     from the environment, such as PGPASSWORD and QDRANT_API_KEY.
     """
     settings = settings_of(context)
+    from docmill.storage.reader.store import open_store
+
     if atlas:
         if table or where or since or replace:
             raise ConfigError("--atlas writes the whole map anew; it takes no --table, --where, --since or --replace")
         from docmill.storage.exports.destinations.by_address import path_of
 
-        _export_map(settings.store, path_of(to), at, as_json)
+        _export_map(open_store(settings.store, at, principals=principal), path_of(to), as_json)
         return
-    from docmill.storage.reader.store import open_store
-
-    with open_store(settings.store, at) as store, interruptible(lambda: _KEPT), waiting("exporting"):
+    opened = open_store(settings.store, at, principals=principal)
+    with opened as store, interruptible(lambda: _KEPT), waiting("exporting"):
         done = store.export(to, table=table, where=where, since=since, replace=replace)
     if as_json:
         print_json(asdict(done))
@@ -89,13 +92,12 @@ def _end(pending: int) -> None:
         raise typer.Exit(EXIT_PARTLY)
 
 
-def _export_map(store_folder: Path, to: Path, at: str | None, as_json: bool) -> None:
+def _export_map(opened: "Store", to: Path, as_json: bool) -> None:
     """Write the map of a snapshot for embedding-atlas, and tell how to open it."""
     from docmill.flows.measure.atlas_files import write_atlas
     from docmill.flows.runs.phases import counted
-    from docmill.storage.reader.store import open_store
 
-    with open_store(store_folder, at) as store, interruptible(lambda: _KEPT), waiting("placing the chunks"):
+    with opened as store, interruptible(lambda: _KEPT), waiting("placing the chunks"):
         done = write_atlas(store, to)
         number = store.snapshot.number
     if as_json:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
     from docmill.flows.serving.access import Access
     from docmill.flows.serving.answers import Searching
+    from docmill.flows.serving.audit import AuditLog
     from docmill.flows.serving.open_stores import OpenStores
     from docmill.flows.serving.protocol.mcp_runs import RunTools
 
@@ -36,6 +37,12 @@ NoToken = Annotated[
 ]
 
 
+Audit = Annotated[
+    Path | None,
+    typer.Option("--audit", metavar="FILE", help="Append who asked what, and the uris of the answers, as JSON lines."),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     for command in (mcp, serve):
@@ -50,8 +57,16 @@ def mcp(
     port: Port = PORT,
     allow_host: AllowHost = None,
     no_token: NoToken = False,
+    principal: Annotated[
+        list[str] | None,
+        typer.Option("--principal", metavar="NAME", help="Answer in this name, without --http; may be repeated."),
+    ] = None,
+    audit: Audit = None,
     allow_ingest: Annotated[
         bool, typer.Option("--allow-ingest", help="Add tools that ingest and plan the setting `sources`.")
+    ] = False,
+    allow_judging: Annotated[
+        bool, typer.Option("--allow-judging", help="Add a tool that judges passages as answers.")
     ] = False,
 ) -> None:
     """Serve stores to language models over the Model Context Protocol.
@@ -64,11 +79,12 @@ def mcp(
 
     with extra("mcp", "`docmill mcp`"):
         from docmill.flows.serving.protocol.mcp_server import mcp_http_app, mcp_server
-    from docmill.flows.serving.access import Access, chosen_token
-
-    access = Access(host, port, chosen_token(no_token), tuple(allow_host or ())) if http else None
-    served = _opened(stores, settings, allow_ingest)
-    server = mcp_server(served, searching_of(settings), _runs(settings, served.names[0]) if allow_ingest else None)
+    if http and principal:
+        raise ConfigError("--principal is for one client: with --http, DOCMILL_TOKENS names those of each token")
+    access = _access(host, port, no_token, allow_host, ()) if http else None
+    served = _opened(stores, settings, access.without_asker if access else _named(principal), allow_ingest)
+    runs = _runs(settings, served.names[0]) if allow_ingest else None
+    server = mcp_server(served, searching_of(settings), runs, _log(audit), allow_judging)
     threading.Thread(target=served.take_up, daemon=True).start()  # the model loads while the client introduces itself
     if access is None:
         server.run("stdio")
@@ -93,6 +109,10 @@ def serve(
         ),
     ] = None,
     no_token: NoToken = False,
+    audit: Audit = None,
+    judging: Annotated[
+        bool, typer.Option("--judging/--no-judging", help="Let clients judge hits, which adds files to the stores.")
+    ] = True,
     cron: Annotated[str, typer.Option("--cron", hidden=True, help="The option of `schedule`, once `serve`.")] = "",
 ) -> None:
     """Serve stores over HTTP, with searches, documents, SQL and metrics.
@@ -106,15 +126,20 @@ def serve(
     from docmill.storage.sql.statement_pool import prepare
 
     prepare()  # the page's first question is SQL, whose process starts while this one loads its libraries
-    from docmill.flows.serving.access import Access, chosen_token
     from docmill.flows.serving.listening import listen
     from docmill.flows.serving.web.http_app import http_app
 
-    access = Access(host, port, chosen_token(no_token), tuple(allow_host or ()), tuple(allow_origin or ()))
-    served = _opened(stores, settings)
+    access = _access(host, port, no_token, allow_host, allow_origin or ())
+    served = _opened(stores, settings, access.without_asker)
     entry = f"/#token={made}" if (made := _made(access)) else ""
-    app = http_app(served, searching_of(settings), access, settings)
+    app = http_app(served, searching_of(settings), access, settings, _log(audit), judging)
     listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}{entry}"))
+
+
+def _log(path: Path | None) -> "AuditLog | None":
+    from docmill.flows.serving.audit import AuditLog
+
+    return AuditLog(path) if path else None
 
 
 def _made(access: "Access") -> str:
@@ -124,12 +149,33 @@ def _made(access: "Access") -> str:
     return "" if given_token() else access.token
 
 
-def _opened(stores: Sequence[str] | None, settings: "Settings", may_ingest: bool = False) -> "OpenStores":
-    from docmill.flows.serving.open_stores import OpenStores
+def _named(principals: Sequence[str] | None) -> frozenset[str]:
+    from docmill.flows.serving.open_stores import SEES_ALL
+    from docmill.storage.access.principals import check_principals
 
+    return check_principals(principals) if principals else SEES_ALL
+
+
+def _access(host: str, port: int, no_token: bool, hosts: Sequence[str] | None, origins: Sequence[str]) -> "Access":
+    from docmill.flows.serving.access import Access, chosen_token, given_tokens
+
+    tokens = given_tokens()
+    if tokens and no_token:
+        raise ConfigError("DOCMILL_TOKENS names tokens, so the server has some: unset it, or leave out --no-token")
+    token = "" if tokens else chosen_token(no_token)
+    return Access(host, port, token, tuple(hosts or ()), tuple(origins), tokens=tokens)
+
+
+def _opened(
+    stores: Sequence[str] | None, settings: "Settings", principals: frozenset[str], may_ingest: bool = False
+) -> "OpenStores":
+    from docmill.flows.serving.open_stores import SEES_ALL, OpenStores
+
+    if may_ingest and principals != SEES_ALL:
+        raise ConfigError("--allow-ingest tells of all documents: leave it out, or serve without principals")
     named = places(stores or (), settings)
     _check(named, settings, may_ingest)
-    return OpenStores(named)
+    return OpenStores(named, principals)
 
 
 def places(stores: Sequence[str], settings: "Settings") -> dict[str, Path]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from docmill.flows.cli.commands.search_and_sql import At
+from docmill.flows.cli.commands.search_and_sql import At, Principal
 from docmill.flows.cli.setup.serve_stores import places
 from docmill.flows.cli.terminal.command import UsageError, settings_of, takes
 from docmill.flows.cli.terminal.interruption import interruptible
@@ -34,6 +34,7 @@ def report(
         typer.Option("--documents", min=0, metavar="N", help="Include the texts of the N documents changed last."),
     ] = _HELD,
     at: At = None,
+    principal: Principal = None,
 ) -> None:
     """Write the page of `docmill serve` as files that open without a server.
 
@@ -48,7 +49,8 @@ def report(
     from docmill.storage.reader.store import open_store
 
     (name,) = places((), settings)
-    with open_store(settings.store, at) as store, interruptible(lambda: "nothing was written"), waiting("writing"):
+    opened = open_store(settings.store, at, principals=principal)
+    with opened as store, interruptible(lambda: "nothing was written"), waiting("writing"):
         done = write_report(ServedStore(name, store), html, documents)
     print_text(f"{done.folder / 'index.html'}: snapshot {done.snapshot}, {done.held:,} of {done.documents:,} documents")
     if done.pending:

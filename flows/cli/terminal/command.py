@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from docmill.flows.config.configuration import Key, KeyPath
     from docmill.flows.config.settings import Settings
 
-SHORT = {
-    "discover.include": "--include",
-    "discover.exclude": "--exclude",
-    "wait_s": "--wait",
-    "model.max_calls": "--max-calls",
-    "model.max_cost": "--max-cost",
-}
-SHOWN = ("store", "discover.include", "discover.exclude", "wait_s")
-"""The settings whose flags help shows: those of nearly every run. The flags of the others work, too."""
 _SETTINGS = ("set", "config")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # a `Path` has turned two slashes into one
 
@@ -104,7 +95,7 @@ class _Notes(logging.Handler):
 
 
 class SettingsCommand(PanelledOptions):
-    """A command with a flag for each key in some sections of docmill.toml."""
+    """A command that takes the settings of some sections of docmill.toml, by `--set` or a flag of their own."""
 
     sections: tuple[str, ...] = ()
 
@@ -186,7 +177,7 @@ def _tell_usage(error: Any, as_json: bool) -> NoReturn:
 
 
 def takes(*sections: str) -> type[SettingsCommand]:
-    """Return a command class with flags for these sections and top-level keys; "*" means all of them."""
+    """Return a command class that takes these sections and top-level keys; "*" means all of them."""
     mirrors = ("mirrors",) if "store" in sections else ()
     return type("SettingsCommand", (SettingsCommand,), {"sections": (*sections, *mirrors)})
 
@@ -199,7 +190,7 @@ def _name_of(*path: str) -> str:
 def _keys_of(sections: tuple[str, ...]) -> list["Key"]:
     from docmill.flows.config.configuration import keys
 
-    return [key for key in keys() if "*" in sections or key.path[0] in sections]
+    return [key for key in keys() if key.flag and ("*" in sections or key.path[0] in sections)]
 
 
 @cache
@@ -226,7 +217,9 @@ _SET = "Set any other key, such as chunk.context_tokens=60; may be repeated. `do
 
 def _keys_like(incomplete: str) -> list[str]:
     """Return the beginnings of assignments that a shell can complete."""
-    return [f"{key.dotted}=" for key in _keys_of(("*",)) if key.dotted.startswith(incomplete)]
+    from docmill.flows.config.configuration import keys
+
+    return [f"{key.dotted}=" for key in keys() if key.dotted.startswith(incomplete)]
 
 
 def _shared(name: str, kind: Any, default: Any, text: str, **more: Any) -> inspect.Parameter:
@@ -238,35 +231,19 @@ def _parameter(key: "Key") -> inspect.Parameter:
     annotation: Any = key.field.annotation
     default = key.field.get_default(call_default_factory=True)
     option = typer.Option(
-        *_flags(key),
+        key.flag,
         help=f"{key.field.description} [default: {default}]" if default not in ((), {}, "") else key.field.description,
         metavar=_metavar(annotation),
         show_default=False,
-        # A flag for each key would bury the dozen that one needs; `docmill settings` shows them all.
-        hidden=key.dotted not in SHOWN,
     )
-    # All else as text: the settings judge a value with the same words, wherever it comes from.
-    kind: Any = {tuple[str, ...]: list[str], bool: bool}.get(annotation, str)
+    # As text: the settings judge a value with the same words, wherever it comes from.
+    kind: Any = list[str] if annotation == tuple[str, ...] else str
     return inspect.Parameter(
         _name_of(*key.path), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
     )
 
 
-def _flags(key: "Key") -> list[str]:
-    if key.field.annotation is bool:
-        return [f"{key.flag}/--no-{key.flag[2:]}"]
-    return [SHORT[key.dotted], key.flag] if key.dotted in SHORT else [key.flag]
-
-
 def _metavar(annotation: Any) -> str | None:
     if get_origin(annotation) is Literal:
         return "|".join(get_args(annotation))
-    names: dict[Any, str | None] = {
-        int: "N",
-        float: "X",
-        Path: "PATH",
-        str: "TEXT",
-        tuple[str, ...]: "TEXT",
-        bool: None,
-    }
-    return names.get(annotation, "JSON")
+    return {int: "N", float: "X", Path: "PATH"}.get(annotation, "TEXT")

@@ -30,14 +30,28 @@ def suggestion(command: Any, context: Any, name: str, value: str) -> str:
             return _for_a_strategy(_option_of(wanted), strategies, value)
         if wanted == "strategy":
             return "[[routes]] in docmill.toml choose the strategies; `docmill explain FILE --strategy NAME` tries one."
-    found = list(dict.fromkeys([*_by_last_word(wanted, options), *get_close_matches(name, options, _MOST, _ALIKE)]))
-    return f"Did you mean {' or '.join(found[:_MOST])}?" if found else ""
+    typed = _settings_as_options(command, value)
+    names = [*options, *typed]
+    found = dict.fromkeys([*_by_last_word(wanted, names), *get_close_matches(name, names, _MOST, _ALIKE)])
+    meant = list(dict.fromkeys(typed.get(one, one) for one in found))[:_MOST]
+    return f"Did you mean {' or '.join(meant)}?" if meant else ""
+
+
+def _settings_as_options(command: Any, value: str) -> dict[str, str]:
+    """Return what to type for each setting of a command, by the option that one may have typed for it."""
+    from docmill.flows.config.configuration import keys
+
+    sections = getattr(command, "sections", ())
+    own = [key for key in keys() if "*" in sections or key.path[0] in sections]
+    return {
+        "--" + "-".join(key.path).replace("_", "-"): key.flag or f"--set {key.dotted}={value or 'VALUE'}" for key in own
+    }
 
 
 def _by_last_word(wanted: str, options: Sequence[str]) -> Iterator[str]:
-    """Yield the options that end in a name, as the flag of a setting does that was named without its section."""
+    """Yield the options that are or end in a name: that of a setting may have been typed without its section."""
     for end in (wanted, f"{wanted}s"):
-        yield from (one for one in options if one.endswith(f"-{end}") and not one.startswith("--no-"))
+        yield from (one for one in options if one.endswith(f"-{end}"))
 
 
 def _option_of(wanted: str) -> str:

@@ -1,1 +1,1 @@
-"""Schedulers: a cluster as the engine sees it, whether Dask or Ray hands its steps to workers."""
+"""Schedulers: a cluster as the engine sees it, as the scheduler of Dask that hands its steps to workers."""

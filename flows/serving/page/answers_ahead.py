@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from docmill.flows.serving import answers
 from docmill.flows.serving.json_response import as_json, ready_json
-from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
 from docmill.flows.serving.page.answer_files import keep_answer, read_answer
 from docmill.flows.serving.page.kept_answers import KeptAnswers
 from docmill.flows.serving.page.page_bundle import questions
@@ -68,12 +68,17 @@ class AnswersAhead:
 
     def begin(self) -> None:
         """Answer what the first view asks."""
+        if self._stores.principals != SEES_ALL:
+            return
         with suppress(DocmillError, OSError):  # whoever asks is told
             self._keep_facets(self._stores.get())
 
     def look(self) -> None:
-        """Answer ahead about the first snapshot of each store, and about later ones while a page is open."""
-        for name in self._stores.names:
+        """Answer ahead about the first snapshot of each store, and about later ones while a page is open.
+
+        Where clients have different rights, nobody's question is known before it is asked.
+        """
+        for name in self._stores.names if self._stores.principals == SEES_ALL else ():
             with suppress(DocmillError, OSError):  # whoever asks is told
                 served = self._stores.get(name)
                 if self._is_due(served):
@@ -158,6 +163,9 @@ def _asked(chunks: int) -> Iterator[str]:
 
 
 def identity(served: ServedStore) -> tuple[object, ...]:
-    """Return what tells a snapshot from all others: a store that is made anew counts from 1 again."""
+    """Return what tells a snapshot from all others: a store that is made anew counts from 1 again.
+
+    What some principals see of it has a folder of its own.
+    """
     snapshot = served.store.snapshot
-    return served.name, snapshot.number, snapshot.created
+    return served.name, snapshot.number, snapshot.created, served.store.root

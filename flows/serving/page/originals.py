@@ -61,7 +61,7 @@ class Originals:
         return drawn
 
     def _drawn(self, store: Store, row: DocumentRow, number: int) -> PagePicture:
-        found = find_original(store.root, row.uri, row.content_hash, in_archive=bool(row.parent))
+        found = find_original(store.stored.folder.facts, row.uri, row.content_hash, in_archive=bool(row.parent))
         asked = PageRequest(
             found.path,
             found.inner,

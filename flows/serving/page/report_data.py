@@ -1,7 +1,8 @@
 """Report data: what the page of a report shows of a snapshot, in the form in which the server answers."""
 
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
@@ -16,6 +17,7 @@ from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 from docmill.storage.history import snapshots
+from docmill.storage.reader.figure import SHOWN_TYPES, figures_of
 from docmill.storage.reader.outline import outline
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.reader.whole_documents import whole_documents
@@ -24,6 +26,7 @@ from docmill.storage.tables.tables import read_table
 
 MOST_CHARACTERS = 20_000_000
 """Characters of all texts of a report: the browser searches them in memory, some five bytes for each."""
+_MOST_PICTURES = 50_000_000  # bytes of all pictures of a report: as much as one can send to somebody
 _PACK = 500_000  # characters of a file; it is read whole to open one of its documents
 _MOST_LISTED = 20_000  # documents in the list, some 300 bytes each
 _MOST_CHANGED = 2_000_000  # characters of what changed since the snapshot before
@@ -92,6 +95,7 @@ def values_of(served: ServedStore, held: Held) -> Iterator[tuple[str, Any]]:
     statements = {**questions(), **_OF_EVALUATIONS, **_between(store, before)}
     yield "health", {name: _rows(store, name, statement, before) for name, statement in statements.items()}
     yield "map", _map(served)
+    yield from _pictures(store, held)
     if before is not None:
         with before:
             changes = answers.difference(served, ServedStore(served.name, before), True, _MOST_CHANGED)
@@ -99,6 +103,17 @@ def values_of(served: ServedStore, held: Held) -> Iterator[tuple[str, Any]]:
             yield from _texts(store, held, before)
     else:
         yield from _texts(store, held, None)
+
+
+def _pictures(store: Store, held: Held) -> Iterator[tuple[str, Any]]:
+    """Yield the pictures of the documents of a report, each once, as far as they fit."""
+    left = _MOST_PICTURES
+    figures = {one.key: one for pack in held.packs for row in pack for one in figures_of(row)}
+    for key, one in figures.items():
+        if one.bytes <= left and one.media_type in SHOWN_TYPES:
+            left -= one.bytes
+            encoded = b64encode(store.figure(key).data).decode()
+            yield f"figure-{key}", {"source": f"data:{one.media_type};base64,{encoded}"}
 
 
 def _before(store: Store) -> Store | None:
@@ -176,6 +191,7 @@ def _texts(store: Store, held: Held, before: Store | None) -> Iterator[tuple[str
                     "characters": len(own.text),
                     "chunks": chunks.get(own.row.document_id, []),
                     "regions": sorted(own.row.regions, key=itemgetter("start_char")),
+                    "figures": [asdict(one) for one in figures_of(own.row)],
                     "outline": [answers.section_row(one) for one in outline(own.text, own.elements)],
                     **texts.get(own.uri, {"before": None}),
                 }

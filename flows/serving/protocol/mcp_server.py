@@ -13,11 +13,13 @@ from mcp_types import Completion, CompletionArgument, CompletionContext, ToolAnn
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.audit import AuditLog
 from docmill.flows.serving.bounds import cut
 from docmill.flows.serving.guard import App, Guard
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.protocol.mcp_tools import StoreTools
 from docmill.storage.errors import DocmillError
+from docmill.storage.process.asker import Asker, current_asker
 
 if TYPE_CHECKING:
     from docmill.flows.serving.protocol.mcp_runs import RunTools
@@ -27,6 +29,7 @@ _MOST_TEXT = 200_000
 """Characters of a resource: a client puts it into the context of its model whole."""
 _MOST_COMPLETED = 100  # values of a completion, the limit of the protocol
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_JUDGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _NO_PATH = ResourceSecurity(exempt_params={"uri", "store"})
 """A uri is looked up in a table and never opened as a path, and a document may be called "..", for all we know."""
 _INSTRUCTIONS = """\
@@ -37,8 +40,17 @@ cannot: how many, which ones, the newest. Every answer names the snapshot of the
 Stores: {stores}."""
 
 
-def mcp_server(stores: OpenStores, searching: Searching, runs: "RunTools | None" = None) -> MCPServer:
-    """Return a server over stores; `runs` adds tools that change a store."""
+def mcp_server(
+    stores: OpenStores,
+    searching: Searching,
+    runs: "RunTools | None" = None,
+    audit: AuditLog | None = None,
+    judging: bool = False,
+) -> MCPServer:
+    """Return a server over stores.
+
+    `runs` adds tools that change a store, `judging` the tool `judge`, and `audit` notes who asked what.
+    """
     server: MCPServer = MCPServer(
         "docmill",
         title="docmill",
@@ -47,13 +59,17 @@ def mcp_server(stores: OpenStores, searching: Searching, runs: "RunTools | None"
         version=version("docmill"),
         log_level="WARNING",
     )
-    tools = StoreTools(stores, searching)
+    tools = StoreTools(stores, searching, audit)
+    found = ", ".join(f"metadata.{key} ({kind})" for key, kind in stores.keys().items())
+    keys = f"\n\nKeys of metadata for `where`: {found}." if found else ""
     for tool in (
         tools.search, tools.similar, tools.get_document, tools.get_outline, tools.get_section, tools.get_chunk,
-        tools.list_documents, tools.facets, tools.sql, tools.status, tools.diff,
+        tools.get_figure, tools.list_documents, tools.facets, tools.sql, tools.status, tools.diff,
     ):  # fmt: skip
-        keys = tools.keys() if "where" in tool.__annotations__ else ""
-        server.add_tool(tool, description=cleandoc(tool.__doc__ or "") + keys, annotations=_READS)
+        told = keys if "where" in tool.__annotations__ else ""
+        server.add_tool(tool, description=cleandoc(tool.__doc__ or "") + told, annotations=_READS)
+    if judging:
+        server.add_tool(tools.judge, description=cleandoc(tools.judge.__doc__ or ""), annotations=_JUDGES)
     if runs is not None:
         runs.add_to(server)
     _add_documents(server, tools)
@@ -80,10 +96,14 @@ def _add_documents(server: MCPServer, tools: StoreTools) -> None:
         security=_NO_PATH,
     )
     def document(uri: str, store: str | None = None) -> str:
+        asker = Asker(current_asker().client, tools.principals)
         try:
             text = tools.at(store).store.document(uri).text
         except DocmillError as error:
+            tools.note("resource", asker, type(error).__name__)
             raise ResourceNotFoundError(tools.without_folders(str(error))) from error
+        asker.show(1, [uri])
+        tools.note("resource", asker)
         shown = cut(text, _MOST_TEXT)
         left = len(text) - len(shown)
         more = f"\n\n[{left} more characters: get_document with start_char {len(shown)}]\n" if left else ""

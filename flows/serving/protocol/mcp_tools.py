@@ -3,17 +3,18 @@
 import asyncio
 import functools
 import json
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, ImageContent, TextContent
 from pydantic import Field
 
 from docmill.flows.serving import answers
 from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
+from docmill.flows.serving.audit import AuditLog, show
 from docmill.flows.serving.json_text import json_text
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.storage.errors import DocmillError
@@ -56,7 +57,8 @@ def told(tool: Callable[..., CallToolResult]) -> Callable[..., Awaitable[CallToo
     @functools.wraps(tool)
     async def wrapped(own: "StoreTools", *given: Any, **named: Any) -> CallToolResult:
         sender = current_asker()
-        call = Asker(sender.client)
+        call = Asker(sender.client, own.principals)
+        failed = ""
         with sender.ended_by(call.leave), asked_by(call):
             try:
                 return await asyncio.to_thread(tool, own, *given, **named)
@@ -64,13 +66,17 @@ def told(tool: Callable[..., CallToolResult]) -> Callable[..., Awaitable[CallToo
                 call.leave()
                 raise
             except DocmillError as error:
+                failed = type(error).__name__
                 raise ToolError(own.without_folders(str(error))) from error
+            finally:
+                own.note(tool.__name__, call, failed)
 
     return wrapped
 
 
 def as_result(answer: dict[str, Any]) -> CallToolResult:
     """Return an answer as JSON for programs, and as the same JSON in text for models."""
+    show(answer)
     text = json_text(answer)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=json.loads(text))
 
@@ -78,21 +84,24 @@ def as_result(answer: dict[str, Any]) -> CallToolResult:
 class StoreTools:
     """The tools that read. Each answer names the store and the snapshot that it comes from."""
 
-    def __init__(self, stores: OpenStores, searching: Searching) -> None:
+    def __init__(self, stores: OpenStores, searching: Searching, audit: AuditLog | None = None) -> None:
         self._stores = stores
         self._searching = searching
+        self._audit = audit
+
+    def note(self, verb: str, asker: Asker, failed: str = "") -> None:
+        """Note what an asker was answered, if the server keeps a log."""
+        if self._audit is not None:
+            self._audit.note(verb, asker, failed)
 
     def without_folders(self, message: str) -> str:
         """Return a message with the names of stores in place of their folders."""
         return self._stores.without_folders(message)
 
-    def keys(self) -> str:
-        """Return how a condition names the keys of [metadata] of the stores; "" if they have none."""
-        found: dict[str, None] = {}
-        for name in self._stores.names:
-            with suppress(DocmillError):  # a store that cannot be opened yet says so when it is asked
-                found |= {f"metadata.{key} ({kind})": None for key, kind in self.at(name).store.snapshot.keys.items()}
-        return f"\n\nKeys of metadata for `where`: {', '.join(found)}." if found else ""
+    @property
+    def principals(self) -> frozenset[str]:
+        """In whose name the current question is asked."""
+        return self._stores.principals
 
     def at(self, store: str | None, at: int | str | None = None) -> ServedStore:
         """Return the snapshot to answer from, which is the newest at this moment."""
@@ -170,8 +179,9 @@ class StoreTools:
         """Read a document as Markdown: whole, or from one offset to another.
 
         Returns `document` (title, format, author, dates, source_url, and `warnings` about text that was lost), `text`,
-        and its span. If the text does not fit, `left_out.next_start_char` says where to go on. For a long document
-        call get_outline first and read the section that you need.
+        its span, and the `figures` in it, which get_figure shows. If the text does not fit,
+        `left_out.next_start_char` says where to go on. For a long document call get_outline first and read the section
+        that you need.
 
         Examples:
             {"uri": "handbook/onboarding.md"}
@@ -232,6 +242,26 @@ class StoreTools:
         return as_result(answers.chunk(self.at(store, at), asked))
 
     @told
+    def get_figure(
+        self,
+        key: Annotated[str, Field(description="Key of a figure: 32 hex digits after `docmill:figure/` in a text.")],
+        at: At = None,
+        store: StoreName = None,
+    ) -> Answer:
+        """Look at a figure: the picture that a text shows as `![words](docmill:figure/KEY)`.
+
+        Returns the picture, its size in pixels, and the documents that show it, each with caption and page.
+
+        Example:
+            {"key": "f78f2962db408065978c900177515a57"}
+        """
+        served = self.at(store, at)
+        picture = served.store.figure(key)
+        shown = ImageContent(type="image", data=b64encode(picture.data).decode(), mime_type=picture.media_type)
+        told = as_result(answers.figure(served, picture))
+        return CallToolResult(content=[*told.content, shown], structured_content=told.structured_content)
+
+    @told
     def list_documents(
         self,
         where: Annotated[
@@ -286,8 +316,9 @@ class StoreTools:
 
         Tables: documents (uri, title, format, content_type, characters, chunks, status, author, modified, ...), chunks
         (chunk_id, uri, ordinal, text, context, headings, page, line, content_type, strategy, tokens, ...), rejects
-        (uri, reason, message), runs, snapshots, duplicates, lengths, freshness. `SHOW TABLES` lists all,
-        `DESCRIBE chunks` the columns of one. chunks_at(41) reads another snapshot. A statement may run for 20 seconds.
+        (uri, reason, message), figures (uri, key, caption, alt, page), runs, snapshots, duplicates, lengths, freshness.
+        `SHOW TABLES` lists all, `DESCRIBE chunks` the columns of one. chunks_at(41) reads another snapshot. A statement
+        may run for 20 seconds.
 
         Examples:
             {"query": "SELECT format, count(*) AS files FROM documents GROUP BY ALL ORDER BY files DESC"}
@@ -323,6 +354,30 @@ class StoreTools:
         """
         later = self.at(store, new)
         return as_result(answers.difference(later, self._stores.get(store, old), text, max_characters))
+
+    @told
+    def judge(
+        self,
+        query: Annotated[str, Field(description="The query that a person asked.")],
+        relevant: Annotated[bool, Field(description="Whether the passage answers it.")],
+        by: Annotated[str, Field(max_length=200, description="Name of the person whose judgement it is.")],
+        chunk_id: Annotated[str, Field(description="The judged passage; leave out if nothing answers.")] = "",
+        quotation: Annotated[str, Field(description="Words of the passage that answer, if not all of it does.")] = "",
+        note: Annotated[str, Field(description="Why.")] = "",
+        store: StoreName = None,
+    ) -> Answer:
+        """Keep what a person says of an answer: that a passage is right or wrong, or that no passage answers.
+
+        Only call this when the user says so; do not judge on your own. Leave out chunk_id with relevant false to say
+        that nothing in the store answers.
+
+        Examples:
+            {"query": "notice period", "relevant": true, "by": "Ada", "chunk_id": "0b5c7a3e9d2f48615c0e7a9b3d1f2468"}
+            {"query": "parking", "relevant": false, "by": "Ada"}
+        """
+        own = self.at(store)
+        made = own.store.judge(query, chunk_id or None, relevant, by=by, quotation=quotation, note=note)
+        return as_result({**own.head, "judgement": asdict(made)})
 
 
 def _brief(answer: dict[str, Any], explain: bool) -> dict[str, Any]:

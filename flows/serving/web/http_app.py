@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from docmill.flows.config.settings import Settings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.audit import AuditedApp, AuditLog
 from docmill.flows.serving.guard import OPEN, App, Guard, error_of
 from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.open_stores import OpenStores
@@ -37,10 +38,18 @@ Search and read the documents of a store. Every answer names the `store` and the
 from. Offsets are half-open and count code points. `left_out` says what did not fit into `max_characters`."""
 
 
-def http_app(stores: OpenStores, searching: Searching, access: Access, settings: Settings | None = None) -> App:
+def http_app(
+    stores: OpenStores,
+    searching: Searching,
+    access: Access,
+    settings: Settings | None = None,
+    audit: AuditLog | None = None,
+    judging: bool = True,
+) -> App:
     """Return the application that `docmill serve` runs; pages of `access.origins` may read its answers.
 
-    `settings` say how the page reads and splits documents; without them, the defaults do.
+    `settings` say how the page reads and splits documents; without them, the defaults do. `audit` notes who asked what.
+    With `judging`, clients may add judgements to the stores; nothing else of a store changes.
     """
     metrics, page = Metrics(stores), PageRoutes(stores, settings or Settings())
     app = FastAPI(
@@ -51,7 +60,7 @@ def http_app(stores: OpenStores, searching: Searching, access: Access, settings:
         redoc_url=None,
         docs_url=None,  # its page loads scripts from the internet
     )
-    app.include_router(HttpRoutes(stores, searching, metrics).router())
+    app.include_router(HttpRoutes(stores, searching, metrics, judging).router())
     app.include_router(page.router())
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
@@ -63,7 +72,10 @@ def http_app(stores: OpenStores, searching: Searching, access: Access, settings:
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
         )
-    return Guard(CountingApp(app, metrics), access, tokenless=lambda path: path == OPEN or is_page(path))
+    counted = CountingApp(app, metrics)
+    return Guard(
+        AuditedApp(counted, audit) if audit else counted, access, tokenless=lambda path: path == OPEN or is_page(path)
+    )
 
 
 @asynccontextmanager

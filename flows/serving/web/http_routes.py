@@ -1,6 +1,7 @@
 """HTTP routes: the paths of `docmill serve`, each a question to a store. They run side by side in threads."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Response
@@ -10,13 +11,16 @@ from docmill.flows.serving import answers
 from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
 from docmill.flows.serving.asked_store import asked_store
 from docmill.flows.serving.json_response import as_json
-from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
 from docmill.flows.serving.web.metrics import Metrics
 from docmill.flows.serving.web.questions import (
     MOST,
     At,
     ChunkId,
     Earlier,
+    FigureKey,
+    JudgementId,
+    JudgementQuestion,
     Later,
     Most,
     SearchQuestion,
@@ -26,7 +30,9 @@ from docmill.flows.serving.web.questions import (
     Where,
 )
 from docmill.storage.errors import QueryError
+from docmill.storage.reader.figure import SHOWN_TYPES
 from docmill.storage.reader.stored_documents import row_of
+from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY
 
 
 class Failure(BaseModel):
@@ -66,13 +72,20 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
     500: {"description": "The store is damaged; see `docmill verify`.", "model": FailureAnswer},
     503: {"description": "Try again later.", "model": FailureAnswer},
 }
+_PICTURE = {"content": {one: {"schema": {"type": "string", "format": "binary"}} for one in SHOWN_TYPES}}
+_PICTURE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",  # should a browser take it for anything but a picture
+    "Content-Disposition": "inline",
+    "Cache-Control": "private, max-age=31536000, immutable",  # its key is its content
+}
 _PLAIN = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics for Prometheus."}
 
 
 class HttpRoutes:
     """The paths, over the stores in service."""
 
-    def __init__(self, stores: OpenStores, searching: Searching, metrics: Metrics) -> None:
+    def __init__(self, stores: OpenStores, searching: Searching, metrics: Metrics, judging: bool = False) -> None:
+        self._judging = judging
         self._stores = stores
         self._searching = searching
         self._metrics = metrics
@@ -90,8 +103,14 @@ class HttpRoutes:
             ("GET", "/snapshots", self.snapshots),
             ("GET", "/diff/{old}/{new}", self.diff),
             ("GET", "/status", self.status),
+            ("GET", "/judgements", self.judgements),
+            ("POST", "/judgements", self.judge),
+            ("POST", "/judgements/{judgement_id}/withdrawn", self.withdraw),
         ):
             router.add_api_route(path, answer, methods=[method], response_model=StoreAnswer)
+        router.add_api_route(
+            "/figures/{key}", self.figure, methods=["GET"], response_class=Response, responses={200: _PICTURE}
+        )
         router.add_api_route("/healthz", self.healthz, methods=["GET"], response_model=dict[str, str])
         router.add_api_route(
             "/metrics", self.metrics, methods=["GET"], response_class=Response, responses={200: _PLAIN}
@@ -160,6 +179,13 @@ class HttpRoutes:
         """Count the documents, and their chunks, of each value of a key of `[metadata]`."""
         return as_json(answers.facets(self._at(store, at), name, query, where, most))
 
+    def figure(self, key: FigureKey, at: At = None, store: StoreName = None) -> Response:
+        """Return the picture of a figure: PNG, JPEG, GIF or WebP."""
+        picture = _there(self._at(store, at).store.figure, key)
+        if picture.media_type not in SHOWN_TYPES:
+            raise HTTPException(404, f"the figure {key} is no picture that a browser shows")
+        return Response(picture.data, media_type=picture.media_type, headers=_PICTURE_HEADERS)
+
     def sql(self, asked: StatementQuestion) -> Response:
         """Run one SELECT in a process of its own, with limits of time and memory. It can read the store alone."""
         served = self._at(asked.store, asked.at)
@@ -184,12 +210,42 @@ class HttpRoutes:
         """Tell what a store holds, as `docmill status --json` does, and name the served stores."""
         return as_json({**answers.status(self._at(store, at), most), "stores": self._stores.names})
 
+    def judgements(
+        self,
+        query: Annotated[str | None, Query(max_length=LONGEST_QUERY, description="Only those of this query.")] = None,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """List what people have judged, as `docmill judge list --json` does, the newest as far as they fit."""
+        return as_json({**answers.judged(self._at(store, at), query, most), "judging": self._judging})
+
+    def judge(self, asked: JudgementQuestion) -> Response:
+        """Keep what a person says of an answer to a query. It replaces what the same person has said of it before."""
+        self._check_judging()
+        own = self._at(asked.store, asked.at)
+        opinion = asked.model_dump(exclude={"query", "chunk_id", "relevant", "at", "store"})
+        made = own.store.judge(asked.query, asked.chunk_id or None, asked.relevant, **opinion)
+        return as_json({**own.head, "judgement": asdict(made)})
+
+    def withdraw(self, judgement_id: JudgementId, store: StoreName = None) -> Response:
+        """Take a judgement back."""
+        self._check_judging()
+        own = self._at(store, None)
+        return as_json({**own.head, "withdrawn": asdict(own.store.withdraw(judgement_id))})
+
+    def _check_judging(self) -> None:
+        if not self._judging:
+            raise HTTPException(403, "this server was started with --no-judging")
+
     async def healthz(self) -> Response:  # in the event loop: threads may all be busy
         """Tell that the server is there, without a token."""
         return as_json({"status": "ok"})
 
     def metrics(self) -> Response:
-        """Tell what the server has counted."""
+        """Tell what the server has counted, for all clients: no answer for one that does not see everything."""
+        if self._stores.principals != SEES_ALL:
+            raise HTTPException(403, "this token may not read the metrics of all clients")
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     def _at(self, store: str | None, at: int | str | None) -> ServedStore:

@@ -15,6 +15,7 @@ MOST, MOST_OF_ALL = 200_000, 5_000_000
 
 _NOT_OPTIONS = {"query", "k", "mode", "where", "at", "store", "max_characters"}
 _A_SEARCH: JsonDict = {"query": "how long does the battery last without sun?", "k": 3, "where": "format = 'markdown'"}
+_A_JUDGEMENT: JsonDict = {"query": "undo a commit", "uri": "git.md", "quotation": "reset the branch", "by": "Ada"}
 _A_STATEMENT: JsonDict = {"query": "SELECT format, count(*) AS files FROM documents GROUP BY ALL ORDER BY files DESC"}
 
 StoreName = Annotated[
@@ -28,6 +29,12 @@ Where = Annotated[str | None, Query(max_length=LONGEST, description="SQL conditi
 Uri = Annotated[str, Path(description="Name of a document; slashes may stand as they are.", examples=["git.md"])]
 ChunkId = Annotated[
     str, Path(description="Id of a chunk: 32 hex digits.", examples=["0b5c7a3e9d2f48615c0e7a9b3d1f2468"])
+]
+JudgementId = Annotated[
+    str, Path(max_length=32, description="Id of a judgement.", examples=["0b5c7a3e9d2f48615c0e7a9b3d1f2468"])
+]
+FigureKey = Annotated[
+    str, Path(description="Key of a figure: 32 hex digits.", examples=["f78f2962db408065978c900177515a57"])
 ]
 Earlier = Annotated[str, Path(description="Number or tag of the earlier snapshot.", examples=["1"])]
 Later = Annotated[str, Path(description="Number or tag of the later snapshot.", examples=["2"])]
@@ -65,6 +72,22 @@ class SearchQuestion(BaseModel):
         own = self.model_dump(exclude=_NOT_OPTIONS, exclude_none=True)
         merged: dict[str, Any] = {**settings, **own}
         return cast(SearchArguments, merged)
+
+
+class JudgementQuestion(BaseModel):
+    """What a person says of an answer: of a chunk, of a quoted passage of a document, or that none is right."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_A_JUDGEMENT]})
+
+    query: str = Field(max_length=LONGEST_QUERY, description="The query that was answered.")
+    chunk_id: str = Field(default="", max_length=32, description="The chunk that is judged, such as that of a hit.")
+    relevant: bool = Field(default=True, description="Whether it answers; false without a passage: nothing does.")
+    by: str = Field(default="", max_length=200, description="Name of whoever judges; nothing checks it.")
+    uri: str = Field(default="", max_length=4000, description="The document of a quoted passage that is no chunk.")
+    quotation: str = Field(default="", max_length=4000, description="The words of the document that answer.")
+    note: str = Field(default="", max_length=2000, description="Why it was judged so.")
+    at: int | str | None = Field(default=None, description="Number or tag of the snapshot that was judged.")
+    store: str | None = Field(default=None, max_length=200, description="Name of a served store; else the first.")
 
 
 class StatementQuestion(BaseModel):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.keywords.analysis.analyser import Analyser
-from docmill.storage.keywords.analysis.languages import ballot, detect_all, languages_in
+from docmill.storage.keywords.analysis.languages import DETECTED, ballot, detect, detect_all, languages_in
 from docmill.storage.keywords.analysis.separation import separate
 from docmill.storage.keywords.segments.chunk_fields import FIELDS, ChunkFields, fields_of
 from docmill.storage.keywords.segments.merge_segments import merge
@@ -158,6 +158,11 @@ def _by_chunk(starts: Int64, places: Int32, counts: Counts) -> tuple[Int64, Int3
     texts = np.where(fields[first] == 0, counts[first], 0).astype(counts.dtype)
     entries = SideEntries(ends[1:][side] - 1, fields[side].astype(np.uint8), counts[side])
     return ends[starts], rows[first], texts, entries
+
+
+def language_of(chunk: ChunkFields, default: str) -> str:
+    """Return the language in which a chunk is analysed; `default` in doubt."""
+    return detect("\n".join(chunk[:_PATH]), (default, *DETECTED)) or default
 
 
 def build(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language: str) -> Iterator[Built]:

@@ -187,6 +187,11 @@ class SnapshotReader:
         """The packs of the canonical texts. Their keys stay in memory: to read them takes longer than most texts."""
         return self._packs("texts")
 
+    @computed_once
+    def figure_packs(self) -> Packs:
+        """The packs of the pictures of figures."""
+        return self._packs("figures")
+
     def _packs(self, artifact: str) -> Packs:
         return Packs(self.stored.ensure_packs(artifact))
 

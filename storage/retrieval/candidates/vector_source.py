@@ -18,11 +18,16 @@ _FOREIGN_SHARE = 4
 """Rows of packs for each vector of the snapshot, above which LanceDB is read: packs keep the vectors of past chunks."""
 _ROWS_AT_ONCE = 1 << 14
 """Vectors to take from the packs at a time, in 25 MB if each has 384 numbers: each time, row groups are read anew."""
+_MOST_IN_MEMORY = 2 * INDEX_ROWS
+"""Chunks of a part of a store whose vectors are compared in memory: the index misses rows with any filter. With 384
+numbers, twice as many would take 600 MB for each set of principals."""
 _MOST_PACKS = 64  # one takes 2 ms to read, and to import LanceDB takes a second
 
 
 def open_vectors(stored: StoredSnapshot) -> VectorIndex | FlatIndex:
     """Return the vectors of a snapshot; raise `StoreError` if they are damaged."""
+    if stored.folder.is_part:
+        return _of_part(stored)
     if _is_small(stored):
         with suppress(StoreError):  # LanceDB may have what a damaged pack has lost
             return _from_packs(stored)
@@ -34,6 +39,15 @@ def open_vectors(stored: StoredSnapshot) -> VectorIndex | FlatIndex:
         # An old snapshot that only a tag keeps: its version of the index was removed with its neighbours.
         stored.ensure_packs("embeddings")
         return _from_packs(stored)
+
+
+def _of_part(stored: StoredSnapshot) -> VectorIndex | FlatIndex:
+    """Return the vectors of what some principals may see: in memory, or in the table of all if they are very many."""
+    if stored.snapshot.rows("chunks") <= _MOST_IN_MEMORY:
+        stored.ensure_packs("embeddings")
+        return _from_packs(stored)
+    ids = read_table(stored, "chunks", ["chunk_id"]).column("chunk_id").to_pylist()
+    return VectorIndex(stored.root, stored.snapshot.vectors, stored.snapshot.space, frozenset(ids))
 
 
 def _is_small(stored: StoredSnapshot) -> bool:

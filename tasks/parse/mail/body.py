@@ -12,6 +12,7 @@ from docmill.tasks.parse.drawn_tables import drawn_tables
 from docmill.tasks.parse.mail.letter import Body
 from docmill.tasks.parse.mail.mail_lines import HEAD_LINES, begins_history, introduces, read_lines
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
+from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
 
 _ITEM = re.compile(r"[ \t]*([-*•·–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
 _BULLET = re.compile(r"[•·]\s*(?=\S)")
@@ -28,11 +29,14 @@ _MAX_CUT = 1_000
 """Characters of an element below that may be lines of a head: a head's lines are short, an article is not."""
 
 
-def draw_body(canvas: Canvas, options: tuple[Body, ...]) -> None:
-    """Draw one of several alternative bodies: HTML, unless it has far fewer words than the plain text."""
+def draw_body(canvas: Canvas, options: tuple[Body, ...], load: Loader = of_data_uri) -> None:
+    """Draw one of several alternative bodies: HTML, unless it has far fewer words than the plain text.
+
+    `load` finds the pictures that it shows; those of quoted history are left out, as the quoted mail has them.
+    """
     plain = next((body.text for body in options if not body.html), "")
     page = next((body.text for body in options if body.html), "")
-    drawn = _page(page) if page.strip() else Parsed("", ())
+    drawn = _page(page, load) if page.strip() else Parsed("", ())
     words = sum(len(drawn.text[one.start_char : one.end_char].split()) for one in drawn.elements)
     if words > _MIN_SHARE * len(plain.split()):
         _draw_page(canvas, drawn)
@@ -82,7 +86,7 @@ def _draw_piece(canvas: Canvas, mark: re.Match[str] | None, lines: list[str]) ->
     canvas.item("\n".join([lines[0][mark.end() :], *lines[1:]]), 1, marker)
 
 
-def _page(page: str) -> Parsed:
+def _page(page: str, load: Loader) -> Parsed:
     """Return an HTML body with marker paragraphs where quoted history begins and ends."""
     root = page_tree(page.replace(_BEGIN, "").replace(_END, ""))
     if root is None:
@@ -97,7 +101,7 @@ def _page(page: str) -> Parsed:
             node.addnext(after)
     for node in _DIVIDING(root)[:1]:
         node.addprevious(_mark(_BEGIN))
-    return draw_tree(root)
+    return draw_tree(root, load=load)
 
 
 def _mark(sign: str) -> Any:
@@ -108,6 +112,7 @@ def _mark(sign: str) -> Any:
 
 def _draw_page(canvas: Canvas, drawn: Parsed) -> None:
     """Draw an HTML body: history between the marks, and everything after the header of an enclosed mail, as quotes."""
+    canvas.album.take(drawn)
     texts = [drawn.text[one.start_char : one.end_char] for one in drawn.elements]
     history = below = False
     for number, (element, text) in enumerate(zip(drawn.elements, texts, strict=True)):
@@ -117,7 +122,10 @@ def _draw_page(canvas: Canvas, drawn: Parsed) -> None:
         if not below:
             above, text, below = _cut(text, texts[number + 1 : number + HEAD_LINES])
             canvas.paragraph(above)
-        if history or below or _introduces_next(drawn.elements, texts, number):
+        if element.kind == "figure":
+            if not history and not below:
+                canvas.copy(element, text)
+        elif history or below or _introduces_next(drawn.elements, texts, number):
             _quote(canvas, element, text)
         else:
             _draw_new(canvas, element, text)

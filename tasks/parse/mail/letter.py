@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from docmill.tasks.parse.pictures.addresses import of_data_uri
+
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff<>:\"|?*]+")
 _SHOWN_ID = re.compile(r"\bcid:([^\s\"'<>()]{1,300})", re.IGNORECASE)
 _MAX_NAME = 120
@@ -54,6 +56,12 @@ class Letter:
     pictures: list[ShownPicture] = field(default_factory=list)
     encrypted: str = ""
     damage: int = 0
+
+    def shown_picture(self, address: str) -> bytes | None:
+        """Return the picture at an address in the text: that of its content id, or the one that it holds."""
+        if address[:4].lower() != "cid:":
+            return of_data_uri(address)
+        return next((one.data for one in self.pictures if one.content_id == unquote(address[4:])), None)
 
 
 def shown_ids(html: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from itertools import count
+from mmap import mmap
 from typing import Any
 
 from docmill.storage.errors import Rejected
@@ -20,6 +21,7 @@ from docmill.tasks.parse.mail.outlook_store import read_store
 
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n)\r?\n)From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")
 _LENGTH = re.compile(rb"\s*(\d{1,10})\s*?\n")
+_ID = re.compile(r"<[^<>\s]{1,990}>")  # a line of a header has at most 998 characters
 _SHOWN = {"from": "From", "to": "To", "cc": "Cc", "date": "Date"}
 _MAX_SHOWN = 1_000
 """Characters of a line of the head: a mail to a hundred people would otherwise be a page of addresses."""
@@ -100,7 +102,7 @@ def _draw(canvas: Canvas, letter: Letter) -> None:
         shown.append(f"Attachments: {_short(', '.join(names))}")
     canvas.paragraph("\n".join(shown))
     for options in letter.bodies:
-        draw_body(canvas, options)
+        draw_body(canvas, options, letter.shown_picture)
 
 
 def _short(text: str) -> str:
@@ -114,9 +116,16 @@ def _metadata(letter: Letter) -> dict[str, Any]:
     found["created"] = _iso_date(head.get("date", ""))
     found["language"] = head.get("content-language", "").partition(",")[0]
     found["message_id"], found["in_reply_to"] = head.get("message-id", ""), head.get("in-reply-to", "")
+    found["thread"] = _thread(head)
     found["attachments"] = [name for name, _ in unique_names(letter.attached)]
     found["undecodable_bytes"] = letter.damage
     return {name: value for name, value in found.items() if value}
+
+
+def _thread(head: dict[str, str]) -> str:
+    """Return the id of the mail that began the thread of a mail, as far as its header tells it."""
+    named = (_ID.search(head.get(name, "")) for name in ("references", "in-reply-to", "message-id"))
+    return next((found[0] for found in named if found), "")
 
 
 def _person(address: str) -> str:
@@ -181,8 +190,20 @@ def _apple_message(data: bytes) -> bytes:
 
 
 def messages_of(data: bytes) -> list[bytes]:
-    """Return the messages of an mbox file, cut at lines such as `From ann Mon Jun 01 10:00:00 2009`."""
+    """Return the messages of an mbox file."""
+    return [unquoted(data[begin:end]) for begin, end in cuts_of(data)]
+
+
+def cuts_of(data: bytes | mmap) -> list[tuple[int, int]]:
+    """Return where each message of an mbox file begins and ends.
+
+    They are cut at lines such as `From ann Mon Jun 01 10:00:00 2009`, which belong to none.
+    """
     cuts = [(found.start(), found.end()) for found in _ENVELOPE.finditer(data)]
-    ends = [start for start, _ in cuts[1:]] + [len(data)]
-    # mbox quotes lines that look like the beginning of a message.
-    return [data[begin:end].replace(b"\n>From ", b"\nFrom ") for (_, begin), end in zip(cuts, ends, strict=True)]
+    ends = [*(start for start, _ in cuts), len(data)][1:]
+    return [(begin, end) for (_, begin), end in zip(cuts, ends, strict=True)]
+
+
+def unquoted(message: bytes) -> bytes:
+    """Return a message of an mbox file, which quotes lines that look like the beginning of another one."""
+    return message.replace(b"\n>From ", b"\nFrom ")

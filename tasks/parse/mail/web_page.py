@@ -10,7 +10,8 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.mail.mime import decoded
-from docmill.tasks.parse.markup.html.hypertext import parse_html
+from docmill.tasks.parse.markup.html.hypertext import read_page
+from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
 
 _PAGES = ("text/html", "application/xhtml+xml")
 _HEAD = re.compile(r"\r?\n[ \t]*\r?\n")
@@ -28,10 +29,11 @@ def is_saved_page(text: str) -> bool:
     return _PLACED.search(text) is not None or _SAVED.search(head) is not None
 
 
-def parse_web_page(data: bytes, options: ParseOptions) -> Parsed:
+def parse_web_page(data: bytes, _: ParseOptions) -> Parsed:
     """Return the page, and below it others that the file holds, such as those of frames."""
     message = message_from_bytes(data.lstrip(b"\r\n"))
-    pages = [_page(part, options) for part in message.walk() if part.get_content_type() in _PAGES]
+    load = _loader(message)
+    pages = [_page(part, load) for part in message.walk() if part.get_content_type() in _PAGES]
     pages = [page for page in pages if page.text.strip()]
     if not pages:
         raise Rejected("no_text", "a saved page without HTML that has words")
@@ -44,10 +46,24 @@ def parse_web_page(data: bytes, options: ParseOptions) -> Parsed:
     return canvas.parsed(title, pages[0].metadata)
 
 
-def _page(part: Message, options: ParseOptions) -> Parsed:
-    content = part.get_payload(decode=True)
-    data = content if isinstance(content, bytes) else b""
+def _page(part: Message, load: Loader) -> Parsed:
+    data = _content(part)
     try:
-        return parse_html(data.decode(part.get_content_charset() or "utf-8").encode(), options)
+        return read_page(data.decode(part.get_content_charset() or "utf-8").encode(), load)
     except (UnicodeError, LookupError):
-        return parse_html(data, options)
+        return read_page(data, load)
+
+
+def _content(part: Message) -> bytes:
+    content = part.get_payload(decode=True)
+    return content if isinstance(content, bytes) else b""
+
+
+def _loader(message: Message) -> Loader:
+    """Return what loads the pictures of a saved page: its parts by their addresses and content ids."""
+    parts: dict[str, Message] = {}
+    for part in message.walk():
+        if part.get_content_maintype() == "image":
+            place, number = str(part.get("content-location", "")), str(part.get("content-id", "")).strip().strip("<>")
+            parts |= {name: part for name in (place.strip(), f"cid:{number}" if number else "") if name}
+    return lambda address: _content(parts[address]) if address in parts else of_data_uri(address)

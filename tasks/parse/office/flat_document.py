@@ -7,8 +7,10 @@ from typing import Any
 from lxml import etree
 
 from docmill.storage.errors import Rejected
+from docmill.tasks.parse.pictures.addresses import of_data_uri
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_HREF = "{http://www.w3.org/1999/xlink}href"
 _PARTS = {
     "content.xml": ("document-content", ("scripts", "font-face-decls", "automatic-styles", "body")),
     "styles.xml": ("document-styles", ("font-face-decls", "styles", "automatic-styles", "master-styles")),
@@ -22,7 +24,7 @@ _ZIP = b"PK"
 def as_container(data: bytes) -> bytes:
     """Return an OpenDocument file as a zip container: one that is a container already is returned unchanged.
 
-    Pictures are left out. Raises Rejected `corrupt` for what is neither.
+    Its pictures become members of the container. Raises Rejected `corrupt` for what is neither.
     """
     if data.startswith(_ZIP):
         return data
@@ -30,12 +32,16 @@ def as_container(data: bytes) -> bytes:
         root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
     except etree.XMLSyntaxError as error:
         raise Rejected("corrupt", f"a flat OpenDocument file that is not well-formed XML: {error}") from error
-    for picture in [*root.iter(_OFFICE + "binary-data")]:
-        picture.getparent().remove(picture)
+    pictures = {f"Pictures/{number}": held for number, held in enumerate([*root.iter(_OFFICE + "binary-data")])}
+    for name, held in pictures.items():
+        held.getparent().set(_HREF, name)
+        held.getparent().remove(held)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as container:
         container.writestr("mimetype", root.get(_OFFICE + "mimetype") or "")
         container.writestr("META-INF/manifest.xml", _MANIFEST)
+        for name, held in pictures.items():
+            container.writestr(name, of_data_uri(f"data:image/png;base64,{held.text or ''}") or b"")
         for name, (tag, kept) in _PARTS.items():
             container.writestr(name, _part(root, tag, kept))
     return buffer.getvalue()

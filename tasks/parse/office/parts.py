@@ -2,10 +2,14 @@
 
 import posixpath
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
+
+from docmill.tasks.parse.pictures.addresses import Loader, within
+from docmill.tasks.parse.pictures.picture_file import MAX_BYTES
 
 
 def read_part(container: zipfile.ZipFile, part: str) -> Any:
@@ -44,6 +48,28 @@ def _is_address(relationship: Any) -> bool:
     if relationship.get("TargetMode") != "External" or not (relationship.get("Type") or "").endswith("/hyperlink"):
         return False
     return not (relationship.get("Target") or "#").startswith("#")
+
+
+def pictures_in(container: zipfile.ZipFile, folder: str = "") -> Loader:
+    """Return what loads the pictures of a container, by their paths from one of its folders or from its root."""
+
+    def read(path: str) -> bytes | None:
+        for start in (folder, ""):
+            name = posixpath.normpath(posixpath.join("/", start, path)).lstrip("/")
+            if name in container.NameToInfo:
+                return _some_of(container, name)
+        return None
+
+    return within(read)
+
+
+def _some_of(container: zipfile.ZipFile, name: str) -> bytes:
+    """Return the content of a member, cut where a picture is too large anyway; nothing of a damaged one."""
+    try:
+        with container.open(name) as file:
+            return file.read(MAX_BYTES + 1)
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError):
+        return b""
 
 
 def linked(links: dict[str, tuple[str, str]], kind: str) -> list[str]:

@@ -10,6 +10,7 @@ from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.pandoc.inlines import Node, plain_text
 from docmill.tasks.parse.pandoc.markdown_writer import PandocWalker, block_lines
 from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pictures.addresses import Loader, nowhere
 
 _SAME = "author institute created language keywords description subtitle publisher version status organization modified"
 _OTHER = (
@@ -21,14 +22,14 @@ _DRAWN = ("subtitle", "abstract", "dedication")
 
 
 def draw_tree(
-    tree: dict[str, Any], canvas: Canvas, office: bool = False, title: str = ""
+    tree: dict[str, Any], canvas: Canvas, office: bool = False, title: str = "", load: Loader = nowhere
 ) -> tuple[str, dict[str, Any]]:
     """Draw a syntax tree as Markdown; return its title and its metadata.
 
     `title` is the file's title outside its text: a first paragraph with the same words is a heading. A title outside
     the text becomes a heading of level 1, and all other headings go one level down. Notes follow the paragraph that
     refers to them. In `office` documents, indented text is no quote, and short paragraphs in bold are headings if there
-    are no others.
+    are no others. `load` finds the pictures that the document names.
     """
     meta, blocks = tree["meta"], tree["blocks"]
     stated = _text(meta.get("title"))
@@ -38,33 +39,35 @@ def draw_tree(
     apart = bool(stated) and stated != _words_of(headings[:1])
     if apart:
         canvas.heading(stated, 1)
-    walker = PandocWalker(canvas, int(apart and _reach_top(headings)), not office, office and not headings)
+    walker = PandocWalker(canvas, int(apart and _reach_top(headings)), not office, office and not headings, load)
     for name in _DRAWN:
         walker.blocks(_blocks(meta.get(name), name))
     walker.blocks(blocks)
     return stated or canvas.first_heading(), _metadata(meta)
 
 
-def read_document(
-    data: bytes, reader: str, stated: dict[str, Any] | None = None, page: int = 0, heading: str = ""
-) -> Parsed:
-    """Return a document that pandoc reads from its bytes.
-
-    For a word processor's document, `stated` is the container's metadata, such as title, author and dates; it overrides
-    that of the text. `page` is the number of the first page, 0 if pages are unknown, and `heading` the first paragraph
-    if it is styled as title.
-    """
-    return drawn_document(read_tree(data, reader), stated, page, heading)
+def read_document(data: bytes, reader: str) -> Parsed:
+    """Return a document that pandoc reads from its bytes."""
+    return drawn_document(read_tree(data, reader))
 
 
 def drawn_document(
-    tree: dict[str, Any], stated: dict[str, Any] | None = None, page: int = 0, heading: str = ""
+    tree: dict[str, Any],
+    stated: dict[str, Any] | None = None,
+    page: int = 0,
+    heading: str = "",
+    load: Loader = nowhere,
 ) -> Parsed:
-    """Return the document of a syntax tree; see `read_document`."""
+    """Return the document of a syntax tree.
+
+    For a word processor's document, `stated` is the container's metadata, such as title, author and dates; it overrides
+    that of the text. `page` is the number of the first page, 0 if pages are unknown, and `heading` the first paragraph
+    if it is styled as title. `load` finds the pictures that the document names.
+    """
     canvas = Canvas()
     canvas.page = page
     known = stated or {}
-    title, metadata = draw_tree(tree, canvas, stated is not None, heading or known.get("title", ""))
+    title, metadata = draw_tree(tree, canvas, stated is not None, heading or known.get("title", ""), load)
     return canvas.parsed(known.pop("title", "") or title, metadata | known)
 
 

@@ -5,18 +5,23 @@ text is marked.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 from unicodedata import normalize
+from urllib.parse import unquote
 
+from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import struck
 from docmill.tasks.parse.formulas.scripts import lowered, note_mark, raised, with_fractions
 
 Node = dict[str, Any]
+Take = Callable[[str], KeptPicture | None]
 
 # Private-use characters inserted into a document: they mark the start of a page and an item one level deeper.
 PAGE_MARK, DEEPER_MARK = "\ue00b", "\ue00c"
 CONTENTS_MARK = "\ue00f"  # in an entry of a list of contents
 NUMBER_MARK, NUMBER_END = "\ue00d", "\ue00e"  # around the number of a paragraph, at its beginning
+SAID = "#docmill-said="  # in the address of a picture, before the words that stand for it
 NUMBER = re.compile(f"{NUMBER_MARK}([^{NUMBER_END}]*){NUMBER_END}")
 _QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
 _WRAPPED = frozenset(("Emph", "Strong", "Underline", "SmallCaps"))
@@ -52,10 +57,13 @@ _MAX_LINKS = 200
 class Inlines:
     """Renders the inlines of one block; `links` and `notes` collect what the text refers to.
 
-    `inner` is the number of characters in links within the document.
+    `inner` is the number of characters in links within the document. `shown` are the pictures that `take` returns for
+    an address, with the words that stand for each; the words of others are part of the text.
     """
 
-    def __init__(self, first_note: int = 1) -> None:
+    def __init__(self, first_note: int = 1, take: Take = lambda _: None) -> None:
+        self.shown: list[tuple[KeptPicture, str]] = []
+        self._take = take
         self.links: list[dict[str, str]] = []
         self.notes: list[list[Node]] = []
         self.inner = 0
@@ -133,9 +141,14 @@ class Inlines:
             self.links.append({"text": shown, "url": url})
 
     def _image(self, content: Any) -> str:
-        _, inlines, (_, title) = content
-        text = self.text(inlines).strip() or title.removeprefix("fig:").strip()
-        return "" if _FILE.fullmatch(text) or text.lower() in ("", "image", "picture") else f" {text} "
+        _, inlines, (url, title) = content
+        url, _, said = url.partition(SAID)
+        text = self.text(inlines).strip() or unquote(said) or title.removeprefix("fig:").strip()
+        text = "" if _FILE.fullmatch(text) or text.lower() in ("image", "picture") else text
+        if picture := self._take(url):
+            self.shown.append((picture, text))
+            return " "
+        return f" {text} " if text else ""
 
     def _cite(self, content: Any) -> str:
         citations, inlines = content

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
+from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.numbering import numbered
 from docmill.tasks.parse.pandoc.inlines import (
@@ -19,6 +20,7 @@ from docmill.tasks.parse.pandoc.inlines import (
     raw_text,
 )
 from docmill.tasks.parse.pandoc.pandoc_tables import PandocTable, read_table
+from docmill.tasks.parse.pictures.addresses import Loader, nowhere
 from docmill.tasks.parse.tables.header_rows import REPEATED
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
@@ -46,11 +48,20 @@ class PandocWalker:
     """The state of the walk: the canvas, the depth in lists and quotes, and the next marker.
 
     `shift` lowers all headings. Without `quotes`, as for word processors, indented text is no quote. With
-    `bold_headings`, short paragraphs in bold are headings of level 2.
+    `bold_headings`, short paragraphs in bold are headings of level 2. `load` finds the pictures that it names.
     """
 
-    def __init__(self, canvas: Canvas, shift: int = 0, quotes: bool = True, bold_headings: bool = False) -> None:
+    def __init__(
+        self,
+        canvas: Canvas,
+        shift: int = 0,
+        quotes: bool = True,
+        bold_headings: bool = False,
+        load: Loader = nowhere,
+    ) -> None:
         self.canvas = canvas
+        self._load = load
+        self._caption = ""  # of the figure that is drawn
         self._shift = shift
         self._quoting = quotes
         self._bold_headings = bold_headings
@@ -62,6 +73,9 @@ class PandocWalker:
         """Draw blocks in order; skip the description of a picture if its caption repeats it."""
         for node, next_ in zip(blocks, [*blocks[1:], None], strict=False):
             if next_ is not None and _is_picture(node) and plain_text(node["c"]) == _words(next_):
+                self._caption = _words(next_)
+                self._pictures_alone(node)
+                self._caption = ""
                 continue
             visit = getattr(self, "_" + node["t"].lower(), None)
             if visit:
@@ -69,7 +83,7 @@ class PandocWalker:
 
     def _inlines(self, inlines: list[Node], draw: Callable[[str, dict[str, Any]], None]) -> None:
         """Pass the text and links of inlines to `draw`, draw their notes below, then count their page breaks."""
-        rendered = Inlines(self._notes + 1)
+        rendered = Inlines(self._notes + 1, self._take)
         text, pages = self._paged(rendered.text(inlines))
         if CONTENTS_MARK in text:
             self.canvas.paragraph(NUMBER.sub(r"\1 ", text.replace(CONTENTS_MARK, "")), kind="toc")
@@ -78,6 +92,7 @@ class PandocWalker:
             draw(text, {"links": rendered.links} if rendered.links else {})
             if len(self.canvas.blocks) > drawn:
                 self.canvas.note_inner_links(text, rendered.inner)
+        self._show(rendered)
         first, self._notes = self._notes + 1, self._notes + len(rendered.notes)
         for number, note in enumerate(rendered.notes, first):
             with self._outside_lists():
@@ -85,6 +100,21 @@ class PandocWalker:
                 self.blocks(note)
                 self._prefix = ""
         self._turn(pages)
+
+    def _take(self, address: str) -> KeptPicture | None:
+        data = self._load(address)
+        return None if data is None else self.canvas.album.add(data)
+
+    def _show(self, rendered: Inlines) -> None:
+        """Draw the pictures of inlines below their block; words that their caption has are not said twice."""
+        for picture, alt in rendered.shown:
+            self.canvas.show(picture, "" if alt in self._caption else alt, self._caption)
+
+    def _pictures_alone(self, node: Node) -> None:
+        """Draw the pictures of a paragraph whose words are those of the caption beside it."""
+        rendered = Inlines(take=self._take)
+        rendered.text(node["c"])
+        self._show(rendered)
 
     def _paged(self, text: str) -> tuple[str, int]:
         """Return text without page marks, and the number of pages that begin in it, which count for the next block."""
@@ -201,8 +231,13 @@ class PandocWalker:
     def _figure(self, content: Any) -> None:
         _, (_, caption), blocks = content
         said = _said(caption)
-        alone = [one for one in blocks if one["t"] not in _PARAGRAPHS or _said([one]) not in said]
-        self.blocks(alone)
+        self._caption = said
+        for one in blocks:
+            if one["t"] in _PARAGRAPHS and _said([one]) in said:
+                self._pictures_alone(one)
+            else:
+                self.blocks([one])
+        self._caption = ""
         self.blocks(caption)
 
     def _table(self, content: Any) -> None:
@@ -215,7 +250,7 @@ class PandocWalker:
             self._draw_rows(table)
 
     def _draw_rows(self, table: PandocTable) -> None:
-        inlines = Inlines(self._notes + 1)
+        inlines = Inlines(self._notes + 1, self._take)
         cells, pages = _without_page_marks(self._rows(inlines, table.rows))
         links: dict[str, Any] = {"links": inlines.links} if inlines.links else {}
         self.canvas.table(cells, table.header_rows or None, **links)
@@ -249,7 +284,8 @@ class PandocWalker:
         return text
 
     def _below(self, inlines: Inlines) -> None:
-        """Draw the notes of a table's cells."""
+        """Draw the pictures and the notes of a table's cells."""
+        self._show(inlines)
         for note in inlines.notes:
             self._notes += 1
             self._prefix = f"[^{self._notes}]: "

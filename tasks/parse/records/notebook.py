@@ -11,9 +11,11 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
+from docmill.tasks.parse.pictures.addresses import of_data_uri
 
 # The placeholder text of an output that only a picture or HTML can show.
 _OBJECT = re.compile(r"\s*\[?<(?:[\w.]+ object|Figure\b[^<>]*|[^<>]* at 0x[0-9a-fA-F]+)>\]?\s*")
+_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _REWRITTEN = re.compile(r"[^\n]*\r(?!\n)")  # a line that was overwritten, as by progress bars
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _NAME = re.compile(r"\w[\w+#-]*")
@@ -22,8 +24,8 @@ _NAME = re.compile(r"\w[\w+#-]*")
 def parse_notebook(data: bytes, options: ParseOptions) -> Parsed:
     """Return a notebook drawn as Markdown; every element has its `cell`, from 1, and outputs are marked.
 
-    An output is drawn as its Markdown, plain text, TeX or HTML, whichever comes first. Pictures are left out; an error
-    is drawn as its name and message.
+    An output is drawn as its picture, and as its Markdown, plain text, TeX or HTML, whichever comes first; an error is
+    drawn as its name and message.
     """
     found = decode(data)
     try:
@@ -82,6 +84,7 @@ def _draw(canvas: Canvas, cell: dict[str, Any], number: int, language: str, opti
 
 def _draw_markdown(canvas: Canvas, source: str, options: ParseOptions) -> None:
     parsed = parse_markdown(source.encode("utf-8", "replace"), options)
+    canvas.album.take(parsed)
     end = 0
     for element in parsed.elements:
         if element.start_char >= end:
@@ -97,6 +100,9 @@ def _draw_output(canvas: Canvas, output: dict[str, Any], options: ParseOptions) 
     data = stated if isinstance(stated, dict) else {}
     printed = _ESCAPE.sub("", _text(output.get("text") or data.get("text/plain", "")))
     shown = {kind: _text(data.get(kind)) for kind in ("text/markdown", "text/latex", "text/html")}
+    picture = next((kind for kind in _PICTURES if data.get(kind)), "")
+    if picture:
+        canvas.figure(of_data_uri(f"data:{picture};base64,{_text(data[picture])}") or b"")
     if shown["text/markdown"].strip():
         _draw_markdown(canvas, shown["text/markdown"], options)
     elif printed.strip() and not _OBJECT.fullmatch(printed):

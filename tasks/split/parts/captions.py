@@ -1,4 +1,4 @@
-"""Captions: which table each caption names, the one above it or the one below, decided over the whole document."""
+"""Captions: which table or figure each caption names, above it or below, decided over the whole document."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,16 +10,18 @@ _CAPTION = re.compile(
     r"[*_]{0,3}(?i:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.|tableau|tabl[ae]|tabela|tabella|figura|\u8868|\u56fe|\u56f3)"
     r"\s*(?:[A-Z]{0,2}[.-]?\d|[IVX]+\b)"
 )
+_OF_TABLES = re.compile(r"[*_]{0,3}(?i:tab|\u8868)")
 _LONGEST = 200  # characters; a longer paragraph that begins with "Table 3" is prose about that table
 _PROSE = ("paragraph", "text", "quote")
+_CAPTIONED = ("table", "figure")
 _APART = frozenset({"title", "front_matter", "toc"})  # across these, a caption names nothing
 _REACH = 2
 """Blocks from a caption to its table: between them there may be one line of units or of the source. With more, a
-caption of a picture would take a table that stands after a paragraph or two."""
+caption of a picture that is not kept would take a table that stands after a paragraph or two."""
 
 
 class Captions(NamedTuple):
-    """The captions of a document's tables: `of` has them by the starts of the tables.
+    """The captions of a document's tables and figures: `of` has them by the starts of these.
 
     `below` has the starts of those below their tables, `joined` those of all blocks that go with the block before, as
     they stand from a caption to its table or the other way round.
@@ -36,19 +38,42 @@ def is_caption(text: str) -> bool:
 
 
 def bound_captions(parsed: Parsed) -> Captions:
-    """Return the captions of tables; if as many would have one above as below, they stand above."""
+    """Return the captions of tables and figures; if as many would have one above as below, they stand above.
+
+    Figures come first: a caption that names one of them, by the words of its file or by its own, names no table.
+    """
     blocks = [one for one in parsed.elements if one.kind != "furniture"]
-    found = _found(blocks, [number for number, one in enumerate(blocks) if _names(parsed.text, one)])
+    named = [number for number, one in enumerate(blocks) if _names(parsed.text, one)]
+    of_figures = [at for at in named if not _OF_TABLES.match(parsed.text, blocks[at].start_char)]
+    found = _found(blocks, of_figures, "figure", _stated(parsed.text, blocks))
+    found = _found(blocks, named, "table", found)
     of = {blocks[table].start_char: blocks[number] for table, number in found.items()}
     below = frozenset(one.start_char for table, one in of.items() if one.start_char > table)
     return Captions(of, below, frozenset(_joined(blocks, found)))
 
 
-def _found(blocks: Sequence[Element], named: Sequence[int]) -> dict[int, int]:
-    """Return the caption of each table, both as numbers of blocks, from the side on which more tables have one."""
-    first, other = sorted((_bound(blocks, named, step) for step in (1, -1)), key=_sum, reverse=True)
+def _stated(text: str, blocks: Sequence[Element]) -> dict[int, int]:
+    """Return the captions that files state, by the figures that they are of, both as numbers of blocks."""
+    found = dict[int, int]()
+    for number, one in enumerate(blocks):
+        caption = one.attributes.get("caption") if one.kind == "figure" else None
+        beside = (at for step in range(1, _REACH + 1) for at in (number + step, number - step)) if caption else ()
+        for at in beside:
+            if 0 <= at < len(blocks) and text[blocks[at].start_char : blocks[at].end_char] == caption:
+                found[number] = at
+                break
+    return found
+
+
+def _found(blocks: Sequence[Element], named: Sequence[int], kind: str, known: dict[int, int]) -> dict[int, int]:
+    """Return the caption of each table or figure, both as numbers of blocks, from the side on which more have one.
+
+    `known` captions stay, and are of nothing else.
+    """
+    left = [number for number in named if number not in known.values()]
+    first, other = sorted((_bound(blocks, left, step, kind) for step in (1, -1)), key=_sum, reverse=True)
     taken = {*first.values()}
-    return {table: number for table, number in other.items() if number not in taken} | first
+    return {table: number for table, number in other.items() if number not in taken} | first | known
 
 
 def _joined(blocks: Sequence[Element], found: dict[int, int]) -> Iterator[int]:
@@ -61,19 +86,19 @@ def _names(text: str, element: Element) -> bool:
     return element.kind in _PROSE and not long and is_caption(text[element.start_char : element.end_char])
 
 
-def _bound(blocks: Sequence[Element], named: Sequence[int], step: int) -> dict[int, int]:
-    """Return the caption of each table, both as numbers of blocks, if captions stand above (1) or below (-1)."""
+def _bound(blocks: Sequence[Element], named: Sequence[int], step: int, wanted: str) -> dict[int, int]:
+    """Return the caption of each block of a kind, both as numbers, if captions stand above (1) or below (-1)."""
     found = dict[int, int]()
     for number in named:
         for at in range(number + step, number + step * (_REACH + 1), step):
             kind = blocks[at].kind if 0 <= at < len(blocks) and at not in named else "title"
-            if kind == "table":
+            if kind == wanted:
                 found.setdefault(at, number)
-            if kind == "table" or kind in _APART:
+            if kind in _CAPTIONED or kind in _APART:
                 break
     return found
 
 
 def _sum(bound: dict[int, int]) -> float:
-    """Return how many tables have a caption; one with a block between counts less."""
+    """Return how many tables or figures have a caption; one with a block between counts less."""
     return sum(1 / abs(table - number) for table, number in bound.items())

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from tests.kit.house import ROOT
 from tests.kit.making.openapi.http_page import made as made_http
 from tests.kit.making.printed_json.json_page import made as made_json
+from tests.kit.making.printed_json.json_schema import made as made_json_schema
 from tests.kit.making.reference.commands_page import made as made_commands
 from tests.kit.making.reference.errors_page import made as made_errors
 from tests.kit.making.reference.exit_statuses_page import made as made_exit_statuses
@@ -19,6 +20,7 @@ from tests.kit.making.reference.strategies_page import made as made_strategies
 from tests.kit.making.reference.tables_page import made as made_tables
 
 FOLDER = ROOT / "docs" / "reference"
+JSON_SCHEMA = FOLDER / "json-schema.json"
 PAGES: dict[str, Callable[[], str]] = {
     "commands": made_commands,
     "errors": made_errors,
@@ -41,6 +43,7 @@ def main() -> None:
     """Write every page anew."""
     for name, made in PAGES.items():
         (FOLDER / f"{name}.md").write_text(made(), encoding="utf-8")
+    JSON_SCHEMA.write_text(made_json_schema(), encoding="utf-8")
 
 
 if __name__ == "__main__":

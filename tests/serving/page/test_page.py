@@ -96,6 +96,7 @@ def test_every_view_opens_at_three_widths_light_and_dark(page: Any, served: str)
         f"document?uri={hostile.replace('<', '%3C').replace('=', '%3D')}": ".piece",
         "document?uri=long/line.txt": ".piece",
         "chunks?where=content_type%3D'table'": ".hit",
+        "judgements": ".empty",
     }
     found = []
     for view, shown in views.items():
@@ -130,6 +131,37 @@ def test_a_search_follows_the_keys_and_leads_to_its_document(page: Any, served: 
     page.wait_for_selector(".piece.chosen")
     page.locator("aside h2", has_text="Chunk 0").wait_for()
     assert "😀" in page.locator(".canonical").inner_text()
+
+
+def test_hits_are_judged_marked_disputed_and_taken_back(page: Any, served: str, bench: Workbench) -> None:
+    page.goto(address(served, "search?q=undo+a+commit"))
+    hit = page.locator(".hit", has_text="git.md").first
+    page.get_by_label("Your name").fill("Ada")
+    hit.get_by_role("button", name="Right").click()
+    hit.get_by_role("button", name="Right", pressed=True).wait_for()
+    hit.get_by_text("Ada: right").wait_for()
+    page.get_by_label("Your name").fill("Bo")
+    hit.get_by_role("button", name="Wrong").click()
+    hit.get_by_text("disputed").wait_for()
+    hit.get_by_role("button", name="The answer is here").click()
+    hit.get_by_text("Mark the passage in the text above first").wait_for()
+    page.get_by_role("button", name="Not in this store").click()
+    page.get_by_text("Bo: not in this store").wait_for()
+    with bench.store as store:
+        assert sorted((one.judgement.judged_by, one.judgement.verdict) for one in store.judgements()) == [
+            ("Ada", "right"), ("Bo", "absent"), ("Bo", "wrong"),
+        ]  # fmt: skip
+    hit.locator("p, .text").filter(has_text="To undo a commit").first.evaluate(
+        "one => getSelection().selectAllChildren(one)"
+    )
+    hit.get_by_role("button", name="The answer is here").click()
+    hit.get_by_text("Bo: the answer is here").wait_for()
+    page.get_by_role("link", name="All judgements").click()
+    page.get_by_role("button", name="Take back").first.wait_for()
+    for left in range(page.get_by_role("button", name="Take back").count(), 0, -1):
+        page.get_by_role("button", name="Take back").first.click()
+        page.wait_for_function("left => document.querySelectorAll('.hit button').length < left", arg=left)
+    page.get_by_text("Nothing yet").wait_for()
 
 
 def test_the_text_of_a_document_is_whole_and_each_chunk_is_marked(page: Any, served: str, bench: Workbench) -> None:

@@ -92,6 +92,21 @@ def present(bench: Workbench) -> dict[str, str]:
     return {row.uri: row.text for row in bench.chunks() if not row.uri.startswith("secret")}
 
 
+def test_judgements_about_a_document_lose_their_words_also_those_of_its_former_name(bench: Workbench) -> None:
+    with bench.store as store:
+        for by, query in (("Ada", "what is secret"), ("Bo", WORDS[0])):
+            store.judge(query, uri="secret.md", quotation=f"The {WORDS[0]}.", by=by)
+        kept = store.judge("mill", uri="plain-2.md", quotation="A filler about mill 2", by="Ada")
+    bench.write({"secret.md": None, "secret-renamed.md": f"# Secret\n\nIt is edited. The {WORDS[0]}.\n"})
+    bench.ingest(allow_delete=True)
+    done = erase(Settings(store=bench.root), ["secret-renamed.md", "secret.md"])
+    assert done.judgements == 2
+    assert seen(bench.root, WORDS[0], "what is secret") == []
+    with bench.store as store:
+        assert [one.judgement for one in store.judgements()] == [kept]
+    assert verify(bench.root, deep=True) == []
+
+
 def test_nothing_of_a_document_is_left_in_any_file_and_all_others_are_as_they_were(bench: Workbench) -> None:
     own, before = ids(bench, "secret.md", "secret-old.md"), present(bench)
     assert {name.split("/")[0] for name in seen(bench.root, *own)} >= {"tables", "keywords", "vectors", ".current"}

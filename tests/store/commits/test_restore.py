@@ -2,7 +2,6 @@
 
 import json
 import re
-import tarfile
 from itertools import pairwise
 from pathlib import Path
 
@@ -32,7 +31,6 @@ from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.counting_encoder import LONG_RUN, PAGES, interrupt, slow_model
 from tests.kit.fake_encoder import NAME, TokenCounts, write_model
 from tests.kit.far_bench import FarBench
-from tests.kit.house import ROOT
 from tests.kit.victim import Countdown, Places, at_boundaries, restore_first, start
 from tests.kit.workbench import Workbench, summary
 
@@ -158,19 +156,6 @@ def test_tables_in_other_numbers_of_files_are_compared_document_by_document(
     done = restore(bench.root, 1, ALL)
     assert (done.added, done.changed, done.removed) == (0, 35, 20)
     assert differences(bench, 1, 3) == []
-    assert verify(bench.root, deep=True) == []
-
-
-def test_a_store_of_the_first_format_goes_back_over_an_update(tmp_path: Path) -> None:
-    with tarfile.open(ROOT / "tests" / "fixtures" / "store-format-1.tar.gz") as tar:
-        tar.extractall(tmp_path, filter="data")
-    bench = Workbench(tmp_path)
-    held = set(read_table(open_store(bench.root, 1).stored, "documents").column("uri").to_pylist())
-    bench.write({"new.txt": "Something new.\n"})
-    bench.ingest("other=" + str(bench.docs))
-    restore(bench.root, 1, ALL)
-    assert set(read_table(bench.store.stored, "documents").column("uri").to_pylist()) == held
-    assert bench.store.search("red knob", k=1)[0].uri == "guide.md"
     assert verify(bench.root, deep=True) == []
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.storage.artifacts import packs, staging
-from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_embeddings, pack_texts, write_pack
+from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_embeddings, pack_figures, pack_texts, write_pack
 from docmill.storage.errors import StoreError
 from docmill.storage.schema import Element, Parsed
 from tests.kit.drawing import examples
@@ -74,11 +74,11 @@ def test_a_parsed_document_comes_back_equal(tmp_path: Path) -> None:
 
 
 def test_a_batch_that_is_written_again_is_kept_as_it_was(tmp_path: Path) -> None:
-    tables = [staging.DOCUMENTS.empty_table(), staging.DRAFTS.empty_table(), pack_texts([])]
+    tables = [staging.DOCUMENTS.empty_table(), staging.DRAFTS.empty_table(), pack_texts([]), pack_figures([])]
     folder = tmp_path / "batch-00000"
     first = staging.write_batch(folder, *tables)
     before = {path: path.stat().st_ino for path in folder.iterdir()}
-    again = staging.write_batch(folder, tables[0], tables[1], pack_texts([("key", Parsed("text", ()))]))
+    again = staging.write_batch(folder, tables[0], tables[1], pack_texts([("key", Parsed("text", ()))]), tables[3])
     assert again == first
     assert {path: path.stat().st_ino for path in folder.iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["batch-00000"], "the draft is gone"

@@ -114,7 +114,7 @@ def test_a_mirror_without_hard_links_can_be_read_if_names_are_taken_once(
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     far.ingest()
     mirrors = far.folder / "stick"
-    search = ["search", "knob", "--store", far.address, "--mirrors", str(mirrors)]
+    search = ["search", "knob", "--store", far.address, "--set", f"mirrors={mirrors}"]
     lacking = environment(library, mirrors, *FAT)
     status, said = docmill(token_counts_folder, *search, env=lacking)
     assert (status, "fetched from" in said) == (0, True)
@@ -157,7 +157,7 @@ def test_a_full_disk_can_be_tidied(bench: Workbench, token_counts_folder: Path, 
     bench.root.mkdir()
     fill = f"cp -a '{tmp_path}/made/.' '{bench.root}'; cat /dev/zero > '{bench.root}/filler' 2>/dev/null || true"
     before = f"{mounted(bench.root, 'size=4m')}; {fill}"
-    command = ["vacuum", "--retention-keep-snapshots", "1", "--store", str(bench.root)]
+    command = ["vacuum", "--set", "retention.keep_snapshots=1", "--store", str(bench.root)]
     assert docmill(token_counts_folder, *command, before=before) == (0, "")
     assert snapshots.numbers(tmp_path / "made") == [1, 2]
 

@@ -13,7 +13,7 @@ import pytest
 
 from docmill.storage.arrow_schema import CHUNKS, SCHEMAS
 from docmill.storage.artifacts import staging
-from docmill.storage.artifacts.packs import TEXTS
+from docmill.storage.artifacts.packs import FIGURES, TEXTS
 from docmill.storage.errors import StoreError
 from docmill.storage.files import hash_file
 from docmill.storage.mirror.mirror_folder import open_folder
@@ -115,7 +115,7 @@ def test_every_column_has_a_blank(field: pa.Field) -> None:
 
 def test_staged_batches_with_other_columns_are_swept(aged: Workbench) -> None:
     folder = aged.root / staging.FOLDER / "run" / "batch-00000"
-    tables = {"documents": staging.DOCUMENTS, "chunks": staging.DRAFTS, "texts": TEXTS}
+    tables = {"documents": staging.DOCUMENTS, "chunks": staging.DRAFTS, "texts": TEXTS, "figures": FIGURES}
     staging.write_batch(folder, *(schema.empty_table() for schema in tables.values()))
     assert staging.take_over(aged.root)
     assert len(staging.batches(aged.root)) == 1

@@ -3,13 +3,10 @@
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
 from docmill.storage.embedding.space import EmbeddingSpace
-from docmill.storage.files import write_immutable
-from docmill.storage.first_format import RENAMED
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.keys import bucket_of, document_key
@@ -60,19 +57,6 @@ def test_a_file_without_statistics_may_hold_any_value(tmp_path: Path, monkeypatc
     addresses = {f"{number}.md": "" for number in range(9)}
     ids = sorted(map(document_key, addresses))
     assert sorted(of_snapshot(tmp_path, addresses).filled("source_url", ids)) == ids
-
-
-def test_some_columns_of_a_row_in_format_1_are_read_under_todays_names(tmp_path: Path) -> None:
-    former = {today: name for name, today in RENAMED.items()}
-    row = {"chunk_id": "c" * 32, "document_id": "c" * 32, "start_char": 3, "end_char": 7, "text": "meal", "page": 0}
-    whole = conform(pa.Table.from_pylist([row]), CHUNKS)
-    first = whole.rename_columns([former.get(name, name) for name in whole.schema.names])
-    file = write_immutable(tmp_path, "tables/chunks", ".parquet", lambda path: pq.write_table(first, path))
-    table = opened(tmp_path, "chunks", (StoredFile(file, 1, 0),), buckets=1)
-    found = table.rows("chunk_id", ["c" * 32], SHOWN)
-    assert found.schema.names == [*SHOWN]
-    assert found.to_pylist() == [row | {"page": None}]
-    assert found.to_pylist() == table.rows("chunk_id", ["c" * 32]).select(SHOWN).to_pylist()
 
 
 def test_rows_apart_and_rows_that_follow_each_other_are_found(tmp_path: Path) -> None:

@@ -286,7 +286,7 @@ def test_the_commands_take_an_address_for_a_store(laid: FarBench, monkeypatch: p
     run("tag", "kept", "--at", "1")
     assert "kept" in run("tag")
     run("compact")
-    assert "removed" in run("vacuum", "--retention-keep-snapshots", "1", "--retention-grace-hours", "0")
+    assert "removed" in run("vacuum", "--set", "retention.keep_snapshots=1", "--set", "retention.grace_hours=0")
     assert (laid.folder / "cli").is_dir()
 
 

@@ -8,9 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
+from docmill.storage.errors import Transient
 from docmill.storage.files import hash_file
-from docmill.storage.history import measurements
+from docmill.storage.history import judgements, measurements
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.objects import shared_files
 from docmill.tasks.model.journal import REPLIES, SHARED
 from tests.kit.far_bench import FarBench
 from tests.kit.model_server import ModelServer
@@ -114,6 +116,51 @@ def test_a_mirror_takes_no_evaluations_into_another_store(far: FarBench, monkeyp
     far.on("two").ingest()
     assert kept(far) == []
     assert far.keys(measurements.FOLDER) == set()
+
+
+def judged(bench: FarBench) -> list[tuple[str, str]]:
+    return [(one.judgement.judged_by, one.judgement.verdict) for one in bench.store.judgements()]
+
+
+def test_two_machines_judge_and_see_each_other_and_none_undoes_the_other(far: FarBench) -> None:
+    far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
+    far.ingest()
+    two = far.on("two")
+    with two.store as store:
+        mine = store.judge("red knob", store.search("red knob", k=1)[0], by="Ada")
+    assert judged(far) == [("Ada", "right")]
+    with far.store as store:
+        store.judge("red knob", store.search("red knob", k=1)[0], False, by="Bo")
+        store.withdraw(mine.judgement_id)
+    assert judged(two) == judged(far.on("three")) == [("Bo", "wrong")]
+
+
+def test_a_judgement_that_could_not_be_shared_is_shared_later(
+    far: FarBench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
+    far.ingest()
+
+    def away(*_: object) -> None:
+        raise Transient("the object store does not answer")
+
+    with far.store as store, monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "docmill.remote"):
+        patch.setattr(shared_files, "share", away)
+        store.judge("red knob", store.search("red knob", k=1)[0], by="Ada")
+    assert "not shared yet" in caplog.text
+    assert far.keys(judgements.FOLDER) == set()
+    assert judged(far) == [("Ada", "right")]
+    assert judged(far.on("two")) == [("Ada", "right")]
+
+
+def test_a_mirror_takes_no_judgements_into_another_store(far: FarBench) -> None:
+    far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
+    far.ingest()
+    with far.store as store:
+        store.judge("red knob", store.search("red knob", k=1)[0], by="Ada")
+    far.objects.delete(sorted(far.keys()))
+    far.on("two").ingest()
+    assert judged(far) == []
 
 
 def test_a_store_that_is_a_folder_shares_nothing(tmp_path: Path) -> None:

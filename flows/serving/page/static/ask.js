@@ -2,7 +2,7 @@
 import { useEffect, useState } from "./vendor/preact-htm.js";
 import { statementOf } from "./questions.js";
 import { notHeld, Refused } from "./refused.js";
-import { answered, isReport, rowsOf } from "./report.js";
+import { answered, file, isReport, rowsOf } from "./report.js";
 import { lasting } from "./state.js";
 
 const TOKEN = "docmill-token";
@@ -45,6 +45,15 @@ export async function ask(path, body, signal) {
   const value = await answer.json().catch(() => ({ error: { message: `The server answered ${answer.status}.` } }));
   if (value.error) throw new Refused({ status: answer.status, ...value.error });
   return value;
+}
+
+/** Return the address of a figure's picture: of what the server has sent for the token, or of what a report holds. */
+export async function pictureOf(key, signal) {
+  if (isReport) return (await file(`figure-${key}`)).source;
+  await entered;
+  const answer = await fetch(path(`figures/${key}`), { headers: { "Docmill-Page": "1", ...headersOf(token()) }, signal });
+  if (!answer.headers.get("Content-Type")?.startsWith("image/")) throw new Refused({ message: "its picture cannot be had." });
+  return URL.createObjectURL(await answer.blob());
 }
 
 /** Return a path with the store and the snapshot of the address, and further values of the query. */

@@ -4,6 +4,7 @@ import { ask, documentPath, path, useAnswer } from "./ask.js";
 import { blocksOf, Text } from "./bounds.js";
 import { changed } from "./changed.js";
 import { hasTable, Tables } from "./markdown.js";
+import { Figures } from "./pictured.js";
 import { hasPages, Original, usePlaces } from "./original.js";
 import { Answer, Empty, Failure, Nearest, ToDocument, Type } from "./parts.js";
 import { isReport } from "./report.js";
@@ -76,7 +77,7 @@ function Cut({ place, answer, rows, regions, outline, near }) {
         ${chosen && html`<button type="button" class="close" onClick=${() => set({ chunk: "", page })} aria-label="Close">×</button>`}
         ${paged && html`<${Original} uri=${answer.document.uri} page=${page} places=${places.value?.places ?? []} leaves=${leaves}
           chosen=${chosen} cut=${cut} turn=${(to) => set({ page: to })} choose=${choose} />`}
-        ${chosen ? html`<${About} row=${chosen} text=${cut(chosen.start_char, chosen.end_char)} regions=${regions} rows=${rows} near=${near} />` : html`<${Regions} regions=${regions} />`}
+        ${chosen ? html`<${About} row=${chosen} text=${cut(chosen.start_char, chosen.end_char)} regions=${regions} rows=${rows} near=${near} figures=${within(answer.figures, chosen)} />` : html`<${Regions} regions=${regions} /><${Shown} figures=${answer.figures} />`}
       </aside>
     </div>
   `;
@@ -106,6 +107,14 @@ function Outline({ found, rows, choose }) {
   `;
 }
 
+const MOST_SHOWN = 20; // figures beside a document; those of a chunk stand beside it
+
+const within = (figures, row) => (figures ?? []).filter((one) => row.start_char <= one.start_char && one.start_char < row.end_char);
+
+/** The first figures of a document. */
+const Shown = ({ figures = [] }) => figures.length > 0 && html`<h2>Figures</h2><${Figures} of=${figures.slice(0, MOST_SHOWN)} />
+  ${figures.length > MOST_SHOWN && html`<p class="told">${number(figures.length - MOST_SHOWN)} more: choose a chunk to see its own.</p>`}`;
+
 const Regions = ({ regions }) => html`
   <h2>Regions</h2>
   <p>Choose a chunk in the text to see what made it.</p>
@@ -118,7 +127,7 @@ const Region = ({ of }) => html`
   ${of.evidence && html`<br /><small>${Array.isArray(of.evidence) ? of.evidence.join("; ") : of.evidence}</small>`}
 `;
 
-function About({ row, text, regions, rows, near }) {
+function About({ row, text, regions, rows, near, figures }) {
   const region = regions.find((one) => one.start_char <= row.start_char && row.start_char < one.end_char);
   const parent = rows.find((one) => one.chunk_id === row.parent_id);
   return html`
@@ -134,6 +143,7 @@ function About({ row, text, regions, rows, near }) {
       <dt>Id</dt><dd><code>${row.chunk_id}</code></dd>
     </dl>
     ${hasTable(text, row.context) && html`<h3>Its table, drawn</h3><${Tables} text=${text} context=${row.context} />`}
+    ${figures.length > 0 && html`<h3>Its figures</h3><${Figures} of=${figures} />`}
     <h3>Context</h3>
     <p class="context" dir="auto">${row.context || "None: the text is embedded alone."}</p>
     ${region && html`<h3>Its region</h3><p><${Region} of=${region} /></p>`}

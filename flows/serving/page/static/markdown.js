@@ -1,5 +1,6 @@
 // Markdown: tables, headings, code and emphasis of a text, drawn. All becomes text in elements, never markup of a document.
 import { html, useState } from "./vendor/preact-htm.js";
+import { figureOf, Pictured } from "./pictured.js";
 import { lit, number } from "./words.js";
 
 const SHORT = 24; // characters of a cell that stands on one line, such as a date with its time
@@ -47,6 +48,7 @@ export const hasTable = (text, context) => partsOf(text, context).some((part) =>
 export const Tables = ({ text, context }) => html`${partsOf(text, context).filter((part) => part.rows).map((part) => html`<${Part} of=${part} terms=${[]} />`)}`;
 
 function Part({ of, terms, more }) {
+  if (of.figure) return html`<${Pictured} of=${of.figure} />`;
   if (of.rows) return html`<${Grid} of=${of} terms=${terms} />`;
   if (of.heading) return html`<p class="heading" dir="auto"><${Line} text=${of.heading} terms=${terms} /></p>`;
   if (of.code) return html`<pre class="fenced"><${Lit} text=${of.code.join("\n")} terms=${terms} />${more && " …"}</pre>`;
@@ -66,7 +68,7 @@ function wholeRows(text) {
   return last > 0 && /^\s*\|/.test(text.slice(last + 1)) ? text.slice(0, last) : text;
 }
 
-/** Return the parts of a text: { lines }, { code }, { heading } or { head, rows, sides }, in order. */
+/** Return the parts of a text: { lines }, { code }, { heading }, { figure } or { head, rows, sides }, in order. */
 function partsOf(text, context = "") {
   const lines = text.split("\n");
   const parts = [];
@@ -79,8 +81,9 @@ function partsOf(text, context = "") {
       continue;
     }
     const end = code ? at : tableEnd(lines, at);
-    const heading = HEADING.exec(lines[at]);
+    const [heading, figure] = [HEADING.exec(lines[at]), figureOf(lines[at])];
     if (code) code.push(lines[at]);
+    else if (figure) parts.push({ figure });
     else if (end > at) {
       parts.push(tableOf(lines.slice(at, end), at === 0 ? context : ""));
       at = end - 1;

@@ -56,8 +56,8 @@ function unlessFailed(value) {
 async function document_({ match, query, about }) {
   const uri = match[1].split("/").map(decodeURIComponent).join("/");
   const own = await heldDocument(uri);
-  const { row: document, text } = own;
-  if (!query.get("at") || Number(query.get("at")) === about.head.snapshot) return { ...about.head, document, text, start_char: 0, end_char: own.characters };
+  const { row: document, text, figures } = own;
+  if (!query.get("at") || Number(query.get("at")) === about.head.snapshot) return { ...about.head, document, text, figures, start_char: 0, end_char: own.characters };
   if (own.before === null) throw new Refused({ message: `${uri} was not in that snapshot.`, status: 404 });
   return { ...about.head, document, text: own.before ?? text };
 }

@@ -4,6 +4,7 @@ import { aheadOf } from "./ahead.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { asSql } from "./conditions.js";
 import { Bar, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
+import { Judge, JudgeAll, useJudging } from "./judge.js";
 import { facets, isReport } from "./report.js";
 import { go, lasting, link, parse, useMedia } from "./state.js";
 import { number, percent, plural, wordsOf } from "./words.js";
@@ -89,6 +90,7 @@ function Results({ typed, asked, mode, where }) {
   const held = useHeld(ready ? full : null, over);
   const shown = ready && !held.waits ? full : first;
   const ignored = useIgnored(asked.trim());
+  const judging = useJudging(isReport || asked !== typed ? "" : asked.trim());
   const error = (asked === typed && full.error) || shown.error;
   if (error) return STOPPED.test(error.message) ? html`<${Stopped} mode=${mode} asked=${asked === typed} />` : html`<${Failure} error=${error} />`;
   if (!shown.value) return html`<p class="busy" role="status">Searching…</p>`;
@@ -99,11 +101,12 @@ function Results({ typed, asked, mode, where }) {
       ${held.waits && html` <button type="button" onClick=${held.take}>Show the better order</button>`}
     </p>
     <ol class="hits" onPointerEnter=${() => setOver(true)} onPointerLeave=${() => setOver(false)}>
-      ${hits.map((hit, place) => html`<${Found} key=${hit.chunk_id} hit=${hit} other=${hits[place + 1] ?? hits[place - 1]} most=${strongest(hits)} asked=${typed} ignored=${ignored} />`)}
+      ${hits.map((hit, place) => html`<${Found} key=${hit.chunk_id} hit=${hit} other=${hits[place + 1] ?? hits[place - 1]} most=${strongest(hits)} asked=${typed} ignored=${ignored} judging=${judging} snapshot=${shown.value.snapshot} />`)}
     </ol>
     ${!hits.length && html`<${Empty} title="Nothing matches">
       Try fewer words, or other ones${where.length ? ", or take back a facet" : ""}.${!isReport && " The vector ranking finds texts that share no word with the question."}
     <//>`}
+    <${JudgeAll} judging=${judging} snapshot=${shown.value.snapshot} />
   `;
 }
 
@@ -136,7 +139,7 @@ function useHits(text, mode, where) {
 /** Return the highest BM25 score of a list: bars of keywords are shares of it. */
 const strongest = (hits) => Math.max(...hits.map((hit) => hit.keyword_score ?? 0), 1e-9);
 
-function Found({ hit, other, most, asked, ignored }) {
+function Found({ hit, other, most, asked, ignored, judging, snapshot }) {
   const terms = wordsOf(hit, asked);
   return html`
     <li class="hit">
@@ -148,6 +151,7 @@ function Found({ hit, other, most, asked, ignored }) {
         ${!isReport && html`<span>vector <${Bar} share=${hit.vector_score ?? 0} label=${hit.vector_score == null ? "–" : hit.vector_score.toFixed(2)} /></span>`}
         <span>keyword <${Bar} share=${(hit.keyword_score ?? 0) / most} label=${hit.keyword_score == null ? "–" : hit.keyword_score.toFixed(1)} of="var(--accent-2)" /></span>
       </div>
+      <${Judge} hit=${hit} judging=${judging} snapshot=${snapshot} />
       <${Why} hit=${hit} other=${other} ignored=${ignored} />
     </li>
   `;

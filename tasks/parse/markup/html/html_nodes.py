@@ -24,6 +24,13 @@ def is_hidden(node: Any) -> bool:
     )
 
 
+def caption_of(picture: Any) -> str:
+    """Return the caption of the figure that a picture is in, or ""; it is drawn as a paragraph of its own."""
+    figure = next(picture.iterancestors("figure"), None)
+    said = None if figure is None else figure.find(".//figcaption")
+    return "" if said is None else " ".join("".join(said.itertext()).split())
+
+
 def leads_back(node: Any) -> bool:
     """Return whether a node holds nothing but the links of a note back to its references."""
     said = node.get("class")

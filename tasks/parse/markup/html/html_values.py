@@ -4,6 +4,7 @@ import re
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
+from docmill.tasks.parse.pictures.addresses import nowhere
 
 _CLOSED = re.compile(
     r"<(p|div|span|h[1-6]|ul|ol|li|table|tr|td|blockquote|pre|strong|em|b|i|u|s|a|code|sup|sub|font|section|article"
@@ -20,7 +21,7 @@ def page_in(text: str) -> Parsed | None:
     if "<" not in text or len(text) > _MAX_CHARACTERS or not (_CLOSED.search(text) or _ALONE.search(text)):
         return None
     root = page_tree(text)
-    drawn = None if root is None else draw_tree(root)
+    drawn = None if root is None else draw_tree(root, load=nowhere)
     return drawn if drawn is not None and drawn.text.strip() else None
 
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from lxml import etree
 
+from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.drawn_tables import drawn_tables
 from docmill.tasks.parse.formulas.scripts import shown_formula, with_fractions
 from docmill.tasks.parse.markup.html.formulas_and_ruby import without_own_mark
 from docmill.tasks.parse.markup.html.html_nodes import (
+    caption_of,
     code_language,
     drop,
     is_hidden,
@@ -28,6 +30,7 @@ from docmill.tasks.parse.markup.html.page_chrome import (
     is_site_header,
     says_chrome,
 )
+from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
 from docmill.tasks.parse.plain import is_prose, paragraphs
 from docmill.tasks.parse.titles.untitled import titled
 
@@ -71,8 +74,10 @@ outgrow its text.
 class PageWalk:
     """A walk over a page: the canvas, the text of the current block, and the enclosing lists, quotes and links."""
 
-    def __init__(self, notes: dict[Any, str]) -> None:
+    def __init__(self, notes: dict[Any, str], load: Loader = of_data_uri) -> None:
         self.canvas = Canvas()
+        self._load = load
+        self._shown: list[tuple[KeptPicture, str, str]] = []  # pictures of the current block, alt and caption of each
         self.places: list[Any] = []  # the node in which each block of the canvas stands
         self._notes = notes  # the nodes of footnotes, each with its mark
         self._note = ""  # the mark of the current footnote, before its first block
@@ -155,6 +160,8 @@ class PageWalk:
 
     def _begin_picture(self, node: Any) -> bool:
         said = node.get("alt") or ""
+        if not is_hidden(node) and self._takes(node, said):
+            return True
         if (formula := shown_formula(said)) != said:
             self._text.append(formula)
         elif " " in said:  # one word is a file name or an icon
@@ -269,15 +276,34 @@ class PageWalk:
     # Drawing.
 
     def _flush(self) -> None:
-        """Draw the current block if it has text."""
-        if not self._text:
+        """Draw the current block if it has text, and its pictures below it."""
+        if not self._text and not self._shown:
             return
         text = _collapse("".join(self._text))
         if text:
             self._draw_block(text)
+        self._draw_pictures()
         self._text, self._links, self._inner, self._lead = [], [], 0, ""
         if self._open_links:
             self._open_links = [(0, url) for _, url in self._open_links]
+
+    def _takes(self, node: Any, alt: str) -> bool:
+        """Return whether a picture is a figure, which is drawn below the current block; furniture has none."""
+        data = self._load(node.get("src") or "")
+        if data is None:
+            return False
+        if self._furniture:
+            self.canvas.album.left_out["decoration"] += 1
+            return False
+        picture = self.canvas.album.add(data)
+        if picture is not None:
+            self._shown.append((picture, alt, caption_of(node)))
+        return picture is not None
+
+    def _draw_pictures(self) -> None:
+        for picture, alt, caption in self._shown:
+            self.canvas.show(picture, alt, caption)
+        self._shown = []
 
     def _draw_block(self, text: str) -> None:
         links = self._links_of_block()
@@ -339,6 +365,9 @@ class PageWalk:
         self._text, self._links, self._marker, self._inner = [], [], "", 0
         self.canvas.paragraph(caption)
         self.canvas.table(rows, header_rows, **links)
+        for picture in node.iter("img"):
+            self._takes(picture, picture.get("alt") or "")
+        self._draw_pictures()
 
 
 _BEGINS: dict[str, Callable[[PageWalk, Any], bool]] = {

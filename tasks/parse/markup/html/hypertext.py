@@ -24,6 +24,7 @@ from docmill.tasks.parse.markup.html.list_depths import SIGNS, state_depths
 from docmill.tasks.parse.markup.html.main_content import mark_beside
 from docmill.tasks.parse.markup.html.opened_panels import open_panels
 from docmill.tasks.parse.markup.html.struck import mark_struck
+from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
 
 _KEPT = re.compile(
     rb"<(?!/?(?:html|head|title|meta|body|p|h[1-6]|pre|table|tr|t[dh]|script|style)\b)/?[A-Za-z][^<>]*>", re.I
@@ -47,7 +48,12 @@ _MARKER_WIDTH = 4
 
 
 def parse_html(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a page drawn as Markdown, with its title and the metadata in its head.
+    """Return a page drawn as Markdown, with its title and the metadata in its head."""
+    return read_page(data)
+
+
+def read_page(data: bytes, load: Loader = of_data_uri) -> Parsed:
+    """Return what `parse_html` does; `load` finds the pictures that the page names.
 
     The encoding is the byte order mark's, else UTF-8 if valid, else the declared one.
     """
@@ -56,7 +62,7 @@ def parse_html(data: bytes, _: ParseOptions) -> Parsed:
     root = page_tree(found.text)
     if root is None:
         return Parsed("", ())
-    drawn = draw_tree(root, whole_page=True)
+    drawn = draw_tree(root, whole_page=True, load=load)
     return replace(drawn, metadata=found.metadata | drawn.metadata)
 
 
@@ -81,13 +87,13 @@ def page_tree(page: str) -> Any:
     return root
 
 
-def draw_tree(root: Any, whole_page: bool = False) -> Parsed:
+def draw_tree(root: Any, whole_page: bool = False, load: Loader = of_data_uri) -> Parsed:
     """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture.
 
-    Of a `whole_page`, what stands beside its main content is furniture.
+    Of a `whole_page`, what stands beside its main content is furniture. `load` finds the pictures that it names.
     """
     notes = _with_plain_words(root)
-    walk = PageWalk({} if not notes else _labelled(root, notes))
+    walk = PageWalk({} if not notes else _labelled(root, notes), load)
     walk.draw(root)
     if whole_page:
         mark_beside(walk.canvas.blocks, walk.places)

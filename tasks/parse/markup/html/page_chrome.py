@@ -68,10 +68,10 @@ def is_contents(node: Any) -> bool:
     """Return whether a box names itself as a list of contents and is mostly links."""
     if not any(map(_is_list, node.values())):  # as nearly all: one call instead of one for each attribute
         return False
-    return any(_is_list(said) for said in map(node.get, _STATED) if said) and _is_linked(node, _LINKED)
+    return any(_is_list(said) for said in map(node.get, _STATED) if said) and is_linked(node, _LINKED)
 
 
-def _is_linked(node: Any, share: float) -> bool:
+def is_linked(node: Any, share: float) -> bool:
     """Return whether at least a share of the text of a box is in links."""
     linked = sum(len("".join(link.itertext()).strip()) for link in node.iter("a"))
     return linked > 0 and linked >= share * len(" ".join("".join(node.itertext()).split()))
@@ -82,17 +82,17 @@ def is_chrome(node: Any) -> bool:
     names = [said for said in (node.get("class"), node.get("id")) if said is not None]
     if any(map(_is_named, names)):
         return True
-    return any(map(_is_listing, names)) and _is_linked(node, _MOSTLY_LINKED) and not _TITLES(node)
+    return any(map(_is_listing, names)) and is_linked(node, _MOSTLY_LINKED) and not _TITLES(node)
 
 
 def is_mostly_links(node: Any) -> bool:
     """Return whether at least half of the text of a box is in links."""
-    return _is_linked(node, _MOSTLY_LINKED)
+    return is_linked(node, _MOSTLY_LINKED)
 
 
 def is_site_header(node: Any) -> bool:
     """Return whether a header is a site's own: it has no title, and is mostly links."""
-    return not _HEADINGS(node) and _is_linked(node, _MOSTLY_LINKED)
+    return not _HEADINGS(node) and is_linked(node, _MOSTLY_LINKED)
 
 
 def is_named_footer(node: Any) -> bool:

@@ -7,12 +7,14 @@ from lxml import etree
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.flat_document import as_container
 from docmill.tasks.parse.office.open_xml import member
+from docmill.tasks.parse.office.parts import pictures_in
 from docmill.tasks.parse.office.properties import is_encrypted, open_document_properties
 from docmill.tasks.parse.office.slides.slide_text import may_be_title
+from docmill.tasks.parse.pictures.addresses import Loader
 from docmill.tasks.parse.zip_limits import check_container
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -20,6 +22,7 @@ _DRAW, _TEXT, _TABLE, _SHOW, _OFFICE, _SVG = (
     _OF % name for name in ("drawing", "text", "table", "presentation", "office", "svg-compatible")
 )
 _CLASS, _NAME = _SHOW + "class", _DRAW + "name"
+_HREF = "{http://www.w3.org/1999/xlink}href"
 _FURNITURE = ("header", "footer", "date-time", "page-number")
 _NO_TEXT = ("notes", "page", "handout")  # what else may be a placeholder: pictures of the slide
 _REPEATED = _TABLE + "number-columns-repeated"
@@ -37,27 +40,27 @@ def parse_odp(data: bytes, options: ParseOptions) -> Parsed:
             raise Rejected("encrypted", "the document is encrypted; save it without a password")
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         root = etree.fromstring(member(container, "content.xml"), parser)
-    canvas = Canvas()
-    is_drawing = root.find(f"{_OFFICE}body/{_OFFICE}drawing") is not None
-    for number, page in enumerate(root.iter(_DRAW + "page"), 1):
-        canvas.page = number
-        _draw_page(canvas, page, number, "Page" if is_drawing else "Slide")
+        canvas, load = Canvas(), pictures_in(container)
+        is_drawing = root.find(f"{_OFFICE}body/{_OFFICE}drawing") is not None
+        for number, page in enumerate(root.iter(_DRAW + "page"), 1):
+            canvas.page = number
+            _draw_page(canvas, page, "Page" if is_drawing else "Slide", load)
     return canvas.parsed(metadata.pop("title", "") or canvas.first_heading(), metadata)
 
 
-def _draw_page(canvas: Canvas, page: Any, number: int, called: str) -> None:
+def _draw_page(canvas: Canvas, page: Any, called: str, load: Loader) -> None:
     shapes = sorted(_shapes(page, 0), key=_place)
     title = _title(shapes) if called == "Slide" else None
     below = Canvas()
     for shape in shapes:
         if shape is not title:
-            _draw_shape(below, shape)
+            _draw_shape(below, shape, load)
     for line in page.iterfind(f"{_SHOW}notes//{_TEXT}p"):
         below.paragraph(_words(line), role="notes")
     if title is not None:
-        canvas.heading(_all_words(title), 1 if number == 1 else 2)
+        canvas.heading(_all_words(title), 1 if canvas.page == 1 else 2)
     elif below.blocks:
-        canvas.heading(_name(page, f"{called} {number}"), 2)
+        canvas.heading(_name(page, f"{called} {canvas.page}"), 2)
     canvas.add(below.parsed())
 
 
@@ -100,7 +103,7 @@ def _title(shapes: list[Any]) -> Any:
     return first if may_be_title(_all_words(first)) and first.find(f".//{_TABLE}table") is None else None
 
 
-def _draw_shape(canvas: Canvas, shape: Any) -> None:
+def _draw_shape(canvas: Canvas, shape: Any, load: Loader) -> None:
     kind = shape.get(_CLASS) or ""
     if kind in _NO_TEXT:
         return
@@ -112,7 +115,7 @@ def _draw_shape(canvas: Canvas, shape: Any) -> None:
     if shape.find(f".//{_TABLE}table") is None:
         for box in (shape, *shape.iterchildren(_DRAW + "text-box")):
             _draw_text(canvas, box, 0)
-    _draw_description(canvas, shape)
+    _draw_picture(canvas, shape, load)
 
 
 def _draw_text(canvas: Canvas, parent: Any, depth: int) -> None:
@@ -127,12 +130,21 @@ def _draw_text(canvas: Canvas, parent: Any, depth: int) -> None:
                 canvas.paragraph(_words(node))
 
 
-def _draw_description(canvas: Canvas, shape: Any) -> None:
-    """Draw what is said about a picture; one word is the name of a file."""
+def _draw_picture(canvas: Canvas, shape: Any, load: Loader) -> None:
+    """Draw a picture, else what is said about it; one word is the name of a file."""
     about = shape.find(_SVG + "desc")
     words = "" if about is None else " ".join("".join(about.itertext()).split())
-    if " " in words:
+    words = words if " " in words else ""
+    image = shape.find(_DRAW + "image")
+    data = None if image is None else load(image.get(_HREF) or "")
+    if (data is None or not canvas.figure(data, words, box=_box(shape))) and words:
         canvas.paragraph(words, kind="text", role="picture")
+
+
+def _box(shape: Any) -> Box | None:
+    """Return the box of a shape on its page in points, or None if it states none."""
+    left, top, width, height = (_points(shape.get(_SVG + name) or "") for name in ("x", "y", "width", "height"))
+    return (left, top, left + width, top + height) if width > 0 and height > 0 else None
 
 
 def _rows(table: Any) -> Iterator[list[str]]:

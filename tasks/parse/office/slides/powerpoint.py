@@ -2,14 +2,15 @@
 
 import zipfile
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.open_xml import core_properties
-from docmill.tasks.parse.office.parts import addresses_of, linked, links_of, read_part, reference, whole
+from docmill.tasks.parse.office.parts import addresses_of, linked, links_of, pictures_in, read_part, reference, whole
 from docmill.tasks.parse.office.slides.slide_graphics import chart_of, diagram_of, table_of
 from docmill.tasks.parse.office.slides.slide_shapes import Places, Shape, placeholder, places_of, shapes_of
 from docmill.tasks.parse.office.slides.slide_text import lines_of, links_in, may_be_title, text_of
@@ -21,6 +22,7 @@ _TITLES = ("title", "ctrTitle")
 _FURNITURE = ("ftr", "dt", "hdr")
 _NUMBER = "sldNum"
 _NO_CONTENT = (*_FURNITURE, _NUMBER)
+_POINT = 12_700  # English metric units
 _HEIGHT = 6_858_000  # of a slide where none is stated: 7.5 inches of 914 400 English metric units
 
 
@@ -54,6 +56,7 @@ class _SlideParts:
 
     def __init__(self, container: zipfile.ZipFile, part: str, height: int) -> None:
         self._container = container
+        self._load = pictures_in(container)
         self._links = links_of(container, part)
         self._addresses = addresses_of(container, part)
         self._root = read_part(container, part)
@@ -91,11 +94,20 @@ class _SlideParts:
         if shape.kind == "frame":
             self._draw_frame(canvas, shape.node)
         elif shape.kind == "picture":
-            _draw_picture(canvas, shape.node)
+            self._draw_picture(canvas, shape)
         elif shape.role in _FURNITURE:
             canvas.paragraph(_text(shape), kind="furniture")
         elif shape.role != _NUMBER:
             self._draw_text(canvas, shape)
+
+    def _draw_picture(self, canvas: Canvas, shape: Shape) -> None:
+        """Draw a picture, else its description; one without a space is a file name."""
+        about = next((node.get("descr") or "" for node in shape.node.iter("{*}cNvPr")), "").strip()
+        shown = next((reference(node, "embed") for node in shape.node.iter("{*}blip")), "")
+        words = about if " " in about else ""
+        data = self._load(f"/{self._links[shown][1]}") if shown in self._links else None
+        if (data is None or not canvas.figure(data, words, box=_in_points(shape))) and words:
+            canvas.paragraph(words, kind="text", role="picture")
 
     def _draw_text(self, canvas: Canvas, shape: Shape) -> None:
         for body in shape.node.iterchildren("{*}txBody"):
@@ -145,11 +157,11 @@ class _SlideParts:
                 canvas.paragraph("\n".join(words), kind="text", role="comment")
 
 
-def _draw_picture(canvas: Canvas, picture: Any) -> None:
-    """Draw the description of a picture; one without a space is a file name."""
-    about = next((node.get("descr") or "" for node in picture.iter("{*}cNvPr")), "")
-    if " " in about.strip():
-        canvas.paragraph(about, kind="text", role="picture")
+def _in_points(shape: Shape) -> Box | None:
+    """Return the box of a shape on its slide, or None if it states none."""
+    box = (shape.left, shape.top, shape.right, shape.bottom)
+    left, top, right, bottom = (round(side / _POINT, 1) if isfinite(side) else 0.0 for side in box)
+    return (left, top, right, bottom) if right > left and bottom > top else None
 
 
 def _placeholder_of(above: Any, shape: Shape) -> Any:

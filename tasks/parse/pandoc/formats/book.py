@@ -13,6 +13,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.style_sheets import script_classes
 from docmill.tasks.parse.office.open_xml import member, read_member
+from docmill.tasks.parse.office.parts import pictures_in
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.inlines import Node
 from docmill.tasks.parse.pandoc.program import read_tree
@@ -37,12 +38,16 @@ def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
         if member(container, _RIGHTS) or locks.count(b"<EncryptionMethod") > sum(map(locks.count, _FONTS)):
             raise Rejected("encrypted", "the book is encrypted by its publisher (DRM)")
         titles, authors = _chapter_titles(container), _authors(container)
-        data = _with_scripts(container) or data
-    tree = read_tree(data, "epub")
-    tree["blocks"] = _with_titles(tree["blocks"], titles)
-    canvas = Canvas()
-    title, metadata = draw_tree(tree, canvas)
+        tree = read_tree(_with_scripts(container) or data, "epub")
+        tree["blocks"] = _with_titles(tree["blocks"], titles)
+        canvas = Canvas()
+        title, metadata = draw_tree(tree, canvas, load=pictures_in(container, _package_folder(container)))
     return canvas.parsed(title, metadata | ({"author": authors} if authors else {}))
+
+
+def _package_folder(container: zipfile.ZipFile) -> str:
+    """Return the folder of a book's package, from which pandoc names the pictures of all chapters."""
+    return next((posixpath.dirname(name) for name in container.namelist() if name.endswith(".opf")), "")
 
 
 def _with_scripts(container: zipfile.ZipFile) -> bytes:

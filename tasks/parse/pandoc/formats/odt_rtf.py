@@ -10,11 +10,13 @@ from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.flat_document import as_container
 from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
-from docmill.tasks.parse.pandoc.document import drawn_document, read_document
+from docmill.tasks.parse.office.parts import pictures_in
+from docmill.tasks.parse.pandoc.document import drawn_document
 from docmill.tasks.parse.pandoc.formats.open_body import prepare_body
 from docmill.tasks.parse.pandoc.formats.rtf_letters import with_letters
 from docmill.tasks.parse.pandoc.formats.rtf_tables import read_sized, with_inner_rows, with_sizes
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
+from docmill.tasks.parse.pandoc.program import read_tree
 from docmill.tasks.parse.titles.contents_list import with_contents
 from docmill.tasks.parse.zip_limits import check_container
 
@@ -77,9 +79,12 @@ def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
             raise Rejected("encrypted", "the document is encrypted; it needs a password")
         metadata = _open_document_metadata(container)
         body = member(container, "content.xml")
-        prepared, heading = prepare_body(body, read_member(container, "styles.xml"), options.comments)
+        prepared, heading = prepare_body(
+            body, read_member(container, "styles.xml"), options.comments, container.NameToInfo
+        )
         data = rewritten(container, lambda name, content: prepared if name == "content.xml" else content)
-    return read_document(data, "odt", metadata, int(_PAGE_BREAK in body), heading)
+        tree, page = read_tree(data, "odt"), int(_PAGE_BREAK in body)
+        return drawn_document(tree, metadata, page, heading, pictures_in(container))
 
 
 def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:

@@ -4,13 +4,14 @@ Pandoc drops text boxes, descriptions of pictures, fields such as dates, bibliog
 formulas whose folder is written with a slash at its end. It ignores pages and the paragraph style of titles.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
+from urllib.parse import quote
 
 from lxml import etree
 
 from docmill.tasks.parse.pandoc.formats.open_numbers import write_numbers
-from docmill.tasks.parse.pandoc.inlines import CONTENTS_MARK, PAGE_MARK
+from docmill.tasks.parse.pandoc.inlines import CONTENTS_MARK, PAGE_MARK, SAID
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _DRAW, _STYLE, _SVG = (_OF % name for name in ("text", "drawing", "style", "svg-compatible"))
@@ -30,11 +31,14 @@ _MAX_PARENTS = 10
 """Maximum chain of parent styles: a file may name a style as its own ancestor."""
 
 
-def prepare_body(content: bytes, styles: Any = None, comments: bool = False) -> tuple[bytes, str]:
+def prepare_body(
+    content: bytes, styles: Any = None, comments: bool = False, pictures: Collection[str] = ()
+) -> tuple[bytes, str]:
     """Return `content.xml` with all words where pandoc reads them, and the text of the paragraph styled as title.
 
     `styles` is the root of `styles.xml`, or None: it says how headings and items are numbered. With `comments` each
-    stands below the paragraph that it is about.
+    stands below the paragraph that it is about. `pictures` are members of the file: a picture that is none of them is
+    replaced by its description.
     """
     root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
     for changes in list(root.iter(_TEXT + "tracked-changes")):
@@ -45,7 +49,7 @@ def prepare_body(content: bytes, styles: Any = None, comments: bool = False) -> 
     for mark in root.iter(_TEXT + "soft-page-break"):
         _make_span(mark, PAGE_MARK)
     for frame in list(root.iter(_DRAW + "frame")):
-        _say_picture(frame)
+        _say_picture(frame, pictures)
     _name_formulas(root)
     for box in reversed(list(root.iter(*_BOXES))):
         _move_below(box)
@@ -94,12 +98,17 @@ def _mark_entries(root: Any) -> None:
             _make_span(tab, " ")
 
 
-def _say_picture(frame: Any) -> None:
-    """Replace a picture by its description if that has more than one word."""
+def _say_picture(frame: Any, pictures: Collection[str]) -> None:
+    """Put the description of a picture into its address, or in its place, if that has more than one word."""
     about = frame.find(_SVG + "desc")
     about = frame.find(_SVG + "title") if about is None else about
     said = "" if about is None else " ".join("".join(about.itertext()).split())
-    if " " in said and frame.find(_DRAW + "image") is not None:
+    image = frame.find(_DRAW + "image")
+    if " " not in said or image is None:
+        return
+    if (address := image.get(_HREF) or "").removeprefix("./") in pictures:
+        image.set(_HREF, f"{address}{SAID}{quote(said)}")
+    else:
         _make_span(frame, f" {said} ")
 
 

@@ -16,6 +16,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.open_xml import core_properties, furniture, read_member, rewritten
+from docmill.tasks.parse.office.parts import pictures_in
 from docmill.tasks.parse.office.usual_names import with_usual_names
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.program import read_tree
@@ -68,7 +69,7 @@ def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Ca
     canvas.page = int(_RENDERED_BREAK in body or _PAGE_BREAK.search(body) is not None)
     for text in furniture(container, "header"):
         canvas.paragraph(text, kind="furniture")
-    title, said = draw_tree(tree, canvas, True, stated)
+    title, said = draw_tree(tree, canvas, True, stated, pictures_in(container, "word"))
     for text in furniture(container, "footer"):
         canvas.paragraph(text, kind="furniture")
     return canvas, title, said

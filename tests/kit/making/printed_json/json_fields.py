@@ -114,6 +114,19 @@ bytes | integer | bytes that this frees
 snapshot | integer or null | the snapshot that was committed
 damaged | array of integer | snapshots that are damaged; every file that they may need has stayed
 """
+_JUDGEMENT = """\
+judgement_id | text | id, equal for later judgements of the same person, passage and query
+created | text | when it was judged (ISO 8601, UTC)
+query | text | the query
+verdict | text | `right` or `wrong` of a hit, `answer` of a quoted passage, `absent` if nothing answers
+judged_by | text | name that whoever judged has given
+uri | text | document of the passage at that time, or empty
+start_char | integer or null | where the passage began then
+end_char | integer or null | where it ended then, exclusive
+quotation | text | text of the passage
+content_hash | text | hash of the document's file at that time
+snapshot | integer | snapshot that was judged
+note | text | what the person wrote about it"""
 _MEASURES = """\
 measure | text | its name
 value | number | its mean
@@ -297,6 +310,7 @@ snapshots | array of integer | numbers of the snapshots that are removed
 tags | array of text | tags that are removed
 candidates | array of text | held-back snapshots that are removed
 questions | integer | kept questions of evaluations that named the documents
+judgements | integer | judgements about the documents
 open | array of integer | snapshots that a reader keeps open, with the text; erase again once they are closed
 bytes | integer | bytes freed
 snapshot | integer or null | the snapshot that is left; `null` with `--dry-run`
@@ -307,6 +321,23 @@ candidate | text | name of the held-back snapshot
 created | text | when it was made (ISO 8601, UTC)
 documents | integer | its documents
 chunks | integer | its chunks
+"""),
+    "judge list": Printed("an array: an object for each judgement that counts", f"""\
+{_JUDGEMENT}
+state | text | `found`, `moved` to another document, `changed` in part, `lost`, or `absent` if nothing answers
+now | object or null | where its passage is now; null if it is lost
+now.uri | text | the document
+now.start_char | integer | where it starts
+now.end_char | integer | where it ends, exclusive
+disputed | boolean | whether another person judged otherwise
+"""),
+    "judge add": Printed("one object", _JUDGEMENT),
+    "judge withdraw": Printed("an array: the judgements as they were", _JUDGEMENT),
+    "judge export": Printed("one object", """\
+file | text | the file that was written
+questions | integer | questions in it
+judgements | integer | judgements that count
+lost | integer | of them, those whose passage no document has any more
 """),
     "evaluate questions": Printed("an array: an object for each snapshot and way to search, the first the base", f"""\
 snapshot | text | number or tag of the snapshot
@@ -387,7 +418,7 @@ remedy | text | what to type, or empty
 """),
     "verify": Printed("an array: an object for each finding; empty if all is well", """\
 kind | text | what the finding is of: `tables`, `texts`, `embeddings`, `space`, `vectors`, `keywords`, `current`,\
- `evaluations`, `snapshot` or `past`
+ `evaluations`, `judgements`, `snapshot` or `past`
 message | text | what differs
 mend | text | what to do
 """),

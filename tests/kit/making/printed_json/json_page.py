@@ -1,4 +1,4 @@
-"""The page on JSON: what every command prints with `--json`, field by field, with a sample of a run."""
+"""The page on JSON: a sample of what every command prints with `--json`; its schema says what each field means."""
 
 import json
 from collections.abc import Iterator
@@ -14,9 +14,10 @@ A command with `--json` prints one JSON document on standard output: UTF-8, one 
 go to standard error, and so does an [error](errors.md#what-a-command-prints), as one line of JSON. Offsets are
 half-open and count code points. Fields keep their names and types within a minor version; new fields may be added.
 
-In a path, `[]` is an element of an array and `*` any key. The samples are real: they come from a store of two short
-documents and an empty file, with models made for tests. Their times are set to one value, and long arrays are cut to
-two elements."""
+A [JSON Schema](json-schema.json) has the type and the meaning of each field, in one definition for each command.
+
+The samples are real: they come from a store of two short documents and an empty file, with models made for tests.
+Their times are set to one value, and long arrays are cut to two elements."""
 _TIME = "2026-01-31T12:00:00.000+00:00"
 _SET: dict[str, Any] = {
     "created": _TIME,
@@ -30,7 +31,7 @@ _SET: dict[str, Any] = {
 _SECONDS = 0.1
 _MOST = 2  # elements of an array that a sample shows
 _DECIMALS = 3
-_FREE = ("publish", "verify", "plugins", *ENDLESS)  # an empty array says nothing
+_FREE = ("publish", "verify", "plugins", *ENDLESS)  # an empty array says nothing, so a table lists the fields
 
 
 def made() -> str:
@@ -45,9 +46,10 @@ def made() -> str:
 def _section(name: str, sample: Any) -> Iterator[str]:
     yield f"## {code(f'docmill {name}')}"
     yield f"It prints {PRINTED[name].about}."
-    rows = [(code(field.path), field.type, prose(field.meaning)) for field in fields_of(name)]
-    yield table(("field", "type", "meaning"), rows)
-    if name not in _FREE:
+    if name in _FREE:
+        rows = [(code(field.path), field.type, prose(field.meaning)) for field in fields_of(name)]
+        yield table(("field", "type", "meaning"), rows)
+    else:
         shown = _settled(sample[:1] if name == "doctor" else sample)
         yield block(json.dumps(shown, indent=2, ensure_ascii=False), "json")
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.embedding import encoder, space
+from docmill.storage.history.judgements import id_of
 from tests.kit import fake_encoder
 from tests.kit.model_server import model_server
 
@@ -41,6 +42,10 @@ COMMANDS: dict[str, Command] = {
     "diff": ("diff", "first", "--text"),
     "tag": ("tag",),
     "publish": ("publish",),
+    "judge add": ("judge", "add", "undo a commit", "--uri", "git.md", "--quote", "reset the branch", "--by", "Ada"),
+    "judge list": ("judge", "list"),
+    "judge export": ("judge", "export", "judged.csv"),
+    "judge withdraw": ("judge", "withdraw", id_of("undo a commit", "Ada", "git.md", "reset the branch")),
     "evaluate questions": ("evaluate", "questions", "--questions", "q.csv", "--mode", "hybrid", "--weight", ".2",
                            "--weight", ".4", "--measure", "RR", "--by", "source"),
     "evaluate chunks": ("evaluate", "chunks", "--no-needles", "--no-coherence"),

@@ -16,9 +16,9 @@ HEAD = """\
 `docmill --help` lists the commands, `docmill COMMAND --help` shows one. A command prints its results on standard
 output, and everything else on standard error.
 
-**Settings on the command line.** A command that lists `--set KEY=VALUE` takes every [setting](settings.md): as
-`--set chunk.context_tokens=60`, or as a flag of its own name, `--chunk-context-tokens 60`. Flags override
-the environment, and the environment overrides `docmill.toml`.
+**Settings on the command line.** A command that lists `--set KEY=VALUE` takes every [setting](settings.md), as
+`--set chunk.context_tokens=60`; a few have a flag of their own. Flags override the environment, and the environment
+overrides `docmill.toml`.
 
 **Every command** takes `--help`, `--config FILE` (the settings file to use instead of the nearest `docmill.toml`) and
 `--debug` (show the traceback of an error). It ends with status 1 after an error, which its message explains, and with 2

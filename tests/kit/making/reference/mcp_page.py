@@ -9,8 +9,9 @@ from tests.kit.making.reference.markdown import block, code, page, prose, table
 
 HEAD = """\
 The tools of [`docmill mcp`](../guides/mcp.md), with the texts that a language model reads. `plan` and `ingest` exist
-only with `--allow-ingest`. Each answer is one object: in `structuredContent`, and as the same JSON in a text. It
-has `store` and `snapshot`; fields of hits, chunks, documents and snapshots are those of [`--json`](json.md).
+only with `--allow-ingest`, `judge` only with `--allow-judging`. Each answer is one object: in `structuredContent`, and
+as the same JSON in a text. It has `store` and `snapshot`; fields of hits, chunks, documents and snapshots are those of
+[`--json`](json.md).
 
 Documents are resources, too: `{resource}`."""
 
@@ -24,7 +25,9 @@ def made() -> str:
     from docmill.flows.serving.protocol.mcp_server import RESOURCE, mcp_server
 
     runs = RunTools(Settings(sources=("docs",)), "store")
-    tools = asyncio.run(mcp_server(OpenStores({"store": Path("store")}), Searching({}), runs).list_tools())
+    tools = asyncio.run(
+        mcp_server(OpenStores({"store": Path("store")}), Searching({}), runs, judging=True).list_tools()
+    )
     return page("MCP", HEAD.format(resource=RESOURCE), *(_tool(tool) for tool in tools))
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from docmill.flows.cli.commands.init_file import toml_value
-from docmill.flows.cli.terminal.command import SHORT
 from docmill.flows.config.configuration import Key, keys
 from docmill.flows.config.input_settings import ConfigSection
 from docmill.flows.config.settings import AlsoRule, RouteRule, Settings
@@ -20,7 +19,7 @@ key is now, and where that comes from; `docmill settings WORD` finds keys. In Py
 
 Each key can be set in four places. The first that sets it wins:
 
-1. a flag: `--set chunk.context_tokens=60`, or `--chunk-context-tokens 60`;
+1. a flag: `--set chunk.context_tokens=60`;
 2. an environment variable: `DOCMILL_CHUNK__CONTEXT_TOKENS=60`;
 3. `docmill.toml`, in the working folder or the nearest folder above it, or the file that `--config` or `DOCMILL_CONFIG`
    names; relative paths in it start at its folder;
@@ -62,8 +61,7 @@ def _section(section: str, members: list[Key]) -> Iterator[str]:
 
 
 def _row(key: Key) -> tuple[str, str, str, str]:
-    flag = SHORT.get(key.dotted)
-    names = [code(key.variable), *([code(flag)] if flag else [])]
+    names = [code(key.variable), *([code(key.flag)] if key.flag else [])]
     anchor = f'<a id="{"_".join(key.path)}"></a>'
     meaning = f"{prose(key.field.description or '')}<br>{', '.join(names)}"
     return f"{anchor}{code(key.path[-1])}", _type(key), code(toml_value(_plain(key))), meaning

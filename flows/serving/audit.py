@@ -1,0 +1,92 @@
+"""Audit: a log of who asked what: one line of JSON for each question, with the uris of the answer and never a text."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from docmill.flows.serving.guard import App, Message, Receive, Scope, Send
+from docmill.flows.serving.json_text import json_text
+from docmill.storage.errors import ConfigError
+from docmill.storage.process.asker import Asker, current_asker
+
+_MOST_URIS = 100  # in a line; `hits` counts all
+_OWNER_ONLY = 0o600
+_UNKNOWN = "other"  # in place of a path that no route takes: a client could write anything into the log
+_FAILED = 400  # the statuses from here on are failures
+
+
+@dataclass
+class AuditLog:
+    """A file of JSON lines that only its owner can read. Lines are appended; several processes may share it.
+
+    Raises:
+        docmill.errors.ConfigError: The file cannot be opened.
+    """
+
+    path: Path
+    _file: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        try:
+            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY)
+            os.fchmod(self._file, _OWNER_ONLY)
+        except OSError as error:
+            raise ConfigError(f"the audit log {self.path} cannot be written: {error.strerror}") from None
+
+    def note(self, verb: str, asker: Asker, failed: str = "") -> None:
+        """Append what was answered to an asker; `failed` says why it got no answer."""
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "client": asker.client,
+            "principals": sorted(asker.principals or ()),
+            "verb": verb,
+            "hits": asker.shown,
+            "uris": [*asker.shown_uris][:_MOST_URIS],
+            **({"failed": failed} if failed else {}),
+        }
+        os.write(self._file, f"{json_text(line)}\n".encode())  # whole, by one call
+
+
+def show(answer: Any) -> None:
+    """Note the rows and the uris of an answer for whoever keeps a log of the one who asks."""
+    if isinstance(answer, Mapping):
+        uris = [*_uris(answer)]
+        current_asker().show(len(uris) or len(answer.get("rows", ())), uris)
+
+
+def _uris(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the uris of an answer: of hits, documents, or the one that it is about; a row of SQL may hold a text."""
+    for name in ("hits", "documents", "document", "chunk"):
+        value = answer.get(name)
+        for row in [value] if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+            yield str(row["uri"])
+    if isinstance(answer.get("uri"), str):
+        yield answer["uri"]
+
+
+class AuditedApp:
+    """An ASGI application around another, whose answers it notes; it stands within the guard, which knows who asks."""
+
+    def __init__(self, app: App, log: AuditLog) -> None:
+        self._app = app
+        self._log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on, and note it."""
+        statuses = [500]
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            path = getattr(scope.get("route"), "path", None)
+            if scope["type"] == "http" and path is not None:
+                failed = str(statuses[-1]) if statuses[-1] >= _FAILED else ""
+                self._log.note(f"{scope['method']} {path}", current_asker(), failed)

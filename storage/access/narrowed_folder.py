@@ -1,0 +1,119 @@
+"""Narrowed folder: a temporary store that holds what some principals may see of a snapshot, and nothing else.
+
+Whatever reads a store reads this one in its place: search, SQL, exports and pages need not know of permissions. Files
+that are found by keys of visible rows only, such as canonical texts, are links to those of the whole store.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar
+from weakref import finalize
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
+from docmill.storage.artifacts.packs import Packs, embeddings_schema, stream_pack
+from docmill.storage.files import FileRef, forget_unsettled
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.tables.tables import read_table
+
+VECTORS = FileRef("artifacts/embeddings/narrowed.parquet", 0, "0" * 32)
+"""The pack of the visible vectors, which is written when it is first needed: keyword search and SQL do without."""
+_PREFIX = f"docmill-narrowed-{os.getuid()}-"
+_LOCK = "lock"
+_KEYS_AT_ONCE = 1 << 14  # vectors to copy at a time, in 25 MB if each has 384 numbers
+
+
+@dataclass(frozen=True)
+class NarrowedFolder(StoreFolder):
+    """The folder of a narrowed snapshot; `whole` is the snapshot that it shows a part of."""
+
+    whole: StoredSnapshot
+    is_part: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        """The name of the whole store."""
+        return self.whole.folder.name
+
+    @property
+    def synced(self) -> datetime | None:
+        """When the whole store was last in step with an object store."""
+        return self.whole.folder.synced
+
+    @property
+    def facts(self) -> Path:
+        """The folder of the whole store, which knows where the originals of visible documents are."""
+        return self.whole.folder.facts
+
+    @property
+    def judged(self) -> StoreFolder:
+        """The whole store, which keeps what people have judged."""
+        return self.whole.folder
+
+    def ensure(self, files: Sequence[FileRef]) -> None:
+        """Make files available: those of the whole store by its own folder, the visible vectors by copying them."""
+        own = [file for file in files if not (self.root / file.path).is_file()]
+        if VECTORS in own:
+            _copy_vectors(self)
+        if others := [file for file in own if file != VECTORS]:
+            self.whole.folder.ensure(others)
+
+
+def _copy_vectors(folder: NarrowedFolder) -> None:
+    """Write the vectors of the visible chunks into one pack."""
+    packs = Packs(folder.whole.ensure_packs("embeddings"))
+    rows = by_vector(read_table(folder.read(), "chunks", ["chunk_id", *KEYS])).column("embedding_key")
+    wanted = pc.unique(rows).sort()
+    here = wanted.filter(pc.invert(pc.is_in(wanted, value_set=packs.absent(wanted))))
+    target = folder.root / VECTORS.path
+    draft = target.with_suffix(".draft")
+    stream_pack(draft, _vectors(packs, here, folder.whole.snapshot.space.dimension), "embeddings")
+    draft.replace(target)
+
+
+def _vectors(packs: Packs, keys: pa.StringArray, dimension: int) -> Iterator[pa.Table]:
+    yield embeddings_schema(dimension).empty_table()
+    for first in range(0, len(keys), _KEYS_AT_ONCE):
+        yield packs.take(keys.slice(first, _KEYS_AT_ONCE)).select(["key", "vector"])
+
+
+def make_folder(whole: StoredSnapshot) -> NarrowedFolder:
+    """Make an empty folder that only its owner can read; it is removed with the last reference to it.
+
+    Those that a killed process has left are removed first.
+    """
+    _sweep(Path(tempfile.gettempdir()))
+    draft = Path(tempfile.mkdtemp(prefix="docmill-")).resolve()
+    held = os.open(draft / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    root = draft.rename(draft.with_name(draft.name.replace("docmill-", _PREFIX)))  # which others sweep if unlocked
+    made = NarrowedFolder(root, whole)
+    finalize(made, _remove, root, held)
+    return made
+
+
+def _remove(root: Path, held: int) -> None:
+    forget_unsettled(root)
+    shutil.rmtree(root, ignore_errors=True)
+    os.close(held)
+
+
+def _sweep(place: Path) -> None:
+    """Remove the narrowed folders whose process is gone: its lock ended with it."""
+    for root in place.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            held = os.open(root / _LOCK, os.O_RDWR)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(root, ignore_errors=True)
+            finally:
+                os.close(held)

@@ -1,0 +1,57 @@
+"""Principals: who asks, such as a team, and which documents these may see."""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.errors import QueryError
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.tables.tables import read_table
+
+_LONGEST = 1_000  # characters of a principal; names of teams and addresses of people are far shorter
+_COLUMNS = ["document_id", "access"]
+
+
+def check_principals(principals: Iterable[str]) -> frozenset[str]:
+    """Return principals as a set; raise `QueryError` unless they are several texts, none of them empty."""
+    if isinstance(principals, str):
+        raise QueryError(f'principals must be a list such as ["{principals}"], got the text {principals!r}')
+    found = [*principals]
+    wrong = [one for one in found if not (isinstance(one, str) and 0 < len(one) <= _LONGEST)]
+    if wrong:
+        raise QueryError(f"a principal must be a text of 1 to {_LONGEST:,} characters, got {wrong[0]!r:.80}")
+    return frozenset(found)
+
+
+def named(stored: StoredSnapshot) -> frozenset[str]:
+    """Return the principals that documents of a snapshot name: no others make a difference."""
+    found = read_table(stored, "documents", ["access"]).column("access")
+    return frozenset(pc.unique(pc.list_flatten(found)).to_pylist())
+
+
+def visible_in(stored: StoredSnapshot, principals: Iterable[str], later: StoredSnapshot | None) -> pa.Array:
+    """Return the ids of the documents that principals may see.
+
+    `later` is the newest snapshot if `stored` is an older one: a document of both must be visible in both, so that an
+    old snapshot shows nothing that was revoked since.
+    """
+    _, own = _split(stored, principals)
+    if later is not None:
+        known_later, visible_later = _split(later, principals)
+        revoked = known_later.filter(pc.invert(pc.is_in(known_later, value_set=visible_later)))
+        own = own.filter(pc.invert(pc.is_in(own, value_set=revoked)))
+    return own
+
+
+def _split(stored: StoredSnapshot, principals: Iterable[str]) -> tuple[pa.Array, pa.Array]:
+    """Return the ids of all documents, and of those that name one of the principals."""
+    table = read_table(stored, "documents", _COLUMNS).combine_chunks()
+    ids, access = (_whole(table.column(name)) for name in _COLUMNS)
+    may = pc.is_in(access.flatten(), value_set=pa.array(list(principals), pa.string()))
+    rows = pc.unique(pc.list_parent_indices(access).filter(may))
+    return ids, ids.take(rows)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

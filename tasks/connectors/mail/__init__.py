@@ -1,0 +1,1 @@
+"""Mail: mailboxes as sources."""

@@ -1,0 +1,1 @@
+"""Pictures: what a document shows, told from its decoration and kept once."""

@@ -1,0 +1,40 @@
+"""Addresses: the bytes of a picture that a document names by an address."""
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from urllib.parse import unquote, unquote_to_bytes
+
+Loader = Callable[[str], bytes | None]
+"""Returns the bytes at an address, or None for what is not within the document: nothing is fetched."""
+_DATA = re.compile(r"data:image/[\w.+-]+(?:;[\w.=-]+)*?(;base64)?,", re.IGNORECASE)
+
+
+def nowhere(_: str) -> None:
+    """Return that a picture cannot be had, of formats whose pictures are not kept."""
+
+
+def of_data_uri(address: str) -> bytes | None:
+    """Return the bytes that a `data:` address holds, or None; those of a damaged one are empty."""
+    head = _DATA.match(address.lstrip())
+    if head is None:
+        return None
+    told = unquote_to_bytes(address.lstrip()[head.end() :])
+    if not head[1]:
+        return told
+    try:
+        return b64decode(b"".join(told.split()) + b"==")
+    except binascii.Error:
+        return b""
+
+
+def within(read: Loader) -> Loader:
+    """Return a loader of `data:` addresses, and of others by `read`, which takes them as paths without escapes."""
+
+    def load(address: str) -> bytes | None:
+        if address.lstrip()[:5].lower() == "data:":
+            return of_data_uri(address)
+        return read(unquote(address.strip()))
+
+    return load

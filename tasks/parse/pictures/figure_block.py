@@ -1,0 +1,30 @@
+"""Figure block: a picture as it stands in the canonical text."""
+
+from typing import Any
+
+from docmill.storage.schema import KeptPicture
+from docmill.tasks.parse.passes.drawn_block import Box, DrawnBlock
+
+SCHEME = "docmill:figure/"
+"""What the address of a figure begins with; its key follows."""
+_LONGEST = 2_000
+"""Characters of the words that stand for a picture: longer ones are a text that a program hid in them."""
+
+
+def figure_block(picture: KeptPicture, alt: str, caption: str, page: int, box: Box | None) -> DrawnBlock:
+    """Return a figure as Markdown has a picture; all but `alt`, the words that stand for it, is markup."""
+    alt = " ".join(alt.split())[:_LONGEST].translate(_BRACKETS).rstrip()
+    text = f"![{alt}]({SCHEME}{picture.key})"
+    facts: dict[str, Any] = {
+        "key": picture.key,
+        "media_type": picture.media_type,
+        "width": picture.width,
+        "height": picture.height,
+        "bytes": len(picture.data),
+    }
+    words = {"alt": alt, "caption": caption}
+    facts |= {name: said for name, said in words.items() if said}
+    return DrawnBlock("figure", text, 0, page, box, facts | {"marks": [0, 2, 2 + len(alt), len(text)]})
+
+
+_BRACKETS = str.maketrans("[]", "()")
