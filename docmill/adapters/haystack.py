@@ -13,6 +13,7 @@ import asyncio
 from typing import Any
 
 from docmill.adapters.asking import Asking, Excerpt, opened
+from docmill.adapters.filters import both
 from docmill.storage.process.extras import extra
 from docmill.storage.retrieval.candidates.search_options import Mode
 
@@ -61,17 +62,32 @@ class DocmillRetriever:
         opened(self.asking.store, self.asking.at)
 
     @component.output_types(documents=list[Document])
-    def run(self, query: str, top_k: int | None = None, where: str | None = None) -> dict[str, list[Document]]:
-        """Return the documents of a query, best first; `top_k` and `where` hold for this query."""
-        found = self.asking.changed({"k": top_k, "where": where}).found(query)
+    def run(
+        self,
+        query: str,
+        top_k: int | None = None,
+        where: str | None = None,
+        filters: dict[str, Any] | None = None,
+    ) -> dict[str, list[Document]]:
+        """Return the documents of a query, best first; what is given beside it holds for this query.
+
+        `filters` are those of Haystack: `{"field": "meta.team", "operator": "==", "value": "sales"}`. They narrow what
+        `where` leaves.
+        """
+        asking = self.asking.changed({"k": top_k, "where": where})
+        found = asking.changed({"where": both(asking.where, filters)}).found(query)
         return {"documents": [self._document(one) for one in found]}
 
     @component.output_types(documents=list[Document])
     async def run_async(
-        self, query: str, top_k: int | None = None, where: str | None = None
+        self,
+        query: str,
+        top_k: int | None = None,
+        where: str | None = None,
+        filters: dict[str, Any] | None = None,
     ) -> dict[str, list[Document]]:
         """Return what `run` returns, from another thread."""
-        return await asyncio.to_thread(self.run, query, top_k, where)
+        return await asyncio.to_thread(self.run, query, top_k, where, filters)
 
     def _document(self, one: Excerpt) -> Document:
         content = one.content(self.with_context)

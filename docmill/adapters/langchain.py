@@ -13,6 +13,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from docmill.adapters.asking import Asking, Excerpt, check_names, opened
+from docmill.adapters.filters import both
 from docmill.storage.process.extras import extra
 from docmill.storage.reader.document import Document as StoredDocument
 from docmill.storage.reader.store import Store
@@ -46,6 +47,7 @@ class DocmillRetriever(BaseRetriever):
             sentences that answer instead of a whole chunk.
         with_context: Whether `page_content` begins with the context of the text: its document and the headings above.
             Without it, `page_content` is exactly the document's text from `start_index` to `end_char`.
+        filter: A filter as a dict, such as `{"team": "sales", "price": {"$lt": 9}}`; it narrows what `where` leaves.
 
     The metadata of a document has `source` (the URL where a person opens the original, else the uri), `uri`, `page`
     (from 1) and `line`, `start_index` and `end_char` (code points), `headings`, `chunk_id`, `snapshot`, `relevance` (in
@@ -59,6 +61,7 @@ class DocmillRetriever(BaseRetriever):
     at: int | str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     with_context: bool = True
+    filter: dict[str, Any] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -83,7 +86,11 @@ class DocmillRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002  LangChain passes it by this name
         **changes: Any,
     ) -> list[Document]:
-        return [self._document(one) for one in self._asking().changed(changes).found(query)]
+        given = changes.pop("filter", None)
+        asking = self._asking().changed(changes)
+        # The retriever's own filter holds in any case: a question may narrow what is found, and not widen it.
+        asking = asking.changed({"where": both(both(asking.where, self.filter), given)})
+        return [self._document(one) for one in asking.found(query)]
 
     def _document(self, one: Excerpt) -> Document:
         metadata = {**one.metadata(), "start_index": one.passage.start_char}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from docmill.adapters.asking import Asking, Excerpt, opened
+from docmill.adapters.filters import both
 from docmill.storage.process.extras import extra
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.search_options import Mode
@@ -29,6 +30,7 @@ with extra("llama-index", "docmill.adapters.llama_index"):
         RelatedNodeType,
         TextNode,
     )
+    from llama_index.core.vector_stores import MetadataFilters
 
 __all__ = ["DocmillRetriever"]
 
@@ -53,6 +55,7 @@ class DocmillRetriever(BaseRetriever):
         at: The number or the tag of an older snapshot.
         options: Further options of `Store.search`, such as `{"rerank": "late"}`. With `passages` a node has the
             sentences that answer instead of a whole chunk.
+        filters: `MetadataFilters` of LlamaIndex; they narrow what `where` leaves.
         callback_manager: That of LlamaIndex.
     """
 
@@ -65,10 +68,11 @@ class DocmillRetriever(BaseRetriever):
         where: str | None = None,
         at: int | str | None = None,
         options: Mapping[str, Any] | None = None,
+        filters: MetadataFilters | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager)
-        self._asking = Asking(store, k, mode, where, at, options or {})
+        self._asking = Asking(store, k, mode, both(where, filters), at, options or {})
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         store = opened(self._asking.store, self._asking.at)

@@ -30,6 +30,7 @@ _DOCUMENT = (
 _MOST_PLACES, _SHOWN_S, _SHOWN_CHARACTERS = 20, 20.0, 20_000  # of a figure: places, seconds and characters to tell them
 _MORE_HITS = "ask for fewer hits, allow more characters, or read a hit's document by its uri and span"
 _MORE_TEXT = "ask again from start_char = next_start_char, or read one section"
+_MORE_VALUES = "allow more characters, or narrow what is counted by where"
 _MORE_ROWS = "ask for fewer rows or columns, or count them in SQL"
 
 
@@ -210,6 +211,12 @@ def times_of(row: DocumentRow) -> dict[str, str]:
         **{name: value.isoformat() if value else "" for name, value in instants.items()},
         **{f"{name}_stated": getattr(row, name) for name in instants},
     }
+
+
+def facets(served: ServedStore, name: str, query: str | None, where: str | None, most: int) -> dict[str, Any]:
+    """Return the values of a key of [metadata] or of a column with their counts, as many as fit."""
+    values, left = within([{**one} for one in served.store.facets(name, query, where)], most)
+    return {**served.head, "values": values, "left_out": left_out(left, "values", _MORE_VALUES)}
 
 
 def sql(served: ServedStore, statement: str, rows: int, seconds: float, most: int) -> dict[str, Any]:

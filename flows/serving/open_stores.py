@@ -78,6 +78,14 @@ class OpenStores:
         stated = current_asker().principals
         return self._principals if stated is None else stated
 
+    def keys(self) -> dict[str, str]:
+        """Return the keys of [metadata] of the stores with their types; none of a store that cannot be opened yet."""
+        found: dict[str, str] = {}
+        for own in self._served.values():
+            with suppress(DocmillError):
+                found |= own.newest().snapshot.keys
+        return found
+
     def without_folders(self, message: str) -> str:
         """Return a message with the names of stores in place of their folders, which are no business of clients."""
         for name, own in self._served.items():

@@ -1,16 +1,24 @@
-"""Facets: how many chunks a snapshot has of each type, format, language, folder and year."""
+"""Facets: how many chunks a snapshot has of each type, format, language, folder and year, and of a key's values."""
 
-from typing import TypedDict
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.declared_keys import COLUMN
+from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.instants import STATED
 from docmill.storage.tables.tables import read_table
 
 _OF_DOCUMENTS = ["uri", "format", "lang", *STATED, *STATED.values(), "mtime_ns", "chunks"]
+
+FACETS = ("format", "lang", "language", "content_type", "source", "author", "status")
+"""The columns of documents whose values can be counted: few are shared by many."""
 
 
 class FacetCount(TypedDict):
@@ -19,6 +27,46 @@ class FacetCount(TypedDict):
     facet: str
     value: str
     chunks: int
+
+
+class ValueCount(TypedDict):
+    """How many documents, and chunks of these, have a value."""
+
+    value: Any
+    documents: int
+    chunks: int
+
+
+def value_counts(stored: StoredSnapshot, name: str, chunks: Collection[str] | None) -> list[ValueCount]:
+    """Count the values of a key of [metadata], or of a column of documents; most documents first.
+
+    `chunks` are the ids of the chunks that count, None for all. A document without a value is in no count; one with a
+    list is in that of each of its entries. Raises `QueryError` for another name.
+    """
+    declared = name in stored.snapshot.keys
+    if not declared and name not in FACETS:
+        known = ", ".join([*stored.snapshot.keys, *FACETS])
+        raise QueryError(f"there is no facet {name!r}; there are {known}. [metadata] in docmill.toml declares keys")
+    column = COLUMN if declared else name
+    documents = read_table(stored, "documents", ["document_id", column, "chunks"]).to_pydict()
+    sizes = dict(zip(documents["document_id"], documents["chunks"], strict=True))
+    if chunks is not None:
+        held = read_table(stored, "chunks", ["chunk_id", "document_id"])
+        wanted = held.filter(pc.is_in(held.column("chunk_id"), value_set=pa.array(list(chunks), pa.string())))
+        sizes = Counter(wanted.column("document_id").to_pylist())
+    found, of_chunks = Counter[Any](), Counter[Any]()
+    for document, given in zip(documents["document_id"], documents[column], strict=True):
+        for value in _values(json.loads(given or "{}").get(name) if declared else given):
+            if sizes.get(document):
+                found[value] += 1
+                of_chunks[value] += sizes[document]
+    counts = [ValueCount(value=one, documents=count, chunks=of_chunks[one]) for one, count in found.items()]
+    return sorted(counts, key=lambda one: (-one["documents"], str(one["value"])))
+
+
+def _values(given: Any) -> Iterator[Any]:
+    """Yield the values of a document, each once."""
+    yield from (one for one in dict.fromkeys(given if isinstance(given, list) else [given]) if one not in (None, ""))
 
 
 def facet_counts(stored: StoredSnapshot) -> list[FacetCount]:

@@ -14,6 +14,7 @@ from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.judgements import Judgement
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.computed_once import computed_once
+from docmill.storage.reader.facets import ValueCount, value_counts
 from docmill.storage.reader.judging import JudgedPassage, Opinion, judged_passages, judgement_of, withdraw
 from docmill.storage.reader.overview import history_table, status_of
 from docmill.storage.reader.statements import run_statement
@@ -82,6 +83,10 @@ def _narrowed_to(stored: StoredSnapshot, principals: Iterable[str]) -> StoredSna
     from docmill.storage.access.narrow import narrowed  # which builds indexes, as most readers never do
 
     return narrowed(stored, principals)
+
+
+_FACET_HITS = 100
+"""Hits of a query whose values are counted: every query ranks all chunks, and further down they answer nothing."""
 
 
 class Store(StoredDocuments):
@@ -238,6 +243,30 @@ class Store(StoredDocuments):
         k = SearchOptions(k).k  # which checks it
         allowed = self._allowed(where)
         return similar(self._sources, self._chunk(chunk_id).chunk_id, k, allowed) if allowed != set() else []
+
+    def facets(self, name: str, query: str | None = None, where: str | None = None) -> list[ValueCount]:
+        """Count the values of a key of `[metadata]`, or of a column such as `format`.
+
+        Args:
+            name: The key, or one of `format`, `lang`, `language`, `content_type`, `source`, `author` and `status`.
+            query: Count only the documents of the 100 best hits of this query. None counts all.
+            where: Count only where this predicate is true, as in `search`.
+
+        Returns:
+            One dict for each value, with its counts of `documents` and of their `chunks`, most documents first. A
+            document with a list counts for each entry; one without a value counts for none.
+
+        Raises:
+            docmill.errors.QueryError: There is no such key, or `query` or `where` cannot be answered.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> store.facets("format")
+            [{'value': 'markdown', 'documents': 3, 'chunks': 3}]
+        """
+        if query is None:
+            return value_counts(self.stored, name, self._allowed(where))
+        return value_counts(self.stored, name, {hit.chunk_id for hit in self.search(query, _FACET_HITS, where=where)})
 
     def _allowed(self, where: str | None) -> set[str] | None:
         check_where(where)

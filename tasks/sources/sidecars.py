@@ -51,16 +51,15 @@ class Sidecars:
 
     def records(self, files: Sequence[SourceFile], bring: Callable[[Iterable[str]], object]) -> dict[str, Record]:
         """Return the record of each file by its uri; `bring` fetches those that are not on this machine."""
-        keys = {file.uri: key_of("sidecar", _VERSION, file.content_hash, _suffix(file.uri)) for file in files}
-        known = {uri: self._seen[key] for uri, key in keys.items() if key in self._seen}
-        fresh = [file for file in files if file.uri not in known]
-        bring(file.path for file in fresh)
-        read = {file.uri: _read(file) for file in fresh}
-        # A problem names its file, and another file may have the same bytes.
-        lasting = (file.uri for file in fresh if file.content_hash and PROBLEMS not in read[file.uri])
-        known |= {uri: record_text(read[uri]) for uri in lasting}
-        self._used |= {keys[uri]: text for uri, text in known.items()}
-        return read | {uri: record_of(text) for uri, text in known.items()}
+        bring(file.path for file in files if _key(file) not in self._seen)
+        return {file.uri: self._record(file) for file in files}
+
+    def _record(self, file: SourceFile) -> Record:
+        key = _key(file)
+        record = record_of(self._seen[key]) if key in self._seen else _read(file)
+        if file.content_hash and PROBLEMS not in record:  # a problem names its file; another may have the same bytes
+            self._used[key] = record_text(record)
+        return record
 
     def save(self) -> None:
         """Keep the records that this run used."""
@@ -186,10 +185,13 @@ def _plain(value: Any, depth: int) -> Any:
     if depth == 0:
         raise ValueError(f"tables are more than {_DEEPEST} deep")
     if isinstance(value, dict):
-        own = (key for key in value if not key.startswith("$"))
-        return {key: _plain(value[key], depth - 1) for key in own}
+        return {key: _plain(value[key], depth - 1) for key in value if not key.startswith("$")}
     if isinstance(value, list):
         return [_plain(one, depth - 1) for one in value]
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> Any:
     if isinstance(value, date | time):
         return value.isoformat()
     return value if not isinstance(value, float) or isfinite(value) else None
@@ -204,6 +206,10 @@ def _checked(record: dict[str, Any], uri: str) -> Record:
         return record
     problem = f"{uri}: access must be a list of strings, got {json.dumps(access, ensure_ascii=False)[:100]}"
     return {**record, ACCESS: [], PROBLEMS: [problem]}
+
+
+def _key(file: SourceFile) -> str:
+    return key_of("sidecar", _VERSION, file.content_hash, _suffix(file.uri))
 
 
 def _name(uri: str) -> str:

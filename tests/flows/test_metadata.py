@@ -254,3 +254,26 @@ def test_what_is_said_of_a_stale_document_is_what_is_said_now(tmp_path: Path) ->
         ]  # fmt: skip
         assert [record_of(row.described)["access"] for row in documents] == [access] * 3, number
         assert (report.embedded, bench.ingest().snapshot) == (0, None)
+
+
+def test_facets_count_the_documents_of_each_value(tmp_path: Path) -> None:
+    bench = bench_with(tmp_path, {
+        "a.md": f"{FRONT}The words of a page.", "b.md": "---\nteam: sales\ntags: [b, c]\n---\nOther words.",
+        "c.md": "# One\n\nNo words at all.", "d.txt": "Words.", "d.txt.meta.toml": 'team = "law"\nopen = false',
+    })  # fmt: skip
+    bench.ingest()
+    with bench.store as store:
+
+        def counts(name: str, query: str | None = None, where: str | None = None) -> dict[Any, int]:
+            return {one["value"]: one["documents"] for one in store.facets(name, query, where)}
+
+        assert counts("team") == {"law": 2, "sales": 1}
+        assert [*counts("tags")] == ["b", "a", "c"]
+        assert counts("open") == {False: 1}
+        assert counts("format") == {"markdown": 3, "text": 1}
+        assert counts("team", where="format = 'text'") == {"law": 1}
+        assert counts("tags", where="false") == {}
+        assert counts("team", query="words", where="list_contains(metadata.tags, 'c')") == {"sales": 1}
+        assert sum(one["chunks"] for one in store.facets("format")) == store.status()["chunks"]
+        with pytest.raises(QueryError, match="colour"):
+            store.facets("colour")

@@ -308,7 +308,8 @@ def test_the_description_has_examples_and_every_path(client: httpx.Client) -> No
     described = client.get("/openapi.json").json()
     assert {*described["paths"]} == {
         "/search", "/documents", "/documents/{uri}", "/chunks/{chunk_id}", "/sql", "/snapshots", "/diff/{old}/{new}",
-        "/status", "/healthz", "/metrics", "/judgements", "/judgements/{judgement_id}/withdrawn",
+        "/facets/{name}", "/figures/{key}", "/status", "/healthz", "/metrics", "/judgements",
+        "/judgements/{judgement_id}/withdrawn",
     }  # fmt: skip
     schemas = described["components"]["schemas"]
     for path, schema in (("/search", "SearchQuestion"), ("/sql", "StatementQuestion")):

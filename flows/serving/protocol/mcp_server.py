@@ -60,11 +60,14 @@ def mcp_server(
         log_level="WARNING",
     )
     tools = StoreTools(stores, searching, audit)
+    found = ", ".join(f"metadata.{key} ({kind})" for key, kind in stores.keys().items())
+    keys = f"\n\nKeys of metadata for `where`: {found}." if found else ""
     for tool in (
         tools.search, tools.similar, tools.get_document, tools.get_outline, tools.get_section, tools.get_chunk,
-        tools.get_figure, tools.list_documents, tools.sql, tools.status, tools.diff,
+        tools.get_figure, tools.list_documents, tools.facets, tools.sql, tools.status, tools.diff,
     ):  # fmt: skip
-        server.add_tool(tool, description=cleandoc(tool.__doc__ or ""), annotations=_READS)
+        told = keys if "where" in tool.__annotations__ else ""
+        server.add_tool(tool, description=cleandoc(tool.__doc__ or "") + told, annotations=_READS)
     if judging:
         server.add_tool(tools.judge, description=cleandoc(tools.judge.__doc__ or ""), annotations=_JUDGES)
     if runs is not None:

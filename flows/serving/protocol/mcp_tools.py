@@ -286,6 +286,24 @@ class StoreTools:
         return as_result(answers.documents(self.at(store, at), asked))
 
     @told
+    def facets(
+        self,
+        name: Annotated[str, Field(description="A key of metadata, or format, lang, content_type, source, author.")],
+        query: Annotated[str | None, Field(description="Count only the 100 best hits of this query.")] = None,
+        where: Where = None,
+        at: At = None,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Count the documents, and their passages, of each value of a key, such as which teams there are.
+
+        Examples:
+            {"name": "format"}
+            {"name": "lang", "query": "notice period"}
+        """
+        return as_result(answers.facets(self.at(store, at), name, query, where, max_characters))
+
+    @told
     def sql(
         self,
         query: Annotated[str, Field(description="One SELECT in the SQL of DuckDB.")],

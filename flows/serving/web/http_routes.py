@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi import APIRouter, HTTPException, Path, Query, Response
 from pydantic import BaseModel, Field
 
 from docmill.flows.serving import answers
@@ -98,6 +98,7 @@ class HttpRoutes:
             ("GET", "/documents", self.documents),
             ("GET", "/documents/{uri:path}", self.document),
             ("GET", "/chunks/{chunk_id}", self.chunk),
+            ("GET", "/facets/{name}", self.facets),
             ("POST", "/sql", self.sql),
             ("GET", "/snapshots", self.snapshots),
             ("GET", "/diff/{old}/{new}", self.diff),
@@ -165,6 +166,18 @@ class HttpRoutes:
         """Read a chunk, with the chunks around it if asked."""
         asked = AskedChunk(chunk_id, before, after, parent, most)
         return as_json(_there(lambda _: answers.chunk(self._at(store, at), asked), chunk_id))
+
+    def facets(
+        self,
+        name: Annotated[str, Path(max_length=200, description="Key of [metadata], or a column such as format.")],
+        query: Annotated[str | None, Query(max_length=20_000, description="Count only its 100 best hits.")] = None,
+        where: Where = None,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """Count the documents, and their chunks, of each value of a key of `[metadata]`."""
+        return as_json(answers.facets(self._at(store, at), name, query, where, most))
 
     def figure(self, key: FigureKey, at: At = None, store: StoreName = None) -> Response:
         """Return the picture of a figure: PNG, JPEG, GIF or WebP."""

@@ -1,0 +1,147 @@
+"""Filters: the filter objects of the frameworks as one SQL condition, which both indexes apply before they rank.
+
+A name is a column of chunks and documents, such as `format`, else a key of [metadata]. Null is as in SQL: a document
+without a value matches no comparison, `!=` included.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from typing import Any
+
+from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
+from docmill.storage.errors import QueryError
+
+_COLUMNS = {*CHUNKS.names, *DOCUMENTS.names}
+_NAME = re.compile(r"(?:meta(?:data)?\.)?([^\W\d]\w*)")
+
+
+def condition(given: object) -> str:
+    """Return a filter as SQL: LangChain's or Haystack's dict, or LlamaIndex's `MetadataFilters`.
+
+    Raises `QueryError` for what is no filter: one that is left out in silence would show what it hides.
+    """
+    if isinstance(given, Mapping):
+        return _of_haystack(given) if "operator" in given else _of_dict(given)
+    if hasattr(given, "filters"):
+        return _joined(_value(getattr(given, "condition", None) or "and"), map(condition, given.filters))
+    if hasattr(given, "key") and hasattr(given, "operator"):
+        return compared(given.key, _value(given.operator), getattr(given, "value", None))
+    raise QueryError(f"a filter is a dict, or MetadataFilters of LlamaIndex, got {given!r}")
+
+
+def both(where: str | None, given: object) -> str | None:
+    """Return a condition that holds where `where` and a filter do; None if there is neither."""
+    found = condition(given) if given else ""
+    return f"({where}) AND {found}" if where and found else found or where
+
+
+def _of_haystack(given: Mapping[str, Any]) -> str:
+    if "conditions" in given:
+        return _joined(str(given["operator"]), map(condition, given["conditions"]))
+    return compared(given.get("field"), given["operator"], given.get("value"))
+
+
+def _of_dict(given: Mapping[str, Any]) -> str:
+    """Return `{"team": "sales", "price": {"$lt": 9}}` or `{"$or": [...]}` as SQL."""
+    return _joined("and", (_entry(name, value) for name, value in given.items()))
+
+
+def _entry(name: str, value: Any) -> str:
+    if name.startswith("$"):
+        return _joined(name[1:], map(condition, value if isinstance(value, list | tuple) else [value]))
+    if isinstance(value, Mapping):
+        return _joined("and", (compared(name, operator, one) for operator, one in value.items()))
+    return compared(name, "==", value)
+
+
+def _joined(how: str, parts: Iterable[str]) -> str:
+    found, word = list(parts), how.lower().removeprefix("$")
+    if word not in ("and", "or", "not", "nor"):
+        raise QueryError(f"a filter joins by and, or, not, got {how!r}")
+    if not found:
+        raise QueryError("a filter without a condition")
+    joined = f" {'OR' if word in ('or', 'nor') else 'AND'} ".join(found)
+    return f"NOT ({joined})" if word in ("not", "nor") else f"({joined})"
+
+
+def compared(name: object, operator: str, value: Any) -> str:
+    """Return one comparison as SQL."""
+    match = _NAME.fullmatch(str(name))
+    if match is None:
+        raise QueryError(f"a filter names a column or a key of [metadata], got {name!r}")
+    column = match[1] if match[1] in _COLUMNS else f'metadata."{match[1]}"'
+    spelled = str(operator).lower()
+    if spelled not in _OPERATORS:
+        known = ", ".join(_OPERATORS)
+        raise QueryError(f"a filter has no operator {operator!r}; it has {known}")
+    return _OPERATORS[spelled](column, value)
+
+
+def _literal(value: Any) -> str:
+    value = _value(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str | date):
+        text = value if isinstance(value, str) else value.isoformat()
+        return "'" + text.replace("'", "''") + "'"
+    raise QueryError(f"a filter compares with a text, a number, a truth value or a time, got {value!r}")
+
+
+def _value(given: Any) -> Any:
+    """Return the value of an enumeration, as which LlamaIndex has operators and conditions."""
+    return getattr(given, "value", given)
+
+
+def _list(value: Any) -> str:
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise QueryError(f"this operator takes a list, got {value!r}")
+    return ", ".join(map(_literal, value))
+
+
+def _by(sign: str) -> Callable[[str, Any], str]:
+    return lambda column, value: f"{column} {sign} {_literal(value)}"
+
+
+def _equal(column: str, value: Any) -> str:
+    return f"{column} IS NULL" if value is None else f"{column} = {_literal(value)}"
+
+
+def _unequal(column: str, value: Any) -> str:
+    return f"{column} IS NOT NULL" if value is None else f"{column} <> {_literal(value)}"
+
+
+def _in(column: str, value: Any) -> str:
+    return f"{column} IN ({found})" if (found := _list(value)) else "false"
+
+
+def _not_in(column: str, value: Any) -> str:
+    return f"{column} NOT IN ({found})" if (found := _list(value)) else f"{column} IS NOT NULL"
+
+
+def _matches(sign: str) -> Callable[[str, Any], str]:
+    return lambda column, value: f"contains({sign}({column}), {sign}({_literal(value)}))"
+
+
+def _between(column: str, value: Any) -> str:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise QueryError(f"$between takes two values, got {value!r}")
+    return f"{column} BETWEEN {_literal(value[0])} AND {_literal(value[1])}"
+
+
+_OPERATORS: Mapping[str, Callable[[str, Any], str]] = {
+    "==": _equal, "$eq": _equal, "!=": _unequal, "$ne": _unequal,
+    ">": _by(">"), "$gt": _by(">"), ">=": _by(">="), "$gte": _by(">="),
+    "<": _by("<"), "$lt": _by("<"), "<=": _by("<="), "$lte": _by("<="),
+    "in": _in, "$in": _in, "nin": _not_in, "not in": _not_in, "$nin": _not_in, "$between": _between,
+    "contains": lambda column, value: f"list_contains({column}, {_literal(value)})",
+    "$contains": lambda column, value: f"list_contains({column}, {_literal(value)})",
+    "any": lambda column, value: f"list_has_any({column}, [{_list(value)}])",
+    "all": lambda column, value: f"list_has_all({column}, [{_list(value)}])",
+    "$like": _by("LIKE"), "$ilike": _by("ILIKE"),
+    "text_match": _matches(""), "text_match_insensitive": _matches("lower"),
+    "$exists": lambda column, value: f"{column} IS {'NOT ' if value else ''}NULL",
+    "is_empty": lambda column, _: f"{column} IS NULL",
+}  # fmt: skip
