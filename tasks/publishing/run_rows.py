@@ -99,8 +99,14 @@ def _said(plan: Plan) -> dict[str, str]:
 def _stale(row: DocumentRow, described: str, keys: Mapping[str, str]) -> DocumentRow:
     """Return the row of a document whose last good version stays, with what is said of it now."""
     values, warnings = declared_of(keys, row.metadata, described)
-    said = {"described": described, "declared": values, "metadata_warnings": warnings, "access": access_of(described)}
-    return replace(row, status="stale", **said)
+    return replace(
+        row,
+        status="stale",
+        described=described,
+        declared=values,
+        metadata_warnings=warnings,
+        access=access_of(described),
+    )
 
 
 def _is_reject(result: Result) -> TypeGuard[StagedDocument]:
