@@ -51,6 +51,11 @@ class _OwnedRun(NamedTuple):
     length: int
 
 
+def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
+    """Return the rows of finished batches, later ones last."""
+    return [row for batch in batches for row in from_table(batch.documents(), StagedDocument)]
+
+
 def settle(
     base: StoredSnapshot | None,
     state: StoreState,
@@ -94,8 +99,14 @@ def _said(plan: Plan) -> dict[str, str]:
 def _stale(row: DocumentRow, described: str, keys: Mapping[str, str]) -> DocumentRow:
     """Return the row of a document whose last good version stays, with what is said of it now."""
     values, warnings = declared_of(keys, row.metadata, described)
-    stale = replace(row, status="stale", described=described, access=access_of(described))
-    return replace(stale, declared=values, metadata_warnings=warnings)
+    return replace(
+        row,
+        status="stale",
+        described=described,
+        declared=values,
+        metadata_warnings=warnings,
+        access=access_of(described),
+    )
 
 
 def _is_reject(result: Result) -> TypeGuard[StagedDocument]:
@@ -126,7 +137,7 @@ def _results(
     yield _known_results(base, plan)
     waiting = _waiting(plan)
     for batch in reversed(batches):
-        rows = {row.work_key: row for row in from_table(batch.documents(), StagedDocument)}
+        rows = {row.work_key: row for row in staged_documents([batch])}
         yield [(planned, row) for key, row in rows.items() for planned in waiting.pop(key, ())]
     # A file that is lost here would be neither a document nor a reject, and nobody would know.
     assert not waiting, f"no batch has done the work for {[p.file.uri for own in waiting.values() for p in own]}"
