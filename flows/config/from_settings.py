@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from docmill.flows.config.input_settings import ReaderRule
 from docmill.flows.config.search_settings import how_of
-from docmill.flows.config.settings import RouteRule, Settings
+from docmill.flows.config.settings import ChunkSettings, RouteRule, Settings
 from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, late_space, tokenizer_dir
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
@@ -62,7 +62,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             parts=settings.embedding.parts,
             by_model=settings.chunk.summed_up_by == "model",
             window_tokens=settings.model.window_tokens,
-            kept=("toc",) * settings.chunk.toc + ("furniture",) * settings.chunk.furniture,
+            kept=_kept(settings.chunk),
         ),
         routes=routes_of(settings),
         space_id=space.id,
@@ -75,6 +75,12 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
         model_id=model_key(model) if (model := model_of(settings)) else "",
         readers=readers_of(settings.parse.readers),
     )
+
+
+def _kept(chunk: ChunkSettings) -> tuple[str, ...]:
+    """Return the kinds of elements that make chunks of their own."""
+    wanted = {"toc": chunk.toc, "furniture": chunk.furniture, "figure": chunk.figures}
+    return tuple(kind for kind in wanted if wanted[kind])
 
 
 def readers_of(rules: Iterable[ReaderRule]) -> ReaderTable:

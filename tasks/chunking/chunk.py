@@ -10,6 +10,7 @@ from docmill.storage.errors import ConfigError
 from docmill.storage.keys import embedding_key, key_of, late_key
 from docmill.storage.schema import Draft, Parsed, indexed_text, part_readings
 from docmill.tasks.chunking.chunk_tree import ChunkNode, ChunkTree, grow, in_order, summary
+from docmill.tasks.chunking.figure_chunks import FIGURE, figure_chunks
 from docmill.tasks.chunking.fitting import Fitter
 from docmill.tasks.chunking.left_out import KINDS, left_out
 from docmill.tasks.chunking.left_out import VERSION as LEFT_OUT_VERSION
@@ -50,7 +51,7 @@ class ChunkOptions:
     `sizes_id` is its hash. `late` embeds every chunk within a window of its document. Unless `parts` is 0, a chunk of
     more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the model's
     limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
-    `kept` are the kinds of elements, of those that are in no chunk by default, that make chunks of their own.
+    `kept` are the kinds of elements, of those without chunks of their own by default, that have some.
     """
 
     token_limit: int
@@ -78,8 +79,8 @@ class ChunkOptions:
             )
         if self.parts and not MIN_SIZE <= self.parts <= most:
             raise ConfigError(f"parts must be 0 or in [{MIN_SIZE}, {most}] tokens, got {self.parts}")
-        if not set(self.kept) <= set(KINDS):
-            raise ConfigError(f"kept must be some of {', '.join(KINDS)}, got {self.kept!r}")
+        if not set(self.kept) <= {*KINDS, FIGURE}:
+            raise ConfigError(f"kept must be some of {', '.join((*KINDS, FIGURE))}, got {self.kept!r}")
         if self.parts and self.late:
             raise ConfigError("parts and late exclude each other: a late vector is read in one window")
 
@@ -165,9 +166,11 @@ def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[ChunkT
 
 
 def _with_left_out(grown: Sequence[ChunkTree], part: Part, kinds: Collection[str]) -> Iterator[ChunkTree]:
-    """Yield chunks, and with them those of what is in no chunk by default anywhere in the document."""
+    """Yield chunks, and with them those of what is in no chunk of its own by default anywhere in the document."""
     for one in grown:
-        yield one._replace(nodes=[*one.nodes, *left_out(part, kinds, one.fitter)]) if kinds else one
+        more = [*left_out(part, kinds, one.fitter)] if kinds else []
+        more += figure_chunks(part, one.fitter) if FIGURE in kinds else ()
+        yield one._replace(nodes=[*one.nodes, *more]) if more else one
 
 
 def _of_document(part: Part, grown: Sequence[ChunkTree]) -> Iterator[ChunkNode]:
