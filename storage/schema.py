@@ -221,15 +221,15 @@ class ChunkRow:
     """One chunk of a snapshot: `document.text[start_char:end_char] == text`.
 
     `page` is None if the format has no pages. `role` is the kind of chunk if its strategy makes several: section,
-    paragraph, sentence, summary; or toc, furniture. `depth` counts its ancestors. `parent_id` is its parent or "", and
-    the parent's row is `above` rows before it; `children` are the ids of the chunks whose parent it is. `note` says
-    how a chunk was changed after its strategy had made it, such as `merged 3` or `split 2`. `window_start` and
-    `window_end` are the span in which a late vector was read, both 0 if vectors are not late.
-    `context_state` is a key of `CONTEXT_STATES` if the `context` from a language model is missing or out of date.
-    A summary covers the span from `about_start` to `about_end` of its document, and so the chunks that begin there.
-    A long chunk can have several vectors, one for each part: `parts` are the offsets in `text` of all parts but the
-    first, `embedding_key` is the key of the first part's vector, `part_keys` are those of the others.
-    `unread` are the offsets in `text`, start and end in turn, of the markup that is neither embedded nor indexed.
+    paragraph, sentence, summary; or toc, furniture, figure. `depth` counts its ancestors. `parent_id` is its parent or
+    "", and the parent's row is `above` rows before it; `children` are the ids of the chunks whose parent it is. `note`
+    says how a chunk was changed after its strategy had made it, such as `merged 3` or `split 2`. `window_start` and
+    `window_end` are the span in which a late vector was read, both 0 if vectors are not late. `context_state` is a key
+    of `CONTEXT_STATES` if the `context` from a language model is missing or out of date. A summary covers the span from
+    `about_start` to `about_end` of its document, and so the chunks that begin there. A long chunk can have several
+    vectors, one for each part: `parts` are the offsets in `text` of all parts but the first, `embedding_key` is the key
+    of the first part's vector, `part_keys` are those of the others. `unread` are the offsets in `text`, start and end
+    in turn, of the markup that is neither embedded nor indexed.
     """
 
     chunk_id: str

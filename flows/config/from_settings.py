@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from docmill.flows.config.input_settings import ReaderRule
 from docmill.flows.config.search_settings import how_of
-from docmill.flows.config.settings import RouteRule, Settings
+from docmill.flows.config.settings import ChunkSettings, RouteRule, Settings
 from docmill.storage.embedding.model_spaces import describe_model, late_space, tokenizer_dir
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import ConfigError
@@ -64,7 +64,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             parts=settings.embedding.parts,
             by_model=settings.chunk.summed_up_by == "model",
             window_tokens=settings.model.window_tokens,
-            kept=("toc",) * settings.chunk.toc + ("furniture",) * settings.chunk.furniture,
+            kept=_kept(settings.chunk),
         ),
         routes=routes_of(settings),
         space_id=space.id,
@@ -78,6 +78,12 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
         readers=readers_of(settings.parse.readers),
         keys=dict(settings.metadata),
     )
+
+
+def _kept(chunk: ChunkSettings) -> tuple[str, ...]:
+    """Return the kinds of elements that make chunks of their own."""
+    wanted = {"toc": chunk.toc, "furniture": chunk.furniture, "figure": chunk.figures}
+    return tuple(kind for kind in wanted if wanted[kind])
 
 
 def readers_of(rules: Iterable[ReaderRule]) -> ReaderTable:

@@ -142,6 +142,10 @@ class ChunkSettings(ConfigSection):
         default=False,
         description="Make chunks of headers, footers and menus, too, each text once; their role is furniture.",
     )
+    figures: bool = Field(
+        default=False,
+        description="Make a chunk of each figure, too: caption, words and the sentence about it; its role is figure.",
+    )
     tokenizer: str = Field(
         default="",
         description="Tokenizer to measure sizes: empty for the model's own, a tokenizer.json or a tiktoken encoding.",

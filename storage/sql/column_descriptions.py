@@ -52,7 +52,7 @@ _CHUNK = {
     "strategy": "Strategy that made it.",
     "tokens": "Tokens of what is embedded.",
     "embedding_key": "Key of its vector, or of its first part's.",
-    "role": "Kind of chunk if its strategy makes several: section, paragraph, sentence, summary; or toc, furniture.",
+    "role": "Kind of chunk if there are several: section, paragraph, sentence, summary, toc, furniture, figure.",
     "depth": "Number of its ancestors.",
     "above": "How many rows before it in its document its parent is.",
     "parent_id": "Id of its parent, or empty.",

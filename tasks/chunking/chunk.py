@@ -8,8 +8,9 @@ from tokenizers import Tokenizer
 
 from docmill.storage.keys import embedding_key, late_key
 from docmill.storage.schema import Draft, Parsed, indexed_text, part_readings
-from docmill.tasks.chunking.chunk_options import ChunkOptions
+from docmill.tasks.chunking.chunk_options import FIGURE, ChunkOptions
 from docmill.tasks.chunking.chunk_tree import ChunkNode, ChunkTree, grow, in_order, summary
+from docmill.tasks.chunking.figure_chunks import figure_chunks
 from docmill.tasks.chunking.fitting import Fitter
 from docmill.tasks.chunking.left_out import left_out
 from docmill.tasks.chunking.route import Route, Routed
@@ -106,9 +107,11 @@ def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[ChunkT
 
 
 def _with_left_out(grown: Sequence[ChunkTree], part: Part, kinds: Collection[str]) -> Iterator[ChunkTree]:
-    """Yield chunks, and with them those of what is in no chunk by default anywhere in the document."""
+    """Yield chunks, and with them those of what is in no chunk of its own by default anywhere in the document."""
     for one in grown:
-        yield one._replace(nodes=[*one.nodes, *left_out(part, kinds, one.fitter)]) if kinds else one
+        more = [*left_out(part, kinds, one.fitter)] if kinds else []
+        more += figure_chunks(part, one.fitter) if FIGURE in kinds else ()
+        yield one._replace(nodes=[*one.nodes, *more]) if more else one
 
 
 def _of_document(part: Part, grown: Sequence[ChunkTree]) -> Iterator[ChunkNode]:

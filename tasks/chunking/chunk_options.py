@@ -27,6 +27,7 @@ WINDOWS_VERSION = 1
 """Raise it whenever the same chunks get other windows: their late vectors are then computed again."""
 LEFT_OUT_KINDS = ("toc", "furniture")
 """Kinds of elements that are in no chunk by default."""
+FIGURE = "figure"  # the kind that has no chunk of its own by default
 _SPECIAL_TOKENS = 8  # more than any model adds
 _WINDOWS = 4  # a chunk with parts may be this many times as long as the model's limit
 
@@ -39,7 +40,7 @@ class ChunkOptions:
     `sizes_id` is its hash. `late` embeds every chunk within a window of its document. Unless `parts` is 0, a chunk of
     more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the model's
     limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
-    `kept` are the kinds of elements, of those that are in no chunk by default, that make chunks of their own.
+    `kept` are the kinds of elements, of those without chunks of their own by default, that have some.
     """
 
     token_limit: int
@@ -67,8 +68,8 @@ class ChunkOptions:
             )
         if self.parts and not MIN_SIZE <= self.parts <= most:
             raise ConfigError(f"parts must be 0 or in [{MIN_SIZE}, {most}] tokens, got {self.parts}")
-        if not set(self.kept) <= set(LEFT_OUT_KINDS):
-            raise ConfigError(f"kept must be some of {', '.join(LEFT_OUT_KINDS)}, got {self.kept!r}")
+        if not set(self.kept) <= {*LEFT_OUT_KINDS, FIGURE}:
+            raise ConfigError(f"kept must be some of {', '.join((*LEFT_OUT_KINDS, FIGURE))}, got {self.kept!r}")
         if self.parts and self.late:
             raise ConfigError("parts and late exclude each other: a late vector is read in one window")
 

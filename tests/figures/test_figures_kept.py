@@ -117,3 +117,24 @@ def test_a_lost_picture_is_found_and_its_documents_are_read_again(bench: Workben
     assert kept(bench) == keys(writers.drawn(1), writers.drawn(2))
     vacuum(bench.root, Retention(keep_snapshots=1))
     assert verify(bench.root, deep=True) == []
+
+
+def test_a_figure_has_a_chunk_of_its_own_where_settings_ask_for_it(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, {"chunk": {"figures": True}})
+    bench.write({"a.html": writers.html(writers.drawn(1), writers.drawn(2))})
+    bench.ingest()
+    first, second = (one for one in bench.chunks() if one.role == "figure")
+    assert first.text.endswith(f"\n\n{writers.CAPTION}")
+    assert first.text.startswith("![Bars by month](docmill:figure/")
+    assert writers.PROSE in first.context
+    assert writers.PROSE not in second.context
+    assert second.text.endswith(writers.SECOND)
+    with bench.store as store:
+        (hit,) = store.search(writers.CAPTION, k=1, where="role = 'figure'")
+        assert hit.text == first.text
+        text = store.document("a.html").text
+        assert text[hit.start_char : hit.end_char] == hit.text
+    plain = Workbench(tmp_path / "plain")
+    plain.write({"a.html": writers.html(writers.drawn(1), writers.drawn(2))})
+    plain.ingest()
+    assert [one.role for one in plain.chunks()] == [one.role for one in bench.chunks() if one.role != "figure"]

@@ -1,0 +1,47 @@
+"""Figure chunks: a chunk of each figure with words, where settings ask for them: a question finds the picture."""
+
+import re
+from collections.abc import Iterator
+
+from docmill.storage.schema import Element
+from docmill.storage.sentences.sentence_spans import sentence_spans
+from docmill.tasks.chunking.chunk_options import FIGURE
+from docmill.tasks.chunking.chunk_tree import ChunkNode
+from docmill.tasks.chunking.fitting import Fitter
+from docmill.tasks.context.context_input import nothing
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.span import Span
+
+_LABEL = re.compile(r"[\W_]*(\w+\.?\s*[\dIVX]+(?:[.-]\d+)*)")
+_PROSE = ("paragraph", "list_item", "text")
+
+
+def figure_chunks(part: Part, fitter: Fitter) -> Iterator[ChunkNode]:
+    """Yield the chunk of each figure: the figure with its caption; its context has the sentence that refers to it.
+
+    A figure without caption and words makes none, and neither does one whose caption is too long for one chunk.
+    """
+    for figure in part.index.outer.within(part.start, part.end):
+        caption = part.captions.of.get(figure.start_char)
+        if figure.kind == FIGURE and (caption is not None or figure.attributes.get("alt")):
+            ends = caption or figure
+            span = Span(min(figure.start_char, ends.start_char), max(figure.end_char, ends.end_char))
+            fitted = fitter.fit([span], nothing)
+            if len(fitted) == 1:
+                said = _referring(part, caption) if caption is not None else ""
+                yield ChunkNode((said and fitter.saying(span, said, nothing)) or fitted[0], role=FIGURE)
+
+
+def _referring(part: Part, caption: Element) -> str:
+    """Return the first sentence that names the figure of a caption, or ""."""
+    text = part.text
+    label = _LABEL.match(text, caption.start_char, caption.end_char)
+    if label is None:
+        return ""
+    named = re.compile(rf"(?<!\w){re.escape(label[1].rstrip('.'))}(?!\w)")
+    for one in part.parsed.elements:
+        if one.kind in _PROSE and one != caption and named.search(text, one.start_char, one.end_char):
+            own = text[one.start_char : one.end_char]
+            found = (own[start:end] for start, end in sentence_spans(own))
+            return " ".join(next(sentence for sentence in found if named.search(sentence)).split())
+    return ""
