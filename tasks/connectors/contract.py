@@ -1,7 +1,7 @@
 """Contract: what a connector or a plugin gives so that docmill reads a kind of sources."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
@@ -18,12 +18,14 @@ class SourceItem:
             that it had is not fetched again.
         size: Its bytes, or 0 if that is not known before it is fetched.
         modified_ns: When it was changed last, in nanoseconds since 1970, or 0.
+        metadata: What the source says of it beside its bytes, such as its author; the column `described` has it.
     """
 
     name: str
     version: str
     size: int = 0
     modified_ns: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 class SourceSettings(BaseModel):

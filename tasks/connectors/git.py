@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from threading import Lock
 from urllib.parse import quote
 
@@ -200,28 +201,46 @@ class GitReader:
 
     def _items(self, entries: Mapping[str, str], range_: str) -> Iterator[SourceItem]:
         self._due = sorted({*entries.values()})
-        times = self._times(range_)
+        last = self._last_commits(range_)
         for path, blob in entries.items():
-            yield SourceItem(self._inner(path), blob, modified_ns=times.get(path, 0) * _NS)
+            commit = last.get(path, _Commit())
+            yield SourceItem(self._inner(path), blob, modified_ns=commit.time * _NS, metadata=commit.told())
 
-    def _times(self, range_: str) -> dict[str, int]:
-        """Return when files were changed last, by the commits of a range, in seconds since 1970."""
+    def _last_commits(self, range_: str) -> dict[str, "_Commit"]:
+        """Return the last commit of a range that changed each file."""
         said = self.git.run(
-            "log", "--format=%x01%ct", "--name-only", "-z", "--no-renames", range_, "--", *self._paths()
+            "log", "--format=%x01%ct%x02%H%x02%an", "--name-only", "-z", "--no-renames", range_, "--", *self._paths()
         )
-        times, now = dict[str, int](), 0
+        found, now = dict[str, _Commit](), _Commit()
         for field in said.replace(b"\n", b"\0").split(b"\0"):
             if field.startswith(b"\x01"):
-                now = int(field[1:])
+                time, id, author = field[1:].decode("utf-8", "replace").split("\x02", 2)
+                now = _Commit(int(time), id, author)
             elif field:
-                times.setdefault(_named(field), now)
-        return times
+                found.setdefault(_named(field), now)
+        return found
 
     def _paths(self) -> Sequence[str]:
         return [f":(literal){self.folder}"] if self.folder else []
 
     def _inner(self, path: str) -> str:
         return path.removeprefix(f"{self.folder}/") if self.folder else path
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """A commit: when it was made, in seconds since 1970, its id, and who wrote it."""
+
+    time: int = 0
+    id: str = ""
+    author: str = ""
+
+    def told(self) -> dict[str, str]:
+        """Return what is said of the files that it changed."""
+        if not self.id:
+            return {}
+        when = datetime.fromtimestamp(self.time, UTC).isoformat()
+        return {"author": self.author, "commit": self.id, "committed": when}
 
 
 def _entries(said: bytes) -> dict[str, str]:

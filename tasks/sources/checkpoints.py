@@ -4,17 +4,24 @@ They are in `cache/sources/`, one file for each source; losing one costs one ful
 """
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from docmill.storage.described import record_of, record_text
 from docmill.storage.files import write_whole
 from docmill.tasks.connectors.contract import SourceItem
 
 _SCHEMA = pa.schema(
-    [("name", pa.string()), ("version", pa.string()), ("size", pa.int64()), ("modified_ns", pa.int64())]
+    [
+        ("name", pa.string()),
+        ("version", pa.string()),
+        ("size", pa.int64()),
+        ("modified_ns", pa.int64()),
+        ("metadata", pa.string()),
+    ]
 )
 
 
@@ -50,7 +57,7 @@ class Checkpoints:
                 self._write(source, checkpoint)
 
     def _write(self, source: str, checkpoint: Checkpoint) -> None:
-        rows = [astuple(item) for item in checkpoint.items.values()]
+        rows = [_row(item) for item in checkpoint.items.values()]
         columns = [pa.array([row[i] for row in rows], column.type) for i, column in enumerate(_SCHEMA)]
         told = {"docmill.key": checkpoint.key, "docmill.state": checkpoint.state}
         sink = pa.BufferOutputStream()
@@ -65,10 +72,14 @@ class Checkpoints:
         told = table.schema.metadata or {}
         if not table.schema.equals(_SCHEMA) or told.keys() < {b"docmill.key", b"docmill.state"}:
             return Checkpoint()
-        items = [SourceItem(**row) for row in table.to_pylist()]
+        items = [SourceItem(**{**row, "metadata": record_of(row["metadata"])}) for row in table.to_pylist()]
         key, state = told[b"docmill.key"].decode(), told[b"docmill.state"].decode()
         return Checkpoint(key, state, {item.name: item for item in items})
 
     def _path(self, source: str) -> Path:
         assert self._folder
         return self._folder / f"{source}.parquet"
+
+
+def _row(item: SourceItem) -> tuple[str | int, ...]:
+    return item.name, item.version, item.size, item.modified_ns, record_text(item.metadata)

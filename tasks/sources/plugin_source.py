@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from docmill.storage.described import record_text
 from docmill.storage.errors import REASONS, ConfigError, Rejected, SourceError, Transient
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.origin import Origin, described, place, plugin_failed
@@ -120,7 +121,7 @@ class PluginSource(NamedSource):
         """Return a listing that holds no credential: names, versions and the checkpoint are stored."""
         self._check_open("a checkpoint", found.state)
         for item in found.items.values():
-            self._check_open("an item", f"{item.name} {item.version}")
+            self._check_open("an item", f"{item.name} {item.version} {record_text(item.metadata)}")
         return found
 
     def _check_open(self, what: str, text: str) -> None:
@@ -180,7 +181,7 @@ def _check_item(item: SourceItem) -> None:
         raise ValueError(f"an item needs a name and a version, got {item!r}")
     if not all(isinstance(number, int) and number >= 0 for number in (item.size, item.modified_ns)):
         raise ValueError(f"the size and the time of an item are numbers from 0, got {item!r}")
-    "".join(texts).encode()  # half a character cannot be stored
+    "".join((*texts, record_text(item.metadata))).encode()  # half a character cannot be stored
 
 
 def kind_of_plugin(giver: Origin, plugin: SourcePlugin) -> SourceKind:

@@ -109,10 +109,15 @@ def _describes(file: SourceFile) -> bool:
 def _with(files: Sequence[SourceFile], text_of: Callable[[str], str]) -> Sequence[SourceFile]:
     """Return files with the texts of what is said of them."""
     if not isinstance(files, RowColumns):
-        return [replace(file, described=text_of(file.uri)) for file in files]
+        return [replace(file, described=_both(file.described, text_of(file.uri))) for file in files]
     texts = pa.array([text_of(uri) for uri in files.table.column("uri").to_pylist()], pa.string())
     others = tuple(replace(file, described=text_of(file.uri)) for file in files.others)
     return replace(files, table=files.table.append_column("described", texts), others=others)
+
+
+def _both(by_source: str, beside: str) -> str:
+    """Return what the source says of a file and what its sidecars say, which counts."""
+    return record_text(merged(record_of(by_source), record_of(beside))) if by_source and beside else by_source or beside
 
 
 class _Beside:

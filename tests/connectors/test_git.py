@@ -1,5 +1,6 @@
 """Git repositories: files at a branch, tag or commit, and after a change only what differs."""
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -72,9 +73,14 @@ def test_files_become_documents_with_the_time_of_their_last_commit(
     work = bench()
     assert work.ingest(repository.address).documents.added == 3
     with work.store as store:
-        rows = store.sql("SELECT uri, source, source_url FROM documents ORDER BY uri").to_pylist()
+        rows = store.sql("SELECT uri, source, source_url, described FROM documents ORDER BY uri").to_pylist()
     assert [row["uri"] for row in rows] == ["farm/docs/deep/pond.md", "farm/docs/mill.md", "farm/run.py"]
     assert {(row["source"], row["source_url"]) for row in rows} == {("farm", "")}
+    told = [json.loads(row["described"]) for row in rows]
+    assert [(one["author"], one["committed"][:10]) for one in told] == [
+        ("ada@example.org", "2026-03-01"), ("ada@example.org", "2026-01-01"), ("ada@example.org", "2026-01-01"),
+    ]  # fmt: skip
+    assert told[0]["commit"] == repository.git("rev-parse", "HEAD")
     found = open_source(repository.address).list(ALL, Checkpoints()).found
     assert [file.mtime_ns // 10**9 for file in found] == [1772323200, 1767225600, 1767225600]
 
