@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from docmill.flows.runs.phases import Phase
     from docmill.flows.runs.report import Report
     from docmill.storage.exports.export import Exported
+    from docmill.storage.history.judgements import Judgement
     from docmill.storage.reader.document import Document
+    from docmill.storage.reader.judging import JudgedPassage
     from docmill.storage.reader.outline import Section
     from docmill.storage.reader.store import Store, open_store
     from docmill.storage.retrieval.candidates.hit import Hit
@@ -43,6 +45,8 @@ __all__ = [
     "Document",
     "Exported",
     "Hit",
+    "JudgedPassage",
+    "Judgement",
     "Mode",
     "Phase",
     "Report",
@@ -63,6 +67,8 @@ _HOMES = {
     "Document": "docmill.storage.reader.document",
     "Exported": "docmill.storage.exports.export",
     "Hit": "docmill.storage.retrieval.candidates.hit",
+    "JudgedPassage": "docmill.storage.reader.judging",
+    "Judgement": "docmill.storage.history.judgements",
     "Mode": "docmill.storage.retrieval.candidates.search_options",
     "Phase": "docmill.flows.runs.phases",
     "Report": "docmill.flows.runs.report",
