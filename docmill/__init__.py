@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from docmill.flows.runs.phases import Phase
     from docmill.flows.runs.report import Report
     from docmill.storage.exports.export import Exported
+    from docmill.storage.history.judgements import Judgement
     from docmill.storage.reader.document import Document
     from docmill.storage.reader.figure import Figure
+    from docmill.storage.reader.judging import JudgedPassage
     from docmill.storage.reader.outline import Section
     from docmill.storage.reader.store import Store, open_store
     from docmill.storage.retrieval.candidates.hit import Hit
@@ -46,6 +48,8 @@ __all__ = [
     "Exported",
     "Figure",
     "Hit",
+    "JudgedPassage",
+    "Judgement",
     "KeptPicture",
     "Mode",
     "Phase",
@@ -68,6 +72,8 @@ _HOMES = {
     "Exported": "docmill.storage.exports.export",
     "Figure": "docmill.storage.reader.figure",
     "Hit": "docmill.storage.retrieval.candidates.hit",
+    "JudgedPassage": "docmill.storage.reader.judging",
+    "Judgement": "docmill.storage.history.judgements",
     "KeptPicture": "docmill.storage.schema",
     "Mode": "docmill.storage.retrieval.candidates.search_options",
     "Phase": "docmill.flows.runs.phases",

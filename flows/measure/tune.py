@@ -7,8 +7,9 @@ model is called; earlier answers are reused.
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,16 @@ from docmill.storage.artifacts.packs import Packs, write_pack
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.files import TEMPORARY, remove
 from docmill.storage.history import snapshots
+from docmill.storage.keys import key_of
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.tables.tables import read_table
 from docmill.tasks.chunking.route import Route, default_routes
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
-from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
+from docmill.tasks.evaluate.bootstrap import Interval, difference, enough_questions, interval
 from docmill.tasks.evaluate.groups import groups_of
+from docmill.tasks.evaluate.judgement_questions import questions_of
 from docmill.tasks.evaluate.proxy.proxies import proxies
 from docmill.tasks.evaluate.proxy.question_source import read_sources
 from docmill.tasks.evaluate.questions import Question
@@ -92,15 +95,47 @@ class Trial:
     embedded: int = -1
 
 
+@dataclass(frozen=True, slots=True)
+class TuneDecision:
+    """Whether a setting that half of the judged questions chose is adopted, which the other half decides.
+
+    `change` is that over the half that decides, of `questions`. It must be a gain beyond chance, and no content type
+    may lose beyond chance. `wanted` is about how many more judged questions would tell a gain from chance; None if
+    there is none, or if it is told.
+    """
+
+    content_type: str
+    what: str
+    questions: int
+    change: Interval
+    loses: bool = False
+
+    @property
+    def adopted(self) -> bool:
+        """Whether the setting is adopted."""
+        return self.change.verdict == "better" and not self.loses
+
+    @property
+    def wanted(self) -> int | None:
+        """About how many more judged questions are needed, in both halves."""
+        if self.change.verdict != "indistinguishable":
+            return None
+        needed = enough_questions(self.change, self.questions)
+        return None if needed is None else 2 * max(1, needed - self.questions)
+
+
 @dataclass
 class Tuning:
     """The trials, and the winning settings, which the trials' store holds at `snapshot`.
 
-    `made` is true if the questions were generated.
+    `made` is true if questions were generated; `judged` is how many questions people have judged, and `decisions` are
+    those that half of them made about what the other half chose.
     """
 
     settings: Settings
     made: bool = False
+    judged: int = 0
+    decisions: list[TuneDecision] = field(default_factory=list)
     questions: int = 0
     trials: list[Trial] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -141,6 +176,10 @@ class _Bench:
             self.known[key] = snapshots.numbers(self.root)[-1]
         return open_store(self.root, self.known[key])
 
+    def newest(self) -> Store:
+        """Return the store of the trials as the last one left it."""
+        return open_store(self.root)
+
     def ask(self, store: Store, questions: Sequence[Question], way: SearchMethod) -> dict[str, float]:
         """Return the measure of each question."""
         chosen = self.options
@@ -155,7 +194,10 @@ def tune(
     options: TuneOptions,
     hear: Callable[[Trial], None] = lambda _: None,
 ) -> Tuning:
-    """Try `options` on the documents of `sources`. Without questions, generate some from the documents.
+    """Try `options` on the documents of `sources`.
+
+    Without questions, ask those that people have judged. For content types with too few of these, generate some from
+    the documents; `options.made_from` has all of them generated.
 
     Raises `QueryError` if no question can be generated, or if embedding the documents with the settings in use exceeds
     the budget.
@@ -167,21 +209,13 @@ def tune(
     store = bench.store(settings)
     if store is None:
         raise QueryError(f"the current settings alone need more new texts than --budget {options.budget}; raise it")
-    tuning.made, asked = (
-        not questions,
-        list(questions) or proxies(read_sources(store), options.questions, options.made_from),
-    )
-    if not asked:
-        raise QueryError("no question could be generated from the documents; give some with --questions")
-    tuning.questions = len(asked)
-    for kind, own in _by_type(store, asked).items():
-        if not kind:
-            tuning.skipped.append(f"no content type: {len(own)} questions have an answer that no document holds")
-        elif len(own) < options.least:
-            tuning.skipped.append(f"{kind}: {counted(len(own), 'questions')}, {options.least} are needed")
-        else:
-            _tune_type(bench, kind, own)
-    _tune_weight(bench, asked)
+    judged = [] if questions or options.made_from else _judged(settings.store)
+    tuning.judged = len(judged)
+    _tune_types(bench, _by_type(store, judged), judged=True)
+    others = _others(bench, store, questions)
+    _tune_types(bench, others, judged=False)
+    by_judged = len(judged) >= options.least
+    _tune_weight(bench, judged if by_judged else [*chain.from_iterable(others.values())], by_judged)
     last = bench.store(tuning.settings)
     tuning.snapshot = last.snapshot.number if last else 0
     return tuning
@@ -225,6 +259,39 @@ def _copy(store: Path, root: Path, wait_s: float) -> None:
     draft.rename(root)
 
 
+def _others(bench: _Bench, store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:
+    """Return the given questions, or made ones, of the content types that judged ones have not tuned."""
+    tuning, options = bench.tuning, bench.options
+    done = {trial.content_type for trial in tuning.trials}
+    asked = list(questions) or proxies(read_sources(store), options.questions, options.made_from)
+    if not (asked or tuning.judged):
+        raise QueryError("no question could be generated from the documents; give some with --questions")
+    left = {kind: own for kind, own in _by_type(store, asked).items() if kind not in done}
+    tuning.made, tuning.questions = bool(left) and not questions, tuning.judged + sum(map(len, left.values()))
+    return left
+
+
+def _judged(store: Path) -> list[Question]:
+    """Return the questions of a store that people have judged."""
+    if not snapshots.numbers(store):
+        return []
+    with open_store(store) as own:
+        return questions_of(own.judgements())
+
+
+def _tune_types(bench: _Bench, by_type: Mapping[str, Sequence[Question]], judged: bool) -> None:
+    """Tune each content type that has enough questions, and note of the others how many they have."""
+    least, unit = bench.options.least, "judged questions" if judged else "questions"
+    for kind, own in by_type.items():
+        if not kind:
+            said = f"no content type: {len(own)} {unit} have an answer that no document holds"
+            bench.tuning.skipped.append(said)
+        elif len(own) < least:
+            bench.tuning.skipped.append(f"{kind}: {counted(len(own), unit)}, {least} are needed")
+        else:
+            _tune_type(bench, kind, own, judged)
+
+
 def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:
     """Group questions by the content type of the first answer, the most frequent type first."""
     types = groups_of(Answers(store), questions, "type")
@@ -234,13 +301,13 @@ def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Ques
     return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
 
 
-def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:
+def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question], judged: bool) -> None:
     """Try strategies for a content type, then sizes of the best, then contexts of the best, and adopt improvements."""
     tuning, options = bench.tuning, bench.options
     own = default_routes().by_type[kind].strategy
     rule = _rule_of(tuning.settings, kind, own)
     named = rule.strategy or own
-    race = _Race(bench, kind, questions, named, tuning.settings)
+    race = _Race(bench, kind, questions, named, judged)
     trials = _RouteTrials(tuning, race, kind)
     trials.tried[named] = race.mean, RouteRule(type=kind, strategy=named, options=rule.options)
     for strategy in dict.fromkeys((own, *options.strategies)):
@@ -255,9 +322,9 @@ def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:
     for name in options.contexts:
         if name != (rule.contextualizer or tuning.settings.chunk.contextualizer):
             trials.run(f"{best.strategy}, context {name}", best.strategy, best.options, name)
-    if race.won:
-        tuning.settings = race.won
-        tuning.routes.append(race.won.routes[-1])
+    if won := race.winner():
+        tuning.settings = won
+        tuning.routes.append(won.routes[-1])
 
 
 def _rule_of(settings: Settings, kind: str, own: str) -> RouteRule:
@@ -291,27 +358,28 @@ class _RouteTrials:
         return max(self.tried.values(), key=lambda pair: pair[0])[1]
 
 
-def _tune_weight(bench: _Bench, questions: Sequence[Question]) -> None:
+def _tune_weight(bench: _Bench, questions: Sequence[Question], judged: bool) -> None:
     """Try weights by given questions, or by those made ones whose place is hidden, such as texts of links.
 
     Other made questions stand in their answers word for word. Keywords find them so surely that a weight tuned by them
     lost 5 points to people's questions (`cacm`, tests/bench/LOG.md).
     """
     tuning = bench.tuning
-    if tuning.made:
+    made = tuning.made and not judged
+    if made:
         questions = [one for one in questions if one.hidden]
-    if tuning.made and len(questions) < bench.options.least:
+    if made and len(questions) < bench.options.least:
         found = f"{counted(len(questions), 'questions')} taken from a place other than their answer"
         tuning.skipped.append(f"weight: {found}, {bench.options.least} are needed")
         return
     search = tuning.settings.search
-    race = _Race(bench, "", questions, f"weight {search.weight:g}", tuning.settings)
+    race = _Race(bench, "", questions, f"weight {search.weight:g}", judged)
     for weight in bench.options.weights:
         if weight != search.weight:
             changed = search.model_copy(update={"weight": weight})
             race.run(f"weight {weight:g}", tuning.settings.model_copy(update={"search": changed}))
-    if race.won:
-        tuning.settings, tuning.weight = race.won, race.won.search.weight
+    if won := race.winner():
+        tuning.settings, tuning.weight = won, won.search.weight
 
 
 def _unasked(settings: Settings) -> Settings:
@@ -322,14 +390,18 @@ def _unasked(settings: Settings) -> Settings:
 
 
 class _Race:
-    """Trials that compete: each is compared to the settings in use, and the best significant improvement wins."""
+    """Trials that compete: each is compared to the settings in use, and the best significant improvement wins.
 
-    def __init__(self, bench: _Bench, kind: str, questions: Sequence[Question], named: str, settings: Settings) -> None:
+    By judged questions, one half chooses the best, and the other half alone decides whether it wins: of many trials,
+    some look better by chance on the questions that choose.
+    """
+
+    def __init__(self, bench: _Bench, kind: str, questions: Sequence[Question], named: str, judged: bool) -> None:
         self._bench, self._kind, self._questions = bench, kind, questions
-        self._first: dict[str, float] = {}
-        self._best = 0.0
-        self.won: Settings | None = None
-        self.mean = self.run(f"{named} (in use)", settings)
+        self._held = {one.id for one in questions if _is_held_back(one)} if judged else set()
+        self._judged, self._first = judged, _Tried("", bench.tuning.settings, {})
+        self._tried: list[_Tried] = []
+        self.mean = self.run(f"{named} (in use)", bench.tuning.settings)
 
     def run(self, what: str, settings: Settings) -> float:
         """Try settings and return their mean, or -1 if the budget ran out."""
@@ -340,9 +412,55 @@ class _Race:
             return -1.0
         values = self._bench.ask(store, self._questions, search_method_of(_unasked(settings)))
         mean = interval(values)
-        change = difference(values, self._first) if self._first else None
-        self._first = self._first or values
-        if change and change.verdict == "better" and mean.mean > self._best:
-            self.won, self._best = settings, mean.mean
+        change = difference(values, self._first.values) if self._first.values else None
+        if change:
+            self._tried.append(_Tried(what, settings, values))
+        else:
+            self._first = _Tried(what, settings, values)
         self._bench.add(Trial(self._kind, what, len(values), mean, change, tuning.embedded - before))
-        return mean.mean
+        return _Tried(what, settings, values).mean_without(self._held)
+
+    def winner(self) -> Settings | None:
+        """Return the settings that win, or None if those in use do."""
+        best = max(self._tried, key=lambda one: one.mean_without(self._held), default=None)
+        if best is None or best.mean_without(self._held) <= self._first.mean_without(self._held):
+            return None
+        if self._judged:
+            return self._decided(best)
+        better = [one for one in self._tried if difference(one.values, self._first.values).verdict == "better"]
+        return max(better, key=lambda one: one.mean_without(set())).settings if better else None
+
+    def _decided(self, best: "_Tried") -> Settings | None:
+        """Return the settings that the first half chose, if the other half finds them better and no type loses."""
+        held = {key: value for key, value in best.values.items() if key in self._held}
+        if not held:
+            return None
+        change = difference(held, self._first.values)
+        groups = _by_type(self._bench.newest(), self._questions).values()
+        loses = any(self._loses([one.id for one in own], best) for own in groups)
+        decision = TuneDecision(self._kind, best.what, len(held), change, loses)
+        self._bench.tuning.decisions.append(decision)
+        return best.settings if decision.adopted else None
+
+    def _loses(self, ids: Sequence[str], best: "_Tried") -> bool:
+        values = {key: best.values[key] for key in ids if key in best.values}
+        return bool(values) and difference(values, self._first.values).verdict == "worse"
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """Settings that were tried, and the measure of each question."""
+
+    what: str
+    settings: Settings
+    values: Mapping[str, float]
+
+    def mean_without(self, held: Collection[str]) -> float:
+        """Return the mean over the questions that are not held back."""
+        kept = [value for key, value in self.values.items() if key not in held]
+        return sum(kept) / len(kept) if kept else 0.0
+
+
+def _is_held_back(question: Question) -> bool:
+    """Return whether a question decides and does not choose: half of them do, by a hash, the same ones each time."""
+    return int(key_of("held back", question.id)[:8], 16) % 2 == 1

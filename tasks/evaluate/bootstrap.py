@@ -4,6 +4,7 @@ Source: Smucker, Allan and Carterette, A comparison of statistical significance 
 evaluation, CIKM 2007.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,15 @@ class Interval:
         if self.low <= 0 <= self.high:
             return "indistinguishable"
         return "better" if self.mean > 0 else "worse"
+
+
+def enough_questions(change: Interval, count: int) -> int | None:
+    """Return about how many questions would tell a gain from chance, if it stays what it is over `count` of them.
+
+    The width of an interval falls with the square root of the number. None if there is no gain to tell.
+    """
+    width = change.mean - change.low
+    return max(FEWEST, math.ceil(count * (width / change.mean) ** 2)) if change.mean > 0 else None
 
 
 def interval(values: Mapping[str, float]) -> Interval:

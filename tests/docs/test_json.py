@@ -27,6 +27,7 @@ UNSEEN = {  # fields that need a gate, a price, a limit, a mirror, a fault, a lo
     "evaluate questions": {"left_out*", "worst*"},
     "ingest": {"model.money", "model.left", "unreached*"},
     "plan": {"model.money", "model.left", "gate.*", "unreached*"},
+    "tune": {"decisions[]*"},
     "status": {"synced", "unreadable.*", "contexts.reason"},
     "publish": {"*"},
     "verify": {"*"},

@@ -10,15 +10,16 @@ from docmill.flows.cli.commands.evaluate_questions import Made
 from docmill.flows.cli.commands.ingest_and_plan import Sources
 from docmill.flows.cli.terminal.command import checked_settings_of, takes
 from docmill.flows.cli.terminal.output import note, print_json, print_rows, print_text
+from docmill.flows.runs.phases import counted
 from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
-    from docmill.flows.measure.tune import Trial, Tuning
+    from docmill.flows.measure.tune import Trial, TuneDecision, Tuning
 
 QUESTIONS = typer.Option(
     "--questions",
     metavar="PATH",
-    help="CSV or Excel table, TREC topics, or a BEIR folder. The default is to generate some.",
+    help="CSV or Excel table, TREC topics, or a BEIR folder. By default, what people have judged; else made ones.",
 )
 QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
 FROM = typer.Option("--from", help="Make the questions from these only: links, captions ... May be repeated.")
@@ -91,15 +92,34 @@ def _report(found: "Tuning", as_json: bool) -> None:
             f"the {found.questions} questions were made from words of the documents, which makes them easier than real"
             " questions; give your own with --questions FILE"
         )
+    if found.judged:
+        note(f"{counted(found.judged, 'questions')} were judged; half of them choose, and the other half decides")
     for line in found.skipped:
         note(f"not tried, {line}")
     if as_json:
         trials = [asdict(trial) for trial in found.trials]
         print_json({"proxies": found.made, "questions": found.questions, "embedded": found.embedded,
+                    "judged": found.judged, "decisions": [_decided(one) for one in found.decisions],
                     "trials": trials, "skipped": found.skipped, "toml": toml})  # fmt: skip
         return
     print_rows([_row(trial) for trial in found.trials])
+    for one in found.decisions:
+        print_text(f"\n{_told(one)}")
     print_text(f"\n{toml}" if toml else "\nNo setting is significantly better than those in use.")
+
+
+def _decided(one: "TuneDecision") -> dict[str, Any]:
+    return {**asdict(one), "adopted": one.adopted, "wanted": one.wanted}
+
+
+def _told(one: "TuneDecision") -> str:
+    """Return what the questions that were held back decided, as sentences for a person."""
+    change = f"{one.change.mean:+.3f} [{one.change.low:+.3f}, {one.change.high:+.3f}] {one.change.verdict}"
+    said = f"{one.content_type or 'all'}: {one.what} over the {counted(one.questions, 'questions')} held back: {change}"
+    if one.loses:
+        return f"{said}; not adopted, because a content type loses"
+    more = f"; about {one.wanted:,} more judged questions would tell" if one.wanted else ""
+    return f"{said}; {'adopted' if one.adopted else f'not adopted{more}'}"
 
 
 def _row(trial: "Trial") -> dict[str, Any]:

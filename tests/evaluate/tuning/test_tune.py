@@ -10,12 +10,13 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.flows.config.settings import RouteRule, Settings
-from docmill.flows.measure.tune import TuneOptions, Tuning, tune
+from docmill.flows.measure.tune import TuneDecision, TuneOptions, Tuning, tune
 from docmill.flows.measure.tuned_settings import as_toml, merged
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.history import snapshots
 from docmill.storage.schema import Element, Parsed
 from docmill.storage.upkeep.verify import verify
+from docmill.tasks.evaluate.bootstrap import FEWEST, Interval
 from docmill.tasks.evaluate.proxy.proxies import proxies
 from docmill.tasks.evaluate.proxy.question_source import QuestionSource
 from docmill.tasks.evaluate.questions import load_questions
@@ -64,6 +65,51 @@ def test_what_answers_better_wins_and_nothing_is_done_twice(bench: Workbench) ->
     assert [replace(trial, embedded=0) for trial in again.trials] == [
         replace(trial, embedded=0) for trial in found.trials
     ]
+
+
+def judge_all(bench: Workbench, names: tuple[str, ...] = NAMES) -> None:
+    with bench.store as store:
+        for number, name in enumerate(NAMES, 10):
+            if name in names:
+                store.judge(f"where hangs the {name}", uri="tools.md", quotation=f"hook number {number}", by="Ada")
+
+
+def test_judged_questions_come_first_and_half_of_them_decide_what_the_others_chose(bench: Workbench) -> None:
+    judge_all(bench)
+    found = tune(settings_of(bench), [str(bench.docs)], [], TRIED)
+    assert found.judged == 12
+    decision = next(one for one in found.decisions if one.content_type)
+    assert 0 < decision.questions < 12
+    assert (decision.what, decision.change.mean > 0, decision.loses) == ("structure, size 20", True, False)
+    enough = decision.questions >= FEWEST and decision.change.low > 0
+    assert decision.adopted == enough == bool(found.routes)
+    assert (decision.wanted is None) == decision.adopted
+
+
+def test_too_few_judged_questions_leave_the_made_ones_in_charge(bench: Workbench) -> None:
+    judge_all(bench, NAMES[:3])
+    found = tune(settings_of(bench), [str(bench.docs)], [], replace(TRIED, questions=20))
+    assert (found.judged, found.made, found.decisions) == (3, True, [])
+    assert any("3 judged questions, 8 are needed" in line for line in found.skipped)
+    made = tune(settings_of(bench), [str(bench.docs)], [], replace(TRIED, questions=20, made_from=("words",)))
+    assert made.judged == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "loses", "adopted", "wanted"),
+    [
+        (Interval(0.1, 0.02, 0.18), False, True, None),
+        (Interval(0.1, 0.02, 0.18), True, False, None),
+        (Interval(0.1, -0.1, 0.3), False, False, 60),  # twice as wide as its mean: four times as many, in both halves
+        (Interval(-0.1, -0.3, 0.1), False, False, None),
+        (Interval(-0.1, -0.15, -0.05), False, False, None),
+    ],
+)
+def test_a_decision_says_how_many_more_questions_would_tell(
+    change: Interval, loses: bool, adopted: bool, wanted: int | None
+) -> None:
+    decision = TuneDecision("faq", "sentence", 10, change, loses)
+    assert (decision.adopted, decision.wanted) == (adopted, wanted)
 
 
 def test_the_size_in_use_is_no_trial(bench: Workbench) -> None:

@@ -376,6 +376,13 @@ failed | integer | prompts without a usable answer
     "tune": Printed("one object", f"""\
 proxies | boolean | whether the questions were made from the documents
 questions | integer | number of questions
+judged | integer | queries that people have judged, if these were asked
+decisions[].content_type | text | content type of a setting that half of the judged queries chose; empty for all
+decisions[].what | text | the setting
+decisions[].questions | integer | judged queries that were held back and decide
+{_INTERVAL.format("decisions[].change")}decisions[].loses | boolean | whether a content type loses by it
+decisions[].adopted | boolean | whether it is adopted
+decisions[].wanted | integer or null | about how many more judged queries would tell a gain; null if none or told
 embedded | integer | texts that were newly embedded
 trials[].content_type | text | content type that was tuned; empty for all
 trials[].what | text | what was tried

@@ -11,7 +11,20 @@ private and may change in any release. The package is typed (`py.typed`).
 
 Offsets are half-open and count code points. Scores and vectors are floats, times are ISO 8601 in UTC."""
 FUNCTIONS = ("ingest", "plan", "open_store")
-CLASSES = ("Store", "Document", "Section", "Figure", "KeptPicture", "Hit", "Report", "Phase", "Exported", "Settings")
+CLASSES = (
+    "Store",
+    "Document",
+    "Section",
+    "Figure",
+    "KeptPicture",
+    "Hit",
+    "Judgement",
+    "JudgedPassage",
+    "Report",
+    "Phase",
+    "Exported",
+    "Settings",
+)
 TYPES = (
     ("Mode", 'The type of `mode`: `"hybrid"`, `"vector"` or `"keyword"`.'),
     ("SearchArguments", "The type of the [options of a search](#options-of-a-search), a `TypedDict`."),
