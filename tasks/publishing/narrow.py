@@ -163,7 +163,7 @@ class _LeftToPlan:
     def _is_current(self, uri: str, content_hash: str, form: str, language: str, text_key: str, *split: Any) -> bool:
         content_types, metadata, chunk_key = split
         kind = FileType(form, language)
-        return self.recipe.is_current(uri, content_hash, kind, text_key) and (
+        return self.recipe.is_current(uri, content_hash, kind, text_key, metadata) and (
             self.recipe.chunk_key(text_key, uri, content_types, metadata) == chunk_key
         )
 

@@ -111,12 +111,12 @@ def test_wrong_settings_are_a_finding_beside_the_others(tmp_path: Path) -> None:
 def test_a_program_is_needed_only_if_the_settings_say_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert found()["tesseract"]["state"] == "note"
-    assert "install" in found("--parse-ocr", status=1)["tesseract"]["remedy"]
+    assert "install" in found("--parse-ocr", "tesseract", status=1)["tesseract"]["remedy"]
     program = tmp_path / "tesseract"
     program.write_text("#!/bin/sh\necho eng\n")
     program.chmod(0o755)
-    assert found("--parse-ocr")["tesseract"]["state"] == "ok"
-    german = found("--parse-ocr", "--parse-ocr-languages", "eng+deu", status=1)["tesseract"]
+    assert found("--parse-ocr", "tesseract")["tesseract"]["state"] == "ok"
+    german = found("--parse-ocr", "tesseract", "--parse-ocr-languages", "eng+deu", status=1)["tesseract"]
     assert german["found"].endswith("has no data for deu")
 
 
