@@ -27,6 +27,7 @@ from docmill.storage.embedding.model_spaces import opaque_encoder
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import DocmillError
 from docmill.storage.process.extras import command
+from docmill.tasks.parse.pdf.ocr.engines import RAPIDOCR, TESSERACT, engine_for
 
 if TYPE_CHECKING:
     from docmill.storage.history.snapshots import Snapshot
@@ -48,6 +49,7 @@ _EXTRAS = {
     "langchain": "no `docmill.adapters.langchain`",
     "llama-index": "no `docmill.adapters.llama_index`",
     "mcp": "no `docmill mcp`",
+    "ocr": "scanned pages and images are read by tesseract or not at all",
     "openai": "no contexts by models of OpenAI, or of servers like its",
     "postgres": "no `docmill export` to PostgreSQL",
     "qdrant": "no `docmill export` to Qdrant",
@@ -184,6 +186,8 @@ def _lacking(extra: str, wrong: list[str], settings: Settings) -> Checked:
 
 
 def _is_needed(extra: str, settings: Settings) -> bool:
+    if extra == "ocr":
+        return settings.parse.ocr == RAPIDOCR
     if extra != "s3":
         asked = "openai" if is_api(settings.embedding.model) else ""
         return extra in (settings.model.provider, settings.engine, asked)
@@ -196,12 +200,13 @@ def _is_of(one: Requirement, extra: str) -> bool:
 
 
 def _tesseract(settings: Settings) -> Checked:
-    wanted, program = settings.parse.ocr, shutil.which("tesseract")
+    engine, program = engine_for(settings.parse.ocr, settings.parse.ocr_languages), shutil.which(TESSERACT)
+    wanted = engine == TESSERACT
     if program is None:
-        found = "not installed: scanned pages and images are not read"
+        found = f"not installed: {_who_reads(engine)}"
         return Checked("tesseract", "broken" if wanted else "note", found, _install("tesseract-ocr", "tesseract"))
     if not wanted:
-        return Checked("tesseract", "ok", f"{program}; [parse] ocr is off")
+        return Checked("tesseract", "ok", f"{program}; {_who_reads(engine)}")
     try:
         listed = subprocess.run([program, "--list-langs"], capture_output=True, text=True, timeout=_TOOL_S, check=True)
     except (OSError, subprocess.SubprocessError) as error:
@@ -212,6 +217,10 @@ def _tesseract(settings: Settings) -> Checked:
         packages = _install(" ".join(f"tesseract-ocr-{one}" for one in missing), "tesseract-lang")
         return Checked("tesseract", "broken", f"{program} has no data for {', '.join(missing)}", packages)
     return Checked("tesseract", "ok", f"{program} with {asked}")
+
+
+def _who_reads(engine: str) -> str:
+    return f"scanned pages and images are {f'read by {engine}' if engine else 'not read'}"
 
 
 def _libreoffice() -> Checked:

@@ -58,7 +58,7 @@ REMEDIES = {
     "encrypted": "add its password to [parse] passwords, or save it without one",
     "memory": "raise [parse] memory_mb, or split the file",
     "misrouted": "correct the strategy in its front matter; docmill explain FILE says what is wrong",
-    "no_text": "install Tesseract and set [parse] ocr = true; a drawing without text stays rejected",
+    "no_text": "pip install 'docmill[ocr]', which reads scans unless [parse] ocr = false; a drawing stays rejected",
     "not_installed": "install the program that the message names; docmill doctor checks it",
     "plugin_failed": "tell the author of the plugin that the message names, or take another strategy or contextualizer",
     "timeout": "raise [parse] timeout_s, or split the file",

@@ -71,7 +71,7 @@ ORDER = (  # each folder imports only those before it
     "tasks/parse/pandoc/word/fields", "tasks/parse/pandoc/word",
     "tasks/parse/datasets", "tasks/parse/agenda", "tasks/parse/notes",
     "tasks/parse/records", "tasks/parse/mail",
-    "tasks/parse/pdf/letters", "tasks/parse/pdf/text", "tasks/parse/pdf/tables",
+    "tasks/parse/pdf/letters", "tasks/parse/pdf/text", "tasks/parse/pdf/ocr", "tasks/parse/pdf/tables",
     "tasks/parse/pdf/layout", "tasks/parse/pdf/blocks", "tasks/parse/pdf",
     "tasks/parse/dispatch",
     "tasks/archive", "tasks/split/spans", "tasks/reading", "tasks/split/parts", "tasks/split/syntax",

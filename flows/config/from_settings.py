@@ -26,6 +26,7 @@ from docmill.tasks.model.clients.completion import ModelOptions
 from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.pdf.ocr.engines import TESSERACT, engine_for
 from docmill.tasks.sources.archive_source import Opener
 from docmill.tasks.sources.grants import Grants
 from docmill.tasks.sources.source import DiscoverOptions
@@ -45,11 +46,13 @@ def space_of(settings: Settings) -> EmbeddingSpace:
 def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
     """Return the recipe: everything that determines how content becomes chunks."""
     tokenizer = tokenizer_dir(*settings.embedding.where()) / "tokenizer.json"
+    engine = engine_for(settings.parse.ocr, settings.parse.ocr_languages)
     sizes_by = counting_folder(settings.chunk.tokenizer) if settings.chunk.tokenizer else ""
     return Recipe(
         parse=ParseOptions(
             passwords=settings.parse.passwords,
-            ocr=settings.parse.ocr,
+            ocr=bool(engine),
+            ocr_engine=engine or TESSERACT,
             ocr_languages=settings.parse.ocr_languages,
             comments=settings.parse.comments,
             max_characters=settings.parse.max_characters,
@@ -101,7 +104,7 @@ def archive_options(settings: Settings) -> ArchiveOptions:
         depth=chosen.max_depth,
         member_bytes=settings.discover.max_file_bytes,
         passwords=settings.parse.passwords,
-        pictures=settings.parse.ocr,
+        pictures=settings.parse.ocr not in ("auto", "off"),  # the logos of all mails are no files unless one asks
     )
 
 

@@ -21,6 +21,12 @@ def decode_texts(value: Any) -> Any:
     return decode(value) if value.lstrip().startswith("[") else (value,)
 
 
+def _spell_switch(value: Any) -> Any:
+    """Return `on` and `off` for true and false, as TOML, the environment and flags spell them."""
+    spelled = str(value).lower()
+    return {"true": "on", "1": "on", "false": "off", "0": "off"}.get(spelled, value)
+
+
 Texts = Annotated[tuple[str, ...], BeforeValidator(decode_texts)]
 
 
@@ -69,11 +75,16 @@ class ParseSettings(ConfigSection):
         default=50_000_000, gt=0, description="Reject documents with more characters of text than this."
     )
     passwords: Texts = Field(default=(), description="Passwords to try on encrypted files.", repr=False)
-    ocr: bool = Field(default=False, description="Read scanned PDF pages and images with Tesseract.")
+    ocr: Annotated[Literal["auto", "on", "off", "rapidocr", "tesseract"], BeforeValidator(_spell_switch)] = Field(
+        default="auto",
+        description="Read scanned PDF pages and images: auto (if docmill[ocr] is installed), on or true (with tesseract"
+        " where it is not), off or false, or an engine: rapidocr or tesseract.",
+    )
     ocr_languages: str = Field(
         default="eng",
         pattern=r"^\w+([+/]\w+)*$",
-        description="Languages of scanned text by their Tesseract codes, such as eng+deu.",
+        description="Languages of scanned text by their Tesseract codes, such as eng+deu. rapidocr reads"
+        " all languages in Latin script, Chinese and Japanese at once.",
     )
     comments: bool = Field(
         default=False,

@@ -40,8 +40,10 @@ def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
     if damaged:
         found.append(DocumentWarning("damaged_pages", f"{len(damaged)} of {pages} pages cannot be read", True))
     if scanned:
-        message = f"{len(scanned)} of {pages} pages are pictures: [parse] ocr = true reads them"
+        message = f"{len(scanned)} of {pages} pages are pictures: docmill[ocr] reads them"
         found.append(DocumentWarning("scanned_pages", message, True))
+    if by_ocr:
+        found.append(DocumentWarning("ocr_pages", _told_of_ocr(by_ocr, pages, _pages(facts, "ocr_confidence")), False))
     if lost := _left_out(facts):
         found.append(DocumentWarning("figures_left_out", f"{lost}{_NOT_KEPT}", False))
     if facts.get("read_as"):
@@ -66,12 +68,19 @@ def _left_out(facts: Mapping[str, Any]) -> int:
     return sum(known[why] for why in _WHY if type(known.get(why)) is int)
 
 
+def _told_of_ocr(by_ocr: list[int], pages: Any, sure: list[int]) -> str:
+    named = ", ".join(map(str, by_ocr[:_NAMED])) + (", …" if len(by_ocr) > _NAMED else "")
+    certainty = f"; it is at least {min(sure)} % sure" if sure else ""
+    return f"{len(by_ocr)} of {pages} pages were read by OCR ({named}){certainty}"
+
+
 def _pages(facts: Mapping[str, Any], name: str) -> list[int]:
     """Return a list of page numbers; none if a document's own front matter says something else by this name."""
     value = facts.get(name)
     return [page for page in value if type(page) is int] if isinstance(value, list) else []
 
 
+_NAMED = 10  # pages of a document that a message lists; its metadata have all
 _SAID = "CASE WHEN json_valid(metadata) THEN metadata ELSE '{}' END"  # a row of an older docmill may have none
 
 
@@ -83,6 +92,7 @@ def _numbers(name: str) -> str:
 _DAMAGED = _numbers("damaged_pages")
 _SCANNED = _numbers("scanned_pages")
 _BY_OCR = f"coalesce(list_contains({_numbers('ocr_pages')}, page), false)"
+_OCR, _SURE = _numbers("ocr_pages"), _numbers("ocr_confidence")
 _GARBLED = f"list_filter({_numbers('garbled_pages')}, lambda page: NOT {_BY_OCR})"
 _PAGES = f"(({_SAID}) ->> '$.pages')"
 _LEFT_OUT = "({})".format(
@@ -101,7 +111,13 @@ list_concat(list_filter([
     }} END,
     CASE WHEN len({_SCANNED}) > 0 THEN {{
         'kind': 'scanned_pages', 'lost': true,
-        'message': len({_SCANNED}) || ' of ' || {_PAGES} || ' pages are pictures: [parse] ocr = true reads them'
+        'message': len({_SCANNED}) || ' of ' || {_PAGES} || ' pages are pictures: docmill[ocr] reads them'
+    }} END,
+    CASE WHEN len({_OCR}) > 0 THEN {{
+        'kind': 'ocr_pages', 'lost': false,
+        'message': len({_OCR}) || ' of ' || {_PAGES} || ' pages were read by OCR ('
+            || array_to_string(({_OCR})[1:{_NAMED}], ', ') || CASE WHEN len({_OCR}) > {_NAMED} THEN ', …' ELSE '' END
+            || ')' || CASE WHEN len({_SURE}) > 0 THEN '; it is at least ' || list_min({_SURE}) || ' % sure' ELSE '' END
     }} END,
     CASE WHEN {_LEFT_OUT} > 0 THEN {{
         'kind': 'figures_left_out', 'lost': false, 'message': {_LEFT_OUT} || '{_NOT_KEPT}'

@@ -158,11 +158,11 @@ def _document(
     work, recipe = job.work, job.recipe
     # A stored text keeps its key, also where the plugin that read it is gone.
     known = work.text_key if job.stored is not None else ""
-    text_key = known or recipe.text_key(work.uri, work.content_hash, file_type)
     # Each type once, in the order of the text, so that equal regions make equal rows.
     content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in judged.routed))
     # YAML has dates, which JSON lacks; sorted, equal metadata make equal rows.
     metadata = json.dumps(parsed.metadata | _cover(parsed), ensure_ascii=False, default=str, sort_keys=True)
+    text_key = known or recipe.text_key(work.uri, work.content_hash, file_type, metadata)
     return StagedDocument(
         work_key=work.key,
         content_hash=work.content_hash,

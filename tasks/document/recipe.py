@@ -9,6 +9,7 @@ invalidates what:
 | the suffix of a name, where it decides the type | all of it | `work_key` |
 | the version of a parser, or an option of [parse] that the parser reads | parsing and what follows | `text_key` |
 | the reader that [[parse.readers]] chooses, its options, the version of its plugin | the same | `text_key` |
+| the engine of OCR, its version, `ocr_languages` | the same, for documents with scanned pages | `text_key` |
 | a plugin that reads files of a suffix which no other part of docmill knew | the same | `text_key` |
 | the route: strategy, options, contextualizer | splitting from the stored text, and what follows | `chunk_key` |
 | the version of a strategy, a contextualizer or their plugin, the tokenizer, a size | the same | `chunk_key` |
@@ -37,9 +38,10 @@ from docmill.tasks.chunking.chunk_options import ChunkOptions, asks_model, chunk
 from docmill.tasks.chunking.route import OWN_KEY, Route, RouteTable
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.parsers import format_of_suffix, plugged
-from docmill.tasks.parse.dispatch.readers import ReaderTable, parser_key
+from docmill.tasks.parse.dispatch.readers import ReaderTable, may_be_scanned, parser_key
 from docmill.tasks.parse.format import FILE_TYPE_VERSION, FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.pdf.ocr.engines import RAPIDOCR, TESSERACT
 from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.split.syntax.grammars import absent
 from docmill.tasks.workers.limits import Limits
@@ -49,7 +51,7 @@ _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
 _REMEMBERED = 1 << 14
 """Keys of each kind that a process keeps for its next run, in 7 MB: those of so many documents take 0.1 s to make."""
 _PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract", "readpst")
-_PACKAGES = ("unstructured",)
+_PACKAGES = ("unstructured", RAPIDOCR)
 """Programs that parsers start, and packages of extras; a rejected file that needs one is tried again with it."""
 WITH = " with "
 """What stands in the name of a rejected document's parser before each plugin that had it."""
@@ -71,7 +73,7 @@ class Recipe:
     model_id: str = ""
     readers: ReaderTable = field(default_factory=ReaderTable)
     keys: dict[str, str] = field(default_factory=dict)
-    _parsers: dict[tuple[FileType, str, str], str] = field(default_factory=dict, compare=False, repr=False)
+    _parsers: dict[tuple[FileType, str, str, bool], str] = field(default_factory=dict, compare=False, repr=False)
     _chunkers: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     _usual: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -91,28 +93,38 @@ class Recipe:
         # A new version of any parser may be the one that takes a file which none has taken so far.
         versions = {each.name: each.version for each in (FORMATS.values() if form is None else [form])}
         how = {name: value for name, value in asdict(self.parse).items() if name not in _LIMITING}
+        if self.parse.ocr_engine == TESSERACT:  # as it was the only one
+            del how["ocr_engine"]
         cause = _CAUSES.get(reason, _nothing)(self)
         plugins = [self._chunkers_key()] if WITH in parser else []
         plugins += self._readers_key(uri, form is None)
         return key_of("attempt", FILE_TYPE_VERSION, LISTING_VERSION, versions, (how, *cause), *plugins)
 
-    def text_key(self, uri: str, content_hash: str, file_type: FileType) -> str:
-        """Return the key of the canonical text of some content, or "" if nothing that is installed reads its format."""
+    def text_key(self, uri: str, content_hash: str, file_type: FileType, metadata: str = "") -> str:
+        """Return the key of the canonical text of some content, or "" if nothing that is installed reads its format.
+
+        `metadata` is that of its document: OCR is part of the key only if it read pages or would.
+        """
+        return self._text_key(uri, content_hash, file_type, may_be_scanned(file_type, metadata))
+
+    def _text_key(self, uri: str, content_hash: str, file_type: FileType, scanned: bool) -> str:
         reader = self.readers.chosen(uri)
         # The options of a reader are no part of a hash, but of its text.
-        known = file_type, suffix_of(uri), repr(reader) if reader else ""
+        known = file_type, suffix_of(uri), repr(reader) if reader else "", scanned
         if known not in self._parsers:
-            parser = parser_key(file_type, self.parse, reader)
+            parser = parser_key(file_type, self.parse, reader, scanned)
             claimed = format_of_suffix(known[1])
             self._parsers[known] = key_of(parser, claimed) if parser and claimed else parser
         return _text_key(content_hash, self._parsers[known]) if self._parsers[known] else ""
 
-    def is_current(self, uri: str, content_hash: str, file_type: FileType, text_key: str) -> bool:
+    def is_current(self, uri: str, content_hash: str, file_type: FileType, text_key: str, metadata: str = "") -> bool:
         """Return whether the parsers of today would make the text that is stored under a key.
 
-        A document whose plugin is gone keeps its text: nothing can be put in its place.
+        A document whose plugin is gone keeps its text: nothing can be put in its place. One without scanned pages may
+        have the key of one with them, as all PDFs of older stores with `ocr = true` do.
         """
-        return self.text_key(uri, content_hash, file_type) in (text_key, "")
+        own = self.text_key(uri, content_hash, file_type, metadata)
+        return own in (text_key, "") or text_key == self._text_key(uri, content_hash, file_type, True) != own
 
     def work_key(self, uri: str, content_hash: str, text_key: str) -> str:
         """Return the key that files of equal content, type and route share."""

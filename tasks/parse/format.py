@@ -24,13 +24,15 @@ class ParseOptions:
     """How to parse: passwords to try, and limits in characters of text, elements and unpacked bytes.
 
     `language` is the programming language of source code; `parse` sets it from the file type. With
-    `ocr` text in pictures is read; `ocr_languages` are tesseract's names, such as "eng+deu". With `comments` those of
+    `ocr` text in pictures is read by `ocr_engine`, which may give a version after its name; `ocr_languages` are
+    tesseract's names, such as "eng+deu". With `comments` those of
     Word documents and OpenDocument texts are read.
     """
 
     language: str = ""
     passwords: tuple[str, ...] = field(default=(), repr=False, metadata={"secret": True})
     ocr: bool = False
+    ocr_engine: str = "tesseract"
     ocr_languages: str = "eng"
     comments: bool = False
     max_characters: int = 50_000_000

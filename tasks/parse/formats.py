@@ -70,7 +70,7 @@ _ALL = (
         "pypdfium2: columns, headings, lists, tables, code, footnotes, links, filled forms; pages and boxes",
         signatures=((0, b"%PDF-"),)),
     _form("image", 3, "pdf.image_file.parse_image", ".bmp .gif .jpeg .jpg .png .tif .tiff .webp",
-        "PNG, JPEG, TIFF, BMP, GIF and WebP", "tesseract, where `[parse] ocr = true`; each page of a TIFF",
+        "PNG, JPEG, TIFF, BMP, GIF and WebP", "OCR, by rapidocr or tesseract; each page of a TIFF",
         signatures=((0, b"\x89PNG\r\n"), (0, b"\xff\xd8\xff"), (0, b"GIF8"), (0, b"II*\x00"), (0, b"MM\x00*"),
             (8, b"WEBP"))),
     _form("docx", 11, "pandoc.word.word.parse_docx", ".docm .docx .dotx", "Word",

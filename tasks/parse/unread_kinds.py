@@ -62,7 +62,7 @@ UNREAD = (
     UnreadKind("avro", "Avro files are not read; exported as Parquet, JSON or CSV they are",
         signatures=((0, b"Obj\x01"),)),
     UnreadKind("orc", "ORC files are not read; exported as Parquet or CSV they are", signatures=((0, b"ORC"),)),
-    UnreadKind("djvu", "DjVu documents are not read; converted to PDF they are; [parse] ocr = true reads scans",
+    UnreadKind("djvu", "DjVu documents are not read; converted to PDF they are; docmill[ocr] reads scans",
         signatures=((0, b"AT&TFORM"),)),
     UnreadKind("mobi", "Kindle's books are not read; converted to EPUB they are", signatures=((60, b"BOOKMOBI"),)),
     UnreadKind("chm", "compiled HTML help is not read; unpacked to HTML it is", signatures=((0, b"ITSF"),)),

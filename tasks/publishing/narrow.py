@@ -185,7 +185,7 @@ class _LeftToPlan:
         if self.retyped and declared_of(self.recipe.keys, metadata, described) != (values, tuple(warnings)):
             return False
         kind = FileType(form, language)
-        return self.recipe.is_current(uri, content_hash, kind, text_key) and (
+        return self.recipe.is_current(uri, content_hash, kind, text_key, metadata) and (
             self.recipe.chunk_key(text_key, uri, content_types, metadata) == chunk_key
         )
 

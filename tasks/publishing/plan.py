@@ -193,7 +193,8 @@ class KnownContents:
         known = row if row and row.content_hash == content_hash else self._known.get((content_hash, suffix_of(uri)))
         if known is None:
             return None
-        return known if self.recipe.is_current(uri, content_hash, file_type(known), known.text_key) else None
+        is_current = self.recipe.is_current(uri, content_hash, file_type(known), known.text_key, known.metadata)
+        return known if is_current else None
 
     def chunks(self, uri: str, known: Known) -> Known | None:
         """Return the row with the chunks of this text under the route of `uri`, unless they are stale."""

@@ -111,12 +111,12 @@ def test_wrong_settings_are_a_finding_beside_the_others(tmp_path: Path) -> None:
 def test_a_program_is_needed_only_if_the_settings_say_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert found()["tesseract"]["state"] == "note"
-    assert "install" in found("--set", "parse.ocr=true", status=1)["tesseract"]["remedy"]
+    assert "install" in found("--set", "parse.ocr=tesseract", status=1)["tesseract"]["remedy"]
     program = tmp_path / "tesseract"
     program.write_text("#!/bin/sh\necho eng\n")
     program.chmod(0o755)
-    assert found("--set", "parse.ocr=true")["tesseract"]["state"] == "ok"
-    german = found("--set", "parse.ocr=true", "--set", "parse.ocr_languages=eng+deu", status=1)["tesseract"]
+    assert found("--set", "parse.ocr=tesseract")["tesseract"]["state"] == "ok"
+    german = found("--set", "parse.ocr=tesseract", "--set", "parse.ocr_languages=eng+deu", status=1)["tesseract"]
     assert german["found"].endswith("has no data for deu")
 
 

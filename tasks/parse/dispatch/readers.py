@@ -12,9 +12,12 @@ from docmill.tasks.parse.dispatch.parser import NoOptions, Parser
 from docmill.tasks.parse.dispatch.parsers import PARSERS, default_parser, options_of_parser, plugged, unusable
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.pdf.ocr.engines import TESSERACT
 from docmill.tasks.paths.patterns import PathPatterns, patterns_of
 
 _SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
+_SCANNED_FACTS = ("ocr_pages", "scanned_pages", "pictured_pages", "garbled_pages", "pages_without_text")
+"""What the metadata of a PDF call pages that OCR reads, or would read."""
 _COMMENTED = ("docx", "doc", "odt")  # and on whether comments are read
 _GLOBS = 256
 """Compiled globs to cache, as of routes."""
@@ -114,19 +117,34 @@ def parser_for(file_type: FileType, reader: ChosenReader | None) -> tuple[Parser
     return reader.parser, options_of_parser(reader.name, reader.options)
 
 
-def parser_key(file_type: FileType, options: ParseOptions, reader: ChosenReader | None = None) -> str:
+def may_be_scanned(file_type: FileType, metadata: str) -> bool:
+    """Return whether OCR decides what is read of a file, given the metadata of its document as JSON."""
+    return file_type.format == "image" or (
+        file_type.format in _SCANNED and any(f'"{fact}"' in metadata for fact in _SCANNED_FACTS)
+    )
+
+
+def parser_key(
+    file_type: FileType, options: ParseOptions, reader: ChosenReader | None = None, scanned: bool = True
+) -> str:
     """Return the key of everything but a file's content that determines its canonical text.
 
-    Passwords and limits decide whether there is a text, but not which, so they are not part of the key. The key is ""
+    Passwords and limits decide whether there is a text, but not which, so they are not part of the key. Nor is OCR for
+    a file that is not `scanned`. A new version of tesseract is not noticed, as only the program knows it. The key is ""
     if nothing that is installed reads the format.
     """
     form = FORMATS.get(file_type.format)
     if form is not None and (reader is None or reader.name == form.name):
-        ocr = (options.ocr_languages,) if options.ocr and file_type.format in _SCANNED else ()
+        ocr = _ocr_key(options) if scanned and file_type.format in _SCANNED else ()
         comments = ("comments",) if options.comments and file_type.format in _COMMENTED else ()
         return key_of("parser", file_type.format, form.version, file_type.language, *ocr, *comments)
     chosen = reader or _default(file_type.format)
     return key_of("parser", file_type.format, file_type.language, chosen.spelled()) if chosen else ""
+
+
+def _ocr_key(options: ParseOptions) -> tuple[str, ...]:
+    by = () if options.ocr_engine == TESSERACT else (options.ocr_engine,)
+    return (options.ocr_languages, *by) if options.ocr else ()
 
 
 def parser_name(file_type: FileType, reader: ChosenReader | None = None) -> str:

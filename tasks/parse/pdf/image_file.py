@@ -10,23 +10,24 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw
-from docmill.tasks.parse.pdf.ocr import Picture
+from docmill.tasks.parse.pdf.ocr.engines import ADVICE
+from docmill.tasks.parse.pdf.ocr.picture import Picture
 from docmill.tasks.parse.pdf.page_content import PageContent
-from docmill.tasks.parse.pdf.scan import scanned
+from docmill.tasks.parse.pdf.scan import certainty, scanned
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
 _MAX_PIXELS = 80_000_000  # a sheet of A3 at 600 dots an inch has 70 million; in colour each takes 4 bytes
 _MAX_FRAMES = 1_000  # pages of one TIFF: a long book; more take hours to read
 _PER_INCH = range(90, 1201)  # dots that scanners give; programs that know none write 72, and what is above is a mistake
 _SCREEN, _SCAN = 96.0, 300.0  # dots an inch of an image that does not say: of a picture of a screen, of a scanned page
-_SMALL = 1_200  # pixels of the longer side: letters are too small for tesseract
+_SMALL = 1_200  # pixels of the longer side: letters are too small for OCR
 _SEE_THROUGH = ("RGBA", "LA", "PA", "P")  # modes of Pillow; what is behind such a picture is taken to be white paper
 _DATE_TAG, _AUTHOR_TAG = 306, 315  # Exif: DateTime, Artist
 _DATE = re.compile(r"(.{4}:..:..).(.{8})", re.DOTALL)  # 2024:07:01 12:30:00
 
 
 def parse_image(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the text that tesseract reads in an image: all pages of a TIFF, the first frame of an animation.
+    """Return the text that OCR reads in an image: all pages of a TIFF, the first frame of an animation.
 
     Raise Rejected: `no_text` if OCR is off or reads nothing, `not_installed`, `too_large`, `corrupt`.
     """
@@ -35,8 +36,8 @@ def parse_image(data: bytes, options: ParseOptions) -> Parsed:
         image = _opened(data)
         if not options.ocr:
             size = f"{image.width} × {image.height} pixels"
-            raise Rejected("no_text", f"an image of {size}; [parse] ocr = true reads its text with tesseract")
-        sheets = [scanned(picture, number, options.ocr_languages) for number, picture in enumerate(_frames(image), 1)]
+            raise Rejected("no_text", f"an image of {size}; its text is read by {ADVICE}")
+        sheets = [scanned(picture, number, options) for number, picture in enumerate(_frames(image), 1)]
         facts = _facts(image) | _pages(sheets)
     if not facts["ocr_pages"]:
         raise Rejected("no_text", "OCR reads no text in the image")
@@ -45,8 +46,8 @@ def parse_image(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _pages(sheets: list[PageContent]) -> dict[str, Any]:
-    """Return the number of pages, and which of them have text and which none."""
-    facts = {"pages": len(sheets), "ocr_pages": [sheet.number for sheet in sheets if sheet.items]}
+    """Return the number of pages, which of them have text and which none, and how sure OCR is of it."""
+    facts = {"pages": len(sheets), "ocr_pages": [sheet.number for sheet in sheets if sheet.items]} | certainty(sheets)
     empty = [sheet.number for sheet in sheets if not sheet.items]
     return facts | ({"pages_without_text": empty} if empty else {})
 

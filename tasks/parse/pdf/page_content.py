@@ -18,7 +18,7 @@ from docmill.tasks.parse.pdf.text.fields import fields, with_fields
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link, link_annotations, page_links
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls
-from docmill.tasks.parse.pdf.text.place import Place, tenths
+from docmill.tasks.parse.pdf.text.place import Place, around, placed, tenths
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
@@ -39,10 +39,12 @@ _FEW = 4  # characters: shorter lines, such as "1" or "Ill", are high and level 
 class PageContent:
     """A page: its size in points, its lines and ruled tables in the order of the content, and its links.
 
-    `level` holds its horizontal rules if it may hold a table. `paragraphs` holds the lines of a page read by OCR, in
-    its order. `turn` is 1 if the text runs up the page and -1 if it runs down; boxes are then those of the page turned
-    upright. A `garbled` page has fonts that do not map glyphs to letters, or to false ones, and only the lines in other
-    fonts; a `damaged` one cannot be loaded. A `scanned` one is a picture with hardly any text, and was not read by OCR.
+    `level` holds its horizontal rules if it may hold a table. `paragraphs` holds the lines of a page read by an OCR
+    that orders them. `turn` is 1 if the text runs up the page and -1 if it runs down; boxes are then those of the page
+    turned upright. A `garbled` page has fonts that do not map glyphs to letters, or to false ones, and only the lines
+    in other fonts; a `damaged` one cannot be loaded. A `scanned` one is a picture with hardly any text, and was not
+    read by OCR; nor was a `pictured` one, which has an image beside it. OCR is `sure` of what it read from 0 to 1;
+    `back` leads from boxes of such a page, made upright and level, to the page as displayed.
     """
 
     number: int
@@ -56,6 +58,9 @@ class PageContent:
     garbled: bool = False
     damaged: bool = False
     scanned: bool = False
+    pictured: bool = False
+    back: Place | None = None
+    sure: float | None = None
 
     @property
     def characters(self) -> int:
@@ -74,6 +79,9 @@ class PageContent:
     def box(self, box: Box) -> Box:
         """Return a box on the page as displayed, to a tenth of a point."""
         left, top, right, bottom = box
+        if self.back:
+            corners = placed([box, (left, bottom, right, top)], self.back)
+            left, top, right, bottom = around(*corners)
         if self.turn > 0:
             left, top, right, bottom = top, self.width - right, bottom, self.width - left
         elif self.turn < 0:

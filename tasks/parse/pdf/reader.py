@@ -8,10 +8,11 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw
+from docmill.tasks.parse.pdf.ocr.engines import ADVICE
 from docmill.tasks.parse.pdf.page_content import PageContent, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
 from docmill.tasks.parse.pdf.placed_pictures import PlacedPicture, placed_pictures, with_pictures
-from docmill.tasks.parse.pdf.scan import is_picture, is_scan, read_scan
+from docmill.tasks.parse.pdf.scan import certainty, is_picture, is_scan, read_scan
 from docmill.tasks.parse.pdf.text.fields import form_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import address
 from docmill.tasks.parse.pictures.album import Album
@@ -42,7 +43,7 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
         raise _no_text(sheets, options.ocr)
     canvas, title = draw(sheets, marks, facts.pop("title", ""))
     canvas.album, canvas.blocks = album, with_pictures(canvas.blocks, shown)
-    return canvas.parsed(title, facts | _gaps(sheets) | _furniture(canvas))
+    return canvas.parsed(title, facts | _gaps(sheets) | certainty(sheets) | _furniture(canvas))
 
 
 Look = Callable[[int, PageContent], None]
@@ -66,13 +67,15 @@ def _sheet(document: Any, form: int | None, number: int, options: ParseOptions, 
             return PageContent(number, *_UNKNOWN_SIZE, damaged=True)
         sheet = read_sheet(page, address(document), number, form)
         wanted = options.ocr and is_scan(page, sheet)
-        sheet.scanned = not options.ocr and is_picture(page, sheet)
+        if not options.ocr:
+            sheet.scanned = is_picture(page, sheet)
+            sheet.pictured = not sheet.scanned and is_scan(page, sheet)
         look(page, sheet)
-    return read_scan(document, sheet, options.ocr_languages) if wanted else sheet
+    return read_scan(document, sheet, options) if wanted else sheet
 
 
 def _no_text(sheets: list[PageContent], ocr: bool) -> Rejected:
-    advice = "OCR reads none either" if ocr else "[parse] ocr = true reads what is scanned, with tesseract"
+    advice = "OCR reads none either" if ocr else f"what is scanned is read by {ADVICE}"
     garbled = sum(sheet.garbled for sheet in sheets)
     if garbled:
         return Rejected("undecodable", f"the fonts of {garbled} pages do not say which letters they draw; {advice}")
@@ -92,7 +95,8 @@ _GAPS: dict[str, Callable[[PageContent], bool]] = {
     "pages_without_text": lambda sheet: not sheet.items,
     "garbled_pages": lambda sheet: sheet.garbled,
     "scanned_pages": lambda sheet: sheet.scanned,
-    "ocr_pages": lambda sheet: bool(sheet.paragraphs),
+    "pictured_pages": lambda sheet: sheet.pictured and bool(sheet.items),
+    "ocr_pages": lambda sheet: sheet.sure is not None,
     "damaged_pages": lambda sheet: sheet.damaged,
 }
 

@@ -5,11 +5,12 @@ from itertools import repeat
 from math import sqrt
 from typing import Any
 
-from docmill.tasks.parse.pdf.ocr import Picture, read_picture
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.pdf.ocr.engines import read_picture
+from docmill.tasks.parse.pdf.ocr.picture import POINTS, Picture
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, boxes_from, calls
 
-_POINTS = 72.0  # an inch
 _PER_INCH = 300.0  # dots, what tesseract asks for: with fewer it misreads small print, with more it takes longer
 _MAX_PIXELS = 40_000_000  # of a picture in memory: a page of A2 at 300 dots an inch; larger ones are drawn coarser
 _FEW_CHARACTERS = 25  # a page number or a stamp that a scanner prints on its pages; a short line of text has more
@@ -47,22 +48,34 @@ def _images(page: int) -> list[Handle]:
     return [one for one, kind in zip(handles, kinds, strict=True) if kind == _IMAGE]
 
 
-def read_scan(document: Any, sheet: PageContent, languages: str) -> PageContent:
+def read_scan(document: Any, sheet: PageContent, options: ParseOptions) -> PageContent:
     """Return the page as OCR reads it, or unchanged if OCR reads no more text."""
     with closing(document[sheet.number - 1]) as page:
         width, height = page.get_size()
-        square_inches = max(width * height, 1.0) / _POINTS**2
+        square_inches = max(width * height, 1.0) / POINTS**2
         per_inch = min(_PER_INCH, sqrt(_MAX_PIXELS / square_inches))
-        with closing(page.render(scale=per_inch / _POINTS, grayscale=True)) as bitmap:
+        with closing(page.render(scale=per_inch / POINTS, grayscale=True)) as bitmap:
             pixels = bitmap.to_numpy()
             picture = Picture(pixels.tobytes(), pixels.shape[1], pixels.shape[0], per_inch)
-    read = scanned(picture, sheet.number, languages)
+    read = scanned(picture, sheet.number, options)
     return read if read.characters > sheet.characters else sheet
 
 
-def scanned(picture: Picture, number: int, languages: str) -> PageContent:
+def scanned(picture: Picture, number: int, options: ParseOptions) -> PageContent:
     """Return the page that OCR reads in a picture of it."""
-    width, height = (_POINTS * pixels / picture.per_inch for pixels in (picture.width, picture.height))
-    paragraphs = read_picture(picture, number, languages)
-    lines = [line for paragraph in paragraphs for line in paragraph]
-    return PageContent(number, width, height, [*lines], paragraphs=paragraphs)
+    read = read_picture(picture, number, options.ocr_engine, options.ocr_languages)
+    return PageContent(
+        number,
+        read.width,
+        read.height,
+        [*read.lines],
+        paragraphs=read.paragraphs,
+        back=read.back,
+        sure=read.sure if read.lines else None,
+    )
+
+
+def certainty(sheets: list[PageContent]) -> dict[str, list[int]]:
+    """Return how sure OCR is of each page that it read, in percent and in their order; nothing if it read none."""
+    sure = [int(100 * sheet.sure) for sheet in sheets if sheet.sure is not None]
+    return {"ocr_confidence": sure} if sure else {}

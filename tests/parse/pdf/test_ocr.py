@@ -93,11 +93,13 @@ def test_scanned_pages_are_read_and_pages_with_text_are_kept() -> None:
 
 
 def test_without_ocr_what_is_scanned_is_named_and_says_how_to_read_it() -> None:
-    with pytest.raises(Rejected, match=r"no_text: none of 2 pages holds text; \[parse\] ocr = true reads"):
+    with pytest.raises(
+        Rejected, match=r"no_text: none of 2 pages holds text; what is scanned is read by docmill\[ocr\]"
+    ):
         parse(scan("", ""), FileType("pdf"), ParseOptions())
     parsed = parse(scan("", "A page with text of its own."), FileType("pdf"), ParseOptions())
     assert parsed.metadata["pages_without_text"] == [1]
-    with pytest.raises(Rejected, match=r"no_text: an image of 1240 × 1754 pixels; \[parse\] ocr = true reads"):
+    with pytest.raises(Rejected, match=r"no_text: an image of 1240 × 1754 pixels; its text is read by docmill\[ocr\]"):
         parse(image("PNG"), FileType("image"), ParseOptions())
 
 
@@ -163,7 +165,7 @@ def test_switching_ocr_on_changes_the_keys_of_what_it_may_read() -> None:
     assert parser_key(FileType("markdown"), OCR) == parser_key(FileType("markdown"), ParseOptions())
     settings = Settings()
     space = space_of(settings)
-    scanning = settings.model_copy(update={"parse": ParseSettings(ocr=True, ocr_languages="deu")})
+    scanning = settings.model_copy(update={"parse": ParseSettings(ocr="tesseract", ocr_languages="deu")})
     assert recipe_of(scanning, space).parse == ParseOptions(ocr=True, ocr_languages="deu")
     recipes = (recipe_of(scanning, space), recipe_of(settings, space))
     assert len({recipe.attempt_key("no_text", "pdf 2") for recipe in recipes}) == 2

@@ -76,7 +76,7 @@ def test_a_page_number_alone_is_no_text_of_a_page_without_known_letters() -> Non
 def test_pages_that_are_pictures_of_pages_are_told(width: float, height: float, text: str, lost: list[int]) -> None:
     facts = read(scanned(width, height, text)).metadata
     assert facts.get("scanned_pages") == lost
-    told = [("scanned_pages", "1 of 2 pages are pictures: [parse] ocr = true reads them", True)] if lost else []
+    told = [("scanned_pages", "1 of 2 pages are pictures: docmill[ocr] reads them", True)] if lost else []
     assert warnings_in(facts) == told
 
 
@@ -88,7 +88,8 @@ def test_ocr_reads_pages_without_known_letters_and_pages_that_are_pictures(
         parsed = read(pdf, ocr=True)
         assert parsed.metadata["ocr_pages"] == [2]
         assert "The interpretation" in parts(parsed)
-        assert not warnings_in(parsed.metadata)
+        told = ("ocr_pages", "1 of 2 pages were read by OCR (2); it is at least 86 % sure", False)
+        assert warnings_in(parsed.metadata) == [told]
 
 
 def test_headers_and_footers_that_are_in_no_chunk_are_counted() -> None:

@@ -14,12 +14,13 @@ from statistics import median
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.ocr.picture import INSTEAD, PageReading, Picture
 from docmill.tasks.parse.pdf.text.fonts import PLAIN
 from docmill.tasks.parse.pdf.text.line import TextLine
 
-_POINTS = 72.0  # an inch
 _TIMEOUT_S = 100.0  # for a page; a dense one takes seconds, so one that takes this long is stuck, or the machine is
-_MIN_CONFIDENCE = 30.0  # of 100; words below it are lines of a drawing
+_CERTAIN = 100.0  # the confidence of a word that tesseract is sure of
+_MIN_CONFIDENCE = 30.0  # words below it are lines of a drawing
 _FIELDS = 12  # level, page, block, paragraph, line, word, left, top, width, height, confidence, text
 _WORD = "5"  # the level of a word
 _PARAGRAPH, _LINE = slice(1, 4), 4
@@ -27,16 +28,6 @@ _BOX, _CONFIDENCE = slice(6, 10), 10
 _LARGE = 1.5  # times the usual size: a heading; the height of a line's letters varies by less, with its ascenders
 _STEPS = 2  # a large line has its size in halves of the usual one, so that two lines of one heading have the same
 _MAX_MESSAGE = 200  # characters of what tesseract says: its first sentence or two
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A page in grey: one byte a pixel, row by row from the top left."""
-
-    pixels: bytes
-    width: int
-    height: int
-    per_inch: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +39,14 @@ class _Word:
     text: str
 
 
-def read_picture(picture: Picture, page: int, languages: str) -> list[list[TextLine]]:
+def read_by_tesseract(picture: Picture, page: int, languages: str) -> PageReading:
     """Return the paragraphs of a picture as lines with boxes in points.
 
     Raise Rejected: `not_installed` if tesseract or the data of a language is missing, `timeout`, `crashed`.
     """
     program = shutil.which("tesseract")
     if program is None:
-        raise Rejected("not_installed", "OCR needs tesseract: install tesseract-ocr, or set ocr = false in [parse]")
+        raise Rejected("not_installed", f"OCR needs tesseract: install tesseract-ocr, {INSTEAD}")
     command = [program, "stdin", "stdout", "-l", languages, "--dpi", f"{picture.per_inch:.0f}"]
     command += ["-c", "tessedit_create_tsv=1"]
     head = b"P5\n%d %d\n255\n" % (picture.width, picture.height)  # a PGM file needs no library
@@ -69,7 +60,11 @@ def read_picture(picture: Picture, page: int, languages: str) -> list[list[TextL
     if done.returncode:
         raise _reason(done.returncode, done.stderr.decode("utf-8", "replace"), languages)
     words = list(_words(done.stdout.decode("utf-8", "replace")))
-    return _paragraphs(words, page, _POINTS / picture.per_inch)
+    paragraphs = _paragraphs(words, page, picture.scale)
+    lines = [line for paragraph in paragraphs for line in paragraph]
+    letters = sum(len(word.text) for word in words)
+    sure = sum(len(word.text) * word.confidence for word in words) / letters / _CERTAIN if letters else 0.0
+    return PageReading(lines, picture.width * picture.scale, picture.height * picture.scale, sure, paragraphs)
 
 
 def _reason(status: int, said: str, languages: str) -> Rejected:

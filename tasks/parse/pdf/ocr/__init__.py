@@ -1,0 +1,1 @@
+"""OCR: read the lines in a picture of a page, by rapidocr or by tesseract."""

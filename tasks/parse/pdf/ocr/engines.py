@@ -1,0 +1,64 @@
+"""OCR engines: rapidocr, which comes with its models as the extra `ocr`, and tesseract, a program of the system."""
+
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from importlib.util import find_spec
+
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.pdf.ocr.picture import PageReading, Picture
+
+RAPIDOCR, TESSERACT = "rapidocr", "tesseract"
+ADVICE = "docmill[ocr], unless [parse] ocr = false"
+"""What reads scanned pages where it is installed, without a program of the system."""
+_UNKNOWN = """
+amh ara asm aze_cyrl bel ben bod bul chr div dzo ell fas grc guj heb hin hye iku kan kat kaz khm kir kor lao mal mar mkd
+mon mya nep ori pan pus rus san sin snd srp syr tam tel tgk tha tir uig ukr urd uzb_cyrl yid
+"""
+"""Languages of tesseract with scripts that the model of rapidocr lacks: it has Latin letters, Chinese and Japanese."""
+
+
+def engine_for(wanted: str, languages: str) -> str:
+    """Return the engine that a value of `[parse] ocr` means on this machine, with what its results depend on.
+
+    It is "" where nothing is to be read. `auto` uses rapidocr where it is installed; `on` uses tesseract otherwise, and
+    for scripts that rapidocr does not know.
+    """
+    installed = bool(find_spec(RAPIDOCR))
+    if wanted == RAPIDOCR or (installed and _prefers_rapidocr(wanted, languages)):
+        return f"{RAPIDOCR} {version(RAPIDOCR)}" if installed else RAPIDOCR
+    return TESSERACT if wanted in ("on", TESSERACT) else ""
+
+
+def _prefers_rapidocr(wanted: str, languages: str) -> bool:
+    knows = not {*_UNKNOWN.split()} & {*re.split("[+/]", languages)}
+    return {"auto": knows, "on": knows or not shutil.which(TESSERACT)}.get(wanted, False)
+
+
+def read_picture(picture: Picture, page: int, engine: str, languages: str) -> PageReading:
+    """Return what an engine reads in a picture of a page.
+
+    Raise Rejected: `not_installed` if the engine or the data of a language is missing, `timeout`, `crashed`.
+    """
+    return _ENGINES[engine.partition(" ")[0]](picture, page, languages)
+
+
+def _by_rapidocr(picture: Picture, page: int, _languages: str) -> PageReading:
+    from docmill.tasks.parse.pdf.ocr.rapid import read_by_rapidocr
+
+    if not find_spec(RAPIDOCR):
+        raise Rejected("not_installed", "OCR needs rapidocr: pip install 'docmill[ocr]', or set ocr = false in [parse]")
+    return read_by_rapidocr(picture, page)
+
+
+def _by_tesseract(picture: Picture, page: int, languages: str) -> PageReading:
+    from docmill.tasks.parse.pdf.ocr.tesseract import read_by_tesseract
+
+    return read_by_tesseract(picture, page, languages)
+
+
+_ENGINES: Mapping[str, Callable[[Picture, int, str], PageReading]] = {
+    RAPIDOCR: _by_rapidocr,
+    TESSERACT: _by_tesseract,
+}

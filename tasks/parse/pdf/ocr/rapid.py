@@ -1,0 +1,223 @@
+"""OCR by rapidocr: the lines in a picture of a page, turned upright and level, each with its box.
+
+Its models come in its wheel and run by onnxruntime, in this process and with one thread. Each is named by its path, so
+nothing is ever downloaded.
+"""
+
+import logging
+import re
+from functools import cache
+from itertools import accumulate
+from math import atan2, degrees
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.pdf.ocr.picture import PageReading, Picture
+from docmill.tasks.parse.pdf.text.fonts import PLAIN
+from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.place import Place
+
+Floats = npt.NDArray[np.float64]
+
+_MODELS = {
+    "Det": "PP-OCRv6_det_small.onnx",
+    "Rec": "PP-OCRv6_rec_small.onnx",
+}
+_SIDE = 1600
+"""Pixels of the longer side of the picture in which lines are looked for; they are read in all their pixels."""
+_MIN_CONFIDENCE = 0.5  # of 1; lines below it are strokes of a drawing, as rapidocr itself takes them
+_TALL = 1.5  # times as high as wide: a line of a page that lies on its side, as rapidocr itself turns it
+_ASKED = 3  # lines that say whether a page is upside down
+_SURE = 0.9  # of 1; lines that are upside down are read with 0.5 to 0.8, others with 0.95 and more
+_LEVEL = 0.15  # degrees: across a page this is a third of a line, which the page's layout bears
+
+_X_HEIGHT, _RISE, _FALL = 0.52, 0.2, 0.2
+"""Shares of its size that a font gives an x, and to what rises above it and falls below its line; those of Helvetica
+and Times are within 0.05 of these."""
+_AROUND = 0.195
+"""Share of a line's size that rapidocr leaves around its ink, so measured on pages that Chromium printed."""
+_ABOVE, _BELOW = 0.93, 0.23  # shares of the size by which pdfium's boxes reach above and below the line
+_HIGH, _LOW = re.compile(r"[^acemnorsuvwxzgpqy.,:;_\-\s]"), re.compile(r"[gjpqyQ,;()\[\]{}|_/@$]")
+_SMALLEST, _LARGEST = 0.75, 1.35  # of the usual size: the height of letters is only known roughly
+_STEPS = 4  # other lines have sizes in quarters of the usual one, so that two lines of one heading have the same
+_SAME_ROW = 0.35  # of the usual size, between the baselines of a row; those of two lines are a whole one apart
+
+
+class _FoundLines(NamedTuple):
+    """The corners of each line, float64 (n, 4, 2) in pixels from the top left on, and pictures of the lines."""
+
+    corners: Floats
+    crops: list[Any]
+
+
+def read_by_rapidocr(picture: Picture, page: int) -> PageReading:
+    """Return the lines of a picture in no order; raise Rejected `not_installed` if a model is missing."""
+    engine = _engine()
+    grey = np.frombuffer(picture.pixels, np.uint8).reshape(picture.height, picture.width)
+    turns, (corners, crops) = _upright(engine, np.repeat(grey[:, :, None], 3, axis=2))
+    read = _recognised(engine, crops) if crops else []
+    kept = [at for at, (text, sure) in enumerate(read) if text and sure >= _MIN_CONFIDENCE]
+    to_level = _levelling(corners[kept], picture, turns)
+    width, height = (picture.width, picture.height) if turns % 2 == 0 else (picture.height, picture.width)
+    lines = [_line(read[at][0], corners[at], to_level, page) for at in kept]
+    _even(lines)
+    letters = sum(len(read[at][0]) for at in kept)
+    sure = sum(len(read[at][0]) * read[at][1] for at in kept) / letters if letters else 0.0
+    back = _back(to_level, picture, turns)
+    return PageReading(lines, width * picture.scale, height * picture.scale, sure, back=back)
+
+
+@cache
+def _engine() -> Any:
+    """Load the models: 30 MB, in half a second, once a process."""
+    logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)  # it tells each file it loads, and pages without text
+    import cv2
+    import rapidocr
+
+    logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)
+    cv2.setNumThreads(1)  # there is a worker for each core already
+    folder = Path(rapidocr.__file__).parent / "models"
+    missing = [name for name in _MODELS.values() if not (folder / name).is_file()]
+    if missing:
+        raise Rejected("not_installed", f"rapidocr came without its models {', '.join(missing)}; install another one")
+    runtime = "EngineConfig.onnxruntime"
+    return rapidocr.RapidOCR(
+        params={f"{model}.model_path": str(folder / name) for model, name in _MODELS.items()}
+        | {f"{runtime}.intra_op_num_threads": 1, f"{runtime}.inter_op_num_threads": 1}
+        | {"Global.log_level": "critical", "Global.use_vertical_padding": False, "Global.use_cls": False}
+        | {"Det.limit_type": "max", "Det.limit_side_len": _SIDE}
+        | {"Rec.rec_batch_num": 1}  # lines of one batch are padded to the longest, which takes longer than they save
+    )
+
+
+def _upright(engine: Any, image: Any) -> tuple[int, _FoundLines]:
+    """Return the lines of a picture turned upright, and how many quarters it was turned to the left."""
+    turns = 0
+    found = _detected(engine, image)
+    across, along = _sides(found.corners)
+    area = across * along
+    if area[along > _TALL * across].sum() * 2 > area.sum():
+        turns, image = 1, np.ascontiguousarray(np.rot90(image))
+        found = _detected(engine, image)
+    if _is_upside_down(engine, found):
+        return turns + 2, _detected(engine, np.ascontiguousarray(np.rot90(image, 2)))
+    return turns, found
+
+
+def _detected(engine: Any, image: Any) -> _FoundLines:
+    from rapidocr.main import RapidOCRError
+
+    try:
+        crops, found = engine.detect_and_crop(image, {})
+    except RapidOCRError:  # there is none
+        return _FoundLines(np.zeros((0, 4, 2)), [])
+    return _FoundLines(np.asarray(found.boxes, np.float64), crops)
+
+
+def _sides(corners: Floats) -> tuple[Floats, Floats]:
+    """Return the lengths of lines along their text and across it, in pixels."""
+    along = np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1)
+    return along, np.linalg.norm(corners[:, 3] - corners[:, 0], axis=1)
+
+
+def _is_upside_down(engine: Any, found: _FoundLines) -> bool:
+    """Return whether the widest lines read better the other way round; the classifier of rapidocr errs more often."""
+    asked = sorted(found.crops, key=lambda crop: -crop.shape[1])[:_ASKED]
+    sure = [sure for _, sure in _recognised(engine, asked)] if asked else []
+    if not sure or median(sure) >= _SURE:
+        return False
+    turned = _recognised(engine, [np.ascontiguousarray(np.rot90(crop, 2)) for crop in asked])
+    return median(again for _, again in turned) > median(sure)
+
+
+def _recognised(engine: Any, crops: list[Any]) -> list[tuple[str, float]]:
+    found = engine.recognize_txt(crops)
+    return [(" ".join(text.split()), float(sure)) for text, sure in zip(found.txts, found.scores, strict=True)]
+
+
+def _levelling(corners: Floats, picture: Picture, turns: int) -> Floats:
+    """Return the map, (3, 3), from pixels of the upright picture to points of the page with level lines."""
+    width, height = (picture.width, picture.height) if turns % 2 == 0 else (picture.height, picture.width)
+    tilt = _tilt(corners)
+    cosine, sine = np.cos(tilt), np.sin(tilt)
+    middle = np.array([[1, 0, width / 2], [0, 1, height / 2], [0, 0, 1]])
+    level = np.array([[cosine, sine, 0], [-sine, cosine, 0], [0, 0, 1]])
+    around: Floats = middle @ level @ np.linalg.inv(middle)
+    return np.diag([picture.scale, picture.scale, 1]) @ around
+
+
+def _tilt(corners: Floats) -> float:
+    """Return the angle of most lines in radians, 0 if they are level; the longest say it best."""
+    if not len(corners):
+        return 0.0
+    along, _ = _sides(corners)
+    long = corners[along >= np.median(along)]
+    across = (long[:, 1] - long[:, 0] + long[:, 2] - long[:, 3]) / 2
+    tilt = median(atan2(y, x) for x, y in across)
+    return tilt if abs(degrees(tilt)) > _LEVEL else 0.0
+
+
+def _back(to_level: Floats, picture: Picture, turns: int) -> Place | None:
+    """Return the map from the level page to the page as displayed, both in points; None if they are the same."""
+    wide, high = picture.width, picture.height
+    turned = {
+        0: [[1, 0, 0], [0, 1, 0]],
+        1: [[0, 1, 0], [-1, 0, wide]],
+        2: [[-1, 0, wide], [0, -1, high]],
+        3: [[0, -1, high], [1, 0, 0]],
+    }[turns]
+    forth = to_level @ np.array([*turned, [0, 0, 1]], np.float64)
+    back = np.diag([picture.scale, picture.scale, 1]) @ np.linalg.inv(forth)
+    if np.allclose(back, np.eye(3)):
+        return None
+    (a, c, e), (b, d, f) = back[:2].tolist()
+    return a, b, c, d, e, f
+
+
+def _line(text: str, corners: Floats, to_level: Floats, page: int) -> TextLine:
+    """Return a line whose size is that of its font, whatever its letters; its box is no higher than its baseline."""
+    placed = (np.c_[corners, np.ones(len(corners))] @ to_level.T)[:, :2]
+    left, right = float(placed[:, 0].min()), float(placed[:, 0].max())
+    top, bottom = float(placed[:2, 1].mean()), float(placed[2:, 1].mean())
+    rise, fall = _RISE * bool(_HIGH.search(text)), _FALL * bool(_LOW.search(text))
+    size = (bottom - top) / (_X_HEIGHT + rise + fall + 2 * _AROUND)
+    baseline = bottom - (_AROUND + fall) * size
+    return TextLine(text, size, PLAIN, (left, baseline, right, baseline), page, 0, 0)
+
+
+def _even(lines: list[TextLine]) -> None:
+    """Give most lines one size, the others one in quarters of it, and each a box to fit; lines of a row are level."""
+    usual = _usual_size(lines)
+    for line in lines:
+        share = line.size / usual
+        line.size = usual if _SMALLEST < share < _LARGEST else max(round(share * _STEPS), 1) / _STEPS * usual
+    rows: list[list[TextLine]] = []
+    for line in sorted(lines, key=lambda line: line.box[1]):
+        if rows and line.box[1] - rows[-1][0].box[1] <= _SAME_ROW * usual:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    for row in rows:
+        _level(row)
+
+
+def _usual_size(lines: list[TextLine]) -> float:
+    """Return the size of most letters in half points, so that it is one on all pages."""
+    sizes = sorted((line.size, len(line.text)) for line in lines)
+    half = sum(letters for _, letters in sizes) / 2
+    so_far = accumulate(letters for _, letters in sizes)
+    middle = next((size for (size, _), letters in zip(sizes, so_far, strict=True) if letters >= half), 1.0)
+    return max(round(middle * 2) / 2, 1.0)
+
+
+def _level(row: list[TextLine]) -> None:
+    """Set the lines of a row on one baseline."""
+    baseline = median(line.box[1] for line in row)
+    for line in row:
+        left, _, right, _ = line.box
+        line.box = (left, baseline - _ABOVE * line.size, right, baseline + _BELOW * line.size)
