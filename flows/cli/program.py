@@ -98,11 +98,16 @@ def _options(
     """Take the options that stand before a command."""
 
 
-def main() -> None:
-    """Run the command line."""
+def loaded() -> typer.Typer:
+    """Return the program with the command that this process was asked for, or with all if it names none."""
     prefer_system_pool()
     let_threads_sleep()
     leave_pandas_out()
     # Most commands are run by name, and the other modules would take a tenth of the time of a short one.
     named = [module for module, names in MODULES.items() if {*names} & {*sys.argv[1:2]}]
-    program(named or MODULES)()
+    return program(named or MODULES)
+
+
+def main() -> None:
+    """Run the command line."""
+    loaded()()

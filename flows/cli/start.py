@@ -22,8 +22,9 @@ def main() -> None:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from docmill.flows.cli.program import main as run
+    from docmill.flows.cli.program import loaded
 
+    run = loaded()
     signal.signal(signal.SIGINT, before)
     try:
         run()
