@@ -18,7 +18,8 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.pdf.ocr import engines
 from docmill.tasks.parse.pdf.ocr.engines import RAPIDOCR, engine_for
-from docmill.tasks.workers.pool import Limits, Pool
+from docmill.tasks.workers.limits import Limits
+from docmill.tasks.workers.pool import Pool
 from tests.bench.parsing.scans import word_f1, words
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts
 from tests.kit.workbench import Workbench
