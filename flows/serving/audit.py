@@ -62,7 +62,8 @@ def _uris(answer: Mapping[str, Any]) -> Iterator[str]:
     for name in ("hits", "documents", "document", "chunk"):
         value = answer.get(name)
         for row in [value] if isinstance(value, Mapping) else value if isinstance(value, list) else ():
-            yield str(row["uri"])
+            if "uri" in row:  # the report of a run counts its `documents`
+                yield str(row["uri"])
     if isinstance(answer.get("uri"), str):
         yield answer["uri"]
 

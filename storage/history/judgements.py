@@ -31,7 +31,7 @@ _GONE = ("withdrawn", "erased")
 """Verdicts that take a judgement back: its files stay, or another mirror would bring an older one again."""
 MOST = 20_000
 """Judgements of a store, withdrawn ones included: ten people who judge 2,000 hits each. Reading so many files takes
-about ten seconds, once for each process."""
+12 s of CPU, once for each process."""
 _NOTHING = f"{NOTHING}.parquet"
 _LOG = logging.getLogger("docmill.remote")
 

@@ -262,7 +262,7 @@ class Store(StoredDocuments):
 
         Examples:
             >>> store.facets("format")
-            [{'value': 'markdown', 'documents': 3, 'chunks': 3}]
+            [{'value': 'markdown', 'documents': 2, 'chunks': 2}, {'value': 'text', 'documents': 1, 'chunks': 1}]
         """
         if query is None:
             return value_counts(self.stored, name, self._allowed(where))

@@ -70,7 +70,8 @@ def export(
             raise ConfigError("--atlas writes the whole map anew; it takes no --table, --where, --since or --replace")
         from docmill.storage.exports.destinations.by_address import path_of
 
-        _export_map(open_store(settings.store, at, principals=principal), path_of(to), as_json)
+        target = path_of(to)
+        _export_map(open_store(settings.store, at, principals=principal), target, as_json)
         return
     opened = open_store(settings.store, at, principals=principal)
     with opened as store, interruptible(lambda: _KEPT), waiting("exporting"):

@@ -9,7 +9,7 @@ _READ = 20_000
 """Characters that are read, at the beginning of a text. A text of one language shows it in far fewer, and reading them
 takes a millisecond; a document of several languages gets that of its beginning."""
 _MOSTLY = 0.5
-"""The share of letters of a script that makes a text one of that script, so that Latin names within it do not count."""
+"""A text is of a script that has more than this share of its letters, so that Latin names within it do not count."""
 _SCRIPTS = (
     ("han", "\u3400-\u4dbf\u4e00-\u9fff"),
     ("kana", "\u3040-\u30ff"),
@@ -61,14 +61,16 @@ def written_language(text: str) -> str:
     """Return the BCP 47 tag of the language in which a text is written, or "" in doubt."""
     read = text[:_READ]
     letters = Counter({name: len(found) for name, pattern in _LETTERS.items() if (found := pattern.findall(read))})
-    east_asian = letters.pop("han", 0) + letters.get("kana", 0)
-    if east_asian >= _MOSTLY * (letters.total() + east_asian - letters.get("kana", 0)) and east_asian:
-        return "ja" if letters.get("kana", 0) >= _KANA * east_asian else "zh"
+    han, kana = letters.pop("han", 0), letters.pop("kana", 0)
+    if han + kana:
+        letters["zh" if kana < _KANA * (han + kana) else "ja"] = han + kana
     script, most = next(iter(letters.most_common(1)), ("", 0))
-    if most < _MOSTLY * letters.total() or not most:
-        return ""
+    return _of_script(script, read) if most > _MOSTLY * letters.total() else ""
+
+
+def _of_script(script: str, read: str) -> str:
+    """Return the language of a text of one script; a script that one language has is called by its tag."""
     if script == "latin":
         return TAGS.get(detect(read), "")
-    if script not in _OF_THE_SCRIPT:
-        return script
-    return next((tag for tag, own in _OF_THE_SCRIPT[script] if any(letter in read for letter in own)), "")
+    own = _OF_THE_SCRIPT.get(script, ((script, read),))
+    return next((tag for tag, letters in own if any(letter in read for letter in letters)), "")

@@ -149,7 +149,7 @@ def test_groups_show_what_a_mean_hides(bench: Workbench) -> None:
     assert {name: (one["questions"], one["measures"]["RR"]["mean"]) for name, one in documents.items()} == {
         "lid.md": (6, 0.0), "seal.md": (7, 1.0),
     }  # fmt: skip
-    assert found[0]["groups"]["language"]["not stated"]["questions"] == 13
+    assert found[0]["groups"]["language"]["en"]["questions"] == 13
     assert {name: found[0]["worst"][name] for name in ("by", "group", "mean", "others")} == {
         "by": "document", "group": "lid.md", "mean": 0.0, "others": 1.0,
     }  # fmt: skip

@@ -6,7 +6,7 @@ from docmill.storage import errors
 from tests.kit.making.reference.markdown import block, code, page, prose, table
 
 _SETTING = re.compile(r"\[(\w+)(?:\] |\.)((?:[a-z]+_[a-z_]+|passwords|ocr|exclude)\b)\]?")
-_SECTION = re.compile(r"(?<![`\[])\[(\w+)\](?!\()")
+_SECTION = re.compile(r"(?<!docmill)(?<![`\[])\[(\w+)\](?!\()")
 HEAD = """\
 Every exception that docmill raises on purpose is in `docmill.errors`. Two kinds matter to a program: after `Terminal`,
 no retry helps; after `Transient`, the same call may work later."""
