@@ -200,7 +200,8 @@ def test_the_examples_of_the_written_file_are_valid(folder: Path) -> None:
     write(folder, "\n".join(examples))
     found = load()
     several = (found.routes, found.split, found.source, found.parse.readers)
-    assert len(examples) == sum(map(len, several)) + sum(map(bool, (found.model.prices, found.metadata, found.access.sources)))
+    tables = (found.model.prices, found.metadata, found.access.sources)
+    assert len(examples) == sum(map(len, several)) + sum(map(bool, tables))
 
 
 def test_passwords_are_not_shown() -> None:
