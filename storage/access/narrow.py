@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.access.narrowed_folder import VECTORS, NarrowedFolder, make_folder
+from docmill.storage.access.narrowed_folder import PICTURES, VECTORS, NarrowedFolder, make_folder
 from docmill.storage.access.principals import named, visible_in
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.errors import StoreError
@@ -35,10 +35,9 @@ def narrowed(stored: StoredSnapshot, principals: Iterable[str]) -> StoredSnapsho
     """Return the part of a held snapshot that principals may see, in a temporary folder of its own."""
     visible = visible_in(stored, principals, _later(stored))
     folder = make_folder(stored)
-    for name in (FOLDER, snapshots.FOLDER, "artifacts/embeddings"):
+    for name in (FOLDER, snapshots.FOLDER, "artifacts/embeddings", "artifacts/figures"):
         (folder.root / name).mkdir(parents=True)
-    for name in ("texts", "figures"):
-        _link(stored.root / "artifacts" / name, folder.root / "artifacts" / name)
+    _link(stored.root / "artifacts" / "texts", folder.root / "artifacts" / "texts")
     _link(stored.root / VECTOR_TABLES, folder.root / VECTOR_TABLES)
     tables = {name: _table(stored, name, visible, folder) for name in OF_DOCUMENTS}
     own = replace(stored.snapshot, tables=tables, artifacts=_artifacts(stored.snapshot), inventory=None)
@@ -69,8 +68,8 @@ def _link(target: Path, link: Path) -> None:
 
 
 def _artifacts(whole: Snapshot) -> dict[str, tuple[StoredFile, ...]]:
-    vectors = (StoredFile(VECTORS, 0),) if whole.artifacts["embeddings"] else ()
-    return {**whole.artifacts, "embeddings": vectors}
+    copied = {"embeddings": StoredFile(VECTORS, 0), "figures": StoredFile(PICTURES, 0)}
+    return {kind: (copied[kind],) if packs and kind in copied else packs for kind, packs in whole.artifacts.items()}
 
 
 def _table(stored: StoredSnapshot, name: str, visible: pa.Array, folder: NarrowedFolder) -> tuple[StoredFile, ...]:

@@ -20,13 +20,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
-from docmill.storage.artifacts.packs import Packs, embeddings_schema, stream_pack
+from docmill.storage.artifacts.packs import FIGURES, Packs, embeddings_schema, figure_keys, stream_pack
 from docmill.storage.files import FileRef, forget_unsettled
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.tables.tables import read_table
 
 VECTORS = FileRef("artifacts/embeddings/narrowed.parquet", 0, "0" * 32)
 """The pack of the visible vectors, which is written when it is first needed: keyword search and SQL do without."""
+PICTURES = FileRef("artifacts/figures/narrowed.parquet", 0, "0" * 32)
+"""The pack of the pictures of visible documents, in the same way: whoever knows a key may not see the others."""
 _PREFIX = f"docmill-narrowed-{os.getuid()}-"
 _LOCK = "lock"
 _KEYS_AT_ONCE = 1 << 14  # vectors to copy at a time, in 25 MB if each has 384 numbers
@@ -60,11 +62,12 @@ class NarrowedFolder(StoreFolder):
         return self.whole.folder
 
     def ensure(self, files: Sequence[FileRef]) -> None:
-        """Make files available: those of the whole store by its own folder, the visible vectors by copying them."""
+        """Make files available: by the folder of the whole store; visible vectors and pictures by copying them."""
         own = [file for file in files if not (self.root / file.path).is_file()]
-        if VECTORS in own:
-            _copy_vectors(self)
-        if others := [file for file in own if file != VECTORS]:
+        for copied, copy in ((VECTORS, _copy_vectors), (PICTURES, _copy_pictures)):
+            if copied in own:
+                copy(self)
+        if others := [file for file in own if file not in (VECTORS, PICTURES)]:
             self.whole.folder.ensure(others)
 
 
@@ -74,16 +77,27 @@ def _copy_vectors(folder: NarrowedFolder) -> None:
     rows = by_vector(read_table(folder.read(), "chunks", ["chunk_id", *KEYS])).column("embedding_key")
     wanted = pc.unique(rows).sort()
     here = wanted.filter(pc.invert(pc.is_in(wanted, value_set=packs.absent(wanted))))
-    target = folder.root / VECTORS.path
+    schema = embeddings_schema(folder.whole.snapshot.space.dimension)
+    _write_pack(folder.root / VECTORS.path, _rows(packs, here, schema, _KEYS_AT_ONCE), "embeddings")
+
+
+def _copy_pictures(folder: NarrowedFolder) -> None:
+    """Write the pictures of the visible documents into one pack."""
+    packs = Packs(folder.whole.ensure_packs("figures"))
+    keys = pc.unique(figure_keys(read_table(folder.read(), "documents", ["figures"]).column("figures")))
+    _write_pack(folder.root / PICTURES.path, _rows(packs, keys, FIGURES, 1), "figures")
+
+
+def _rows(packs: Packs, keys: pa.StringArray, schema: pa.Schema, at_once: int) -> Iterator[pa.Table]:
+    yield schema.empty_table()
+    for first in range(0, len(keys), at_once):
+        yield packs.take(keys.slice(first, at_once)).select(schema.names)
+
+
+def _write_pack(target: Path, tables: Iterator[pa.Table], kind: str) -> None:
     draft = target.with_suffix(".draft")
-    stream_pack(draft, _vectors(packs, here, folder.whole.snapshot.space.dimension), "embeddings")
+    stream_pack(draft, tables, kind)
     draft.replace(target)
-
-
-def _vectors(packs: Packs, keys: pa.StringArray, dimension: int) -> Iterator[pa.Table]:
-    yield embeddings_schema(dimension).empty_table()
-    for first in range(0, len(keys), _KEYS_AT_ONCE):
-        yield packs.take(keys.slice(first, _KEYS_AT_ONCE)).select(["key", "vector"])
 
 
 def make_folder(whole: StoredSnapshot) -> NarrowedFolder:

@@ -177,16 +177,9 @@ class StoredDocuments:
             >>> [store.figure(one.key).media_type for one in store.figures("git.md")]
             []
         """
-        if not _ID.fullmatch(key) or not self._shows(key) or self._sources.figure_packs.missing([key]):
+        if not _ID.fullmatch(key) or self._sources.figure_packs.missing([key]):
             raise QueryError(f"no figure {key!r} in snapshot {self.snapshot.number}")
         return picture_of(self._sources.figure_packs.take([key]).to_pylist()[0])
-
-    def _shows(self, key: str) -> bool:
-        """Return whether a document has the figure; the packs of a narrowed store also hold those of hidden ones."""
-        if not self.stored.folder.is_part:
-            return True
-        shown = read_table(self.stored, "documents", ["figures"]).column("figures")
-        return any(one["key"] == key for figures in shown.to_pylist() for one in figures)
 
     def outline(self, uri: str) -> list[Section]:
         """Return the sections of a document: its headings, each with the span of what stands below it.
