@@ -5,9 +5,10 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.kit.servers.loopback import served
 
 
 @dataclass
@@ -70,12 +71,5 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
 def site_on_loopback() -> Iterator[Site]:
     """Run a site at all addresses of loopback."""
     site = Site()
-    with ThreadingHTTPServer(("", 0), _handler(site)) as server:
-        site.port = server.server_address[1]
-        thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield site
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(_handler(site), host="") as site.port:
+        yield site

@@ -4,18 +4,19 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+from tests.kit.servers.loopback import served
 
 _MODIFIED = "Thu, 01 Jan 2026 10:00:00 GMT"
 
 
 @dataclass
 class Container:
-    """The blobs of the container `shelf` of the account `farm` by their names."""
+    """The blobs of the container `shelf` of the account `mill` by their names."""
 
     port: int = 0
     blobs: dict[str, bytes] = field(default_factory=dict)
@@ -24,8 +25,8 @@ class Container:
     @property
     def environment(self) -> dict[str, str]:
         return {
-            "AZURE_STORAGE_ACCOUNT_NAME": "farm",
-            "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{self.port}/farm",
+            "AZURE_STORAGE_ACCOUNT_NAME": "mill",
+            "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{self.port}/mill",
             "AZURE_SKIP_SIGNATURE": "true",
         }
 
@@ -43,7 +44,7 @@ def _handler(container: Container) -> type[BaseHTTPRequestHandler]:
             if query.get("comp") == ["list"]:
                 self.answer(200, self.listing(query.get("prefix", [""])[0]), Content_Type="application/xml")
                 return
-            data = container.blobs.get(unquote(parts.path).removeprefix("/farm/shelf/"))
+            data = container.blobs.get(unquote(parts.path).removeprefix("/mill/shelf/"))
             if data is None:
                 self.answer(404, b"", x_ms_error_code="BlobNotFound")
             else:
@@ -80,12 +81,5 @@ def _handler(container: Container) -> type[BaseHTTPRequestHandler]:
 def container_on_loopback() -> Iterator[Container]:
     """Serve an empty container."""
     made = Container()
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(made)) as server:
-        made.port = server.server_address[1]
-        thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield made
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(_handler(made)) as made.port:
+        yield made

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from gzip import decompress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any
+
+from tests.kit.servers.loopback import served
 
 
 @dataclass
@@ -70,12 +71,5 @@ def _handler(server: GitServer) -> type[BaseHTTPRequestHandler]:
 def git_on_loopback(folder: Path) -> Iterator[GitServer]:
     """Serve the repositories in a folder."""
     made = GitServer(folder)
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(made)) as server:
-        made.port = server.server_address[1]
-        thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield made
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(_handler(made)) as made.port:
+        yield made
