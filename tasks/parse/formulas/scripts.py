@@ -10,6 +10,8 @@ _FRACTION = re.compile(r"(\d?)\^(\d{1,4})\^\s?[\u2044/\u2215]\s?(?:~(\d{1,4})~|(
 _READ = re.compile(r"[^\W_]|[+\-\u2212*†‡§∞\u2032]")
 """What is marked: a comma beside the mark of a note is raised with it, and means nothing."""
 _LINES = ("\n", "\ue00a")
+_ALONE = re.compile(r"(?:\{\})?([\^_])\s*(?:\{\s*(?:\\(?:text|mathrm|rm)\s*\{?)?([\w+\-]{1,6})\}{0,2}|(\w))\s*")
+_SPACE_AT_END = re.compile(r"(?<!\\)(?:\\\s)+\Z")  # which would hide the dollar behind it
 _STYLED = re.compile(r"\{\\(?:display|text)style\s+(.*)\}", re.DOTALL)
 
 
@@ -34,6 +36,14 @@ def note_mark(text: str) -> str:
     if not core or len(core) > _LONGEST // 10 + 2 or " " in core:
         return ""
     return core if core.startswith("[") else f"[^{core.strip('()')}]"
+
+
+def between_dollars(tex: str, apart: bool) -> str:
+    """Return TeX as it stands in a line of text, or `apart` on one of its own; "m$^2$" is no formula but a script."""
+    if script := _ALONE.fullmatch(tex.strip()):
+        return (raised if script[1] == "^" else lowered)(script[2] or script[3])
+    sign = "$$" if apart else "$"
+    return f"{sign}{' '.join(_SPACE_AT_END.sub('', tex).split())}{sign}"
 
 
 def shown_formula(text: str) -> str:

@@ -9,7 +9,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.pandoc.inlines import Node, plain_text
 from docmill.tasks.parse.pandoc.markdown_writer import PandocWalker, block_lines
-from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere
 
 _SAME = "author institute created language keywords description subtitle publisher version status organization modified"

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import struck
-from docmill.tasks.parse.formulas.scripts import lowered, note_mark, raised, with_fractions
+from docmill.tasks.parse.formulas.scripts import between_dollars, lowered, note_mark, raised, with_fractions
 
 Node = dict[str, Any]
 Take = Callable[[str], KeptPicture | None]
@@ -26,7 +26,6 @@ NUMBER = re.compile(f"{NUMBER_MARK}([^{NUMBER_END}]*){NUMBER_END}")
 _QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
 _WRAPPED = frozenset(("Emph", "Strong", "Underline", "SmallCaps"))
 _SCRIPTS = frozenset(("Superscript", "Subscript"))
-_SCRIPT = re.compile(r"(?:\{\})?([\^_])\s*(?:\{\s*(?:\\(?:text|mathrm|rm)\s*\{?)?([\w+\-]{1,6})\}{0,2}|(\w))\s*")
 _TARGET = re.compile(r"\A(.+?)\s*<[^<>]*>\Z", re.DOTALL)
 _PROSE_ROLES = frozenset(("ref", "doc", "term", "abbr", "guilabel", "menuselection", "any", "numref", "title", "dfn"))
 _NUMBERED_ROLES = ("pep", "rfc")
@@ -111,10 +110,7 @@ class Inlines:
         return f"`{text}`" if text.strip() and "`" not in text else str(text)
 
     def _math(self, content: Any) -> str:
-        if script := _SCRIPT.fullmatch(content[1].strip()):  # "m$^2$" is no formula
-            return (raised if script[1] == "^" else lowered)(script[2] or script[3])
-        sign = "$$" if content[0]["t"] == "DisplayMath" else "$"
-        return f"{sign}{' '.join(content[1].split())}{sign}"
+        return between_dollars(content[1], content[0]["t"] == "DisplayMath")
 
     def _quoted(self, content: Any) -> str:
         marks = _QUOTES[content[0]["t"]]

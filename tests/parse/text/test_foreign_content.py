@@ -57,14 +57,14 @@ def test_the_order_of_a_page_with_several_unclosed_drawings_stays() -> None:
 
 
 def test_a_formula_that_is_not_closed_takes_no_words_from_the_page() -> None:
-    assert blocks(f"<math><mi>a</mi><mo>+</mo><mi>b</mi>{REST}") == ("Before it.", "a+b", *DRAWN[1:])
+    assert blocks(f"<math><mi>a</mi><mo>+</mo><mi>b</mi>{REST}") == ("Before it.", "$a + b$", *DRAWN[1:])
 
 
 def test_what_is_in_a_closed_drawing_stays_there() -> None:
     inner = "<title>Icon</title><desc>In it.</desc><foreignObject><div><p>A label</p></div></foreignObject>"
     assert blocks(f"<svg>{inner}</svg>{REST}") == DRAWN
     formula = "<math><mtext>for <b>all</b></mtext><mi>x</mi></math>"
-    assert blocks(f"<p>So {formula} holds.</p>") == ("Before it.", "So for all x holds.")
+    assert blocks(f"<p>So {formula} holds.</p>") == ("Before it.", r"So $\text{for all}x$ holds.")
 
 
 def test_the_labels_of_a_drawing_are_read_under_its_title_and_its_title_is_not_that_of_the_page() -> None:

@@ -156,7 +156,7 @@ def drawn(body: str) -> Parsed:
             '<annotation encoding="application/x-tex">E=m</annotation></semantics></math>.</p>',
             "So $E=m$.",
         ),
-        ("<p>So <math><mi>a</mi> <mo>+</mo> <mi>b</mi></math>.</p>", "So a+b."),
+        ("<p>So <math><mi>a</mi> <mo>+</mo> <mi>b</mi></math>.</p>", "So $a + b$."),
         ('<ol type="a"><li>one<li>two<ol type="I" start="4"><li>in</ol></ol>', "a. one\nb. two\n  IV. in"),
         ('<ol><li>one<li value="7">two<li>three</ol>', "1. one\n7. two\n8. three"),
     ],

@@ -23,7 +23,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pandoc import program
+from docmill.tasks.parse.pandoc.process import program
 from docmill.tasks.parse.span_checks import faults
 from docmill.tasks.workers.limits import Limits
 from docmill.tasks.workers.pool import Pool

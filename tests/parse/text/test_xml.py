@@ -146,7 +146,7 @@ def test_of_a_drawing_the_words_are_read() -> None:
     [
         ("<tex-math>a^2</tex-math><math><mi>a</mi><mn>2</mn></math>", "$a^2$"),
         (r"<tex-math>\documentclass{x} \begin{document}$$a^2$$\end{document}</tex-math>", "$a^2$"),
-        ("<math><mi>a</mi><mo>+</mo><mi>b</mi></math>", "a+b"),
+        ("<math><mi>a</mi><mo>+</mo><mi>b</mi></math>", "$a + b$"),
     ],
 )
 def test_a_formula_is_said_once(formula: str, text: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from docmill.tasks.parse.pandoc import program, standing_pandoc
-from docmill.tasks.parse.pandoc.standing_pandoc import PandocLimits, StandingPandoc, ask_pandoc
+from docmill.tasks.parse.pandoc.process import program, standing_pandoc
+from docmill.tasks.parse.pandoc.process.standing_pandoc import PandocLimits, StandingPandoc, ask_pandoc
 
 LIMITS = PandocLimits(heap_mb=1024, seconds=20, longest=1_000_000)
 BROKEN = b"PK\x03\x04 and no more"
@@ -79,7 +79,7 @@ def test_a_process_that_was_killed_is_replaced(path: str, monkeypatch: pytest.Mo
 
 def test_no_process_outlives_the_one_that_asked(path: str) -> None:
     source = (
-        "import sys; from docmill.tasks.parse.pandoc import standing_pandoc as it;"
+        "import sys; from docmill.tasks.parse.pandoc.process import standing_pandoc as it;"
         "it.ask_pandoc(sys.argv[1], 'rst', b'Text.', it.PandocLimits(512, 20, 1000)); print(it._idle[0]._process.pid)"
     )
     done = subprocess.run([sys.executable, "-c", source, path], capture_output=True, text=True, check=True)

@@ -1,38 +1,39 @@
 """Formulas and ruby: replace formulas, ruby readings and raised letters within a line by plain words."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.formulas.formula_line import formula_line
-from docmill.tasks.parse.formulas.scripts import lowered, note_mark, raised, shown_formula
+from docmill.tasks.parse.formulas.formula_tex import fill_mathml
+from docmill.tasks.parse.formulas.scripts import between_dollars, lowered, note_mark, raised, shown_formula
 
 _TEX = etree.XPath(".//*[local-name() = 'annotation'][contains(@encoding, 'tex') or contains(@encoding, 'TeX')]")
+_WITHIN = etree.XPath("count(ancestor::*[local-name() = 'math'])")
 _DOCUMENT = re.compile(r"\\begin\{document\}\s*(.*?)\s*\\end\{document\}", re.DOTALL)
 _PRE = ("pre", "listing", "xmp")
 _NOTE = re.compile(r"[\[(]?(?:\w{1,3}|[*†‡§¶#‖]{1,4})[\])]?")  # the mark of a footnote
 
 
-def make_plain(node: Any) -> None:
-    """Replace the content of a formula, or of a ruby reading, by plain words.
+def make_formulas(formulas: Iterable[Any]) -> None:
+    """Replace the content of formulas (MathML) by their TeX between dollars: the source that is beside it if any."""
+    bare = list[Any]()
+    for node in formulas:
+        written = _TEX(node)
+        tex = " ".join("".join(written[0].itertext() if written else node.get("alttext") or "").split())
+        if tex:
+            shown = shown_formula(tex)
+            _fill(node, between_dollars(tex, node.get("display") == "block") if shown == tex else shown)
+        elif _WITHIN(node) == 0:
+            bare.append(node)
+    fill_mathml(bare)
 
-    A formula (MathML) becomes its TeX source, between dollars, if it has one; else a line such as `(a+b)/2`.
-    """
-    if node.tag == "rt":  # ruby: how Han characters are read
-        text = " ".join("".join(node.itertext()).split())
-        _fill(node, f"({text})" if text else "")
-        return
-    written = _TEX(node)
-    tex = " ".join("".join(written[0].itertext() if written else node.get("alttext") or "").split())
-    if (shown := shown_formula(tex)) != tex:
-        _fill(node, shown)
-        return
-    if tex:
-        sign = "$$" if node.get("display") == "block" else "$"
-        _fill(node, f"{sign}{tex}{sign}")
-        return
-    _fill(node, formula_line(node))
+
+def show_reading(node: Any) -> None:
+    """Put a ruby reading, how Han characters are read, into brackets."""
+    text = " ".join("".join(node.itertext()).split())
+    _fill(node, f"({text})" if text else "")
 
 
 def mark_script(node: Any) -> str:
@@ -91,20 +92,22 @@ def _enclose(node: Any, sign: str) -> None:
     node[-1].tail = (node[-1].tail or "").rstrip() + sign
 
 
-def make_formula(node: Any) -> None:
-    """Replace an XML formula by plain words; if it is in TeX and MathML, keep the TeX."""
-    parent = node.getparent()
-    name = etree.QName(node).localname
-    if parent is None:
-        return
-    if name == "tex-math":
-        text = "".join(node.itertext())
-        inside = _DOCUMENT.search(text)
-        _fill(node, f"${' '.join((inside[1] if inside else text).strip(' $').split())}$")
-    elif parent.find("{*}tex-math") is not None:
-        _fill(node, "")
-    else:
-        make_plain(node)
+def make_xml_formulas(root: Any) -> None:
+    """Replace the formulas of an XML document; of one in TeX and MathML, the TeX is kept."""
+    bare = list[Any]()
+    for node in [*root.iter("{*}tex-math", "{*}math")]:
+        parent = node.getparent()
+        if parent is None:
+            continue
+        if etree.QName(node).localname == "tex-math":
+            text = "".join(node.itertext())
+            inside = _DOCUMENT.search(text)
+            _fill(node, between_dollars((inside[1] if inside else text).strip(" $"), apart=False))
+        elif parent.find("{*}tex-math") is not None:
+            _fill(node, "")
+        else:
+            bare.append(node)
+    make_formulas(bare)
 
 
 def _fill(node: Any, text: str) -> None:

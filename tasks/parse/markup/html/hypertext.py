@@ -16,7 +16,7 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.style_sheets import script_classes, script_of
 from docmill.tasks.parse.markup.html.foreign_content import end_foreign
-from docmill.tasks.parse.markup.html.formulas_and_ruby import make_plain, mark_script
+from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formulas, mark_script, show_reading
 from docmill.tasks.parse.markup.html.html_head import head_metadata
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
@@ -116,11 +116,12 @@ def _name_scripts(root: Any) -> None:
 def _with_plain_words(root: Any) -> dict[str, str]:
     """Replace line breaks, formulas and raised letters by text; return the marks of footnotes by the ids of these."""
     notes: dict[str, str] = {}
-    for node in root.iter("br", "math", "rt", "sup", "sub"):
+    make_formulas(list(root.iter("math")))
+    for node in root.iter("br", "rt", "sup", "sub"):
         if node.tag == "br":
             node.tail = LINE_BREAK + (node.tail or "")
-        elif node.tag not in ("sup", "sub"):
-            make_plain(node)
+        elif node.tag == "rt":
+            show_reading(node)
         elif target := mark_script(node):
             notes.setdefault(target, node.text or "")
     return notes

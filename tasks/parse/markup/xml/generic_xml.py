@@ -14,7 +14,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formula
+from docmill.tasks.parse.markup.html.formulas_and_ruby import make_xml_formulas
 from docmill.tasks.parse.markup.xml.damaged_xml import recovered, with_ampersands
 from docmill.tasks.parse.markup.xml.patents import choose_title, classifications
 from docmill.tasks.parse.markup.xml.xml_head import head_metadata
@@ -44,8 +44,7 @@ def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
     choose_title(root)
     for line_break in root.iter("{*}br", "{*}lb"):
         line_break.tail = " " + (line_break.tail or "")
-    for formula in [*root.iter("{*}tex-math", "{*}math")]:
-        make_formula(formula)
+    make_xml_formulas(root)
     mark_scripts(root)
     set_notes_apart(root)
     walk = XmlWalk(root)

@@ -9,6 +9,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formulas.formula_tex import fill_mathml
 from docmill.tasks.parse.office.flat_document import as_container
 from docmill.tasks.parse.office.open_xml import member
 from docmill.tasks.parse.office.parts import pictures_in
@@ -115,7 +116,23 @@ def _draw_shape(canvas: Canvas, shape: Any, load: Loader) -> None:
     if shape.find(f".//{_TABLE}table") is None:
         for box in (shape, *shape.iterchildren(_DRAW + "text-box")):
             _draw_text(canvas, box, 0)
-    _draw_picture(canvas, shape, load)
+    if not _draw_formula(canvas, shape, load):
+        _draw_picture(canvas, shape, load)
+
+
+def _draw_formula(canvas: Canvas, shape: Any, load: Loader) -> bool:
+    """Draw the formula that a shape holds as a document of its own; return whether it holds one."""
+    embedded = shape.find(_DRAW + "object")
+    content = None if embedded is None else load(f"{embedded.get(_HREF)}/content.xml")
+    try:
+        root = etree.fromstring(content or b"", etree.XMLParser(resolve_entities=False, no_network=True))
+    except etree.XMLSyntaxError:
+        return False
+    if etree.QName(root).localname != "math":
+        return False
+    fill_mathml([root])
+    canvas.paragraph(root.text or "")
+    return True
 
 
 def _draw_text(canvas: Canvas, parent: Any, depth: int) -> None:

@@ -9,6 +9,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formulas.formula_tex import FORMULA, fill_office_formulas
 from docmill.tasks.parse.office.open_xml import core_properties
 from docmill.tasks.parse.office.parts import addresses_of, linked, links_of, pictures_in, read_part, reference, whole
 from docmill.tasks.parse.office.slides.slide_graphics import chart_of, diagram_of, table_of
@@ -59,7 +60,7 @@ class _SlideParts:
         self._load = pictures_in(container)
         self._links = links_of(container, part)
         self._addresses = addresses_of(container, part)
-        self._root = read_part(container, part)
+        self._root = _with_formulas(read_part(container, part))
         layouts = linked(self._links, "slideLayout")[:1]
         masters = [master for layout in layouts for master in linked(links_of(container, layout), "slideMaster")]
         self._above = [read_part(container, one) for one in (*layouts, *masters[:1])]
@@ -144,7 +145,7 @@ class _SlideParts:
                     canvas.item(text, 1)
 
     def _draw_notes(self, canvas: Canvas) -> None:
-        roots = (read_part(self._container, part) for part in linked(self._links, "notesSlide"))
+        roots = (_with_formulas(read_part(self._container, part)) for part in linked(self._links, "notesSlide"))
         for node in (node for root in roots for node in root.iter("{*}sp") if placeholder(node)[0] == "body"):
             for line in node.iterfind("{*}txBody/{*}p"):
                 canvas.paragraph(text_of(line), role="notes")
@@ -155,6 +156,12 @@ class _SlideParts:
             for node in read_part(self._container, part).iter("{*}cm"):
                 words = [one.text or "" for one in node.iter("{*}text")] or [text_of(one) for one in node.iter("{*}p")]
                 canvas.paragraph("\n".join(words), kind="text", role="comment")
+
+
+def _with_formulas(slide: Any) -> Any:
+    """Return a slide whose formulas are lines of text."""
+    fill_office_formulas(slide.iter(FORMULA))
+    return slide
 
 
 def _in_points(shape: Shape) -> Box | None:

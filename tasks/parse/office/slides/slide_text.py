@@ -8,12 +8,10 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from docmill.tasks.parse.canvas import struck
-from docmill.tasks.parse.formulas.formula_line import formula_line
+from docmill.tasks.parse.formulas.formula_tex import FORMULA
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
 from docmill.tasks.parse.office.parts import reference, whole
 
-_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-_FORMULA = _MATH + "oMath"
 _BASELINE = re.compile(r"-?\d{1,6}%?")
 
 _BULLETS = ("buChar", "buAutoNum", "buBlip", "buNone")
@@ -76,7 +74,7 @@ def text_of(paragraph: Any) -> str:
     """Return a paragraph's text with its line breaks; what is raised or lowered has marks, formulas are one line."""
     text = ""
     # Editors split what is raised or struck into several runs.
-    parts = ((_level(node), _is_struck(node), _shown(node)) for node in paragraph.iter("{*}t", "{*}br", _FORMULA))
+    parts = ((_level(node), _is_struck(node), _shown(node)) for node in paragraph.iter("{*}t", "{*}br", FORMULA))
     for (level, strikes), group in groupby(parts, key=itemgetter(0, 1)):
         said = "".join(shown for *_, shown in group)
         said = struck(said) if strikes else said
@@ -101,10 +99,6 @@ def _level(node: Any) -> int:
 
 
 def _shown(node: Any) -> str:
-    if node.tag == _FORMULA:
-        return formula_line(node)
-    if node.tag.startswith(_MATH):
-        return ""  # part of a formula
     return "\n" if _local(node) == "br" else node.text or ""
 
 

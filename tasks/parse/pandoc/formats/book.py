@@ -16,7 +16,7 @@ from docmill.tasks.parse.office.open_xml import member, read_member
 from docmill.tasks.parse.office.parts import pictures_in
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.inlines import Node
-from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.zip_limits import check_container
 
 _RIGHTS = "META-INF/rights.xml"

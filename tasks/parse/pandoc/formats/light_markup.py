@@ -14,7 +14,7 @@ from docmill.tasks.parse.pandoc.formats.read_or_keep import read_or_keep
 from docmill.tasks.parse.pandoc.formats.wiki_dump import is_dump, parse_dump
 from docmill.tasks.parse.pandoc.formats.wiki_headers import prepared_wiki
 from docmill.tasks.parse.pandoc.inlines import Node
-from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.pandoc.typed_items import with_items
 
 _SET = re.compile(r"^:([\w-]+):(?:[ \t]|$)", re.MULTILINE)

@@ -16,7 +16,7 @@ from docmill.tasks.parse.pandoc.formats.open_body import prepare_body
 from docmill.tasks.parse.pandoc.formats.rtf_letters import with_letters
 from docmill.tasks.parse.pandoc.formats.rtf_tables import read_sized, with_inner_rows, with_sizes
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
-from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.titles.contents_list import with_contents
 from docmill.tasks.parse.zip_limits import check_container
 

@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from docmill.tasks.parse.pandoc.inlines import Node
-from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.process.program import read_tree
 
 _ROW_END = re.compile(rb"(\\row(?![a-z]))")
 _ROW_START = re.compile(rb"\\trowd(?![a-z])")

@@ -6,7 +6,7 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.pandoc.inlines import Node
-from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.process.program import read_tree
 
 _BODY = re.compile(r"\\begin\s*\{document\}(.*?)(?:\\end\s*\{document\}|\Z)", re.DOTALL)
 _DECLARATION = re.compile(r"^[ \t]*\\newtheorem\*?\s*\{\w+\}(?:\[\w+\])?\{[^{}]*\}(?:\[\w+\])?", re.MULTILINE)

@@ -19,7 +19,7 @@ from docmill.tasks.parse.office.open_xml import core_properties, furniture, read
 from docmill.tasks.parse.office.parts import pictures_in
 from docmill.tasks.parse.office.usual_names import with_usual_names
 from docmill.tasks.parse.pandoc.document import draw_tree
-from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.pandoc.word.fields.comments import Comments, comments_in
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering, read_numbering
 from docmill.tasks.parse.pandoc.word.used_styles import keep_used_styles, used_styles

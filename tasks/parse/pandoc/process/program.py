@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.parse.pandoc.standing_pandoc import PandocLimits, ask_pandoc
+from docmill.tasks.parse.pandoc.process.standing_pandoc import PandocLimits, ask_pandoc
 
 _HEAP_MB = 1024
 """Megabytes of pandoc's heap: with less, large valid documents fail; with more, a few workers fill a machine."""
