@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from docmill.flows.config.from_settings import retention_of
 from docmill.flows.config.settings import Settings
+from docmill.storage.history.source_log import forget_sources
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.versions.removal import Removed, commit_without, counted
 from docmill.storage.writer.current_folder import writing
@@ -28,6 +29,7 @@ def remove(settings: Settings, sources: Sequence[str], dry_run: bool = False) ->
             return found
         # First: a claim that outlived its documents could be given up by no command.
         give_up_places(folder.root, sources)
+        forget_sources(folder.root, sources)
         return replace(found, snapshot=commit_without(newest, sources, retention_of(settings)))
 
 

@@ -20,6 +20,7 @@ GROUPS = {
     "Cluster": ("worker", "cluster"),
     "Maintenance": (
         "status",
+        "sources",
         "doctor",
         "verify",
         "rejects",
@@ -52,6 +53,7 @@ MODULES = {
     "commands.evaluate_group": ("evaluate",),
     "commands.tune_settings": ("tune",),
     "commands.status_and_repair": ("status", "history", "verify", "repair", "rejects"),
+    "commands.list_sources": ("sources",),
     "commands.init_file": ("init",),
     "doctor": ("doctor",),
     "setup.list_settings": ("settings",),

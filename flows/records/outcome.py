@@ -23,6 +23,7 @@ MOST_URIS = 100  # in an event, whose size Prefect limits to 1.5 MB
 
 SOURCE_UNREACHED = "SourceUnreached"
 """The name of the state of a run that lacked a source."""
+SEEN = "Items and bytes that the run listed and fetched, by source. Also: docmill sources"
 MOST_NAMED = 5
 """Documents that the message of a state names: it is a line of a list and of an alert."""
 
@@ -62,6 +63,8 @@ def leave_artifacts(report: Report, store: Path) -> None:
     create_markdown_artifact(report.as_markdown(), key=summary, description="What the run did")
     rows = [_row(one) for one in (*report.rejects, *report.rejected_before)]
     create_table_artifact(rows[:MOST_ROWS], key=artifact_key("rejects", store), description=_described(len(rows)))
+    seen = [{name: value for name, value in asdict(one).items() if name != "far"} for one in report.sources]
+    create_table_artifact(seen, key=artifact_key("sources", store), description=SEEN)
 
 
 def emit_events(report: Report, store: Path) -> None:

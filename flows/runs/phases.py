@@ -1,10 +1,10 @@
-"""Phases: what a run is at, how far it is, and how fast: documents parsed, tokens embedded, the commit."""
+"""Phases: what a run is at, how far it is, and how fast: items fetched, documents parsed, tokens embedded, commit."""
 
 from dataclasses import dataclass
 
-PLAN, PARSE, EMBED, COMMIT = "plan", "parse", "embed", "commit"
+LIST, FETCH, PLAN, PARSE, EMBED, COMMIT = "list", "fetch", "plan", "parse", "embed", "commit"
 
-_SHARES = {PARSE: (0.0, 10.0), EMBED: (10.0, 89.0), COMMIT: (99.0, 1.0)}
+_SHARES = {LIST: (0.0, 0.0), FETCH: (0.0, 0.0), PARSE: (0.0, 10.0), EMBED: (10.0, 89.0), COMMIT: (99.0, 1.0)}
 """Percent of a run before each phase, and in it: to parse takes minutes where to embed takes hours."""
 
 
@@ -13,11 +13,14 @@ class Phase:
     """How far a run is in one of its phases.
 
     Attributes:
-        name: `"parse"`, `"embed"` or `"commit"`, in this order; a run that commits in steps comes back to them.
+        name: `"list"`, `"fetch"`, `"parse"`, `"embed"` or `"commit"`, in this order; a run that commits in steps comes
+            back to the last three.
         done: How many units are done.
-        total: How many units there are, as far as is known now.
-        unit: `"documents"`, `"tokens"`, or `""` for a commit, which is done or not.
+        total: How many units there are, as far as is known now; 0 while a source is listed.
+        unit: `"items"`, `"documents"`, `"tokens"`, or `""` for a commit, which is done or not.
         rate: Units per second in the last minute, 0 if unknown.
+        source: The source that is listed or fetched.
+        bytes: How many bytes of it are.
     """
 
     name: str
@@ -25,6 +28,8 @@ class Phase:
     total: int
     unit: str = ""
     rate: float = 0.0
+    source: str = ""
+    bytes: int = 0
 
     @property
     def seconds_left(self) -> float | None:
@@ -41,3 +46,11 @@ class Phase:
 def counted(count: int, units: str) -> str:
     """Return a count with its unit, which is given in the plural: `1 document`, `2,000 documents`."""
     return f"{count:,} {units.removesuffix('s') if count == 1 else units}"
+
+
+def sized(count: int) -> str:
+    """Return a number of bytes as people read it: `12 B`, `3.4 kB`, `1.2 MB`."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:,.1f} {unit}"
+    return f"{count} B"

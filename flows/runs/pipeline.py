@@ -31,6 +31,7 @@ from docmill.flows.runs.reaching import SourceLost, asked, each, links_out, loss
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run, ToDo, is_outlived
+from docmill.flows.runs.sources_seen import count_sources, failure_logged, log_run
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts import staging
 from docmill.storage.embedding.agreement import confirmed
@@ -87,10 +88,11 @@ def ingest(
     store = open_folder(settings.store, settings.mirrors)
     settings = settings.model_copy(update={"store": store.root})
     report = Report(engine=engine.name, dry_run=how.dry_run)
-    opened = _opened(report, settings, sources or settings.sources)
-    ready = _ready(settings, how)  # a wrong setting is found before the lock makes a folder for the store
-    spare_memory()
     with ExitStack() as stack:
+        stack.enter_context(failure_logged(store.root, report))
+        opened = _opened(report, settings, sources or settings.sources)
+        ready = _ready(settings, how)  # a wrong setting is found before the lock makes a folder for the store
+        spare_memory()
         stack.enter_context(explain_full_disk(store.root))
         if dry_run:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="docmill-plan-")))
@@ -173,6 +175,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
         return
     kept = _Caches(Fingerprints(run.root), Listings(run.root, run.recipe.archives), Sidecars(run.root))
     found = _compared(run, opened, how, kept)
+    count_sources(run.report, run.incoming.tally)
     _count_known(run.report, found, how)
     if _is_idle(run, found.todo):
         run.report.problems += run.report.rejections()
@@ -188,6 +191,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
         kept.listings.save()
         kept.sidecars.save()
         run.incoming.save({one.source for one in run.report.unreached})
+        log_run(run.root, run.report, [source for source, _ in found.listings])
         _complete(run)
 
 
@@ -250,7 +254,9 @@ def _planned(run: Run, listings: list[Listed], expanded: list[Listed], how: RunO
         if lost := losses(run, left.state, todo.lost, expanded, how.allow_delete):
             raise SourceLost(lost)
     with run.step("discover"):
-        _bring(run, (work.path for work in todo.works if work.place or not run.far_address(work.path)))
+        left_far = [work for work in todo.works if not work.place and run.far_address(work.path)]
+        _bring(run, {work.path for work in todo.works} - {work.path for work in left_far})
+        run.incoming.count_read({work.path: work.size for work in left_far})
     return ToDo(listings, expanded, left.state, todo)
 
 

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docmill.flows.runs.phases import counted
+from docmill.flows.runs.phases import counted, sized
 from docmill.flows.runs.visible_text import one_line
+from docmill.storage.history.source_log import SourceCounts
 from docmill.storage.schema import RejectRow
 from docmill.tasks.model.client import Spent
 
@@ -85,6 +86,9 @@ class Report:
         unreached: The sources that the run could not have, each with `source`, its name, and `message`, the reason.
             Their documents are as they were.
         model_reason: Why calls failed or were refused, in words.
+        sources: What the run listed and fetched of each source that it had: `listed` and `fetched` items, with
+            `listed_bytes` and `fetched_bytes`; `far` tells whether its items have to be fetched. A plan fetches what is
+            new or changed as well, to count its chunks, and keeps none of it.
     """
 
     snapshot: int | None = None
@@ -107,6 +111,7 @@ class Report:
     lost_text: int = 0
     unreached: list[UnreachedSource] = field(default_factory=list)
     model_reason: str = ""
+    sources: list[SourceCounts] = field(default_factory=list)
 
     def rejections(self) -> Iterator[str]:
         """Yield messages about documents that are rejected or stale: first those of this run, then earlier ones."""
@@ -148,36 +153,41 @@ class Report:
             "pending": self.pending,
             "lost_text": self.lost_text,
             "unreached": [asdict(one) for one in self.unreached],
+            "sources": [asdict(one) for one in self.sources],
             "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
         }
 
     def as_text(self) -> str:
         """Return a summary for a person."""
+        far = [f"  source     {one_line(self._seen(one))}" for one in self.sources if one.far]
+        told = [f"  {name:<9}  {said}" for name, said in self._facts().items() if said]
+        return "\n".join([self.headline, *far, *told, *(f"  ! {one_line(problem)}" for problem in self.problems)])
+
+    def _facts(self) -> dict[str, str]:
+        """Return the lines of the summary by their names; "" for one that is left out."""
         steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in self.seconds.items() if seconds >= 0.05)
         will = "would be " if self.dry_run else ""
-        lines = [
-            self.headline,
-            f"  documents  {_counts(asdict(self.documents))}",
-            f"  chunks     {_counts(asdict(self.chunks))}",
-            f"  work       {self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
-            f"  time       {steps or 'under 0.1 s'}",
-            *(f"  ! {one_line(problem)}" for problem in self.problems),
-        ]
-        if self.pending:
-            lines.insert(4, f"  pending    {self._some_pending()}")
-        if self.model:
-            lines.insert(4, f"  model      {', '.join(f'{count:g} {name}' for name, count in self.model.items())}")
-        if self.gate:
-            lines.insert(1, f"  gate       {self.gate.spelled()}")
-        if self.rechunked:
-            lines.insert(3, f"  re-chunk   {self._some_rechunked()}")
-        return "\n".join(lines)
+        return {
+            "gate": self.gate.spelled() if self.gate else "",
+            "documents": _counts(asdict(self.documents)),
+            "chunks": _counts(asdict(self.chunks)),
+            "re-chunk": self._some_rechunked() if self.rechunked else "",
+            "work": f"{self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
+            "model": ", ".join(f"{count:g} {name}" for name, count in self.model.items()),
+            "pending": self._some_pending() if self.pending else "",
+            "time": steps or "under 0.1 s",
+        }
 
     def as_line(self) -> str:
         """Return a summary of one line, for a log."""
         documents = _counts({name: getattr(self.documents, name) for name in _MOVES})
         chunks = _counts({"added": self.chunks.added, "removed": self.chunks.removed})
         return f"{self.headline}; documents: {documents}; chunks: {chunks}"
+
+    def _seen(self, one: SourceCounts) -> str:
+        """Return what was listed and fetched of a source."""
+        listed = f"{one.source} {one.listed:,} listed{_bytes(one.listed_bytes)}"
+        return f"{listed}, {one.fetched:,} {'to fetch' if self.dry_run else 'fetched'}{_bytes(one.fetched_bytes)}"
 
     def _some_pending(self) -> str:
         have = "has" if self.pending == 1 else "have"
@@ -196,6 +206,7 @@ class Report:
             *(f"| chunks {name} | {count} |" for name, count in asdict(self.chunks).items()),
             f"| parsed | {self.parsed} |",
             f"| embedded | {self.embedded} ({self.tokens_embedded} tokens) |",
+            *(f"| source | {one_line(self._seen(one))} |" for one in self.sources),
             *([f"| gate | {self.gate.spelled()} |"] if self.gate else []),
             *(f"| seconds: {step} | {seconds:.2f} |" for step, seconds in self.seconds.items()),
         ]
@@ -254,3 +265,7 @@ def unsaid(model: Mapping[str, float], reason: str) -> list[str]:
 
 def _counts(values: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in values.items() if count) or "none"
+
+
+def _bytes(count: int) -> str:
+    return f" ({sized(count)})" if count else ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import Engine, Node
 from docmill.flows.runs.report import Report
+from docmill.flows.runs.sources_seen import shown_by
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
@@ -58,7 +59,8 @@ class Run:
     def __post_init__(self) -> None:
         # Worker processes may have another working directory than a caller that has changed its own since they began.
         folder = (self.folder / f"{TEMPORARY}incoming").absolute()
-        self.incoming = Incoming(folder, self.settings.discover.max_file_bytes, self.root)
+        tell = shown_by(self.engine)
+        self.incoming = Incoming(folder, self.settings.discover.max_file_bytes, self.root, tell)
 
     @property
     def root(self) -> Path:

@@ -1,9 +1,10 @@
-"""Lookout: wait until sources change, told by the events of the file system or found by listing them again."""
+"""Lookout: wait until sources change, told by the events of the file system or found by asking them."""
 
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from docmill.flows.config.from_settings import discover_options
@@ -11,7 +12,9 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.reaching import UNREACHED
 from docmill.flows.watching.event_support import deaf
 from docmill.flows.watching.folder_events import FolderEvents
+from docmill.flows.watching.polls import Poll, Seen
 from docmill.flows.watching.watch_options import WatchOptions
+from docmill.storage.address import is_address
 from docmill.storage.errors import DocmillError
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
@@ -19,8 +22,8 @@ from docmill.tasks.sources.source import DiscoverOptions, Source
 
 _LOOK_S = 1.0
 """Seconds between two looks at the folders of the sources themselves: one that is moved away gives no event."""
-Seen = frozenset[tuple[object, ...]] | str
-"""What a look at a source found: a tuple for each path, or the error that hid them."""
+_TURN_S = 0.2
+"""Seconds to wait for events before the polls are heard again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,13 @@ class Watched:
         """The folder whose events tell of changes, None if it is polled."""
         return self.source.folder if self.source and not self.why_polled else None
 
+    def every_s(self, poll_s: float) -> float:
+        """Return how many seconds lie between two questions, where others are asked every `poll_s`."""
+        return (self.source.watch_s if self.source else 0.0) or poll_s
+
     def spelled(self, poll_s: float) -> str:
         """Return in words how the source is watched."""
-        how = f"polling {self.argument} every {poll_s:g} s: {self.why_polled}"
+        how = f"polling {self.argument} every {self.every_s(poll_s):g} s: {self.why_polled}"
         return how if self.why_polled else f"watching {self.argument}"
 
 
@@ -51,8 +58,10 @@ class Lookout:
         self._rules: DiscoverOptions = discover_options(settings, may_be_empty=True)
         self._tables = settings.source
         self._events: FolderEvents | None = None
-        self._checkpoints = Checkpoints()  # of its own: a look is not a run, and keeps nothing
-        self._seen: dict[str, Seen] = {}
+        # Those of the store spare a crawl at the start. A look is not a run, and keeps nothing.
+        self._checkpoints = Checkpoints(None if is_address(str(settings.store)) else Path(settings.store))
+        self._polls: list[Poll] = []
+        self._stirred = threading.Event()
         self._folders: dict[Path, object] = {}
         self.watched: tuple[Watched, ...] = ()
         self.ended = threading.Event()
@@ -65,7 +74,8 @@ class Lookout:
         if afresh or not self.watched or self._replaced() or not all(one.source for one in self.watched):
             self.close()
             self._begin(self._opened())
-        self._seen = {one.argument: self._look(one) for one in self.watched if one.why_polled}
+        for poll in self._polls:
+            poll.arm(self.ended)
 
     def wait(self, seconds: float) -> bool:
         """Wait for the end of the next burst of changes; return False if there is none within `seconds`.
@@ -73,21 +83,18 @@ class Lookout:
         Once `ended` is set, by any thread, it returns within a second.
         """
         end = time.monotonic() + seconds
-        next_poll = time.monotonic() + self.options.poll_s
         while (left := end - time.monotonic()) > 0 and not self.ended.is_set():
-            if self._told(min(left, _LOOK_S)) or self._replaced():
+            if self._told(min(left, _LOOK_S)) or self._replaced() or any(poll.differs for poll in self._polls):
                 return True
-            if time.monotonic() >= next_poll:
-                if self._differs():
-                    return True
-                next_poll = time.monotonic() + self.options.poll_s
         return False
 
     def close(self) -> None:
         """Stop watching."""
         if self._events is not None:
             self._events.close()
-        self._events, self.watched, self._folders = None, (), {}
+        for poll in self._polls:
+            poll.end()
+        self._events, self.watched, self._folders, self._polls = None, (), {}, []
 
     def _opened(self) -> list[Watched]:
         watched, why = list[Watched](), list[DocmillError]()
@@ -111,14 +118,20 @@ class Lookout:
             watched = [one if one.why_polled else replace(one, why_polled=why) for one in watched]
         self.watched = tuple(watched)
         self._folders = {folder: _identity(folder) for folder in folders if self._events}
+        self._polls = [
+            Poll(partial(self._look, one), one.every_s(self.options.poll_s), self._stirred)
+            for one in self.watched
+            if one.why_polled
+        ]
 
     def _told(self, seconds: float) -> bool:
         """Return whether an event told of a change within so many seconds."""
         if self._events is None:
-            self.ended.wait(seconds)
+            self._stirred.wait(seconds)
+            self._stirred.clear()
             return False
         try:
-            return self._events.wait(seconds)
+            return self._events.wait(min(seconds, _TURN_S) if self._polls else seconds)
         except RuntimeError:  # of watchfiles, whose thread has ended
             self.close()
             return True
@@ -127,15 +140,15 @@ class Lookout:
         """Return whether another folder, or none, is where one was watched."""
         return any(_identity(folder) != known for folder, known in self._folders.items())
 
-    def _differs(self) -> bool:
-        return any(self._look(one) != self._seen.get(one.argument) for one in self.watched if one.why_polled)
-
     def _look(self, one: Watched) -> Seen:
+        """Return what the cheapest question tells of a source: its mark, or else all that it lists."""
         try:
             source = one.source or open_source(one.argument, self._tables)
+            if (mark := source.mark()) is not None:
+                return mark
             listing = source.list(self._rules, self._checkpoints)
-        except (DocmillError, OSError) as error:  # the run will meet it as well, and tell of it
-            return str(error)
+        except Exception as error:  # the run will meet it as well, and tell of it
+            return type(error).__name__
         files = ((file.uri, file.size, file.mtime_ns, file.inode, file.origin) for file in listing.found)
         return frozenset((*files, *((skipped.uri, skipped.reason) for skipped in listing.skipped)))
 

@@ -1,5 +1,6 @@
 """Overview: a snapshot in numbers, and the list of the kept ones."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from docmill.storage.files import disk_use
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history.source_log import logged_sources
 from docmill.storage.schema import CONTEXT_STATES
 from docmill.storage.sql.document_warnings import lost_text
 from docmill.storage.tables.tables import read_table
@@ -30,6 +32,7 @@ def status_of(stored: StoredSnapshot) -> dict[str, Any]:
         "rejects": stored.snapshot.rows("rejects"),
         "unreadable": _unreadable(read_table(stored, "rejects", ["uri", "reason", "message"])),
         "sources": _counts(documents.column("source")),
+        "source_runs": [asdict(one) for one in logged_sources(stored.root).values()],
         "content_types": _counts(documents.column("content_type")),
         "model": stored.snapshot.space.model,
         "dimension": stored.snapshot.space.dimension,

@@ -1,10 +1,13 @@
 """Contract: what a connector or a plugin gives so that docmill reads a kind of sources."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+WATCH_S = "Seconds between two questions of `docmill watch` whether anything has changed; 0 takes --poll."
+"""The description of `watch_s`, to which a kind of sources may give another default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class SourceSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
+    watch_s: float = Field(default=0.0, ge=0, description=WATCH_S)
+
 
 @dataclass(frozen=True, slots=True)
 class SourceListing:
@@ -41,18 +46,23 @@ class SourceListing:
     Attributes:
         items: All items, or only those that are new or changed.
         checkpoint: A short text that the next call gets, so that it can list what has changed since; "" if the source
-            always lists everything.
+            always lists everything. A function that returns it is called once all items have been taken.
         gone: None says that `items` are all. Otherwise they are the changes since the checkpoint of the call, and these
             are the names of the items that are gone.
     """
 
     items: Iterable[SourceItem]
-    checkpoint: str = ""
+    checkpoint: str | Callable[[], str] = ""
     gone: Iterable[str] | None = None
 
 
 class SourceReader(Protocol):
-    """An open source of a plugin: it lists items, fetches them, and links to them."""
+    """An open source of a plugin: it lists items, fetches them, and links to them.
+
+    It may have a method `mark() -> str | None`, the question of `docmill watch`: a text that changes whenever a listing
+    would, for a fraction of its cost, or None if only a listing tells. Without it, a watch lists. A thread of its own
+    calls it, on a reader that no run uses.
+    """
 
     def list(self, checkpoint: str) -> SourceListing:
         """Return the items, each name once.

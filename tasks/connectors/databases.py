@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
 from docmill.storage.errors import ConfigError, SourceError, Transient
+from docmill.storage.keys import key_of
 from docmill.storage.process.extras import extra
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _CONNECT_S = 10
 _POSTGRES = ("postgresql://", "postgres://")
 _PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|[?&](?:ssl)?password=", re.IGNORECASE)
 _SQLITE = b"SQLite format 3\0"
+_HEADER = 100
+"""Bytes of the header of a file of SQLite, which counts the changes; that of its log has 32."""
 _FILE = re.compile(r"'([^'/][^']*\.(?:parquet|csv|tsv|json|jsonl|ndjson)(?:\.gz)?)'")
 """A file in a query, by its path in the folder."""
 _SEALED = {
@@ -38,12 +41,16 @@ everywhere."""
 
 
 class Database(Protocol):
-    """Where a SELECT runs. `mark` stands for a parameter in its SQL."""
+    """Where a SELECT runs. `parameter` stands for one in its SQL."""
 
-    mark: str
+    parameter: str
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         """Yield the rows by their columns; raise `SourceError` for wrong SQL, and `Transient` if it does not answer."""
+        ...
+
+    def mark(self, sql: str) -> str | None:
+        """Return a text that changes whenever the files change that a SELECT reads; None for a server."""
         ...
 
 
@@ -67,10 +74,15 @@ def open_database(where: str, password: str, timeout_s: float) -> Database:
 
 
 class _Sqlite:
-    mark = "?"
+    parameter = "?"
 
     def __init__(self, path: Path) -> None:
         self._path = path
+
+    def mark(self, sql: str) -> str:  # noqa: ARG002
+        # Writes of one tick have one time: the counter in the header of the file, and that of its log, tell more.
+        log = self._path.with_name(f"{self._path.name}-wal")
+        return key_of(*map(_state, (self._path, log)), *map(_header, (self._path, log)))
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         try:
@@ -85,10 +97,17 @@ class _Sqlite:
 
 
 class _Duck:
-    mark = "?"
+    parameter = "?"
 
     def __init__(self, path: Path | None, folder: Path | None) -> None:
         self._path, self._folder = path, folder
+
+    def mark(self, sql: str) -> str:
+        if self._path:
+            return key_of(*map(_state, (self._path, self._path.with_name(f"{self._path.name}.wal"))))
+        folder = self._folder or Path()
+        found = {path for name in _FILE.findall(sql) for path in folder.glob(name)}
+        return key_of(*(f"{path.name} {_state(path)}" for path in sorted(found)))
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         import duckdb
@@ -123,10 +142,13 @@ class _Duck:
 
 
 class _Postgres:
-    mark = "%s"
+    parameter = "%s"
 
     def __init__(self, address: str, password: str, timeout_s: float) -> None:
         self._address, self._password, self._timeout_s = address, password, timeout_s
+
+    def mark(self, sql: str) -> None:  # noqa: ARG002
+        return None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         with extra("postgres", "a source in PostgreSQL"):
@@ -143,6 +165,24 @@ class _Postgres:
                     yield from cursor.execute(sql.encode(), tuple(values) or None)
         except psycopg.Error as error:
             raise _explained(error, isinstance(error, psycopg.OperationalError)) from None
+
+
+def _state(path: Path) -> str:
+    """Return the size and the time of a file, "" if it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    return f"{found.st_size} {found.st_mtime_ns}"
+
+
+def _header(path: Path) -> str:
+    """Return the beginning of a file of SQLite, with its counter of changes; "" if it is not there."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEADER).hex()
+    except OSError:
+        return ""
 
 
 _WORDS = (

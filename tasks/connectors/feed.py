@@ -11,7 +11,8 @@ from pydantic import Field, field_validator
 
 from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.keys import hash_bytes
-from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.contract import WATCH_S, SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.page_marks import PageMarks
 from docmill.tasks.connectors.spool import Spool
 from docmill.tasks.connectors.texts import Names
 from docmill.tasks.connectors.web_client import WebClient, refused
@@ -32,6 +33,7 @@ class FeedSettings(SourceSettings):
     url: str = Field(description="The address of the feed.")
     private: bool = Field(default=False, description="Allow addresses of private networks, also after a redirect.")
     timeout_s: float = Field(default=30.0, gt=0, description="Seconds to wait for an answer.")
+    watch_s: float = Field(default=300.0, ge=0, description=WATCH_S)
 
     @field_validator("url")
     @classmethod
@@ -61,6 +63,7 @@ class FeedReader:
         self._client = WebClient(host, "", settings.private, settings.timeout_s, 0.0, _MOST_BYTES)
         self._spool = Spool()
         self._links: dict[str, str] = {}
+        self._marks = PageMarks(self._client)
 
     def list(self, checkpoint: str) -> SourceListing:
         """Return the entries that the feed shows; the checkpoint has its tag, and the links of all entries."""
@@ -87,6 +90,13 @@ class FeedReader:
         if data is None:
             raise Rejected("unreadable", "the feed does not show it any more")
         return data
+
+    def mark(self) -> str:
+        """Return the hash of the feed."""
+        try:
+            return self._marks.of(self._url).hash
+        except Rejected as error:
+            raise SourceError(error.message) from None
 
     def link(self, item: SourceItem) -> str:
         """Return the address of an entry."""

@@ -14,7 +14,7 @@ from docmill.storage.address import user_cache
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.contract import WATCH_S, SourceItem, SourceListing, SourceSettings
 from docmill.tasks.connectors.git_program import Git
 
 _URL = re.compile(r"git\+(?P<url>(?P<protocol>https|http|ssh|file)://[^\s/]*/[^\s@]+)(?:@(?P<ref>\S+))?")
@@ -47,6 +47,7 @@ class GitSettings(SourceSettings):
     folder: str = Field(default="", description="Read only this folder of the repository.")
     token: Secret | None = Field(default=None, description="Token for https.")
     timeout_s: float = Field(default=600.0, gt=0, description="Seconds that a call of git may take.")
+    watch_s: float = Field(default=30.0, ge=0, description=WATCH_S)
 
     @field_validator("url")
     @classmethod
@@ -132,6 +133,11 @@ class GitReader:
         if data.startswith(_POINTER):
             raise Rejected("unreadable", "a pointer of Git LFS; its content is not in the repository")
         return data
+
+    def mark(self) -> str:
+        """Return the commit that the branch or tag names now."""
+        self._prepare()
+        return self._resolved()
 
     def link(self, item: SourceItem) -> str:
         """Return the page of a file where the host is known. It has the branch, not the commit, to stay the same."""

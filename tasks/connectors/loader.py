@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.storage.plugins.origin import described, place
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.connectors.contract import SourceSettings
+from docmill.tasks.connectors.contract import WATCH_S, SourceSettings
 from docmill.tasks.connectors.texts import Entry, Format, TextReader
 
 _UNREACHED = ("Timeout", "ConnectionError", "ConnectError", "TooManyRequests", "RateLimit")
@@ -38,6 +38,8 @@ class LoaderSettings(SourceSettings):
     format: Format = Field(
         default="markdown", description="What the texts are: markdown, text or html. Only markdown keeps metadata."
     )
+
+    watch_s: float = Field(default=600.0, ge=0, description=WATCH_S)
 
     @field_validator("args", "load", mode="after")
     @classmethod

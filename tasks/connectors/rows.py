@@ -58,7 +58,7 @@ class RowConnector:
     def open(self, settings: RowsSettings) -> SourceReader:
         """Return what reads the rows."""
         if not settings.updated_at:
-            return TextReader(lambda: _all(settings), settings.format)
+            return TextReader(lambda: _all(settings), settings.format, lambda: _database(settings).mark(settings.query))
         return ChangedRows(settings)
 
 
@@ -108,6 +108,15 @@ class ChangedRows:
         """Return the link that the row gives."""
         return self._links.get(item.name, "")
 
+    def mark(self) -> str:
+        """Return what changes with the files of the database, else the number of rows and the newest time."""
+        settings, database = self._settings, _database(self._settings)
+        if told := database.mark(settings.query):
+            return told
+        newest = f"max({_quoted(settings.updated_at)})"
+        sql = f"SELECT count(*) AS rows, {newest} AS newest FROM ({settings.query}\n) AS docmill_rows"
+        return " ".join(str(value) for row in database.rows(sql) for value in row.values())
+
     def _named(self, row: Row, items: Mapping[str, SourceItem]) -> str:
         name = self._names.of(_id(row, self._settings))
         if name in items:
@@ -116,8 +125,8 @@ class ChangedRows:
 
     def _read(self, names: Sequence[str]) -> None:
         settings, database = self._settings, _database(self._settings)
-        marks = ", ".join([database.mark] * len(names))
-        query = settings.query.replace("%", "%%") if database.mark == "%s" else settings.query
+        marks = ", ".join([database.parameter] * len(names))
+        query = settings.query.replace("%", "%%") if database.parameter == "%s" else settings.query
         sql = f"SELECT * FROM ({query}\n) AS docmill_rows WHERE {_quoted(settings.id)} IN ({marks})"
         for row in database.rows(sql, [self._ids[name] for name in names]):
             name = self._names.of(_id(row, settings))

@@ -36,11 +36,18 @@ class Entry:
 class TextReader:
     """Reads a source that can only give everything: what it gives is compared by content.
 
-    `entries` gives all of them; `format` is that of their texts. Markdown has the metadata as front matter.
+    `entries` gives all of them; `format` is that of their texts. Markdown has the metadata as front matter. `mark`
+    gives a text that changes with them, or None if only reading them tells.
     """
 
-    def __init__(self, entries: Callable[[], Iterable[Entry]], format: Format = "markdown") -> None:
+    def __init__(
+        self,
+        entries: Callable[[], Iterable[Entry]],
+        format: Format = "markdown",
+        mark: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self._entries, self._format = entries, format
+        self.mark = mark
         self._spool = Spool()
         self._links: dict[str, str] = {}
 

@@ -3,10 +3,11 @@
 import json
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
 from fnmatch import fnmatchcase
+from functools import partial
 from urllib.parse import urljoin, urlsplit
 from urllib.robotparser import RobotFileParser
 
@@ -15,7 +16,8 @@ from pydantic import Field, field_validator, model_validator
 from docmill.storage.errors import DocmillError, Rejected, SourceError, Transient
 from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.contract import WATCH_S, SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.page_marks import PageMarks
 from docmill.tasks.connectors.spool import Spool
 from docmill.tasks.connectors.texts import Names
 from docmill.tasks.connectors.web_client import AGENT, WebAnswer, WebClient, refused, unpacked
@@ -52,6 +54,7 @@ class WebSettings(SourceSettings):
     robots: bool = Field(default=True, description="Obey robots.txt.")
     private: bool = Field(default=False, description="Allow addresses of private networks, also after a redirect.")
     token: Secret | None = Field(default=None, description="Bearer token, sent to this host alone.")
+    watch_s: float = Field(default=60.0, ge=0, description=WATCH_S)
 
     @model_validator(mode="after")
     def _check_hosts(self) -> "WebSettings":
@@ -119,23 +122,27 @@ class WebReader:
         )
         self._spool = Spool()
         self._urls: dict[str, str] = {}
+        self._marks = PageMarks(self._client)
 
     def list(self, checkpoint: str) -> SourceListing:
         """Return all pages; the checkpoint is what is known of each."""
         before = {url: _known(told) for url, told in json.loads(checkpoint).items()} if checkpoint else {}
         self._spool.clear()
         self._urls = {}
-        names, found = Names(""), dict[str, Known]()
+        found = dict[str, Known]()
+        state = partial(_state_of, found)
+        return SourceListing(self._items(before, found), state)
+
+    def _items(self, before: dict[str, Known], found: dict[str, Known]) -> Iterator[SourceItem]:
+        """Yield the documents of pages as these are looked at, and note in `found` what is known of each page."""
         try:
-            found.update(self._pages(before, names))
+            for url, known in self._pages(before, Names("")):
+                found[url] = known
+                if not known.hidden and known.name not in self._urls:
+                    self._urls[known.name] = known.own or url
+                    yield SourceItem(known.name, known.version, modified_ns=known.time_ns())
         except Rejected as error:  # of robots.txt or a sitemap, without which nothing is known
             raise SourceError(error.message) from None
-        items = dict[str, SourceItem]()
-        for url, known in found.items():
-            if not known.hidden and known.name not in items:
-                items[known.name] = SourceItem(known.name, known.version, modified_ns=known.time_ns())
-                self._urls[known.name] = known.own or url
-        return SourceListing(items.values(), json.dumps({url: asdict(known) for url, known in found.items()}))
 
     def fetch(self, item: SourceItem) -> bytes:
         """Return the bytes of a page that was listed."""
@@ -152,6 +159,29 @@ class WebReader:
     def link(self, item: SourceItem) -> str:
         """Return the address of the page."""
         return self._urls.get(item.name, "")
+
+    def mark(self) -> str | None:
+        """Return what changes with the first pages, or with the times in their sitemaps; None for a crawl."""
+        if self._settings.depth:
+            return None
+        try:
+            told = [self._told(url) for url in self._settings.starts]
+        except Rejected as error:
+            raise SourceError(error.message) from None
+        return key_of(*(one or "" for one in told)) if all(told) else None
+
+    def _told(self, url: str, is_inner: bool = False) -> str | None:
+        """Return what changes with a page, or with the pages of a sitemap; None if this does not say their times."""
+        mark = self._marks.of(url)
+        found = self._sitemap_in(mark.answer)
+        if found is None:
+            return None if is_inner else mark.hash
+        inner = [] if is_inner else [self._told(one, is_inner=True) for one in self._inner(found)]
+        return key_of(mark.hash, *filter(None, inner)) if all((*found.pages.values(), *inner)) else None
+
+    def _inner(self, sitemap: Sitemap) -> Sequence[str]:
+        """Return the sitemaps of this host that a sitemap names."""
+        return [one for one in sitemap.sitemaps[:_MOST_SITEMAPS] if urlsplit(one).netloc == self._host]
 
     def _pages(self, before: dict[str, Known], names: Names) -> Iterator[tuple[str, Known]]:
         """Yield pages with what is known of them now, breadth first."""
@@ -222,13 +252,12 @@ class WebReader:
         if not found or not found.sitemaps:
             return found
         pages = dict[str, str]()
-        for url in found.sitemaps[:_MOST_SITEMAPS]:
-            if urlsplit(url).netloc == self._host:
-                inner = self._client.get(url)
-                if error := refused(inner):
-                    raise Transient(f"a sitemap could not be read: {error}")
-                named = self._sitemap_in(inner)
-                pages |= named.pages if named else {}
+        for url in self._inner(found):
+            inner = self._client.get(url)
+            if error := refused(inner):
+                raise Transient(f"a sitemap could not be read: {error}")
+            named = self._sitemap_in(inner)
+            pages |= named.pages if named else {}
         return Sitemap(pages)
 
     def _sitemap_in(self, answer: WebAnswer) -> Sitemap | None:
@@ -263,6 +292,10 @@ class WebReader:
 _OK, _SAME, _BROKEN = 200, 304, 500
 _MOST_DELAY_S = 60.0
 """Seconds of a Crawl-delay: a longer one would make a run of a hundred pages take hours."""
+
+
+def _state_of(found: Mapping[str, Known]) -> str:
+    return json.dumps({url: asdict(known) for url, known in found.items()})
 
 
 def _known(told: dict[str, object]) -> Known:

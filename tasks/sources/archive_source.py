@@ -20,6 +20,7 @@ from docmill.tasks.sources.source import (
     DiscoverOptions,
     Listing,
     NamedSource,
+    Passing,
     PathRules,
     Skipped,
     Source,
@@ -78,9 +79,9 @@ class ArchiveSource(NamedSource):
         """The folder in which the archive lies."""
         return self.holder.folder
 
-    def list(self, options: DiscoverOptions, checkpoints: Checkpoints) -> Listing:
+    def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> Listing:
         """List the members; an archive that is as it was is not opened again. Raises as the holder does."""
-        listing = self.holder.list(options, checkpoints)
+        listing = self.holder.list(options, checkpoints, passing)
         holders = [file for file in listing.found if not is_sidecar(PurePosixPath(file.uri).name)]
         opened = {file.uri: self._contents(file, checkpoints) for file in holders}
         # What cannot be opened, and a mail, is left to the step of a run that opens what is found in any source.

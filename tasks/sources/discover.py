@@ -25,6 +25,7 @@ from docmill.tasks.sources.source import (
     DiscoverOptions,
     Listing,
     NamedSource,
+    Passing,
     PathRules,
     Source,
     SourceFile,
@@ -164,7 +165,7 @@ class FolderSource(NamedSource):
         """What it is: only of a whole folder can the file system tell all changes."""
         return "not a folder" if self.pattern else "a folder"
 
-    def list(self, options: DiscoverOptions, checkpoints: Checkpoints) -> Listing:  # noqa: ARG002
+    def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> Listing:  # noqa: ARG002
         """List the files; what cannot be looked at is skipped with its reason, as are loops and stores.
 
         Raises `SourceError` if the folder cannot be listed, or if a glob or a named file matches nothing.

@@ -3,9 +3,10 @@
 import glob
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from docmill.tasks.sources.source import (
     is_origin,
     is_sidecar,
 )
+from docmill.tasks.sources.tally import Tally, Tell
 
 _AT_ONCE = 16
 """Concurrent downloads: each waits for the source, so fewer leave the line idle; more only share it."""
@@ -134,16 +136,19 @@ def give_up_places(store: Path, names: Collection[str]) -> None:
 class Incoming:
     """The fetched files of a run's sources, in a folder until the run ends."""
 
-    def __init__(self, folder: Path, most_bytes: int = sys.maxsize, store: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, most_bytes: int = sys.maxsize, store: Path | None = None, tell: Tell | None = None
+    ) -> None:
         self._folder = folder
         self._most_bytes = most_bytes
         self._offered: dict[str, tuple[Source, SourceFile]] = {}
         self._checkpoints = Checkpoints(store)
         self._places = Places(store)
+        self.tally = Tally(tell)
 
     def listing(self, source: Source, options: DiscoverOptions) -> Listing:
         """List a source, as its `list` does."""
-        return source.list(options, self._checkpoints)
+        return source.list(options, self._checkpoints, partial(self.tally.passing, source.name))
 
     def admit(self, source: Source, listing: Listing, replaces: bool) -> Listing:
         """Note where a listed source is, and give each file that is elsewhere its future path.
@@ -151,6 +156,7 @@ class Incoming:
         Raises `SourceError` for a folder with the name of another one, see `Places`.
         """
         self._places.claim(source, listing, replaces)
+        self.tally.listed(source, listing.found)
         if not source.origin:
             return listing
         return replace(listing, found=[self._offer(source, file) for file in listing.found])
@@ -169,9 +175,19 @@ class Incoming:
         Paths that are those of local files, and of files that are here already, are skipped.
         """
         lacking = [path for path in dict.fromkeys(paths) if path in self._offered and not Path(path).exists()]
+        refused = dict[str, Rejected]()
         with ThreadPoolExecutor(_AT_ONCE, "docmill-incoming") as pool:
-            refused = zip(lacking, pool.map(self._fetch, lacking), strict=True)
-            return {path: why for path, why in refused if why}
+            for done, (path, come) in enumerate(zip(lacking, pool.map(self._fetch, lacking), strict=True), start=1):
+                if isinstance(come, Rejected):
+                    refused[path] = come
+                else:
+                    self.tally.fetched(self._offered[path][0].name, come, done, len(lacking))
+        return refused
+
+    def count_read(self, sizes: Mapping[str, int]) -> None:
+        """Count files as fetched that others read where they are; `sizes` are their bytes by future path."""
+        for done, (path, size) in enumerate(sizes.items(), start=1):
+            self.tally.fetched(self._offered[path][0].name, size, done, len(sizes))
 
     def address_of(self, path: str) -> str:
         """Return the `s3://` address of an object, given its future path here; "" for any other file.
@@ -202,7 +218,8 @@ class Incoming:
         self._offered[path] = (source, placed)
         return placed
 
-    def _fetch(self, path: str) -> Rejected | None:
+    def _fetch(self, path: str) -> int | Rejected:
+        """Fetch a file; return how many bytes it has, or why it cannot be had."""
         source, file = self._offered[path]
         try:
             with temporary(self._folder) as draft:
@@ -211,7 +228,7 @@ class Incoming:
                 draft.replace(path)
         except Rejected as why:
             return why
-        return None
+        return Path(path).stat().st_size
 
 
 def admitted(

@@ -21,6 +21,7 @@ from docmill.tasks.sources.source import (
     DiscoverOptions,
     Listing,
     NamedSource,
+    Passing,
     PathRules,
     SourceFile,
     literal,
@@ -51,7 +52,7 @@ class ObjectSource(NamedSource):
         """The address, which begins that of each object."""
         return f"{self.where}/"
 
-    def list(self, options: DiscoverOptions, checkpoints: Checkpoints) -> Listing:  # noqa: ARG002
+    def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> Listing:  # noqa: ARG002
         """List the objects as files to fetch. Raises `SourceError` if there are none."""
         objects = connect(self.where)
         entries = _files(objects)

@@ -20,7 +20,7 @@ from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceP
 from docmill.tasks.connectors.own import Connector, name_by
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
 from docmill.tasks.sources.incoming import admitted
-from docmill.tasks.sources.source import DiscoverOptions, Listing, NamedSource, PathRules, Source, SourceFile
+from docmill.tasks.sources.source import DiscoverOptions, Listing, NamedSource, Passing, PathRules, Source, SourceFile
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """The name of a source of a plugin: it begins uris, and a file of the cache has it."""
@@ -64,6 +64,7 @@ class PluginSource(NamedSource):
     key: str
     reader: SourceReader
     secrets: tuple[str, ...] = field(repr=False)
+    watch_s: float = 0.0
 
     folder = None
 
@@ -77,11 +78,11 @@ class PluginSource(NamedSource):
         """The address of the source, which begins that of each item."""
         return f"{self.where}/"
 
-    def list(self, options: DiscoverOptions, checkpoints: Checkpoints) -> Listing:
+    def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> Listing:
         """List the items; raise `SourceError` if the plugin fails, or lists nothing."""
         before = checkpoints.of(self.known_as, self.key)
         with self._blamed(SourceError):
-            now = self._checked(_merged(before, self.reader.list(before.state)))
+            now = self._checked(_merged(before, self.reader.list(before.state), passing))
         if not now.items and not options.may_be_empty:
             raise SourceError(f"source {self.where} has no items; check its settings, or give --allow-delete")
         checkpoints.note(self.known_as, now)
@@ -116,6 +117,14 @@ class PluginSource(NamedSource):
                 raise ValueError(f"the link of {file.item.name!r} must be a URL, got {found[:_LONGEST]!r}")
             self._check_open("a link", found)
         return found
+
+    def mark(self) -> str | None:
+        """Return what the plugin gives for a watch; None if it gives nothing."""
+        ask: Callable[[], str | None] | None = getattr(self.reader, "mark", None)
+        if ask is None:
+            return None
+        with self._blamed(SourceError):
+            return ask()
 
     def _checked(self, found: Checkpoint) -> Checkpoint:
         """Return a listing that holds no credential: names, versions and the checkpoint are stored."""
@@ -158,21 +167,24 @@ def blamed(giver: Origin, secrets: Iterable[str], failure: Callable[[str], Excep
         raise failure(f"{giver} failed: {said}{place(error)}") from None
 
 
-def _merged(before: Checkpoint, found: SourceListing) -> Checkpoint:
+def _merged(before: Checkpoint, found: SourceListing, passing: Passing) -> Checkpoint:
     """Return all items after a listing; raise `ValueError` for one that no source may give."""
-    if not isinstance(found, SourceListing) or not isinstance(found.checkpoint, str):
+    if not isinstance(found, SourceListing):
         raise TypeError(f"list must return a docmill.plugins.SourceListing, got {type(found).__name__}")
     if found.gone is not None and not before.state:
         raise ValueError("it was asked for all items and gave only changes")
     items: dict[str, SourceItem] = {}
-    for item in found.items:
+    for item in passing(found.items):
         _check_item(item)
         if items.setdefault(item.name, item) is not item:
             raise ValueError(f"it lists {item.name!r} twice")
+    state = found.checkpoint() if callable(found.checkpoint) else found.checkpoint
+    if not isinstance(state, str):
+        raise TypeError(f"a checkpoint is a text, got {type(state).__name__}")
     if found.gone is not None:
         gone = {*found.gone} - items.keys()
         items = {name: item for name, item in before.items.items() if name not in gone} | items
-    return Checkpoint(before.key, found.checkpoint, items)
+    return Checkpoint(before.key, state, items)
 
 
 def _check_item(item: SourceItem) -> None:
@@ -227,8 +239,10 @@ class _Asked:
         version, name = self.giver.version(self.plugin.version), self.address.name or self.table
         with blamed(self.giver, secrets, SourceError):
             reader = self.plugin.open(settings)
-        key = key_of("source", version, settings.model_dump(mode="json"))
-        return PluginSource(name, "", f"{name}/", where, self.giver, version, self.known_as, key, reader, secrets)
+        key = key_of("source", version, settings.model_dump(mode="json", exclude={"watch_s"}))
+        return PluginSource(
+            name, "", f"{name}/", where, self.giver, version, self.known_as, key, reader, secrets, settings.watch_s
+        )
 
     def faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yield the key of each wrong setting, and what is wrong; raise `SourceError` for a wrong name."""

@@ -4,7 +4,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, islice
@@ -31,6 +31,8 @@ ENDINGS = (".meta.toml", ".meta.json")
 
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*://")  # a path is absolute and begins with a slash
 
+Passing = Callable[[Iterable[SourceItem]], Iterable[SourceItem]]
+"""Yields the items of a listing as they come, for a run that counts them."""
 FollowLinks = Literal["inside", "none", "all"]
 
 
@@ -149,10 +151,11 @@ class Source(Protocol):
         """Return whether a document with this uri would come from this source."""
         ...
 
-    def list(self, options: DiscoverOptions, checkpoints: Checkpoints) -> "Listing":
+    def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> "Listing":
         """List its files; raise `SourceError` or `Transient` if it cannot be reached, or has none and must have some.
 
-        `checkpoints` hold what it listed before, for a source that can be asked only for changes.
+        `checkpoints` hold what it listed before, for a source that can be asked only for changes. `passing` gets the
+        items of a source that may take long to list them.
         """
         ...
 
@@ -168,6 +171,15 @@ class Source(Protocol):
         """Return the URL where a person opens the original of a file, or "" if there is none."""
         ...
 
+    @property
+    def watch_s(self) -> float:
+        """Seconds between two questions of a watch; 0 for those that all sources have."""
+        ...
+
+    def mark(self) -> str | None:
+        """Return a text that changes whenever a listing would, asked for cheaply; None if only a listing tells."""
+        ...
+
 
 @dataclass(frozen=True)
 class NamedSource:
@@ -180,6 +192,15 @@ class NamedSource:
     pattern: str
     prefix: str
     where: str
+
+    @property
+    def watch_s(self) -> float:
+        """Seconds between two questions of a watch; 0 for those that all sources have."""
+        return 0.0
+
+    def mark(self) -> str | None:
+        """Return None: only a listing tells of changes."""
+        return None
 
     def covers(self, uri: str) -> bool:
         """Return whether a document with this uri would come from this source."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.commands.ingest_and_plan import print_report, run
+from docmill.flows.cli.commands.list_sources import seen
 from docmill.flows.cli.terminal.command import checked_settings_of, settings_of, takes
 from docmill.flows.cli.terminal.output import note, plain, print_found, print_json, print_rows
 from docmill.storage.address import is_address
@@ -55,6 +56,7 @@ def status(
         print_json(facts)
         return
     facts["vectors"] = store.snapshot.spelled_vectors()
+    facts["source_runs"] = {row["source"]: seen(row) for row in facts["source_runs"]}
     width = max(map(len, facts))
     for name, value in facts.items():
         typer.echo(f"{name.replace('_', ' '):<{width}}  {plain(_phrase(value))}")

@@ -24,7 +24,7 @@ Debounce = Annotated[
 ]
 Poll = Annotated[
     float,
-    typer.Option("--poll", metavar="SECONDS", help="List sources without change events, such as s3://, this often."),
+    typer.Option("--poll", metavar="SECONDS", help="Ask sources without change events, such as s3://, this often."),
 ]
 Every = Annotated[
     float,

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from docmill.flows.cli.terminal.output import note
-from docmill.flows.runs.phases import Phase, counted
+from docmill.flows.runs.phases import Phase, counted, sized
 from docmill.storage.process.ending import tidied
 
 LOADING = "docmill.loading"
@@ -49,7 +49,7 @@ def _bars(begin: str) -> Iterator[Progress]:
         def show(phase: Phase) -> None:
             if "" in tasks:
                 bars.remove_task(tasks.pop(""))
-            values: dict[str, Any] = {"completed": phase.done, "total": phase.total, "said": figures(phase)}
+            values: dict[str, Any] = {"completed": phase.done, "total": phase.total or None, "said": figures(phase)}
             if phase.name not in tasks:
                 tasks[phase.name] = bars.add_task(phase.name, **values)
             bars.update(tasks[phase.name], **values)
@@ -86,7 +86,7 @@ class _Lines:
         self._least_s = EVERY_S if brief else 0.0
 
     def show(self, phase: Phase) -> None:
-        if self._phase is not None and self._phase.name != phase.name:
+        if self._phase is not None and (self._phase.name, self._phase.source) != (phase.name, phase.source):
             self.close()
         if self._phase is None:
             self._began = time.monotonic()
@@ -106,20 +106,25 @@ class _Lines:
     def close(self) -> None:
         with self._lock:
             if (phase := self._phase) is not None and time.monotonic() - self._began >= self._least_s:
-                said = f"{counted(phase.done, phase.unit)} in " if phase.unit else "done in "
+                said = f"{counted(phase.done, phase.unit)}{_of_source(phase)} in " if phase.unit else "done in "
                 note(f"{phase.name}: {said}{time.monotonic() - self._began:.1f} s")
             self._phase = None
 
 
 def figures(phase: Phase) -> str:
     """Return count, rate and time left of a phase, as far as they are known."""
-    left = phase.seconds_left
+    left, all_ = phase.seconds_left, f" of {phase.total:,}" if phase.total else ""
+    done = f"{phase.done:,}{all_} {phase.unit}{_of_source(phase)}"
     parts = [
-        f"{phase.done:,} of {phase.total:,} {phase.unit}" if phase.unit else _UNCOUNTED[phase.done == phase.total],
+        done if phase.unit else _UNCOUNTED[phase.done == phase.total],
         *([f"{phase.rate:,.{0 if phase.rate >= 10 else 1}f}/s"] if phase.rate else []),
         *([f"{timedelta(seconds=round(left))} left"] if left is not None and phase.done < phase.total else []),
     ]
     return ", ".join(parts)
+
+
+def _of_source(phase: Phase) -> str:
+    return f" of {phase.source} ({sized(phase.bytes)})" if phase.source else ""
 
 
 @contextmanager

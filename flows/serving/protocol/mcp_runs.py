@@ -93,7 +93,8 @@ def _progress(context: Context[Any, Any]) -> "Callable[[Phase], None]":
     loop = asyncio.get_running_loop()
 
     def tell(phase: "Phase") -> None:
-        said = context.report_progress(phase.percent, 100, phase.name)
-        asyncio.run_coroutine_threadsafe(said, loop)
+        if phase.percent:  # a client wants the number to grow, and while sources are read it does not
+            said = context.report_progress(phase.percent, 100, phase.name)
+            asyncio.run_coroutine_threadsafe(said, loop)
 
     return tell

@@ -50,7 +50,7 @@ class Imap:
     def folders(self) -> Mapping[str, bool]:
         """Return the folders with `/` between their steps, and whether each is for mails that nobody searches."""
         with self._explained():
-            self._close()  # the connection of an earlier listing may have been cut off since
+            self._check_connection()
             found = dict[str, bool]()
             for line in self._asked(self._opened().list()):
                 told = _LIST.fullmatch(b"".join(line) if isinstance(line, tuple) else line or b"")
@@ -74,6 +74,15 @@ class Imap:
                 mail_of(uid, data, size, folder) for part in parts for uid, size, data in self._fetched(part, _HEADS)
             ]
             return validity, uids, found
+
+    def mark(self, folder: str) -> str:
+        """Return the UIDVALIDITY of a folder, the next UID, the number of mails, and which are marked as deleted."""
+        with self._explained():
+            self._chosen = ""  # to open it once more tells the numbers of now
+            connection = self._choose(folder)
+            told = [_told(connection, name) for name in ("UIDVALIDITY", "UIDNEXT", "EXISTS")]
+            found = self._asked(connection.uid("SEARCH", "DELETED"))
+            return " ".join([*told, *((line or b"").decode("ascii", "replace") for line in found)])
 
     def read(self, folder: str, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Yield mails with their UIDs; a connection that the server has closed meanwhile is opened again."""
@@ -148,6 +157,14 @@ class Imap:
             self._close()
             set_ = "`user` and `token`" if self._is_token else "`user` and `password`"
             raise ConfigError(f"the server refuses {set_}: {_shown([error])}") from None
+
+    def _check_connection(self) -> None:
+        """Give up a connection of an earlier question that was cut off since."""
+        if self._connection is not None:
+            try:
+                self._connection.noop()
+            except (imaplib.IMAP4.error, OSError):
+                self._close()
 
     def _close(self) -> None:
         self._connection, self._chosen = None, ""

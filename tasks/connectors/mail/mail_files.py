@@ -6,7 +6,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from docmill.storage.errors import SourceError
-from docmill.storage.keys import hash_bytes
+from docmill.storage.keys import hash_bytes, key_of
 from docmill.tasks.connectors.mail.mails import KnownFolder, ListedMail, is_left_out, mail_of
 from docmill.tasks.parse.mail.messages import cuts_of, unquoted
 
@@ -59,6 +59,10 @@ class Maildir:
                     yield id, one.read_bytes()
                     break
 
+    def mark(self, folder: str) -> str:
+        """Return the hash of the names of the mails in a folder."""
+        return key_of(*sorted(self._scanned(folder)))
+
     def _folder(self, folder: str) -> Path:
         return self._path if folder == "INBOX" else self._path / f".{folder.replace('/', '.')}"
 
@@ -75,13 +79,12 @@ class MboxFile:
         """Return the one folder, which has no name."""
         return {"": False}
 
-    def look(self, folder: str, before: KnownFolder) -> tuple[str, list[str], list[ListedMail]]:  # noqa: ARG002
+    def look(self, folder: str, before: KnownFolder) -> tuple[str, list[str], list[ListedMail]]:
         """Return all mails by their places in the file, or nothing new if the file is the same as before."""
-        found = self._path.stat()
-        mark = f"{found.st_size} {found.st_mtime_ns}"
+        mark = self.mark(folder)
         if mark == before.mark:
             return mark, [*before.names], []
-        mails = list(self._mails()) if found.st_size else []
+        mails = list(self._mails()) if self._path.stat().st_size else []
         return mark, [mail.id for mail in mails], mails
 
     def read(self, folder: str, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
@@ -93,6 +96,11 @@ class MboxFile:
                 data = unquoted(file.read(int(end) - int(begin)))
                 if hash_bytes(data) == key:
                     yield id, data
+
+    def mark(self, folder: str) -> str:  # noqa: ARG002
+        """Return the size and the time of the file."""
+        found = self._path.stat()
+        return f"{found.st_size} {found.st_mtime_ns}"
 
     def _mails(self) -> Iterator[ListedMail]:
         with self._path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:

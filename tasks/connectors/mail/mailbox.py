@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from docmill.storage.errors import ConfigError, Rejected, SourceError
+from docmill.storage.keys import key_of
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.contract import WATCH_S, SourceItem, SourceListing, SourceSettings
 from docmill.tasks.connectors.mail.imap import Imap
 from docmill.tasks.connectors.mail.mail_files import Maildir, MboxFile
 from docmill.tasks.connectors.mail.mails import KnownFolder, MailStore, chosen
@@ -37,6 +38,7 @@ class MailSettings(SourceSettings):
         default=50_000_000, ge=1, description="Maximum size of a mail with its attachments, in bytes."
     )
     timeout_s: float = Field(default=60.0, gt=0, description="Seconds to wait for an answer.")
+    watch_s: float = Field(default=30.0, ge=0, description=WATCH_S)
 
     @field_validator("mailbox")
     @classmethod
@@ -104,6 +106,12 @@ class MailReader:
     def link(self, item: SourceItem) -> str:  # noqa: ARG002
         """Return "": no address opens a mail in every program."""
         return ""
+
+    def mark(self) -> str:
+        """Return what changes whenever a mail comes or goes."""
+        store = self._opened()
+        folders = chosen(store.folders(), self._settings.folders)
+        return key_of(*(f"{folder} {store.mark(folder)}" for folder in folders))
 
     def _opened(self) -> MailStore:
         self._store = self._store or _store(self._settings)

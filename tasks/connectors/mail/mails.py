@@ -65,6 +65,10 @@ class MailStore(Protocol):
         """Yield mails with their ids, without those that are gone."""
         ...
 
+    def mark(self, folder: str) -> str:
+        """Return a text that changes whenever mails come to a folder or go; no header is read."""
+        ...
+
 
 def mail_of(id: str, head: bytes, size: int, folder: str) -> ListedMail:
     """Return a mail by its header and its size in bytes."""

@@ -33,6 +33,7 @@ class Watching:
     settings: dict[str, Any] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     error: BaseException | None = None
     after_run: Callable[[], object] = lambda: None
     begun: threading.Event = field(default_factory=threading.Event)
@@ -50,6 +51,7 @@ class Watching:
 
     def done(self, report: Report, seconds: float) -> None:
         assert seconds > 0
+        self.seconds.append(seconds)
         self.reports.append(report)
 
     def failed(self, message: str) -> None:

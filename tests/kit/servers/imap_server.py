@@ -100,7 +100,13 @@ class _Handler(socketserver.StreamRequestHandler):
         self.say(f"* OK [UIDNEXT {max(self.box.mails, default=0) + 1}]")
         return "OK [READ-ONLY] EXAMINE done"
 
+    def do_noop(self) -> None:
+        pass
+
     def do_uid_search(self, *words: str) -> None:
+        if words == ("DELETED",):
+            self.say(f"* SEARCH {' '.join(map(str, sorted(self.box.deleted)))}".rstrip())
+            return
         low, high = map(int, words[1].split(":")) if words[0] == "UID" else (0, 10**9)
         found = [uid for uid in self.box.mails if low <= uid <= high and uid not in self.box.deleted]
         self.say(f"* SEARCH {' '.join(map(str, found))}".rstrip())

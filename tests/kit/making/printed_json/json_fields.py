@@ -55,6 +55,12 @@ pending | integer |
 lost_text | integer |
 unreached[].source | text | the name of a source that could not be reached
 unreached[].message | text | why
+sources[].source | text | name of a source that the run had
+sources[].listed | integer | its items
+sources[].listed_bytes | integer | their bytes, as far as the source tells them
+sources[].fetched | integer | items that were fetched; a plan fetches them, too, and keeps none
+sources[].fetched_bytes | integer | their bytes
+sources[].far | boolean | whether items have to be fetched; a folder is read where it is
 seconds.* | number | wall-clock seconds of each step
 """
 _CHUNK = """\
@@ -107,6 +113,18 @@ _CHANGES = """\
 {0}[].before | text or null | what it was: a uri, or a chunk as `uri[start:end]`; null if added
 {0}[].after | text or null | what it is; null if removed
 {0}[].text | array of text | lines of a unified diff of a changed chunk, with `--text`
+"""
+_SOURCE_RUN = """\
+{0}source | text | name of a source
+{0}address | text | its address or path
+{0}kind | text | what it is
+{0}listed | integer | items that the last run listed that had it
+{0}listed_bytes | integer | their bytes, as far as the source tells them
+{0}fetched | integer | items that this run fetched
+{0}fetched_bytes | integer | their bytes
+{0}succeeded | text | when this run ended (ISO 8601, UTC); empty if there was none
+{0}failed | text | when a run last lacked the source, empty unless the last one did
+{0}message | text | why
 """
 _COMPACTION = """\
 removed | array of integer | numbers of the snapshots that were removed, or with `--dry-run` would be
@@ -393,7 +411,7 @@ trials[].mean | object or null | mean of the measure; null if the budget was use
 skipped | array of text | what was not tried, and why
 toml | text | settings that are significantly better, as TOML
 """),
-    "status": Printed("one object", """\
+    "status": Printed("one object", f"""\
 store | text | path or address of the store
 snapshot | integer | number of the newest snapshot
 created | text | when it was committed (ISO 8601, UTC)
@@ -404,7 +422,7 @@ chunks | integer | its chunks
 rejects | integer | files that were rejected
 unreadable.* | text | files and folders that could not be read, with the reason
 sources.* | integer | documents of each source
-content_types.* | integer | documents of each content type
+{_SOURCE_RUN.format("source_runs[].")}content_types.* | integer | documents of each content type
 model | text | the embedding model
 dimension | integer | length of its vectors
 vectors.share | number | share of the chunks with vectors, from 0 to 1
@@ -416,6 +434,10 @@ contexts.stale | integer | chunks whose document has changed elsewhere since its
 contexts.reason | text | why the last calls failed or were refused, if any lack an answer
 bytes | integer | disk use
 synced | text | when the mirror of a store on an object store was last in step with it (ISO 8601, UTC)
+"""),
+    "sources": Printed("an array: an object for each source", f"""\
+{_SOURCE_RUN.format("")}documents | integer | its documents in the store
+settings | object | its table in `docmill.toml`; a credential is the place where it is
 """),
     "doctor": Printed("an array: an object for each check", """\
 name | text | what was checked

@@ -53,6 +53,7 @@ COMMANDS: dict[str, Command] = {
     "evaluate facts": ("evaluate", "facts", "--questions", "q.csv", "--mode", "hybrid", "--top", "3"),
     "tune": ("tune", "docs", "--questions", "q.csv", "--strategy", "recursive", "--size", "100", "--budget", "50"),
     "status": ("status",),
+    "sources": ("sources",),
     "doctor": ("doctor",),
     "plugins": ("plugins",),
     "verify": ("verify",),
