@@ -23,6 +23,8 @@ _SET: dict[str, Any] = {
     "created": _TIME,
     "first_seen": _TIME,
     "last_seen": _TIME,
+    "succeeded": _TIME,
+    "address": "/home/ada/docs",
     "run_id": "20260131T120000000000-1",
     "bytes": 150_000,
     "minutes": 0.0,
