@@ -9,24 +9,20 @@ from itertools import chain
 
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
-from docmill.tasks.parse.pdf.blocks.contents import mark_contents, mark_tables
-from docmill.tasks.parse.pdf.blocks.headings import Outline, mark_headings
-from docmill.tasks.parse.pdf.blocks.list_marks import mark_numbers
-from docmill.tasks.parse.pdf.blocks.paragraph_flow import connect
-from docmill.tasks.parse.pdf.blocks.run_in_headings import with_run_in_headings
-from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock, blocks, marker_of
+from docmill.tasks.parse.pdf.contents import mark_contents, mark_tables
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
+from docmill.tasks.parse.pdf.headings import Outline, mark_headings
 from docmill.tasks.parse.pdf.layout.continued import release_header
-from docmill.tasks.parse.pdf.layout.flow_measure import step_of_all
+from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
-from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
-from docmill.tasks.parse.pdf.letters.scripts import LEVEL, MARKED, RAISED, unmarked
-from docmill.tasks.parse.pdf.letters.special_characters import HYPHEN
+from docmill.tasks.parse.pdf.list_marks import mark_numbers, marker_of
 from docmill.tasks.parse.pdf.page_content import PageContent
-from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
-from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
+from docmill.tasks.parse.pdf.paragraph_flow import connect, with_run_in_headings
+from docmill.tasks.parse.pdf.text.annotations import Link
+from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, Vocabulary, joined, unmarked
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.links import Link
+from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
+from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, step_of_all
 
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LEVEL}|\\d+)\\s*")
 _CIRCLES = ("\u25e6", "\u2218")  # what TeX raises for degrees

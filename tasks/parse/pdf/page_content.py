@@ -5,20 +5,16 @@ import re
 from dataclasses import dataclass, field
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.blocks.drawn_bullets import may_hold_bullets, with_bullets
-from docmill.tasks.parse.pdf.blocks.list_marks import with_marks
-from docmill.tasks.parse.pdf.blocks.run_in_headings import mark_leads
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
+from docmill.tasks.parse.pdf.layout.page_table import Item
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
-from docmill.tasks.parse.pdf.letters.nonsense import is_nonsense
-from docmill.tasks.parse.pdf.letters.special_characters import NO_LETTER
-from docmill.tasks.parse.pdf.tables.page_table import Item
-from docmill.tasks.parse.pdf.text.fields import fields, with_fields
+from docmill.tasks.parse.pdf.list_marks import may_hold_bullets, with_bullets, with_marks
+from docmill.tasks.parse.pdf.paragraph_flow import mark_leads
+from docmill.tasks.parse.pdf.text.annotations import Link, fields, link_annotations, page_links, with_fields
+from docmill.tasks.parse.pdf.text.characters import NO_LETTER, is_nonsense
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.links import Link, link_annotations, page_links
-from docmill.tasks.parse.pdf.text.pdfium_calls import calls
-from docmill.tasks.parse.pdf.text.place import Place, around, placed, tenths
+from docmill.tasks.parse.pdf.text.pdfium_calls import Place, around, calls, placed, tenths
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.parse.pdf.blocks.headings import squeeze
+from docmill.tasks.parse.pdf.text.characters import squeeze
 from docmill.tasks.parse.pdf.text.pdfium_calls import address, calls, text_from
 from docmill.tasks.parse.titles.own_title import names_nothing
 

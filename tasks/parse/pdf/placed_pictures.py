@@ -12,8 +12,7 @@ from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock
 from docmill.tasks.parse.pdf.page_content import PageContent, transform
-from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, calls
-from docmill.tasks.parse.pdf.text.place import placed
+from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, calls, placed
 from docmill.tasks.parse.pictures.album import Album
 from docmill.tasks.parse.pictures.figure_block import figure_block
 from docmill.tasks.parse.pictures.picture_file import LEAST_SIDE, MAX_PIXELS

@@ -1,5 +1,9 @@
-"""PDF, by pdfium: pages in reading order, drawn as headings, paragraphs, items, tables, code and furniture."""
+"""PDF, by pdfium: pages in reading order, drawn as headings, paragraphs, items, tables, code and furniture.
 
+Pages, Numbers and Keynote documents are read by the PDF that they hold to be looked at.
+"""
+
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +17,10 @@ from docmill.tasks.parse.pdf.page_content import PageContent, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
 from docmill.tasks.parse.pdf.placed_pictures import PlacedPicture, placed_pictures, with_pictures
 from docmill.tasks.parse.pdf.scan import certainty, is_picture, is_scan, read_scan
-from docmill.tasks.parse.pdf.text.fields import form_of
+from docmill.tasks.parse.pdf.text.annotations import form_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import address
 from docmill.tasks.parse.pictures.album import Album
+from docmill.tasks.parse.zip_limits import check_container
 
 _UNKNOWN_SIZE = (1.0, 1.0)  # of a page that cannot be loaded: not 0, which others divide by
 
@@ -105,3 +110,27 @@ def _gaps(sheets: list[PageContent]) -> dict[str, list[int]]:
     """Return the numbers of pages without text, by reason, and of those read by OCR."""
     found = {name: [sheet.number for sheet in sheets if is_one(sheet)] for name, is_one in _GAPS.items()}
     return {name: numbers for name, numbers in found.items() if numbers}
+
+
+_PREVIEWS = ("QuickLook/Preview.pdf", "preview.pdf")
+
+
+def parse_iwork(data: bytes, options: ParseOptions) -> Parsed:
+    """Return the preview of a document; raise Rejected `unsupported` for one that was saved without a PDF of it."""
+    with check_container(data, options.max_unpacked_bytes) as container:
+        preview = _preview(container)
+    if not preview:
+        raise Rejected(
+            "unsupported",
+            "this Pages, Numbers or Keynote document holds no PDF preview, and its own format is not read;"
+            " exported to docx, xlsx, pptx or PDF it is",
+        )
+    return parse_pdf(preview, options)
+
+
+def _preview(container: zipfile.ZipFile) -> bytes:
+    for name in container.namelist():
+        if name.endswith(_PREVIEWS):
+            with container.open(name) as member:
+                return member.read()
+    return b""

@@ -2,8 +2,7 @@
 
 import pytest
 
-from docmill.tasks.parse.pdf.letters.special_characters import clean
-from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
+from docmill.tasks.parse.pdf.text.characters import Vocabulary, clean, joined
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
 from tests.kit.writers.pdf import text_width
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from docmill.tasks.parse.pdf.page_numbers import counts, edge_number, form, is_clause, is_lone, is_slow, numbers
+from docmill.tasks.parse.pdf.furniture import counts, edge_number, form, is_clause, is_lone, is_slow, numbers
 from tests.kit.pdf_pages import LEFT, RIGHT, parts, read
 from tests.kit.writers.pdf import WIDTH, Pdf
 

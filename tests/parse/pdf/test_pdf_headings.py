@@ -3,7 +3,7 @@
 import pytest
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.pdf.text.fonts import _named
+from docmill.tasks.parse.pdf.text.line import _named
 from tests.kit.pdf_pages import LEFT, RIGHT, page, read
 from tests.kit.writers.pdf import Pdf, text_width
 

@@ -6,14 +6,16 @@ import pytest
 
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pdf.letters.right_to_left import (
+from docmill.tasks.parse.pdf.text.characters import LEVEL, RAISED
+from docmill.tasks.parse.pdf.text.gaps import groups_of_words
+from docmill.tasks.parse.pdf.text.right_to_left import (
     in_reading_order,
     is_right_to_left,
+    marked,
+    set_apart,
     without_cuts,
     word_in_reading_order,
 )
-from docmill.tasks.parse.pdf.letters.scripts import LEVEL, RAISED, marked, set_apart
-from docmill.tasks.parse.pdf.text.letter_gaps import groups_of_words
 
 Letter = tuple[str, tuple[float, float, float, float]]
 

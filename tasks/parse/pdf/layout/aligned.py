@@ -24,12 +24,12 @@ from docmill.tasks.parse.pdf.layout.continued import (
     with_header,
     with_header_apart,
 )
+from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
-from docmill.tasks.parse.pdf.tables.grid_cells import header_rows
-from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
-from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
+from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
+from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.place import around, around_all
+from docmill.tasks.parse.pdf.text.pdfium_calls import around, around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 # How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.

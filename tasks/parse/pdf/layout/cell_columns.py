@@ -4,9 +4,9 @@ from collections import Counter
 from itertools import chain, pairwise
 from statistics import median
 
-from docmill.tasks.parse.pdf.tables.page_table import Item
+from docmill.tasks.parse.pdf.layout.page_table import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.place import merged_spans
+from docmill.tasks.parse.pdf.text.pdfium_calls import merged_spans
 
 Cell = list[TextLine]  # one below the other
 Row = list[Cell]

@@ -3,9 +3,9 @@
 from itertools import chain
 
 from docmill.tasks.parse.pdf.layout.cell_columns import Row, Span, in_cells, places_over, span_of
-from docmill.tasks.parse.pdf.letters.right_to_left import is_right_to_left
-from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
+from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
 from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 
 _LEAST_CELLS = 2  # of a header: one word alone may be the page's
 _MOST_REST = 12  # lines of the rest of a row; more are a text below the table

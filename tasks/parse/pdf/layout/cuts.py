@@ -1,20 +1,77 @@
-"""PDF cuts: split lines at narrow gaps between cells where the cells above and below begin, or end."""
+"""PDF cuts: split lines at gaps between cells where the cells above and below begin, or end."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from operator import itemgetter
+from statistics import median
 from typing import NamedTuple
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.banded import bands_of, heights_around
-from docmill.tasks.parse.pdf.layout.parted import gaps_of, loose, parted, width
-from docmill.tasks.parse.pdf.text.letter_gaps import Gap
+from docmill.tasks.parse.pdf.layout.level_rows import bands_of, heights_around
+from docmill.tasks.parse.pdf.text.gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
+
+DRAWN_BULLET = "\u2022"
+
+_LOOSE_GAP, _LOOSE_MONO_GAP = 0.55, 1.0
+"""Font sizes of a gap that is no space between words unless all of its line are as wide: twice a space and more."""
+_LOOSE_TIMES = 1.8  # times the usual gap of its line, if there are several
+_PLAIN, _PLAIN_GAP = 2.5, 0.85  # times the usual gap, and font sizes: one alone is no space
+_LEAST_GAPS = 3  # of a line, from which on one is usual
+
+
+def width(gap: Gap) -> float:
+    """Return how wide a gap is."""
+    return gap[1] - gap[0]
+
+
+def gaps_of(line: TextLine, layer: TextLayer) -> list[tuple[Gap, bool]]:
+    """Return the gaps between a line's words, each with whether the page draws no space there, but most others."""
+    gaps, undrawn = layer.gaps(line)
+    if len(gaps) > _LEAST_GAPS and 2 * sum(undrawn) > len(gaps):  # a font for which some programs draw no spaces
+        undrawn = [False] * len(gaps)
+    return [*zip(gaps, undrawn, strict=True)]
+
+
+def loose(line: TextLine, layer: TextLayer) -> list[tuple[Gap, bool]]:
+    """Return the gaps of a line that may be between cells, each with whether its width alone makes that certain.
+
+    They are far wider than its usual gap, or the page draws no space there.
+    """
+    if " " not in line.text:
+        return []
+    gaps = gaps_of(line, layer)
+    least = (_LOOSE_MONO_GAP if line.font.mono else _LOOSE_GAP) * line.size
+    known = len(gaps) >= _LEAST_GAPS
+    usual = median([width(gap) for gap, _ in gaps]) if known else 0.0
+    plain = max(_PLAIN * usual, _PLAIN_GAP * line.size)
+    return [
+        (gap, known and width(gap) > plain)
+        for gap, undrawn in gaps
+        if undrawn or width(gap) > max(least, _LOOSE_TIMES * usual)
+    ]
+
+
+def parted(line: TextLine, places: Sequence[float], layer: TextLayer) -> list[TextLine]:
+    """Return a line in pieces, cut between words at each of the places, from the left.
+
+    A bullet that is drawn as a shape is none of the page's letters, of which the pieces are made.
+    """
+    if not places:
+        return [line]
+    pieces = layer.parted(line, places)
+    pieces[-1].ruled = line.ruled
+    first = pieces[0]
+    if first is not line and line.text.startswith(DRAWN_BULLET) and not first.text.startswith(DRAWN_BULLET):
+        first.text = f"{DRAWN_BULLET} {first.text}"
+        first.box = (line.box[0], *first.box[1:])
+    return pieces
+
 
 _NEAR = 4.0  # heights of a line: a neighbour further up or down is of another table
 _NEAR_ROWS, _FAR_ROWS = 5.5, 16.0

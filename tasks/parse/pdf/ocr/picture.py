@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.place import Place
+from docmill.tasks.parse.pdf.text.pdfium_calls import Place
 
 POINTS = 72.0  # an inch
 INSTEAD = "or pip install 'docmill[ocr]', or set ocr = false in [parse]"  # what helps without tesseract

@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.pdf.ocr.picture import PageReading, Picture
-from docmill.tasks.parse.pdf.text.fonts import PLAIN
-from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.place import Place
+from docmill.tasks.parse.pdf.text.line import PLAIN, TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import Place
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,8 +15,7 @@ from statistics import median
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.ocr.picture import INSTEAD, PageReading, Picture
-from docmill.tasks.parse.pdf.text.fonts import PLAIN
-from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.line import PLAIN, TextLine
 
 _TIMEOUT_S = 100.0  # for a page; a dense one takes seconds, so one that takes this long is stuck, or the machine is
 _CERTAIN = 100.0  # the confidence of a word that tesseract is sure of

@@ -8,8 +8,7 @@ from itertools import compress, repeat
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, boxes_from, calls, reference
-from docmill.tasks.parse.pdf.text.place import Place, placed
+from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, Place, boxes_from, calls, placed, reference
 
 Rule = tuple[float, float, float]  # where it stands, from, to
 Point = tuple[float, float]

@@ -13,30 +13,63 @@ from math import hypot
 from operator import methodcaller
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.letters.right_to_left import (
-    RIGHT_TO_LEFT,
-    in_reading_order,
-    is_right_to_left,
-    may_be_right_to_left,
-    without_cuts,
-    word_in_reading_order,
-)
-from docmill.tasks.parse.pdf.letters.scripts import RAISED, Setting, marked, set_apart, with_marks
-from docmill.tasks.parse.pdf.letters.special_characters import (
+from docmill.tasks.parse.pdf.text.characters import (
     HYPHEN,
+    RAISED,
     RIGHT_TO_LEFT_WORD,
     SOFT,
     clean,
     clean_marked,
     in_columns,
 )
-from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped, holds_two, size_of_each, tall_lines
-from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, is_flat, line_box, line_size, read_font
-from docmill.tasks.parse.pdf.text.letter_gaps import Gap, Span, Words, groups_of_words, parts_of_words
-from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, from_the_left
-from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, page_text, reference
-from docmill.tasks.parse.pdf.text.pieces import Spaces, scripts_in, sides_of_pieces, texts_of, without_strokes
-from docmill.tasks.parse.pdf.text.place import Place, around_all, around_each, around_pairs, is_upright, placed
+from docmill.tasks.parse.pdf.text.gaps import (
+    GAP,
+    Gap,
+    Span,
+    Words,
+    gapped,
+    groups_of_words,
+    holds_two,
+    parts_of_words,
+    size_of_each,
+    tall_lines,
+)
+from docmill.tasks.parse.pdf.text.line import (
+    NOWHERE,
+    PLAIN,
+    Font,
+    TextLine,
+    from_the_left,
+    is_flat,
+    line_box,
+    line_size,
+    read_font,
+)
+from docmill.tasks.parse.pdf.text.pdfium_calls import (
+    Place,
+    around_all,
+    around_each,
+    around_pairs,
+    boxes_from,
+    calls,
+    is_upright,
+    numbers_from,
+    page_text,
+    placed,
+    reference,
+)
+from docmill.tasks.parse.pdf.text.right_to_left import (
+    RIGHT_TO_LEFT,
+    in_reading_order,
+    is_right_to_left,
+    marked,
+    may_be_right_to_left,
+    set_apart,
+    without_cuts,
+    without_strokes,
+    word_in_reading_order,
+)
+from docmill.tasks.parse.pdf.text.scripts import Setting, Spaces, scripts_in, sides_of_pieces, texts_of, with_marks
 
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _SPAN = methodcaller("span")

@@ -8,7 +8,7 @@ import pytest
 
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pdf.tables.thresholds import LAYOUT, Layout
+from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Layout
 from tests.parse.pdf.tables.made_tables import made
 
 PAGES = 400

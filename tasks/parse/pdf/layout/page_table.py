@@ -1,10 +1,51 @@
-"""PDF table thresholds: all that tells tables by their places, as multiples of what a page has.
+"""PDF page tables: a table of a page as one of its items, and the thresholds that tell tables by their places."""
 
-Fitted on eight documents of the table competition of ICDAR 2013 and on 126 PDFs of other projects' tests; checked on 23
-more of the competition and on 74 PDFs printed from Markdown. A test changes each by 30 % and fails if nothing differs.
-"""
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from dataclasses import dataclass
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.text.line import TextLine
+
+Span = tuple[int, int, int, int]
+
+
+@dataclass(slots=True)
+class PageTable:
+    """A table of a page: its rows of cells, how many of them are its header, and its box.
+
+    `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
+    `columns` are where each begins and ends; `end_page` is the page that the table ends on. The first row below the
+    header of one that is `cut` is the rest of the last one on the page before.
+    """
+
+    cells: list[list[str]]
+    header_rows: int
+    box: Box
+    page: int
+    furniture: bool = False
+    contents: bool = False  # it is a list of contents
+    spans: list[Span] = field(default_factory=list)
+    columns: list[tuple[float, float]] = field(default_factory=list)
+    cut: bool = False
+    end_page: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.end_page = self.page
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of its element."""
+        return "toc" if self.contents else "table"
+
+
+Item = TextLine | PageTable
+
+
+def replaced(items: list[Item], lines: Sequence[Item], table: PageTable, first: Item) -> list[Item]:
+    """Return items with a table in the place of some lines, where the `first` of them stands."""
+    gone = {*map(id, lines)}
+    return [table if item is first else item for item in items if item is first or id(item) not in gone]
 
 
 @dataclass(slots=True)
@@ -44,3 +85,29 @@ class Layout:
 
 
 LAYOUT = Layout()
+
+
+class SetText(Protocol):
+    """Text with its sides in points and the size of its letters."""
+
+    text: str
+    size: float
+
+    @property
+    def left(self) -> float:
+        """Return where it begins."""
+
+    @property
+    def right(self) -> float:
+        """Return where it ends."""
+
+
+def width_with_next(one: SetText, other: SetText) -> float:
+    """Return how wide a line were in points with the first word of the next, by its share of the letters."""
+    first = (other.right - other.left) * len(other.text.split(" ", 1)[0]) / max(len(other.text), 1)
+    return one.right - one.left + first
+
+
+def had_room(one: SetText, other: SetText, room: float) -> bool:
+    """Return whether the first word of a line had room behind the line above, in a cell `room` points wide."""
+    return width_with_next(one, other) < room - LAYOUT.margin * one.size

@@ -2,18 +2,28 @@
 
 pdfium gives some words in visual and some in reading order, and takes the letters of a ligature apart the wrong way
 round. Where each letter stands is certain, so lines are read from the right, and numbers and Latin words in them from
-the left. Source: Unicode Standard Annex 9, the bidirectional algorithm, of which this is the way back.
-"""
+the left. Source: Unicode Standard Annex 9, the bidirectional algorithm, of which this is the way back."""
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import groupby, pairwise
+from typing import Any
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.letters.scripts import PRIVATE
+from docmill.tasks.parse.pdf.text.characters import LEVEL, RAISED
+from docmill.tasks.parse.pdf.text.pdfium_calls import Place, is_upright, numbers_from
 
 Letter = tuple[str, Box]
+
+_FIGURES = "0123456789"
+PRIVATE = "\ue0f0-\ue0f9"  # code points that stand for raised figures while a line is put in order, for patterns
+_TO_PRIVATE = str.maketrans(_FIGURES, "".join(chr(0xE0F0 + figure) for figure in range(10)))
+_FROM_PRIVATE = {there: here for here, there in _TO_PRIVATE.items()}
+_RUN = re.compile(f"[{PRIVATE}]+")
+_FLAT = 2.5
+"""Times as wide as high is no letter and no figure, but the stroke by which LibreOffice draws out a justified word. The
+stroke has no code point of its own: it comes as a control character, or as any letter or figure."""
 
 RIGHT_TO_LEFT = re.compile("[\u0590-\u05ff\u0600-\u065f\u066a-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LATIN = re.compile(r"[^\W\d_]")
@@ -164,3 +174,26 @@ def _mirrored(word: str) -> str:
     if len(core) > 1 and core[-1] in _OPENING:
         word = word[: len(core) - 1] + core[-1].translate(_MIRRORED) + word[len(core) :]
     return word
+
+
+def without_strokes(text: str, first: int, text_page: Any, place: Place) -> str:
+    """Return a text that is read from the right, from the place `first` on, with `STROKE` for each of its strokes."""
+    odd = [at for at, sign in enumerate(text) if _may_be_stroke(sign)] if is_upright(place) else []
+    sides = iter(numbers_from("FPDFText_GetCharBox", [first + at for at in odd], text_page))
+    boxes = zip(odd, sides, sides, sides, sides, strict=True)
+    strokes = {at for at, left, right, bottom, top in boxes if right - left > _FLAT * (top - bottom)}
+    return "".join(STROKE if at in strokes else sign for at, sign in enumerate(text))
+
+
+def _may_be_stroke(sign: str) -> bool:
+    return sign.isascii() and (sign.isalnum() or not sign.isprintable())
+
+
+def set_apart(text: str, raised: Container[int]) -> str:
+    """Return a text with a private character for each raised figure; `raised` are their places."""
+    return "".join(sign.translate(_TO_PRIVATE) if at in raised else sign for at, sign in enumerate(text))
+
+
+def marked(text: str) -> str:
+    """Return a text with marks around its raised figures, which are ordinary ones again."""
+    return _RUN.sub(lambda run: f"{RAISED}{run[0]}{LEVEL}", text).translate(_FROM_PRIVATE)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import cache, partial
 from itertools import pairwise
 
-from docmill.tasks.parse.pdf.blocks.headings import squeeze
-from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable
+from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
+from docmill.tasks.parse.pdf.text.characters import squeeze
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 _ENTRY = re.compile(

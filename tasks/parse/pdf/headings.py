@@ -1,26 +1,197 @@
-"""PDF headings: lines named in the outline, and lines that stand out as headings do.
+"""PDF heading levels: by the outline, by the numbers of headings, and by how they are set, in this order."""
 
-A line stands out by the size of its letters, by bold, slanted or capital ones. Whether it is a heading depends on what
-it says and on what is around it: items, labels of drawings, captions and quotations stand out, too.
-"""
-
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.blocks.heading_levels import set_levels
-from docmill.tasks.parse.pdf.blocks.heading_runs import BodyText, HeadingRun, runs_of, usual_gap
-from docmill.tasks.parse.pdf.blocks.heading_text import (
+from docmill.tasks.parse.pdf.heading_runs import (
+    BodyText,
+    HeadingRun,
+    Look,
     depth,
     is_formula,
     is_sentence,
     reads_as_heading,
+    runs_of,
     says_no_heading,
+    usual_gap,
 )
-from docmill.tasks.parse.pdf.blocks.title_page import mark_title
-from docmill.tasks.parse.pdf.text.fonts import Font
-from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.characters import squeeze
+from docmill.tasks.parse.pdf.text.line import Font, TextLine
+
+_NEXT_LEVEL = 0.95  # smaller sizes are of another level; those between differ by the rounding of scaled fonts
+_LEVELS = 6  # as Markdown has
+_LEAST_NUMBERED = 2  # headings: the number of one alone may be part of its text
+
+
+def set_levels(runs: list[HeadingRun]) -> None:
+    """Set the level of each heading, from 1."""
+    ranks = _ranks({run.look for run in runs})
+    known = {id(run): run.level for run in runs if run.outlined} or _numbered(runs, ranks)
+    of_look = _highest(runs, known)
+    for run in runs:
+        run.level = known.get(id(run)) or _level(run.look, of_look, ranks)
+
+
+def _highest(runs: list[HeadingRun], known: dict[int, int]) -> dict[Look, int]:
+    """Return the highest level of the headings of each look whose levels are known."""
+    by_look: defaultdict[Look, list[int]] = defaultdict(list)
+    for run in runs:
+        if id(run) in known:
+            by_look[run.look].append(known[id(run)])
+    return {look: min(levels) for look, levels in by_look.items()}
+
+
+def _ranks(looks: Iterable[Look]) -> dict[Look, int]:
+    """Return 1 for the strongest look, the one with the largest letters, 2 for the next, and so on."""
+    rank, size, strength = 0, float("inf"), 0
+    ranks: dict[Look, int] = {}
+    clusters: list[list[Look]] = []
+    for look in sorted(looks, key=lambda look: look.size, reverse=True):
+        if look.size < size * _NEXT_LEVEL:
+            clusters.append([])
+            size = look.size
+        clusters[-1].append(look)
+    for cluster in clusters:
+        strength = -1
+        for look in sorted(cluster, key=lambda look: look.rank):
+            if look.rank != strength:
+                rank, strength = rank + 1, look.rank
+            ranks[look] = rank
+    return ranks
+
+
+def _numbered(runs: list[HeadingRun], ranks: dict[Look, int]) -> dict[int, int]:
+    """Return the levels of headings with numbers, by their identity: each number more is one level more."""
+    depths = {id(run): (depth(run.text), ranks[run.look]) for run in runs}
+    numbered = {one: found for one, found in depths.items() if found[0]}
+    if len(numbered) < _LEAST_NUMBERED:
+        return {}
+    least = min(deep for deep, _ in numbered.values())
+    first = min(rank for deep, rank in numbered.values() if deep == least)
+    return {one: min(first + deep - least, _LEVELS) for one, (deep, _) in numbered.items()}
+
+
+def _level(look: Look, of_look: dict[Look, int], ranks: dict[Look, int]) -> int:
+    """Return the level of a look: that of its numbered or outlined headings, else one by the looks around it."""
+    if look in of_look:
+        return of_look[look]
+    if not of_look:
+        return min(ranks[look], _LEVELS)
+    stronger = [level for other, level in of_look.items() if ranks[other] < ranks[look]]
+    if stronger:
+        return min(max(stronger) + 1, _LEVELS)
+    return max(min(min(of_look.values()) - 1, ranks[look]), 1)
+
+
+_FIRST_PAGES = 2  # the cover, and the page that the text begins on
+_BRAND_WORDS, _TITLE_WORDS = 2, range(3, 15)  # of a maker's name at most, and of a title that is read instead of one
+_NEAR = 3  # headings after a maker's name, one of which may be the title
+_BRAND_RATIO = 1.5  # how much larger than the title a maker's name is set
+_BELOW_BYLINE = re.compile(
+    r"abstract|summary|contents|table of contents|zusammenfassung|inhalt(?:sverzeichnis)?|résumé|sommaire|resumen"
+    r"|índice|riassunto|indice|samenvatting|sammanfattning",
+    re.IGNORECASE,
+)
+"""What comes directly below the authors and the date of a paper."""
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_DATE_WORDS = 4  # "Zurich, 3 May 2024"
+_LEAST_LETTERS = 6  # of a title that is looked for within a heading, or the reverse: fewer are there by chance
+
+
+def mark_title(runs: list[HeadingRun], stated: str) -> str:
+    """Return the title of a document, "" if none can be told; what is only a name above it is kept no longer.
+
+    The title that the file states holds; without one it is the largest of the first headings that is no maker's name.
+    """
+    first = _front(runs)
+    if not first:
+        return stated
+    largest = max(first, key=lambda run: run.look.size)
+    title = _agreed(first, stated) or (largest if squeeze(stated) else _below_brand(largest, first, runs))
+    if title is not largest and _is_brand(largest, title):
+        largest.kept = False
+    for run in _byline(title, runs):
+        run.kept = False
+    return stated or title.text
+
+
+def _byline(title: HeadingRun, runs: list[HeadingRun]) -> list[HeadingRun]:
+    """Return the authors and the date below a title: set as no heading of the text, with nothing between them.
+
+    They end with a date, or above a heading that is set larger or names an abstract or a list of contents.
+    """
+    found: list[HeadingRun] = []
+    certain = 0
+    for run in _directly_below(title, runs):
+        if found and (run.look.size > max(one.look.size for one in found) or _BELOW_BYLINE.fullmatch(run.text)):
+            return found
+        if run.outlined or run.look.bold or depth(run.text) or not _is_first(run, title, runs):
+            break
+        found.append(run)
+        if _is_date(run.lines[-1].text):
+            certain = len(found)
+    return found[:certain]
+
+
+def _directly_below(title: HeadingRun, runs: list[HeadingRun]) -> Iterator[HeadingRun]:
+    """Yield the runs below a title that follow one another with no text between them."""
+    place = runs.index(title)
+    for before, run in pairwise(runs[place:]):
+        if before.after is not run.lines[0]:
+            return
+        yield run
+
+
+def _is_first(run: HeadingRun, title: HeadingRun, runs: list[HeadingRun]) -> bool:
+    """Return whether a run is smaller than the title, and no heading on another page is set as it is."""
+    later = (one for one in runs if one.kept and one.look == run.look and one.page > title.page)
+    return run.page == title.page and run.look.size < title.look.size and next(later, None) is None
+
+
+def _is_date(text: str) -> bool:
+    return len(text.split()) <= _DATE_WORDS and _YEAR.search(text) is not None
+
+
+def _front(runs: list[HeadingRun]) -> list[HeadingRun]:
+    """Return the headings of the page with the first ones, and of the page after it."""
+    kept = [run for run in runs if run.kept]
+    return [run for run in kept if run.page < kept[0].page + _FIRST_PAGES]
+
+
+def _agreed(first: list[HeadingRun], stated: str) -> HeadingRun | None:
+    return next((run for run in first if _agrees(stated, run.text)), None)
+
+
+def _agrees(stated: str, text: str) -> bool:
+    """Return whether a stated title and a heading say the same, or one says all of the other."""
+    one, other = sorted((squeeze(stated), squeeze(text)), key=len)
+    return len(one) >= _LEAST_LETTERS and one in other
+
+
+def _below_brand(brand: HeadingRun, first: list[HeadingRun], runs: list[HeadingRun]) -> HeadingRun:
+    """Return the heading below a maker's name that is set as no other one, if there is one; else the name."""
+    if len(brand.text.split()) > _BRAND_WORDS:
+        return brand
+    place = first.index(brand) + 1
+    for run in first[place : place + _NEAR]:
+        worded = not depth(run.text) and len(run.text.split()) in _TITLE_WORDS
+        if worded and _is_single(run, runs) and run.look.size * _BRAND_RATIO <= brand.look.size:
+            return run
+    return brand
+
+
+def _is_single(run: HeadingRun, runs: list[HeadingRun]) -> bool:
+    """Return whether no other heading is set as this one."""
+    return sum(one.kept and one.look == run.look for one in runs) == 1
+
+
+def _is_brand(brand: HeadingRun, title: HeadingRun) -> bool:
+    few = len(brand.text.split()) <= _BRAND_WORDS and not depth(brand.text)
+    return few and not brand.outlined and brand.look.size > title.look.size
+
 
 Pages = list[list[TextLine]]
 Outline = Mapping[tuple[int, str], int]
@@ -31,7 +202,6 @@ _MOST_BOLD, _MOST_ITALIC = 0.4, 0.3  # of a document's letters: with more, it is
 _APART = 0.25  # font sizes between a bold heading and other bold text
 _NEARER = 0.9  # of the gap below a heading, which that above it is not smaller than
 _LABEL_SIZE = 1.5  # of the body's size, below which large letters may be labels of a drawing
-_LEVELS = 6  # as Markdown has
 _MAX_TITLES = 200  # of one page: each is compared with all of its lines
 _MAX_LINES = 3  # over which a title may run: each line that may begin one is compared with so many after it
 _TABLE = 3.0
@@ -223,8 +393,3 @@ def _rows(runs: list[HeadingRun]) -> Iterator[list[HeadingRun]]:
         yield row
         row = [run]
     yield row
-
-
-def squeeze(text: str) -> str:
-    """Return only the letters and digits of a text, in small letters, as headings are compared."""
-    return "".join(filter(str.isalnum, text.lower()))

@@ -1,13 +1,14 @@
-"""PDF scripts: text set smaller and higher or lower than what it stands beside, as exponents and marks of notes are."""
+"""PDF scripts: text set smaller and higher or lower than what it stands beside, and pdfium's boxes that show it."""
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, repeat
+from typing import Any, NamedTuple
 
-RAISED, LOWERED, LEVEL = "\x0e", "\x10", "\x0f"  # before a superscript, before a subscript, behind either
-MARKED = re.compile(f"([{RAISED}{LOWERED}])([^{LEVEL}]*(?:{LEVEL}\\1[^{LEVEL}]*)*){LEVEL}")
-"""A script, with those of its kind that follow it at once: their marks are to be taken out."""
-_MARKS = re.compile(f"([{RAISED}{LOWERED}{LEVEL}])")
+from docmill.tasks.parse.pdf.text.characters import LEVEL, LOWERED, RAISED, SOFT
+from docmill.tasks.parse.pdf.text.gaps import Span
+from docmill.tasks.parse.pdf.text.pdfium_calls import Place, calls, is_upright, numbers_from, placed_sides
 
 _SMALLER, _TINY = 0.92, 0.3
 """Times its neighbour's size. Scripts are set in a half to nine tenths of it, what is beside an initial in less."""
@@ -31,12 +32,6 @@ _DOTTED, _DOT = 1.3, 0.15
 """How high one beside a low letter is at most, as in x~i~, how much higher it may begin and how much lower it ends;
 letters with descenders are higher."""
 _WORD = 1.5  # as wide is a word, which may have descenders that a subscript does not reach
-
-_FIGURES = "0123456789"
-PRIVATE = "\ue0f0-\ue0f9"  # code points that stand for raised figures while a line is put in order, for patterns
-_TO_PRIVATE = str.maketrans(_FIGURES, "".join(chr(0xE0F0 + figure) for figure in range(10)))
-_FROM_PRIVATE = {there: here for here, there in _TO_PRIVATE.items()}
-_RUN = re.compile(f"[{PRIVATE}]+")
 
 Setting = tuple[float, float]  # of a character: its size and its baseline from the page's top, in points
 
@@ -171,21 +166,80 @@ def with_marks(text: str, scripts: Iterable[Script], first: int) -> str:
     return "".join([*parts, text[done:]])
 
 
-def between_marks(text: str, change: Callable[[str], str]) -> str:
-    """Return a text with what stands between its marks changed."""
-    return "".join(part if at % 2 else change(part) for at, part in enumerate(_MARKS.split(text)))
+_SIDES = 4  # of a box: left, top, right, bottom
+_LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
+_SPACES, _DRAWN = 50, 0.8
+"""Spaces of a page that are looked at, and the share of them that it draws; some programs leave out all."""
 
 
-def unmarked(text: str) -> str:
-    """Return a text without the marks around its scripts."""
-    return _MARKS.sub("", text)
+def texts_of(page: str) -> tuple[list[str], list[Span]]:
+    """Return the non-blank texts of the lines of a page's text, and the characters that each spans."""
+    texts: list[str] = []
+    spans: list[Span] = []
+    start = 0
+    for row in page.split("\n"):
+        text = row.strip()
+        if not text.isprintable():  # pdfium marks a cut word by a control character, with no new line
+            for match in _LINE.finditer(page, start, start + len(row)):
+                text, first = match[1].rstrip(), match.start(1)
+                texts.append(text)
+                spans.append((first, first + len(text.rstrip(SOFT)) - 1))
+        elif text:
+            first = start + row.index(text[0])
+            texts.append(text)
+            spans.append((first, first + len(text) - 1))
+        start += len(row) + 1
+    return texts, spans
 
 
-def set_apart(text: str, raised: Container[int]) -> str:
-    """Return a text with a private character for each raised figure; `raised` are their places."""
-    return "".join(sign.translate(_TO_PRIVATE) if at in raised else sign for at, sign in enumerate(text))
+class Spaces:
+    """The spaces of a page's text: the page draws them, or pdfium adds them, as in wide gaps."""
+
+    def __init__(self, page: str, text_page: Any) -> None:
+        self._page = page
+        self._text_page = text_page
+
+    def undrawn(self, places: Sequence[int]) -> list[bool]:
+        """Return for each of some spaces whether pdfium added it, on a page that draws most others."""
+        return [*map(bool, self._are_added(places))] if self._draws_most else [False] * len(places)
+
+    def _are_added(self, places: Iterable[int]) -> Iterator[int]:
+        return map(calls()["FPDFText_IsGenerated"], repeat(self._text_page), places)
+
+    @cached_property
+    def _draws_most(self) -> bool:
+        letters = [*accumulate(map(len, self._page.split(" ")))][:-1]  # that stand before each space
+        count = len(letters)
+        some = [letters[at] + at for at in range(0, count, count // _SPACES + 1)]
+        return [*self._are_added(some)].count(0) >= _DRAWN * len(some)
 
 
-def marked(text: str) -> str:
-    """Return a text with marks around its raised figures, which are ordinary ones again."""
-    return _RUN.sub(lambda run: f"{RAISED}{run[0]}{LEVEL}", text).translate(_FROM_PRIVATE)
+def sides_of_pieces(text: str, text_page: Any) -> Sequence[float]:
+    """Return the sides of the pieces of a page's text in its own coordinates; none if no line has several pieces."""
+    count = calls()["FPDFText_CountRects"](text_page, 0, -1)
+    return numbers_from("FPDFText_GetRect", range(count), text_page) if count > text.count("\n") + 1 else ()
+
+
+def scripts_in(
+    pieces: Sequence[float], text: str, text_page: Any, place: Place, setting: Callable[[int], Setting]
+) -> list[Script]:
+    """Return the scripts in a page's text, of which these are the pieces; `setting` tells how a character is set."""
+    upward = pieces if is_upright(place) else _upward(pieces, place)
+    small = {*small_boxes(upward)}
+    found = (_character_in(pieces[_SIDES * at : _SIDES * (at + 1)], text_page) for at in small)
+    return scripts_of(text, (index for index in found if index >= 0), setting)
+
+
+def _upward(pieces: Sequence[float], place: Place) -> list[float]:
+    """Return the sides of pieces of a page that is turned, as seen by a reader; their y goes up."""
+    return [-side if at % 2 else side for at, side in enumerate(placed_sides(pieces, place))]
+
+
+def _character_in(sides: Sequence[float], text_page: Any) -> int:
+    """Return the character in the middle of a box; -1 if there is none."""
+    left, top, right, bottom = sides
+    middle, near = ((left + right) / 2, (top + bottom) / 2), abs(top - bottom)
+    ask = calls()["FPDFText_GetCharIndexAtPos"]
+    # Hot: without a distance pdfium compares half as much, and most boxes have a letter in their middle.
+    index: int = ask(text_page, *middle, 0.0, 0.0)
+    return index if index >= 0 else ask(text_page, *middle, near, near)

@@ -1,21 +1,18 @@
 """PDF valued tables: rows of figures that stand below one another, told by their places and not by their order.
 
 Programs write tables by rows, by columns, or in the order in which somebody typed them, and most rule nothing between
-the columns. Figures in columns are no text, so neither order nor rules are needed to see them.
-"""
+the columns. Figures in columns are no text, so neither order nor rules are needed to see them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from statistics import median
 
-from docmill.tasks.parse.pdf.tables.grid_cells import CellRows, header_rows, is_value
-from docmill.tasks.parse.pdf.tables.grown import Growth
-from docmill.tasks.parse.pdf.tables.page_table import Item, PageTable, replaced
-from docmill.tasks.parse.pdf.tables.thresholds import LAYOUT
-from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
+from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Growth, header_rows, is_value
+from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, replaced
+from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.place import around_all, merged_spans
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, merged_spans
 
 _MOST_WORDS = 2  # of one figure: "$ 71.15"; a line of more holds the figures of several columns
 

@@ -1,1 +1,0 @@
-"""Blocks of a PDF: headings, paragraphs and list items."""

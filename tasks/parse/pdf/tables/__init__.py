@@ -1,1 +1,0 @@
-"""Tables of a PDF page: the rows of grids, what stands outside of their rules, and tables of figures without rules."""

@@ -1,0 +1,236 @@
+"""PDF characters: odd signs as ordinary ones, words cut at the ends of lines, marks around scripts, nonsense."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from itertools import pairwise, repeat
+
+RAISED, LOWERED, LEVEL = "\x0e", "\x10", "\x0f"  # before a superscript, before a subscript, behind either
+MARKED = re.compile(f"([{RAISED}{LOWERED}])([^{LEVEL}]*(?:{LEVEL}\\1[^{LEVEL}]*)*){LEVEL}")
+"""A script, with those of its kind that follow it at once: their marks are to be taken out."""
+_SCRIPT_MARKS = re.compile(f"([{RAISED}{LOWERED}{LEVEL}])")
+
+HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
+# Control characters stand for letters that the font does not name; SIGNS makes them visible as such.
+SIGNS: dict[int, str | None] = {code: "\ufffd" for code in range(1, 32) if chr(code) not in "\t\n\r\x02"}
+SIGNS |= str.maketrans(
+    {
+        "ﬀ": "ff",
+        "ﬁ": "fi",
+        "ﬂ": "fl",
+        "ﬃ": "ffi",
+        "ﬄ": "ffl",
+        "ﬅ": "st",
+        "ﬆ": "st",
+        "\0": None,
+        "\u00ad": None,
+        "\u2060": None,
+        "\ufffe": HYPHEN,
+    }
+)
+# An accent that is drawn before its letter, as old fonts of LaTeX have it, and the mark that joins with the letter.
+_ACCENTS = {
+    "\u00b4": "\u0301", "\u00a8": "\u0308", "\u02c6": "\u0302", "\u02dc": "\u0303",
+    "\u00b8": "\u0327", "\u02c7": "\u030c", "\u02d8": "\u0306", "\u02da": "\u030a", "\u02d9": "\u0307",
+    "\u02dd": "\u030b",
+}  # fmt: skip
+_ACCENT = "[\u00b4\u00a8\u02c6\u02dc\u00b8\u02c7\u02d8\u02da\u02d9\u02dd]"
+_DRAWN_ACCENT = re.compile(rf"({_ACCENT})(?:(?<=[^\W\d_].) )?([A-Za-z\u0131])")
+_JOINING = re.compile("(?<=\\w) ?([\u0300-\u036f]+)")
+_LIGATURES = "ﬀ-ﬆ"
+_LIGATURE = re.compile(f"[{_LIGATURES}]")
+_SELDOM = re.compile(f"[{_ACCENT[1:-1]}\u0300-\u036f{_LIGATURES}]")  # what `clean` replaces, besides what no one sees
+RIGHT_TO_LEFT_WORD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}")  # Hebrew, Arabic, Syriac, Thaana, ...
+NO_LETTER = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\ue000-\uf8ff\0]")
+SOFT = f"\u00ad\ufffe{HYPHEN}"
+
+
+def clean(text: str) -> str:
+    """Return single-spaced text, each sign as people write it."""
+    # Nearly every line is printable ASCII in single spaces: what follows is ordered so that it costs next to nothing.
+    seldom = not text.isascii() and _SELDOM.search(text) is not None
+    if seldom:
+        text = _with_accents(text)
+    if not text.isprintable() or (seldom and _LIGATURE.search(text)):
+        return _with_usual_signs(text)
+    return " ".join(text.split()) if "  " in text or text != text.strip(" ") else text
+
+
+def _with_usual_signs(text: str) -> str:
+    soft = HYPHEN if text[-1:] in SOFT else ""
+    plain = text[:-1]
+    if soft and plain.isascii() and plain.isprintable():  # as nearly all: a word is cut at its end, no sign is odd
+        return " ".join((plain + soft).split())
+    return " ".join((text.translate(SIGNS).rstrip(HYPHEN) + soft).split())
+
+
+def _with_accents(text: str) -> str:
+    """Return text with letters and the accents that are drawn over them as one character each."""
+    if _DRAWN_ACCENT.search(text):
+        text = _DRAWN_ACCENT.sub(_accented, text)
+    if _JOINING.search(text):
+        text = unicodedata.normalize("NFC", _JOINING.sub(r"\1", text))
+    return text
+
+
+def _accented(match: re.Match[str]) -> str:
+    """Return a letter with its accent, or what was there if there is no such letter."""
+    letter = "i" if match[2] == "\u0131" else match[2]
+    whole = unicodedata.normalize("NFC", letter + _ACCENTS[match[1]])
+    return whole if len(whole) == 1 else match[0]
+
+
+def clean_marked(text: str) -> str:
+    """Return text with each sign as people write it; the marks around scripts stay."""
+    soft = HYPHEN if text[-1:] in SOFT else ""
+    return " ".join((between_marks(text, _with_signs).rstrip(HYPHEN) + soft).split())
+
+
+def _with_signs(text: str) -> str:
+    return _with_accents(text).translate(SIGNS)
+
+
+def in_columns(text: str) -> str:
+    """Return a line of code with its inner spaces, which align text vertically."""
+    return text.translate(SIGNS).replace("\r", "").expandtabs()
+
+
+_COMMON = (
+    "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic"
+    " ne ea ra ce li ch ll be ma si om ur el la di ei ie ge un da ue qu nn ho us ut em ta sc ss ec tr il po pe ac pr am"
+    " ca et lo no na ni so os ad ia do mi sa tt wa ai ol ul ir ke ns ct ov ow pa"
+)
+_PAIRS = frozenset(_COMMON.split())
+"""Pairs of letters that are common in the languages of Europe."""
+_SAMPLE, _LEAST = 3_000, 150
+"""Characters of a page that are looked at, and pairs of letters that tell: with fewer, a code or a name does."""
+_MOST_PAIRS = 0.3
+"""Share of common pairs, below which text may be none. On 450 pages in nine languages it is .59 and more, but .33 in a
+list of numbers with signs for names; with shifted letters it is .03, in any others that stand for them below .30."""
+_PLAIN = 0.15  # share of five small letters, from which on a text is one: in any language they are a quarter and more
+_LEAST_ODD = 0.2  # share of words of a form that words do not have; of the same pages, a list of birds' codes has .38
+_LETTERS = re.compile("[A-Za-z]{2,}")
+_PARTS = re.compile(r"[^\W_]+(?:[^\s\w'’.,\-/:;()&@\"“”–—]+[^\W_]+)*")
+_WORD = re.compile(r"[^\W\d_]?(?:[^\W\d_A-Z]*|[A-Z]*)|\d+")
+_SHORT = 3  # letters and signs, from which on a word has a form
+
+
+def is_nonsense(text: str) -> bool:
+    """Return whether a page's text is no language: common pairs of letters are missing, and words look like none.
+
+    Capital letters, figures and signs stand within its words, as where each letter is another one. Text in other than
+    Latin letters is not judged, nor is a text in letters of one case that no one can read: it may be a code.
+    """
+    sample = text[:_SAMPLE]
+    if sum(map(sample.count, "aeion")) > _PLAIN * len(sample):  # as on nearly all pages, and quicker
+        return False
+    runs = _LETTERS.findall(sample)
+    pairs = [run[at : at + 2].lower() for run in runs for at in range(len(run) - 1)]
+    if len(pairs) < _LEAST or sum(pair in _PAIRS for pair in pairs) >= _MOST_PAIRS * len(pairs):
+        return False
+    words = [word for word in _PARTS.findall(sample) if len(word) >= _SHORT and not word.isdigit()]
+    return sum(_WORD.fullmatch(word) is None for word in words) > _LEAST_ODD * len(words)
+
+
+_MARKS = ",.;:)"  # with which words may stand
+_LAST = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*$")
+_FIRST = re.compile(r"[^\W\d_]+")
+_NAME = re.compile(r"\w[.=@\\:]\w|[{}<>\\_]")  # of a file, a key, an address: hyphens in it are its own
+_DASHES = ("-", "\u2010", HYPHEN)
+_LEAST_PART = 5  # letters of each part of a compound: shorter ones, as in "there-fore", are words by chance
+_PREFIX_WORDS = "under after other every where there super inter trans multi micro macro hyper ultra infra extra intra"
+_PREFIXES = frozenset(_PREFIX_WORDS.split())
+"""Words that begin others: with "stand" in a document, "under-stand" would be a compound."""
+_LONGEST = 60  # characters of a word that are looked at: longer ones are no words, and searches in them take long
+
+
+class Vocabulary:
+    """The words of a text in lower case, without trailing punctuation; built on first use."""
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+
+    @cached_property
+    def _small(self) -> str:
+        return self._text.lower()
+
+    def __contains__(self, word: str) -> bool:
+        """Return whether a word of letters occurs alone in the text."""
+        return word in self._small and word in self._alone
+
+    @cached_property
+    def _alone(self) -> set[str]:
+        return {*map(str.rstrip, {*self._small.split()}, repeat(_MARKS))}
+
+    @cached_property
+    def compound(self) -> set[str]:
+        """Return the words with a hyphen; of one with several hyphens, each pair of parts."""
+        found = set()
+        for before, after in pairwise(self._small.split("-")):
+            head, tail = before.rsplit(None, 1)[-1:], after.split(None, 1)[:1]
+            if head and tail and not before[-1].isspace() and not after[0].isspace():
+                found.add(f"{head[0]}-{tail[0].rstrip(_MARKS)}")
+        return found
+
+
+def joined(lines: Iterable[str], words: Vocabulary) -> str:
+    """Return lines as one text; a word cut between two of them is rejoined.
+
+    The other `words` of the document decide whether the hyphen is part of the word. If they do not, a hyphen before a
+    lower-case letter is taken to be the typesetter's.
+    """
+    text = "\n".join(lines)
+    if not _may_be_cut(text):
+        return text.replace("\n", " ")
+    parts: list[str] = []
+    for line in text.split("\n"):
+        last = parts[-1] if parts else ""
+        if last.endswith(_DASHES) and last[-2:-1].isalpha():
+            parts[-1] = last[:-1] + _hyphen(last[:-1], line, words)
+        elif parts:
+            parts[-1] = f"{last.removesuffix(HYPHEN)} "
+        parts.append(line)
+    return "".join(parts).replace(HYPHEN, "-")
+
+
+def _may_be_cut(text: str) -> bool:
+    return "-\n" in text or "\u2010\n" in text or HYPHEN in text
+
+
+def _hyphen(before: str, after: str, words: Vocabulary) -> str:
+    """Return what belongs between the two parts of a word: a hyphen, or nothing."""
+    start, end = before.rsplit(None, 1)[-1][-_LONGEST:], after[:_LONGEST].split(" ", 1)[0]
+    last, first = _LAST.search(start), _FIRST.match(end)
+    if not last or not first or _NAME.search(start) or _NAME.search(end):
+        return "-"
+    return "-" if _is_compound(last.group().lower(), first.group(), words) else ""
+
+
+def _is_compound(head: str, tail: str, words: Vocabulary) -> bool:
+    small = tail.lower()
+    if f"{head}-{small}" in words.compound:
+        return head + small not in words
+    return not tail[0].islower() or "-" in head or _are_words(head, small, words)
+
+
+def _are_words(head: str, tail: str, words: Vocabulary) -> bool:
+    """Return whether both parts are words of the document and together they are none, as in "decision-making"."""
+    if min(len(head), len(tail)) < _LEAST_PART or head in _PREFIXES:
+        return False
+    return head in words and tail in words and head + tail not in words
+
+
+def squeeze(text: str) -> str:
+    """Return only the letters and digits of a text, in small letters, as headings are compared."""
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+def between_marks(text: str, change: Callable[[str], str]) -> str:
+    """Return a text with what stands between its marks changed."""
+    return "".join(part if at % 2 else change(part) for at, part in enumerate(_SCRIPT_MARKS.split(text)))
+
+
+def unmarked(text: str) -> str:
+    """Return a text without the marks around its scripts."""
+    return _SCRIPT_MARKS.sub("", text)
