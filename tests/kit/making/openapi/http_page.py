@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.guard import MOST_BYTES
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.web.http_app import http_app
-from tests.kit.making.reference.markdown import block, code, page, prose, table
+from tests.kit.making.reference.markdown import code, page, prose, table
 
 HEAD = f"""\
 The paths of [`docmill serve`](../guides/http.md), as `/openapi.json` describes them. Each answer is one object of JSON.
@@ -23,12 +24,24 @@ FAILED = """\
 The body is `{"error": {"kind": ..., "message": ..., "retry": ..., "status": ...}}`, with the fields of an
 [error of the command line](errors.md#what-a-command-prints); `status` is that of HTTP."""
 
+SHARED = """\
+## Parameters that paths share
+
+A path says below which of these it takes, too: in the query of its address, or in the body."""
+SHARED_BY = 3
+"""A parameter that as many paths describe alike is described once."""
+COLUMNS = ("parameter or field", "type", "default", "meaning")
+Row = tuple[str, str, str, str]
+
 
 def made() -> str:
     """Return the page."""
     told = asyncio.run(_description())
-    parts = [part for path, methods in told["paths"].items() for part in _path(path, methods, told)]
-    return page("HTTP", HEAD, *parts, "## Failures", FAILED, _failures(told))
+    every = [(path, method, one) for path, methods in told["paths"].items() for method, one in methods.items()]
+    counted = Counter(row for _, _, one in every for row in _rows(one, told))
+    shared = [row for row, number in counted.items() if number >= SHARED_BY]
+    parts = [part for path, method, one in every for part in _path(f"{method.upper()} {path}", one, told, shared)]
+    return page("HTTP", HEAD, SHARED, table(COLUMNS, shared), *parts, "## Failures", FAILED, _failures(told))
 
 
 async def _description() -> dict[str, Any]:
@@ -38,24 +51,29 @@ async def _description() -> dict[str, Any]:
         return told
 
 
-def _path(path: str, methods: dict[str, Any], told: dict[str, Any]) -> Iterator[str]:
-    for method, one in methods.items():
-        yield f"## `{method.upper()} {path}`"
-        yield prose(one["description"])
-        yield table(("parameter", "type", "default", "meaning"), map(_parameter, one.get("parameters", ())))
-        if body := one.get("requestBody"):
-            yield from _body(_named(body["content"]["application/json"]["schema"], told))
+def _path(title: str, one: dict[str, Any], told: dict[str, Any], shared: list[Row]) -> Iterator[str]:
+    yield f"## {code(title)}"
+    yield prose(one["description"])
+    if body := one.get("requestBody"):
+        schema = _named(body["content"]["application/json"]["schema"], told)
+        yield f"The body is an object, such as {code(json.dumps(schema['examples'][0]))}."
+    rows = _rows(one, told)
+    yield table(COLUMNS, [row for row in rows if row not in shared])
+    if also := [row[0] for row in rows if row in shared]:
+        yield f"Also {', '.join(also)}."
 
 
-def _body(schema: dict[str, Any]) -> Iterator[str]:
-    yield "The body is an object, such as:"
-    yield block(json.dumps(schema["examples"][0]), "json")
-    needed = schema.get("required", ())
-    rows = [
-        (code(name), _type(one), "required" if name in needed else _default(one), prose(one["description"]))
-        for name, one in schema["properties"].items()
-    ]
-    yield table(("field", "type", "default", "meaning"), rows)
+def _rows(one: dict[str, Any], told: dict[str, Any]) -> list[Row]:
+    """Return the rows of parameters, and of the fields of the body."""
+    rows = [_parameter(each) for each in one.get("parameters", ())]
+    if body := one.get("requestBody"):
+        schema = _named(body["content"]["application/json"]["schema"], told)
+        needed = schema.get("required", ())
+        rows += [
+            (code(name), _type(each), "required" if name in needed else _default(each), prose(each["description"]))
+            for name, each in schema["properties"].items()
+        ]
+    return rows
 
 
 def _named(schema: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,11 @@
 """The page on JSON: a sample of what every command prints with `--json`; its schema says what each field means."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from tests.kit.making.printed_json.json_fields import PRINTED
-from tests.kit.making.printed_json.json_meanings import fields_of
-from tests.kit.making.printed_json.json_samples import ENDLESS, samples
-from tests.kit.making.reference.markdown import block, code, page, prose, table
+from tests.kit.making.printed_json.json_samples import samples
+from tests.kit.making.reference.markdown import block, code, page, table
 
 HEAD = """\
 A command with `--json` prints one JSON document on standard output: UTF-8, one object or one array. Notes and progress
@@ -15,6 +13,7 @@ go to standard error, and so does an [error](errors.md#what-a-command-prints), a
 half-open and count code points. Fields keep their names and types within a minor version; new fields may be added.
 
 A [JSON Schema](json-schema.json) has the type and the meaning of each field, in one definition for each command.
+Samples below show the larger objects.
 
 The samples are real: they come from a store of two short documents and an empty file, with models made for tests.
 Their times are set to one value, and long arrays are cut to two elements."""
@@ -33,27 +32,37 @@ _SET: dict[str, Any] = {
 _SECONDS = 0.1
 _MOST = 2  # elements of an array that a sample shows
 _DECIMALS = 3
-_FREE = ("publish", "verify", "plugins", *ENDLESS)  # an empty array says nothing, so a table lists the fields
+SHOWN = ("ingest", "search", "list", "show", "explain", "diff", "evaluate questions", "status")
+"""Commands with a sample: what others print is small, or much like one of these."""
+_WIDTH = 116  # of a line of a sample
 
 
 def made() -> str:
     """Return the page."""
     found = samples()
-    links = ", ".join(f"[{code(name)}](#docmill-{name.replace(' ', '-')})" for name in PRINTED)
-    return page(
-        "JSON", HEAD, f"The commands: {links}.", *(part for name in PRINTED for part in _section(name, found.get(name)))
-    )
+    rows = [(_command(name), f"{PRINTED[name].about[0].upper()}{PRINTED[name].about[1:]}.") for name in PRINTED]
+    shown = (part for name in SHOWN for part in (f"## {code(f'docmill {name}')}", _sample(found[name])))
+    return page("JSON", HEAD, table(("command", "prints"), rows), *shown)
 
 
-def _section(name: str, sample: Any) -> Iterator[str]:
-    yield f"## {code(f'docmill {name}')}"
-    yield f"It prints {PRINTED[name].about}."
-    if name in _FREE:
-        rows = [(code(field.path), field.type, prose(field.meaning)) for field in fields_of(name)]
-        yield table(("field", "type", "meaning"), rows)
-    else:
-        shown = _settled(sample[:1] if name == "doctor" else sample)
-        yield block(json.dumps(shown, indent=2, ensure_ascii=False), "json")
+def _command(name: str) -> str:
+    return f"[{code(name)}](#docmill-{name.replace(' ', '-')})" if name in SHOWN else code(name)
+
+
+def _sample(value: Any) -> str:
+    return block(_written(_settled(value)), "json")
+
+
+def _written(value: Any, indent: str = "") -> str:
+    """Return JSON with each object and array on one line where it fits."""
+    short = json.dumps(value, ensure_ascii=False)
+    if len(indent) + len(short) <= _WIDTH or not isinstance(value, dict | list):
+        return short
+    inner = f"{indent}  "
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(f"{inner}{_written(one, inner)}" for one in value) + f"\n{indent}]"
+    lines = (f"{inner}{json.dumps(name)}: {_written(one, inner)}" for name, one in value.items())
+    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
 def _settled(value: Any, key: str = "") -> Any:

@@ -1,6 +1,7 @@
 """The page on commands: what each does, its usage, its arguments and options, and how it can end."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -9,21 +10,25 @@ import typer
 
 from docmill.flows.cli.app import app
 from docmill.flows.cli.program import GROUPS
-from docmill.flows.cli.terminal.exit_statuses import STATUSES_OF
 from docmill.flows.cli.terminal.help_pages import KINDS
 from tests.kit.making.reference.markdown import code, page, prose, table
 
 HEAD = """\
 `docmill --help` lists the commands, `docmill COMMAND --help` shows one. A command prints its results on standard
-output, and everything else on standard error.
-
-**Settings on the command line.** A command that lists `--set KEY=VALUE` takes every [setting](settings.md), as
-`--set chunk.context_tokens=60`; a few have a flag of their own. Flags override the environment, and the environment
-overrides `docmill.toml`.
+output, and everything else on standard error. [Exit statuses](exit-statuses.md) says how each can end.
 
 **Every command** takes `--help`, `--config FILE` (the settings file to use instead of the nearest `docmill.toml`) and
-`--debug` (show the traceback of an error). It ends with status 1 after an error, which its message explains, and with 2
-after a wrong command line. [Exit statuses](exit-statuses.md) lists them all."""
+`--debug` (show the traceback of an error). `docmill` itself takes `--version`, `--install-completion` and
+`--show-completion`.
+
+**Settings.** `--set KEY=VALUE` changes any [setting](settings.md) for one command, such as
+`--set chunk.context_tokens=60`."""
+SHARED = """\
+## Options that commands share
+
+A command says below which of these it takes, too."""
+SHARED_BY = 3
+"""An option that as many commands describe in the same words is described once."""
 EVERYWHERE = ("help", "config", "debug")
 _STATED = re.compile(r"\s*\[(?:default: )?([^\]]*)\]$")
 """What help says at the end of an option: its default and its bounds."""
@@ -38,12 +43,12 @@ _TYPE = re.compile(r" <(?:list\[)?([^>\]]*)\]?>")
 
 def made() -> str:
     """Return the page."""
-    program = typer.main.get_command(app)
-    parts = [HEAD, _overview(), "Options of `docmill` itself:", table(("option", "meaning"), _own(program))]
+    shared = _shared()
+    parts = [HEAD, _overview(), SHARED, table(("option", "meaning"), shared)]
     for title, names in GROUPS.items():
         parts.append(f"## {title}")
         for name in names:
-            parts += [part for full, command in named(name) for part in _section(full, command)]
+            parts += [part for full, command in named(name) for part in _section(full, command, {*shared})]
     return page("Commands", *parts)
 
 
@@ -62,71 +67,64 @@ def named(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _overview() -> str:
-    rows = [
-        (title, f"[{code(name)}](#docmill-{name})", prose(_first(commands()[name])))
-        for title, names in GROUPS.items()
-        for name in names
-    ]
-    return table(("group", "command", "does"), rows)
+    groups = ((title, ", ".join(map(_link, names))) for title, names in GROUPS.items())
+    return "\n".join(f"- {title}: {links}" for title, links in groups)
 
 
-def _own(program: Any) -> list[tuple[str, str]]:
-    """Return the options that stand before a command."""
-    context = typer.Context(program)
-    records = [one.get_help_record(context) for one in program.get_params(context) if one.name != "help"]
-    return [(code(record[0]), prose(record[1])) for record in records if record]
+def _link(name: str) -> str:
+    return f"[{code(name)}](#docmill-{name})"
 
 
-def _section(name: str, command: Any) -> Iterator[str]:
+def _shared() -> list[tuple[str, str]]:
+    """Return the rows of options that several commands describe alike, those of settings included."""
+    every = [row for name in commands() for _, command in named(name) for row in _rows(command)]
+    frequent = [row for row, number in Counter(every).most_common() if number >= SHARED_BY]
+    once = {option: meaning for option, meaning in reversed(frequent)}
+    return [row for row in dict.fromkeys(every) if once.get(row[0]) == row[1]]
+
+
+def _section(name: str, command: Any, shared: set[tuple[str, str]]) -> Iterator[str]:
     yield f"### {code(f'docmill {name}')}"
     yield prose((command.help or "").strip())
     if hasattr(command, "commands"):
         return
-    yield f"```text\n{_usage(name, command)}\n```"
-    arguments, options, settings = _parameters(command)
-    yield table(("argument", "", "meaning"), arguments)
-    yield table(("option", "default", "meaning"), options)
-    if settings:
-        yield f"Settings: {', '.join(settings)}."
-    if name in STATUSES_OF:
-        yield _statuses(name)
+    rows = _rows(command)
+    yield table(("argument or option", "meaning (default, bounds)"), [row for row in rows if row not in shared])
+    if also := [_name(option) for option, _ in rows if (option, _) in shared]:
+        yield f"Also {', '.join(also)}."
 
 
-def _statuses(name: str) -> str:
-    said = (f"Exit status {code(status)}: {meaning}." for status, meaning in STATUSES_OF[name].items())
-    return " ".join(said)
+def _name(option: str) -> str:
+    """Return the longest name of an option without its value."""
+    return code(max(re.findall(r"-[\w-]+", option), key=len)) if "-" in option else option
 
 
-def _usage(name: str, command: Any) -> str:
-    context = command.make_context("docmill", [], resilient_parsing=True)
-    return " ".join(["docmill", name, *command.collect_usage_pieces(context)])
-
-
-def _parameters(command: Any) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]], list[str]]:
-    """Return the rows of arguments and of options, and the names of the settings that have flags."""
+def _rows(command: Any) -> list[tuple[str, str]]:
+    """Return the rows of arguments and options of a command."""
     context = typer.Context(command)
-    arguments: list[tuple[str, ...]] = []
-    options: list[tuple[str, ...]] = []
-    settings: list[str] = []
+    rows: list[tuple[str, str]] = []
     for one in command.get_params(context):
         record = one.get_help_record(context)
         if record is None or one.name in EVERYWHERE:
             continue
         if one.param_type_name == "argument":
-            arguments.append((code(one.name), "" if one.required else "optional", prose(one.help or "")))
-        elif one.name.startswith("setting__") or one.name == "set":
-            settings.append(_setting(one))
+            rows.append((code(one.name), prose(f"{one.help or ''}{'' if one.required else ' Optional.'}")))
+        elif one.name == "set":
+            rows.append((code("--set KEY=VALUE"), "Any [setting](settings.md)."))
+        elif one.name.startswith("setting__"):
+            rows.append(_setting(one))
         else:
-            options.append(_option(one, record))
-    return arguments, options, settings
+            rows.append(_option(one, record))
+    return rows
 
 
-def _option(one: Any, record: tuple[str, str]) -> tuple[str, str, str]:
+def _option(one: Any, record: tuple[str, str]) -> tuple[str, str]:
     names, about = record
     bounds = _STATED.search(about)
     stated = _spelled(one, bounds[1]) if bounds else "required" if one.required else ""
     repeated = " May be repeated." if one.multiple and "repeated" not in about else ""
-    return code(_TYPE.sub(_value, names)), prose(stated), prose(_STATED.sub("", about).strip() + repeated)
+    said = prose(_STATED.sub("", about).strip() + repeated)
+    return code(_TYPE.sub(_value, names)), f"{said} ({prose(stated)})" if stated else said
 
 
 def _spelled(one: Any, stated: str) -> str:
@@ -143,12 +141,6 @@ def _value(found: re.Match[str]) -> str:
     return f" {KINDS.get(found[1], found[1])}"
 
 
-def _setting(one: Any) -> str:
-    if one.name == "set":
-        return f"{code('--set KEY=VALUE')} for any other"
+def _setting(one: Any) -> tuple[str, str]:
     path = one.name.removeprefix("setting__").split("__")
-    return f"{code(one.opts[0])} ([{code('.'.join(path))}](settings.md#{'_'.join(path)}))"
-
-
-def _first(command: Any) -> str:
-    return " ".join((command.help or "").partition("\n\n")[0].split()).partition(". ")[0].removesuffix(".") + "."
+    return code(one.opts[0]), f"The setting [{code('.'.join(path))}](settings.md#{'_'.join(path)})."

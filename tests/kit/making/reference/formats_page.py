@@ -5,7 +5,6 @@ from docmill.tasks.parse.dispatch.parsers import PARSERS
 from docmill.tasks.parse.format import Format
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import LANGUAGES
-from docmill.tasks.parse.signatures import KINDS, OPEN_DOCUMENT
 from docmill.tasks.parse.unread_kinds import INSTEAD
 from tests.kit.making.reference.markdown import code, codes, page, prose, table
 
@@ -17,12 +16,6 @@ the format of a file.
 
 A file that no parser reads becomes a row of the table [`rejects`](tables.md#rejects) with a
 [reason](errors.md#reject-reasons)."""
-SIGNED = """\
-A binary file is recognised by certain bytes in it, whatever its name says. Files of kinds that are not in the table of
-formats are rejected as `unsupported`."""
-CONTAINED = """\
-Office documents are zip archives or compound files (OLE). The first name inside that matches tells the kind. An
-OpenDocument file or an e-book states its kind in the member `mimetype`."""
 READERS = """\
 [`[[parse.readers]]`](settings.md#parse_readers) sends files to another reader than the parser of their format.
 `docmill plugins` lists those that other distributions add."""
@@ -36,6 +29,8 @@ A data file of Outlook is one document. Its attachments, calendars and contacts 
 `old.pst/offer.pdf`. `readpst` takes it apart, which Debian has in `pst-utils` and Homebrew in `libpst`. Such files are
 often larger than `max_file_bytes` in [`[discover]`](settings.md#discover): raise it, and `memory_mb` in `[parse]`."""
 
+SOURCE_CODE = "By suffix or name, or by the interpreter of a first line such as `#!/usr/bin/env python3`:"
+
 
 def made() -> str:
     """Return the page."""
@@ -48,12 +43,8 @@ def made() -> str:
         table(("reader", "formats that it takes"), [(code(one.name), codes(one.formats)) for one in _others()]),
         "## Archives and attachments",
         ARCHIVES,
-        "## Signatures",
-        SIGNED,
-        _signatures(),
-        CONTAINED,
-        _containers(),
         "## Source code",
+        SOURCE_CODE,
         _languages(),
         "## Known, and not read",
         table(("kind", "instead"), [(code(kind), prose(said)) for kind, said in INSTEAD.items()]),
@@ -61,10 +52,8 @@ def made() -> str:
 
 
 def _formats() -> str:
-    rows = [
-        (code(form.name), prose(form.files), _suffixes(form), prose(form.by), form.version) for form in FORMATS.values()
-    ]
-    return table(("format", "files", "suffixes", "read by", "version"), rows)
+    rows = [(code(form.name), prose(form.files), _suffixes(form), prose(form.by)) for form in FORMATS.values()]
+    return table(("format", "files", "suffixes", "read by"), rows)
 
 
 def _others() -> list[Parser]:
@@ -75,28 +64,6 @@ def _suffixes(form: Format) -> str:
     return "[below](#source-code)" if form.name == "code" else codes(sorted(form.suffixes))
 
 
-def _signatures() -> str:
-    signed = ((at, signature, kind.name) for kind in KINDS for at, signature in kind.signatures)
-    rows = [(at, code(_spelled(signature)), code(name)) for at, signature, name in signed]
-    return table(("at byte", "bytes", "kind"), rows)
-
-
-def _spelled(signature: bytes) -> str:
-    """Return bytes as letters if all are, else in hexadecimal."""
-    text = signature.decode("latin-1")
-    return text if text.isascii() and text.isprintable() else signature.hex(" ")
-
-
-def _containers() -> str:
-    rows = [("zip", code(name), code(kind.name)) for kind in KINDS for name in kind.members]
-    rows += [("zip, `mimetype`", code(f"opendocument.{name}"), code(kind)) for name, kind in OPEN_DOCUMENT.items()]
-    rows += [("zip, `mimetype`", code("epub"), code("epub"))]
-    rows += [("compound", code(name), code(kind.name)) for kind in KINDS for name in kind.streams]
-    return table(("container", "name inside", "kind"), rows)
-
-
 def _languages() -> str:
-    rows = [
-        (code(name), codes(sorted(one.suffixes)), codes(sorted(one.interpreters))) for name, one in LANGUAGES.items()
-    ]
-    return table(("language", "names and suffixes", "interpreters (`#!`)"), rows)
+    """Return a line for each language; the names of files and the interpreters of `#!` lines are known besides."""
+    return ", ".join(f"{name} ({codes(sorted(one.suffixes))})" for name, one in LANGUAGES.items()) + "."

@@ -1,19 +1,30 @@
 """The page on the tools of `docmill mcp`, as a client sees them."""
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from docmill.flows.config.settings import Settings
-from tests.kit.making.reference.markdown import block, code, page, prose, table
+from tests.kit.making.reference.markdown import code, page, prose, table
 
 HEAD = """\
-The tools of [`docmill mcp`](../guides/mcp.md), with the texts that a language model reads. `plan` and `ingest` exist
+The tools of [`docmill mcp`](../guides/mcp.md); a client also gets what each returns, with examples.
+`plan` and `ingest` exist
 only with `--allow-ingest`, `judge` only with `--allow-judging`. Each answer is one object: in `structuredContent`, and
 as the same JSON in a text. It has `store` and `snapshot`; fields of hits, chunks, documents and snapshots are those of
 [`--json`](json.md).
 
 Documents are resources, too: `{resource}`."""
+
+SHARED = """\
+## Arguments that tools share
+
+A tool says below which of these it takes, too."""
+SHARED_BY = 3
+"""An argument that as many tools describe alike is described once."""
+COLUMNS = ("argument", "type", "default", "meaning")
+Row = tuple[str, str, str, str]
 
 
 def made() -> str:
@@ -28,16 +39,25 @@ def made() -> str:
     tools = asyncio.run(
         mcp_server(OpenStores({"store": Path("store")}), Searching({}), runs, judging=True).list_tools()
     )
-    return page("MCP", HEAD.format(resource=RESOURCE), *(_tool(tool) for tool in tools))
+    counted = Counter(row for tool in tools for row in _rows(tool))
+    shared = [row for row, number in counted.items() if number >= SHARED_BY]
+    head = HEAD.format(resource=RESOURCE)
+    return page("MCP", head, SHARED, table(COLUMNS, shared), *(_tool(tool, shared) for tool in tools))
 
 
-def _tool(tool: Any) -> str:
-    rows = [
+def _tool(tool: Any, shared: list[Row]) -> str:
+    rows = _rows(tool)
+    own = table(COLUMNS, [row for row in rows if row not in shared])
+    also = ", ".join(row[0] for row in rows if row in shared)
+    first = prose(" ".join(tool.description.partition("\n\n")[0].split()))
+    return "\n\n".join(filter(None, [f"## `{tool.name}`", first, own, also and f"Also {also}."]))
+
+
+def _rows(tool: Any) -> list[Row]:
+    return [
         (code(name), _type(one), _default(name, one, tool.input_schema), prose(one.get("description", "")))
         for name, one in tool.input_schema["properties"].items()
     ]
-    arguments = table(("argument", "type", "default", "meaning"), rows)
-    return "\n\n".join(filter(None, [f"## `{tool.name}`", block(tool.description), arguments]))
 
 
 def _type(one: dict[str, Any]) -> str:

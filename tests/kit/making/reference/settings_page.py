@@ -20,18 +20,17 @@ key is now, and where that comes from; `docmill settings WORD` finds keys. In Py
 Each key can be set in four places. The first that sets it wins:
 
 1. a flag: `--set chunk.context_tokens=60`;
-2. an environment variable: `DOCMILL_CHUNK__CONTEXT_TOKENS=60`;
+2. an environment variable, named like `DOCMILL_SECTION__KEY`: `DOCMILL_CHUNK__CONTEXT_TOKENS=60`;
 3. `docmill.toml`, in the working folder or the nearest folder above it, or the file that `--config` or `DOCMILL_CONFIG`
    names; relative paths in it start at its folder;
 4. the default.
 
 A list or a table is JSON in a variable and in a flag: `DOCMILL_SOURCES='["docs", "notes"]'`. A wrong value ends the
-command before it does anything, with a line for each wrong value that says where it stands and what would be right."""
+command before it does anything, with a line for each wrong value that says where it is and what would be right."""
 VARIABLES = """\
 | variable | meaning |
 |---|---|
 | `DOCMILL_CONFIG` | The settings file to use instead of the nearest `docmill.toml`. |
-| `DOCMILL_SECTION__KEY` | A key of a section, as in the tables above. |
 | `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` | The key of the provider that `[model]` or `[embedding]` names. |
 | `PREFECT_API_URL` | With `engine = "auto"`, its presence runs the steps on that Prefect server. |"""
 _NAMES: dict[Any, str] = {
@@ -61,9 +60,8 @@ def _section(section: str, members: list[Key]) -> Iterator[str]:
 
 
 def _row(key: Key) -> tuple[str, str, str, str]:
-    names = [code(key.variable), *([code(key.flag)] if key.flag else [])]
     anchor = f'<a id="{"_".join(key.path)}"></a>'
-    meaning = f"{prose(key.field.description or '')}<br>{', '.join(names)}"
+    meaning = prose(f"{key.field.description or ''}{f' Flag: `{key.flag}`.' if key.flag else ''}")
     return f"{anchor}{code(key.path[-1])}", _type(key), code(toml_value(_plain(key))), meaning
 
 

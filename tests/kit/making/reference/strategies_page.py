@@ -36,19 +36,19 @@ CONTEXTS = {
     "llm": "`structural`, and a text by the language model that says what the chunk is about within its document.",
 }
 CONTEXT_HEAD = """\
-A contextualizer writes the context that stands before the text of a chunk where it is embedded and indexed.
+A contextualizer writes the context that is put before the text of a chunk when it is embedded and indexed.
 `[chunk] contextualizer` sets it for all documents, a route for some. A context has at most `[chunk] context_tokens`
 tokens."""
 
 
 def made() -> str:
     """Return the page."""
-    contexts = [(code(name), prose(CONTEXTS[name]), one.version) for name, one in CONTEXTUALIZERS.items()]
+    contexts = [(code(name), prose(CONTEXTS[name])) for name in CONTEXTUALIZERS]
     return page(
         "Strategies and contexts",
         HEAD,
         block(EXAMPLE, "toml"),
-        table(("strategy", "does"), [(f"[{code(one.name)}](#{one.name})", _first(one)) for one in SPLITTERS.values()]),
+        f"The strategies: {', '.join(f'[{code(name)}](#{name})' for name in SPLITTERS)}.",
         "## Options of every strategy",
         _options(fields(Options), f"{MIN_SIZE} to {MAX_SIZE}"),
         "The table `optimize` has two keys:",
@@ -56,7 +56,7 @@ def made() -> str:
         *(part for one in SPLITTERS.values() for part in _section(one)),
         "## Contextualizers",
         CONTEXT_HEAD,
-        table(("contextualizer", "context", "version"), contexts),
+        table(("contextualizer", "context"), contexts),
     )
 
 
@@ -68,8 +68,9 @@ def _section(one: Splitter) -> Iterator[str]:
         yield f"Its chunks have the roles {', '.join(map(code, levels))}."
     common = {field.name: field.default for field in fields(Options)}
     own = [field for field in fields(one.options) if common.get(field.name, field) != field.default]
-    yield _options(own, f"{MIN_SIZE} to {MAX_SIZE}") or "It has no options of its own."
-    yield f"Version {one.version}; `size` is {one.options().size} by default."
+    yield _options(own, f"{MIN_SIZE} to {MAX_SIZE}") or ""
+    if one.options().size != Options().size:
+        yield f"`size` is {one.options().size} by default."
 
 
 def _options(found: "Iterable[Field[Any]]", size: str) -> str:
@@ -81,7 +82,3 @@ def _row(field: "Field[Any]", size: str) -> tuple[str, str, str, str]:
     bounds = size if field.name == "size" else "" if stated.low is None else f"{stated.low} to {stated.high}"
     default = "none" if field.default is None else code(json.dumps(field.default))
     return code(field.name), default, f"{bounds} {stated.unit}".strip(), prose(stated.meaning)
-
-
-def _first(one: Splitter) -> str:
-    return prose((inspect.getdoc(one.options) or "").partition("\n\n")[0])

@@ -1,7 +1,7 @@
 """The page on tables and views: every column that SQL sees."""
 
 from docmill.storage.sql.column_descriptions import TABLES
-from tests.kit.making.reference.markdown import anchor, code, page, prose, table
+from tests.kit.making.reference.markdown import code, page, prose, table
 
 HEAD = """\
 What [`docmill sql`](commands.md#docmill-sql), `Store.sql`, `store/views.sql` and, for the tables, the Parquet files
@@ -14,8 +14,7 @@ Earlier snapshots have tables, too: `chunks_at(41)` by the number of a snapshot 
 
 def made() -> str:
     """Return the page."""
-    links = ", ".join(f"[{code(name)}](#{anchor(name)})" for name in TABLES)
-    return page("Tables and views", HEAD, f"The tables and views: {links}.", *map(_section, TABLES))
+    return page("Tables and views", HEAD, *map(_section, TABLES))
 
 
 def _section(name: str) -> str:
