@@ -40,9 +40,12 @@ _WIDTH = 116  # of a line of a sample
 def made() -> str:
     """Return the page."""
     found = samples()
-    rows = [(_command(name), f"{PRINTED[name].about[0].upper()}{PRINTED[name].about[1:]}.") for name in PRINTED]
+    alike: dict[str, list[str]] = {}
+    for name in PRINTED:
+        alike.setdefault(PRINTED[name].about, []).append(_command(name))
+    rows = [(", ".join(names), f"{about[0].upper()}{about[1:]}.") for about, names in alike.items()]
     shown = (part for name in SHOWN for part in (f"## {code(f'docmill {name}')}", _sample(found[name])))
-    return page("JSON", HEAD, table(("command", "prints"), rows), *shown)
+    return page("JSON", HEAD, table(("commands", "print"), rows), *shown)
 
 
 def _command(name: str) -> str:

@@ -79,7 +79,7 @@ def _shared() -> list[tuple[str, str]]:
     """Return the rows of options that several commands describe alike, those of settings included."""
     every = [row for name in commands() for _, command in named(name) for row in _rows(command)]
     frequent = [row for row, number in Counter(every).most_common() if number >= SHARED_BY]
-    once = {option: meaning for option, meaning in reversed(frequent)}
+    once = dict(reversed(frequent))
     return [row for row in dict.fromkeys(every) if once.get(row[0]) == row[1]]
 
 
