@@ -26,7 +26,13 @@ output, and everything else on standard error. [Exit statuses](exit-statuses.md)
 SHARED = """\
 ## Options that commands share
 
-A command says below which of these it takes, too."""
+A command says below which of these it takes, too. Every command that works with a store takes `--store` and `--set`.
+*The options of a run* are `--engine`, `--wait`, `--include`, `--exclude`, `--embedding-model`, `--max-calls` and
+`--max-cost`."""
+EVERYWHERE_ELSE = {"`--store`", "`--set`"}
+RUN = [
+    code(f"--{name}") for name in ("engine", "wait", "include", "exclude", "embedding-model", "max-calls", "max-cost")
+]
 SHARED_BY = 3
 """An option that as many commands describe in the same words is described once."""
 EVERYWHERE = ("help", "config", "debug")
@@ -90,8 +96,12 @@ def _section(name: str, command: Any, shared: set[tuple[str, str]]) -> Iterator[
         return
     rows = _rows(command)
     yield table(("argument or option", "meaning (default, bounds)"), [row for row in rows if row not in shared])
-    if also := [_name(option) for option, _ in rows if (option, _) in shared]:
-        yield f"Also {', '.join(also)}."
+    also = [_name(row[0]) for row in rows if row in shared]
+    run = {*RUN} <= {*also}
+    if also := [one for one in also if one not in EVERYWHERE_ELSE and not (run and one in RUN)]:
+        yield f"Also {', '.join(also)}{', and the options of a run' * run}."
+    elif run:
+        yield "Also the options of a run."
 
 
 def _name(option: str) -> str:
