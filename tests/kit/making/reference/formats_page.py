@@ -47,7 +47,7 @@ def made() -> str:
         SOURCE_CODE,
         _languages(),
         "## Known, and not read",
-        table(("kind", "instead"), [(code(kind), prose(said)) for kind, said in INSTEAD.items()]),
+        _unread(),
     )
 
 
@@ -67,3 +67,11 @@ def _suffixes(form: Format) -> str:
 def _languages() -> str:
     """Return a line for each language; the names of files and the interpreters of `#!` lines are known besides."""
     return ", ".join(f"{name} ({codes(sorted(one.suffixes))})" for name, one in LANGUAGES.items()) + "."
+
+
+def _unread() -> str:
+    """Return a row for each thing to do instead, with the kinds of files that it is for."""
+    alike: dict[str, list[str]] = {}
+    for kind, said in INSTEAD.items():
+        alike.setdefault(said, []).append(kind)
+    return table(("kinds", "instead"), [(codes(kinds), prose(said)) for said, kinds in alike.items()])

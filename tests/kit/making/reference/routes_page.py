@@ -57,10 +57,7 @@ def made() -> str:
         table(("content type", "looks for"), [(code(kind), prose(_signs(kind))) for kind in SCORES]),
         "## Formats that decide",
         FORMATS,
-        table(
-            ("format", "content type", "because"),
-            _deciding(),
-        ),
+        table(("content type", "formats"), _deciding()),
         f"{FIELDS} {codes(sorted(DATA_LANGUAGES))}. A table with a column of questions and one of answers is `faq`.",
     )
 
@@ -79,5 +76,9 @@ def _signs(kind: str) -> str:
     return "; ".join(said.removeprefix("Look for ").removesuffix(".").partition("; ")[0] for said in says)
 
 
-def _deciding() -> list[tuple[str, str, str]]:
-    return [(code(one.name), code(one.content_type), one.because) for one in READ.values() if one.content_type]
+def _deciding() -> list[tuple[str, str]]:
+    alike: dict[str, list[str]] = {}
+    for one in READ.values():
+        if one.content_type:
+            alike.setdefault(one.content_type, []).append(one.name)
+    return [(code(kind), codes(formats)) for kind, formats in alike.items()]
