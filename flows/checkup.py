@@ -46,6 +46,7 @@ _EXTRAS = {
     "dask": 'no `engine = "dask"`, and no workers on other machines',
     "evaluate": "no `docmill evaluate` and `docmill tune`",
     "haystack": "no `docmill.adapters.haystack`",
+    "jwt": "servers take no tokens of a login service",
     "langchain": "no `docmill.adapters.langchain`",
     "llama-index": "no `docmill.adapters.llama_index`",
     "mcp": "no `docmill mcp`",
