@@ -1,6 +1,5 @@
 """Scanned pages: pages of PDFs without text, rendered as pictures for OCR, and images, each frame a page."""
 
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,6 +16,7 @@ from docmill.tasks.parse.pdf.ocr.engines import ADVICE, read_picture
 from docmill.tasks.parse.pdf.ocr.picture import POINTS, Picture
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, boxes_from, calls
+from docmill.tasks.parse.pictures.camera_facts import camera_facts
 
 _PER_INCH = 300.0  # dots, what tesseract asks for: with fewer it misreads small print, with more it takes longer
 _MAX_PIXELS = 40_000_000  # of a picture in memory: a page of A2 at 300 dots an inch; larger ones are drawn coarser
@@ -97,8 +97,6 @@ _SCANNERS_PER_INCH = range(
 _SCREEN, _SCAN = 96.0, 300.0  # dots an inch of an image that does not say: of a picture of a screen, of a scanned page
 _SMALL = 1_200  # pixels of the longer side: letters are too small for OCR
 _SEE_THROUGH = ("RGBA", "LA", "PA", "P")  # modes of Pillow; what is behind such a picture is taken to be white paper
-_DATE_TAG, _AUTHOR_TAG = 306, 315  # Exif: DateTime, Artist
-_DATE = re.compile(r"(.{4}:..:..).(.{8})", re.DOTALL)  # 2024:07:01 12:30:00
 
 
 def parse_image(data: bytes, options: ParseOptions) -> Parsed:
@@ -113,11 +111,12 @@ def parse_image(data: bytes, options: ParseOptions) -> Parsed:
             size = f"{image.width} × {image.height} pixels"
             raise Rejected("no_text", f"an image of {size}; its text is read by {ADVICE}")
         sheets = [scanned(picture, number, options) for number, picture in enumerate(_frames(image), 1)]
-        facts = _facts(image) | _pages(sheets)
+        stated = camera_facts(image)
+    facts = _pages(sheets)
     if not facts["ocr_pages"]:
         raise Rejected("no_text", "OCR reads no text in the image")
-    canvas, title = draw(sheets, {})
-    return canvas.parsed(title, facts)
+    canvas, title = draw(sheets, {}, stated.get("title", ""))
+    return canvas.parsed(title, stated | facts)
 
 
 def _pages(sheets: list[PageContent]) -> dict[str, Any]:
@@ -174,15 +173,3 @@ def _per_inch(image: Any) -> float:
     if round(named) in _SCANNERS_PER_INCH:
         return named
     return _SCREEN if max(image.size) < 2 * _SMALL else _SCAN
-
-
-def _facts(image: Any) -> dict[str, Any]:
-    try:
-        tags = image.getexif()
-    except Exception:  # broken metadata leaves the picture whole
-        return {}
-    author, date = (str(tags.get(tag, "")).strip() for tag in (_AUTHOR_TAG, _DATE_TAG))
-    found = {"author": author} if author else {}
-    if match := _DATE.match(date):
-        found["created"] = f"{match[1].replace(':', '-')}T{match[2]}"
-    return found
