@@ -15,7 +15,7 @@ from docmill.storage.errors import DocmillError, QueryError
 from docmill.storage.history import snapshots
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.asker import current_asker
-from docmill.storage.reader.store import Store, open_store
+from docmill.storage.reader.store import Store, make_ahead, open_store
 
 _LOG = logging.getLogger("docmill.serving")
 _FAR_S = 5.0
@@ -23,6 +23,11 @@ _FAR_S = 5.0
 _MOST_PAST = 4
 """Older snapshots that stay open for the next question about them. Each keeps its indexes in memory, and its files from
 a vacuum."""
+_AHEAD_S = 5.0
+"""Seconds that a new snapshot waits while what some principals see of it is made. Meanwhile they see the old one, from
+which a document may have been revoked."""
+_RECENT_S = 3600.0  # since somebody asked in the name of principals for whom this is done
+_MOST_ASKERS = 16  # as many as a store keeps
 SEES_ALL = frozenset({"*"})
 """In place of principals: who sees all documents, rejects and runs, as `docmill` does on the machine of the store."""
 _NONE = (0, 0)  # in place of the number and the time of a snapshot
@@ -70,7 +75,10 @@ class OpenStores:
             raise QueryError(f"no store {chosen!r}; this server has {', '.join(self.names)}")
         own = self._served[chosen]
         store, principals = own.newest() if at is None else own.past(at), self.principals
-        return ServedStore(chosen, store if principals == SEES_ALL else store.seen_by(principals))
+        if principals == SEES_ALL:
+            return ServedStore(chosen, store)
+        own.note(principals)
+        return ServedStore(chosen, store.seen_by(principals))
 
     @property
     def principals(self) -> frozenset[str]:
@@ -116,7 +124,9 @@ class _OpenStore:
         self._cold: Store | None = None  # the first one, until its indexes are loaded
         self._mark = _NONE
         self._past: OrderedDict[int, Store] = OrderedDict()
+        self._askers: OrderedDict[frozenset[str], float] = OrderedDict()  # with the time of their last question
         self._lock = threading.Lock()
+        self._asking = threading.Lock()
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -162,7 +172,27 @@ class _OpenStore:
             self._cold = fresh
         else:
             _warm(fresh)
+            self._make_ahead(fresh, self._current)
         self._current, self._mark = fresh, mark
+
+    def note(self, principals: frozenset[str]) -> None:
+        """Note that somebody asks in the name of principals."""
+        with self._asking:
+            self._askers[principals] = time.monotonic()
+            self._askers.move_to_end(principals)
+            while len(self._askers) > _MOST_ASKERS:
+                self._askers.popitem(last=False)
+
+    def _make_ahead(self, fresh: Store, earlier: Store) -> None:
+        """Make what recent askers see of a snapshot, those who asked last first, as far as the time goes."""
+        began = time.monotonic()
+        with self._asking:
+            recent = [one for one, asked in reversed(self._askers.items()) if began - asked < _RECENT_S]
+        for principals in recent:
+            if time.monotonic() - began > _AHEAD_S:
+                return
+            with suppress(DocmillError):  # whoever asks is told
+                _warm(make_ahead(fresh, earlier, principals))
 
     def _mark_of_newest(self) -> tuple[int, int]:
         """Return the number of the newest snapshot, and when its file was written, in nanoseconds."""

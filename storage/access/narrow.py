@@ -5,8 +5,8 @@ those of the visible chunks, so scores tell nothing of what is hidden. What belo
 runs, costs, evaluations, deleted documents and other snapshots.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,32 +19,58 @@ from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import PendingVectors, Snapshot, StoredFile
+from docmill.storage.keys import bucket_of, key_of
 from docmill.storage.keywords.analysis.languages import languages_in, with_languages
-from docmill.storage.keywords.keyword_writer import rebuild, update
+from docmill.storage.keywords.keyword_writer import part_of, rebuild
 from docmill.storage.keywords.segments.build import language_of
 from docmill.storage.keywords.segments.state import FOLDER, KeywordState
 from docmill.storage.lance.vectors import FOLDER as VECTOR_TABLES
-from docmill.storage.tables.tables import OF_DOCUMENTS, at_once, read_stored_file, read_table, write_bucket
+from docmill.storage.tables.tables import (
+    OF_DOCUMENTS,
+    at_once,
+    bucket_counts,
+    read_stored_file,
+    read_table,
+    write_bucket,
+)
 from docmill.storage.writer.pending_vectors import COLUMNS, counted, waiting
 from docmill.storage.writer.posting_rows import stored_rows
 
-_CHUNK = ["chunk_id", "document_id"]
 
+def narrowed(
+    stored: StoredSnapshot, principals: Iterable[str], earlier: StoredSnapshot | None = None
+) -> StoredSnapshot:
+    """Return the part of a held snapshot that principals may see, in a temporary folder of its own.
 
-def narrowed(stored: StoredSnapshot, principals: Iterable[str]) -> StoredSnapshot:
-    """Return the part of a held snapshot that principals may see, in a temporary folder of its own."""
+    It shares files of tables with `earlier`, what they could see of an earlier snapshot, where these are as they were.
+    """
     visible = visible_in(stored, principals, _later(stored))
     folder = make_folder(stored)
     for name in (FOLDER, snapshots.FOLDER, "artifacts/embeddings", "artifacts/figures"):
         (folder.root / name).mkdir(parents=True)
     _link(stored.root / "artifacts" / "texts", folder.root / "artifacts" / "texts")
     _link(stored.root / VECTOR_TABLES, folder.root / VECTOR_TABLES)
-    tables = {name: _table(stored, name, visible, folder) for name in OF_DOCUMENTS}
-    own = replace(stored.snapshot, tables=tables, artifacts=_artifacts(stored.snapshot), inventory=None)
+    before = earlier.folder if earlier and isinstance(earlier.folder, NarrowedFolder) else None
+    buckets = bucket_counts(len(visible), _chunks_of(stored, visible), stored.snapshot)
+    own = replace(
+        stored.snapshot,
+        tables={name: _table(_Cut(stored, name, buckets[name]), visible, folder, before) for name in OF_DOCUMENTS},
+        artifacts=_artifacts(stored.snapshot),
+        inventory=None,
+        buckets=buckets["chunks"],
+        document_buckets=buckets["documents"],
+    )
     part = StoredSnapshot(folder, own)
-    own = replace(own, keywords=_keywords(stored, part, visible), pending=_pending(stored, part))
+    own = replace(own, keywords=_keywords(stored, part), pending=_pending(stored, part))
     snapshots.path_of(folder.root, own.number).write_bytes(snapshots.encode(own))
     return StoredSnapshot(folder, own)
+
+
+def _chunks_of(stored: StoredSnapshot, documents: pa.Array) -> int:
+    """Return how many chunks some documents have."""
+    table = read_table(stored, "documents", ["document_id", "chunks"])
+    held = table.filter(pc.is_in(table.column("document_id"), value_set=documents)).column("chunks")
+    return pc.sum(held).as_py() or 0
 
 
 def named_in(stored: StoredSnapshot) -> frozenset[str]:
@@ -72,36 +98,63 @@ def _artifacts(whole: Snapshot) -> dict[str, tuple[StoredFile, ...]]:
     return {kind: (copied[kind],) if packs and kind in copied else packs for kind, packs in whole.artifacts.items()}
 
 
-def _table(stored: StoredSnapshot, name: str, visible: pa.Array, folder: NarrowedFolder) -> tuple[StoredFile, ...]:
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A table of a snapshot, of which a part is to be written into `buckets` files, at most as many as it has."""
+
+    stored: StoredSnapshot
+    name: str
+    buckets: int
+
+    def groups(self, own: Mapping[int, Sequence[str]]) -> dict[int, list[StoredFile]]:
+        """Return the files with documents of `own`, which are by bucket, by the bucket of their rows in the part."""
+        found: dict[int, list[StoredFile]] = {}
+        for piece in self.stored.pieces(self.name):
+            if piece.bucket in own:
+                found.setdefault(piece.bucket % self.buckets, []).append(piece)
+        return found
+
+
+def _table(
+    cut: _Cut, visible: pa.Array, folder: NarrowedFolder, earlier: NarrowedFolder | None
+) -> tuple[StoredFile, ...]:
     """Write the visible rows of a table."""
+    own = _by_bucket(visible, cut.stored.snapshot.buckets_of(cut.name))
+    groups = cut.groups(own)
 
-    def written(piece: StoredFile) -> Iterator[StoredFile]:
-        rows = read_stored_file(stored.root, piece)
-        seen = rows.filter(pc.is_in(rows.column("document_id"), value_set=visible))
-        if seen.num_rows:
-            yield write_bucket(folder.root, name, seen, piece.bucket)
+    def seen(piece: StoredFile) -> pa.Table:
+        documents = own[piece.bucket]
+        rows = read_stored_file(cut.stored.root, piece, documents=documents)
+        return rows.filter(pc.is_in(rows.column("document_id"), value_set=pa.array(documents)))
 
-    return tuple(file for files in at_once(lambda piece: [*written(piece)], stored.pieces(name)) for file in files)
+    def written(bucket: int) -> StoredFile:
+        pieces = groups[bucket]
+        made_from = key_of(cut.name, bucket, [(piece.file.hash, own[piece.bucket]) for piece in pieces])
+        file = folder.adopt(earlier, made_from) if earlier else None
+        file = file or write_bucket(folder.root, cut.name, pa.concat_tables(map(seen, pieces)), bucket)
+        folder.made[made_from] = file
+        return file
+
+    return tuple(file for file in at_once(written, sorted(groups)) if file.rows)
 
 
-def _keywords(stored: StoredSnapshot, part: StoredSnapshot, visible: pa.Array) -> KeywordState:
-    """Return the keyword index without the hidden chunks: its postings are links, and tombstones hide rows of them."""
+def _by_bucket(documents: pa.Array, buckets: int) -> dict[int, list[str]]:
+    """Return the ids of documents, sorted, by their buckets."""
+    found: dict[int, list[str]] = {}
+    for key in sorted(documents.to_pylist()):
+        found.setdefault(bucket_of(key, buckets), []).append(key)
+    return found
+
+
+def _keywords(stored: StoredSnapshot, part: StoredSnapshot) -> KeywordState:
+    """Return the keyword index of the visible chunks."""
     state = stored.snapshot.keywords
+    ids = read_table(part, "chunks", ["chunk_id"]).column("chunk_id").combine_chunks()
     try:
-        for file in state.files():
-            _link(stored.root / file.path, part.root / file.path)
-        made = update(part.root, state, _hidden(stored, visible), ())
+        made = part_of(stored.root, state, part.root, ids)
     except StoreError:  # postings of an older docmill, or those of an old snapshot, which a repair gives up
         return rebuild(part.root, stored_rows(part), state.language)
     return replace(made, language=_languages(part, made.language))
-
-
-def _hidden(stored: StoredSnapshot, visible: pa.Array) -> list[str]:
-    """Return the ids of the chunks of all documents that are not visible."""
-    chunks = read_table(stored, "chunks", _CHUNK)
-    hidden = chunks.filter(pc.invert(pc.is_in(chunks.column("document_id"), value_set=visible)))
-    found: list[str] = hidden.column("chunk_id").to_pylist()
-    return found
 
 
 def _languages(part: StoredSnapshot, language: str) -> str:

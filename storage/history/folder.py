@@ -30,8 +30,6 @@ class StoreFolder:
     """Whether `current/` must show the newest snapshot; a mirror without a writer has no `current/`."""
     next_writer_is_here: ClassVar[bool] = True
     """Whether every writer finds what the last one left in the folder; in a mirror, only what this machine left."""
-    is_part: ClassVar[bool] = False
-    """Whether the folder shows what some principals may see of another one, whose table of vectors it then reads."""
 
     @property
     def name(self) -> str:
@@ -42,6 +40,11 @@ class StoreFolder:
     def facts(self) -> Path:
         """The folder of what runs have noted besides the snapshots, such as the places of the sources' files."""
         return self.root
+
+    @property
+    def whole(self) -> "StoredSnapshot | None":
+        """The snapshot of another folder of which this one holds what some principals may see."""
+        return None
 
     @property
     def judged(self) -> "StoreFolder":

@@ -130,6 +130,29 @@ def rebuild(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language
     return update(root, None, (), added, languages_in(language)[0])
 
 
+def part_of(whole: Path, state: KeywordState, root: Path, ids: pa.StringArray) -> KeywordState:
+    """Write and return what a state in the folder `whole` says of some chunks alone.
+
+    Nothing of the others is left: no term, no count, and no posting that would make a search take longer.
+    """
+    check_analyser(state)
+    parts = [_without_others(open_segment(whole, segment), ids) for segment in state.segments]
+    kept = [part for part in parts if part.alive]
+    fresh = [_settle(root, merge((part.postings, part.tombstones.rows) for part in group)) for group in _groups(kept)]
+    own = KeywordState(language=state.language)
+    if not fresh:
+        return own
+    spectrum = read_spectrum(root, None).change(*_frequencies([], [], fresh))
+    return _write_state(root, own, fresh, spectrum, _tokens(own, [], fresh))
+
+
+def _without_others(part: OpenSegment, ids: pa.StringArray) -> OpenSegment:
+    """Return a segment in which all chunks but some are dead; its tombstones count no terms."""
+    other = np.flatnonzero(~pc.is_in(part.postings.chunk_ids, value_set=ids).to_numpy(zero_copy_only=False))
+    dead = np.union1d(part.tombstones.rows, other).astype(np.int32)
+    return replace(part, tombstones=replace(NONE, rows=dead))
+
+
 def overdue(state: KeywordState) -> bool:
     """Return whether so many segments wait for a merge that searches suffer."""
     return sum(segment.postings < FULL_POSTINGS for segment in state.segments) > MOST_BEHIND
@@ -186,6 +209,11 @@ def compact(root: Path, state: KeywordState) -> KeywordState:
     """Write and return a state of the same chunks in few segments, without dead rows."""
     check_analyser(state)
     parts = [open_segment(root, segment) for segment in state.segments]
+    return replace(state, segments=_written(root, [_merged(group) for group in _groups(parts)]))
+
+
+def _groups(parts: Iterable[OpenSegment]) -> list[list[OpenSegment]]:
+    """Return segments in few groups, each of about the postings of a full segment."""
     groups: list[list[OpenSegment]] = []
     size = 0
     for part in parts:
@@ -194,7 +222,7 @@ def compact(root: Path, state: KeywordState) -> KeywordState:
             size = 0
         groups[-1].append(part)
         size += len(part.postings.rows)
-    return replace(state, segments=_written(root, [_merged(group) for group in groups]))
+    return groups
 
 
 def _merged(group: Sequence[OpenSegment]) -> OpenSegment:

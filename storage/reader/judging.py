@@ -174,7 +174,7 @@ def _passages(store: StoredDocuments, query: str | None) -> list[JudgedPassage]:
         rows = [one for one in rows if judgements.same_query(one.query) == judgements.same_query(query)]
     places = _places(store, rows)
     found = [_passage(one, places.get(one.judgement_id)) for one in rows]
-    return [*_visible(found)] if store.stored.folder.is_part else found
+    return [*_visible(found)] if store.stored.folder.whole else found
 
 
 def _visible(passages: Iterable[JudgedPassage]) -> Iterator[JudgedPassage]:

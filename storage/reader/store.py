@@ -79,10 +79,18 @@ def open_store(path: str | Path, at: int | str | None = None, *, principals: Ite
     return Store(stored if asking is None else _narrowed_to(stored, asking), hold)
 
 
-def _narrowed_to(stored: StoredSnapshot, principals: Iterable[str]) -> StoredSnapshot:
+def _narrowed_to(
+    stored: StoredSnapshot, principals: Iterable[str], earlier: StoredSnapshot | None = None
+) -> StoredSnapshot:
     from docmill.storage.access.narrow import narrowed  # which builds indexes, as most readers never do
 
-    return narrowed(stored, principals)
+    return narrowed(stored, principals, earlier)
+
+
+def make_ahead(fresh: "Store", earlier: "Store", principals: frozenset[str]) -> "Store":
+    """Return what principals see of a snapshot, made with what they have seen of an earlier one."""
+    seen = earlier._narrowed.held(principals)
+    return fresh._narrowed.get(principals, seen.stored if seen else None)
 
 
 _FACET_HITS = 100
@@ -482,15 +490,30 @@ class _NarrowedStores:
 
         self._named = named_in(stored)
         self._made: OrderedDict[frozenset[str], Store] = OrderedDict()
+        self._making: dict[frozenset[str], Lock] = {}
         self._lock = Lock()
 
-    def get(self, principals: frozenset[str]) -> Store:
-        """Return the store that principals see; those that no document names make no difference."""
+    def held(self, principals: frozenset[str]) -> Store | None:
+        """Return the store that principals see, if it is made."""
         key = principals & self._named
         with self._lock:
-            if key not in self._made:
-                self._made[key] = Store(_narrowed_to(self._stored, key), self._hold, owns=False)
-            self._made.move_to_end(key)
-            while len(self._made) > _MOST_NARROWED:
-                self._made.popitem(last=False)
-            return self._made[key]
+            if key in self._made:
+                self._made.move_to_end(key)
+            return self._made.get(key)
+
+    def get(self, principals: frozenset[str], earlier: StoredSnapshot | None = None) -> Store:
+        """Return the store that principals see; those that no document names make no difference.
+
+        `earlier` is what they have seen of an earlier snapshot. Whoever asks for a store that is made waits for none.
+        """
+        key = principals & self._named
+        with self._lock:
+            own = self._making.setdefault(key, Lock())
+        with own:
+            made = self.held(key) or Store(_narrowed_to(self._stored, key, earlier), self._hold, owns=False)
+            with self._lock:
+                self._made[key] = made
+                self._making.pop(key, None)
+                while len(self._made) > _MOST_NARROWED:
+                    self._made.popitem(last=False)
+        return made

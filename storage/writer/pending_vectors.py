@@ -60,11 +60,12 @@ def waiting_pieces(stored: StoredSnapshot | None, others: Sequence[Path] = ()) -
             yield piece, rows
 
 
-def with_vectors(stored: StoredSnapshot, chunks: pa.Table) -> pa.Table:
-    """Return those of a snapshot's chunks that do not wait for their vectors."""
+def with_vectors(stored: StoredSnapshot, chunks: pa.Table, packs: Sequence[Path] | None = None) -> pa.Table:
+    """Return those of a snapshot's chunks that do not wait for their vectors, in `packs` or those of the snapshot."""
     if stored.snapshot.pending is None:
         return chunks
-    return without(chunks, waiting(chunks, Packs(stored.packs("embeddings"))).column("chunk_id"))
+    held = Packs(stored.packs("embeddings") if packs is None else packs)
+    return without(chunks, waiting(chunks, held).column("chunk_id"))
 
 
 def counted(rows: pa.Table, tokens_per_s: float) -> PendingVectors | None:
