@@ -93,7 +93,12 @@ def test_a_server_makes_what_recent_askers_see_before_a_snapshot_serves(bench: W
     made: list[frozenset[str]] = []
     with pytest.MonkeyPatch.context() as patch:
         narrow = reader._narrowed_to
-        patch.setattr(reader, "_narrowed_to", lambda stored, own, *more: made.append(own) or narrow(stored, own, *more))
+
+        def noted(stored: Any, own: frozenset[str], *more: Any) -> Any:
+            made.append(own)
+            return narrow(stored, own, *more)
+
+        patch.setattr(reader, "_narrowed_to", noted)
         stores.take_up()
         assert made == [ALL]
         second = stores.get().store

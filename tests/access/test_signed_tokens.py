@@ -45,6 +45,12 @@ def claims(**own: Any) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if value is not None}
 
 
+def seen(tokens: TokenFile, token: str) -> set[str] | None:
+    """Return the principals of a token as a set, None if it is refused."""
+    found = tokens.principals_of(token)
+    return None if found is None else {*found}
+
+
 def token_file(folder: Path, keys: bytes, **own: Any) -> Path:
     """Write a token file that takes tokens signed by keys."""
     (folder / "keys").write_bytes(keys)
@@ -61,18 +67,18 @@ def token_file(folder: Path, keys: bytes, **own: Any) -> Path:
 def test_a_token_is_taken_by_its_key_and_gives_its_claims(tmp_path: Path, algorithm: str) -> None:
     key = KEYS[algorithm]
     tokens = TokenFile(token_file(tmp_path, pem(key), algorithms=[algorithm]))
-    assert tokens.principals_of(jwt.encode(claims(), key, algorithm)) == {"sales", "board"}
-    assert tokens.principals_of(jwt.encode(claims(), key, algorithm, headers={"kid": "any"})) == {"sales", "board"}
+    assert seen(tokens, jwt.encode(claims(), key, algorithm)) == {"sales", "board"}
+    assert seen(tokens, jwt.encode(claims(), key, algorithm, headers={"kid": "any"})) == {"sales", "board"}
 
 
 def test_claims_are_prefixed_and_found_by_paths_and_none_sees_everything(tmp_path: Path) -> None:
     named = {"groups": "", "sub": "user:", "realm.roles": "role:", "https://x.org/team": "", "absent": "", "exp": ""}
     tokens = TokenFile(token_file(tmp_path, pem(RSA), principals=named, also=["all"]))
     told = claims(groups=["*", "sales", 7, ""], realm={"roles": "editor"}, **{"https://x.org/team": "mill"})
-    assert tokens.principals_of(jwt.encode(told, RSA, "RS256")) == {
+    assert seen(tokens, jwt.encode(told, RSA, "RS256")) == {
         "all", "sales", "user:ada", "role:editor", "mill",
     }  # fmt: skip
-    assert tokens.principals_of(jwt.encode(claims(groups=None), RSA, "RS256")) == {"all", "user:ada"}
+    assert seen(tokens, jwt.encode(claims(groups=None), RSA, "RS256")) == {"all", "user:ada"}
 
 
 WRONG: dict[str, Any] = {
@@ -106,8 +112,9 @@ def test_no_token_chooses_how_it_is_checked(tmp_path: Path) -> None:
     tokens = TokenFile(token_file(tmp_path, pem(RSA), algorithms=["RS256", "HS256"]))
     jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(OTHER.public_key()))
     good = jwt.encode(claims(), RSA, "RS256")
+    named: list[Any] = ["none", "None", "", None, [], {}, "RS256", "HS256"]
     forged = [
-        *(unsigned({"alg": one}, claims()) for one in ("none", "None", "", None, [], {}, "RS256", "HS256")),
+        *(unsigned({"alg": one}, claims()) for one in named),
         unsigned({"alg": "HS256"}, claims(), pem(RSA)),  # the public key as a secret
         unsigned({"alg": "HS256"}, claims(), pem(RSA).strip()),
         jwt.encode(claims(), OTHER, "RS256", headers={"jwk": jwk}),
@@ -151,8 +158,8 @@ def test_a_secret_of_enough_bytes_signs_tokens_beside_plain_ones(tmp_path: Path)
     path = token_file(tmp_path, SECRET + b"\n", algorithms=["HS256"])
     path.write_text(json.dumps({**json.loads(path.read_text()), "0123456789abcdef": ["*"]}))
     tokens = TokenFile(path)
-    assert tokens.principals_of(jwt.encode(claims(), SECRET, "HS256")) == {"sales", "board"}
-    assert tokens.principals_of("0123456789abcdef") == {"*"}
+    assert seen(tokens, jwt.encode(claims(), SECRET, "HS256")) == {"sales", "board"}
+    assert seen(tokens, "0123456789abcdef") == {"*"}
 
 
 @pytest.mark.parametrize(
