@@ -6,6 +6,7 @@ alone are spread over folders of different access.
 
 import os
 import random
+import re
 from collections.abc import Iterable
 from email.message import EmailMessage
 from pathlib import Path
@@ -21,7 +22,7 @@ SETTINGS = {
         {"glob": "**/handbook.md", "strategy": "hierarchical", "options": {"size": 40, "paragraph": 32}},
         {"glob": "**/essay.md", "strategy": "recursive", "options": {"size": 24, "summaries": True}},
     ],
-    "metadata": {"team": "text"},
+    "metadata": {"team": "text", "tags": "list"},
 }
 _NOUNS = (
     "mill",
@@ -84,15 +85,23 @@ def _of_folder(folder: str, seed: int) -> dict[str, str | bytes]:
         "pack.zip": zipped({"top.md": f"# Top of {folder}\n\n{_prose(seed + 3)}", "in.zip": inner}),
         "mail.eml": _mail(f"Price of {folder}", _prose(seed + 2), {"offer.md": f"# Offer\n\n{_prose(seed + 4)}"}),
         "table.csv": "grain,price\n" + "".join(f"wheat{n},{seed + n}\n" for n in range(12)),
+        "tagged.md": f"---\ntags: [{folder.split('/')[0]}, mill]\n---\n# Tagged\n\n{_prose(seed + 8)}",
         f"only-{folder.replace('/', '-')}.md": f"# Secret{seed}\n\nOnly {folder} knows of the zeppelin{seed}.\n",
     }
 
 
-def files() -> dict[str, str | bytes]:
-    """Return all files of the company, the sidecars that grant access among them."""
+def files(rooms: int = 0) -> dict[str, str | bytes]:
+    """Return all files of the company, the sidecars that grant access among them.
+
+    Each of its folders has as many `rooms`, folders with documents of the same kinds and the access of the folder. With
+    none of them, the company has 56 documents, and 50 more for each room of its folders.
+    """
     found: dict[str, str | bytes] = {}
     for number, (folder, access) in enumerate(ACCESS.items()):
         found |= {f"{folder}/{name}": content for name, content in _of_folder(folder, 100 * (number + 1)).items()}
+        for room in range(rooms):
+            within = _of_folder(f"{folder}/room{room}", 100 * (number + 1) + 1000 * (room + 1))
+            found |= {f"{folder}/room{room}/{name}": content for name, content in within.items()}
         if folder != "open":
             found[f"{folder}/_metadata.toml"] = f'access = {[*access]}\nteam = "{folder}"\n'
     found["board/vertrag.md"] = "# Vertrag\n\n" + _GERMAN * 4  # the only text of its language
@@ -104,7 +113,7 @@ def files() -> dict[str, str | bytes]:
 
 def sees(principals: Iterable[str], name: str) -> bool:
     """Return whether principals may see a file, by the truth."""
-    folder = name.rpartition("/")[0]
+    folder = re.sub(r"/room\d+", "", name.rpartition("/")[0])
     access = ("all", "board") if name.startswith("board/public.md") else ACCESS[folder]
     return not set(access).isdisjoint(principals)
 
@@ -112,7 +121,7 @@ def sees(principals: Iterable[str], name: str) -> bool:
 def visible(every: Files, principals: Iterable[str]) -> Files:
     """Return the files that principals may see, with the sidecars of the folders that hold some."""
     kept = {name: content for name, content in every.items() if sees(principals, name)}
-    folders = {name.rpartition("/")[0] for name in kept}
+    folders = {re.sub(r"/room\d+", "", name.rpartition("/")[0]) for name in kept}
     beside = {f"{folder}/_metadata.toml" for folder in folders} | {"sales/_metadata.toml"} & every.keys()
     return kept | {name: every[name] for name in beside & every.keys()}
 

@@ -1,6 +1,10 @@
 """Granting: what files and settings say of access becomes the column, and a change of it makes nothing again."""
 
+import json
+import os
 import random
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,7 @@ import pytest
 
 from docmill.storage.errors import QueryError
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.reader.store import open_store
 from docmill.storage.tables.tables import read_stored_file
 from tests.kit.workbench import MakeBench, Workbench, summary
 from tests.kit.writers.archives import zipped
@@ -66,26 +71,59 @@ def test_settings_grant_where_nothing_else_does(make_bench: MakeBench) -> None:
     assert access(bench) == {"a.md": ("all",), "team/b.md": ("sales",), "team/c.zip/c.md": ("all",)}
 
 
-def test_a_change_of_access_alone_makes_nothing_again_and_is_as_if_made_anew(
-    make_bench: MakeBench, tmp_path: Path
+PAGES = {f"{folder}/{n}.md": f"# {n}\n\nThe mill of {folder} {n}.\n" for folder in "abc" for n in "12"}
+PLACES = ("_metadata.toml", "a/_metadata.toml", "c/_metadata.toml", "b/1.md.meta.toml", "b/in.zip.meta.json")
+KEYS = {"team": "text", "due": "date", "tags": "list"}
+
+
+def drawn(draw: random.Random) -> dict[str, Any]:
+    """Return what a file says at random: access, or metadata, or both, and what does not fit now and then."""
+    said = {
+        "access": draw.sample(["sales", "board", "all"], draw.randrange(4)),
+        "team": draw.choice(["mill", "river", 7]),
+        "due": draw.choice(["2027-03-01", "2028-05", "soon"]),
+        "tags": draw.sample(["a", "b", "c"], draw.randrange(3)),
+    }
+    return {key: said[key] for key in draw.sample([*said], draw.randrange(1, 4))}
+
+
+def answers(bench: Workbench) -> Iterator[Any]:
+    """Yield what a store answers to askers of different rights, but for what the time of a run changes."""
+    for asker in (None, ["sales"], ["board", "all"], ["nobody"]):
+        with open_store(bench.root, principals=asker) as store:
+            for where in (None, "metadata.team = 'mill' OR metadata.due > '2027-12-31'"):
+                yield [(hit.uri, round(hit.score, 9)) for hit in store.search("mill river", k=9, where=where)]
+            yield from (store.facets(key) for key in KEYS)
+            yield store.facets("tags", query="mill", where="metadata.team IS NOT NULL")
+            yield store.sql("SELECT uri, access, metadata, declared, warnings FROM documents ORDER BY uri").to_pylist()
+            yield store.status()["documents"], store.status()["chunks"]
+
+
+@pytest.mark.parametrize("changes", [12, pytest.param(200, marks=pytest.mark.soak)])
+def test_after_each_change_of_access_and_metadata_answers_are_those_of_a_store_built_from_nothing(
+    tmp_path: Path, changes: int
 ) -> None:
-    draw = random.Random(5)
-    bench = make_bench({f"{folder}/{n}.md": f"# {n}\n\nThe mill of {folder} {n}.\n" for folder in "abc" for n in "12"})
-    for number in range(8):
-        place = draw.choice(["a/_metadata.toml", "b/1.md.meta.toml", "c/_metadata.toml", "_metadata.toml"])
-        principals = draw.sample(["sales", "board", "all"], draw.randrange(3))
-        bench.write({place: f"access = {principals}\nteam = 'number {number}'\n"})
+    draw, bench = random.Random(5), Workbench(tmp_path / "grown", {"metadata": KEYS})
+    bench.write({**PAGES, "b/in.zip": zipped({"c.md": "# C\n\nThe river flows.\n"})})
+    for path in bench.docs.rglob("*.*"):
+        os.utime(path, (1, 1))
+    bench.ingest()
+    for number in range(changes):
+        place = bench.docs / draw.choice(PLACES)
+        said = drawn(draw)
+        if place.exists() and draw.random() < 0.2:
+            place.unlink()
+        elif place.suffix == ".json":
+            place.write_text(json.dumps(said))
+        else:
+            place.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in said.items()))
         report = bench.ingest()
-        assert (report.parsed, report.embedded) == (0, 0)
-        anew = Workbench(tmp_path / str(number), bench.settings)
-        anew.write({str(path.relative_to(bench.docs)): path.read_bytes() for path in bench.docs.rglob("*.*")})
+        assert (report.parsed, report.rechunked, report.embedded) == (0, [], 0)
+        anew = Workbench(tmp_path / "anew", bench.settings)
+        shutil.copytree(bench.docs, anew.docs)  # with the times of the files
         anew.ingest()
-        assert access(bench) == access(anew)
-        for asker in (["sales"], ["board", "all"]):
-            found, truth = (
-                [hit.uri for hit in one.store.search("mill", k=9, principals=asker)] for one in (bench, anew)
-            )
-            assert found == truth
+        assert [*answers(bench)] == [*answers(anew)], f"change {number}: {place.name}: {said}"
+        shutil.rmtree(anew.folder)
 
 
 def test_what_is_revoked_while_a_file_cannot_be_read_is_hidden_in_its_stale_version(make_bench: MakeBench) -> None:

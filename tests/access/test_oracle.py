@@ -29,8 +29,12 @@ HOW: tuple[dict[str, Any], ...] = (
     {"distinct": False, "k": 40},
     {"expand": "feedback", "diversity": 0.3, "passages": 60},
     {"where": "format = 'markdown' AND uri LIKE '%notice%'", "k": 20},
+    {"where": "list_contains(metadata.tags, 'mill') OR metadata.team = 'board'", "k": 20},
 )
+TAGGED = "list_contains(metadata.tags, 'mill') AND metadata.team IS NOT NULL"
 STATEMENTS = (
+    "SELECT metadata.team AS team, count(*) FROM documents GROUP BY ALL ORDER BY ALL",
+    "SELECT unnest(metadata.tags) AS tag, count(*) FROM documents GROUP BY ALL ORDER BY ALL",
     "SELECT * EXCLUDE (regions) FROM documents ORDER BY uri",
     "SELECT * FROM chunks ORDER BY chunk_id",
     "SELECT format, count(*) FROM documents GROUP BY ALL ORDER BY ALL",
@@ -72,23 +76,33 @@ def plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=str), parse_float=lambda text: round(float(text), 7))
 
 
+SIZES = [pytest.param(0, id="of 50 documents"), pytest.param(9, id="of 500 documents", marks=pytest.mark.soak)]
+"""The rooms of each folder of the company."""
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def rooms(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
 @pytest.fixture(scope="module")
-def company(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
-    return founded(tmp_path_factory.mktemp("company"), files())
+def company(tmp_path_factory: pytest.TempPathFactory, rooms: int) -> Workbench:
+    return founded(tmp_path_factory.mktemp("company"), files(rooms))
 
 
 @pytest.fixture(scope="module", params=PRINCIPALS, ids="-".join)
 def both(
-    request: pytest.FixtureRequest, company: Workbench, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, company: Workbench, rooms: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Store, Store]]:
     """Return the store as principals see it, and a store of their documents alone."""
-    alone = founded(tmp_path_factory.mktemp("alone"), visible(files(), request.param))
+    alone = founded(tmp_path_factory.mktemp("alone"), visible(files(rooms), request.param))
     with open_store(company.root, principals=request.param) as narrowed, open_store(alone.root) as store:
         yield narrowed, store
 
 
-def test_principals_see_their_documents_and_no_others(company: Workbench) -> None:
+def test_principals_see_their_documents_and_no_others(company: Workbench, rooms: int) -> None:
     every = [row.uri for row in company.store.documents()]
+    assert len(every) >= (500 if rooms else 50)
     kinds = {uri.rpartition("/")[2] for uri in every}
     assert {"deep.md", "offer.md", "near.md", "mail.eml", "table.csv"} <= kinds
     for principals in PRINCIPALS:
@@ -146,6 +160,10 @@ def test_counts_facets_and_maps_are_the_same(both: tuple[Store, Store]) -> None:
     found_history, history = ([{**row, "created": "", "run_id": ""} for row in one.history()] for one in both)
     assert plain(found_history) == plain(history)
     assert facet_counts(both[0].stored) == facet_counts(both[1].stored)
+    for facet in ("team", "tags", "format", "lang", "source", "colour"):
+        for query, where in ((None, None), ("mill wheel", None), ("mill", "team <> 'board'"), (None, TAGGED)):
+            counts, truth = told(both, Store.facets, facet, query=query, where=where)
+            assert counts == truth, (facet, query, where)
     narrowed, alone = (chunk_map(one) for one in both)
     assert sorted(_ids(narrowed)) == sorted(_ids(alone))
     assert narrowed.left_out == alone.left_out
