@@ -12,6 +12,7 @@ Record = Mapping[str, Any]
 
 ACCESS = "access"
 """The key that says who may read a document: a list of strings; an empty list is nobody."""
+_SHOWN = 100  # characters of a wrong value in a message
 PROBLEMS = "$problems"
 """The key of what is wrong with the files that describe a document, in words."""
 
@@ -25,6 +26,21 @@ def record_of(text: str) -> dict[str, Any]:
 def record_text(record: Record) -> str:
     """Return a record as the text of the column: keys sorted, so that equal records have equal texts."""
     return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if record else ""
+
+
+def with_access(record: Record, said_by: str) -> dict[str, Any]:
+    """Return a record whose `access`, if it has one, is a list of texts. What is none hides the document, and is told.
+
+    One text is a list of one. `said_by` names what says it, in the problem.
+    """
+    access = record.get(ACCESS, [])
+    if isinstance(access, str):
+        return {**record, ACCESS: [access]}
+    if isinstance(access, list | tuple) and all(isinstance(one, str) for one in access):
+        return {**record, **({ACCESS: [*access]} if ACCESS in record else {})}
+    shown = json.dumps(access, ensure_ascii=False, default=str)[:_SHOWN]
+    problem = f"{said_by}: access must be a list of strings, got {shown}"
+    return {**record, ACCESS: [], PROBLEMS: [*record.get(PROBLEMS, ()), problem]}
 
 
 def merged(below: Record, above: Record) -> dict[str, Any]:

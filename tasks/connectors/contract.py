@@ -22,6 +22,7 @@ class SourceItem:
         size: Its bytes, or 0 if that is not known before it is fetched.
         modified_ns: When it was changed last, in nanoseconds since 1970, or 0.
         metadata: What the source says of it beside its bytes, such as its author; the column `described` has it.
+            `access` is a list of the principals who may see it. A change of it alone fetches nothing.
     """
 
     name: str

@@ -10,7 +10,7 @@ from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.storage.plugins.origin import described, place
 from docmill.storage.plugins.secret import Secret
 from docmill.tasks.connectors.contract import WATCH_S, SourceSettings
-from docmill.tasks.connectors.texts import Entry, Format, TextReader
+from docmill.tasks.connectors.texts import Entry, Format, TextReader, principals_in
 
 _UNREACHED = ("Timeout", "ConnectionError", "ConnectError", "TooManyRequests", "RateLimit")
 """Parts of the names of exceptions by which the usual clients say that a server does not answer now."""
@@ -34,6 +34,11 @@ class LoaderSettings(SourceSettings):
         " a changed text is another document.",
     )
     link: str = Field(default="", description="Metadata key with the URL where a person opens the document.")
+    access: str = Field(
+        default="",
+        description="Metadata key with the principals who may see a document: a list, a JSON list, or names between"
+        " commas; a document without it is left to [access].",
+    )
     text: str = Field(default="text", description="Key of the text in the rows of a dlt resource.")
     format: Format = Field(
         default="markdown", description="What the texts are: markdown, text or html. Only markdown keeps metadata."
@@ -86,7 +91,9 @@ def _entries(settings: LoaderSettings) -> Iterator[Entry]:
     try:
         for text, metadata in adapter(target, settings):
             id = _text_at(metadata, settings.id, settings.loader)
-            yield Entry(text, metadata, id, str(metadata.get(settings.link) or ""))
+            kept = {key: value for key, value in metadata.items() if not settings.access or key != settings.access}
+            access = principals_in(metadata.get(settings.access)) if settings.access else None
+            yield Entry(text, kept, id, str(metadata.get(settings.link) or ""), access)
     except (ConfigError, SourceError, Transient):
         raise
     except Exception as error:

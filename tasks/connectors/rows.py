@@ -12,7 +12,16 @@ from docmill.storage.plugins.secret import Secret
 from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceReader, SourceSettings
 from docmill.tasks.connectors.databases import Database, Row, open_database
 from docmill.tasks.connectors.spool import Spool
-from docmill.tasks.connectors.texts import SUFFIXES, Entry, Format, Names, TextReader, document_of
+from docmill.tasks.connectors.texts import (
+    SUFFIXES,
+    Entry,
+    Format,
+    Names,
+    TextReader,
+    document_of,
+    principals_in,
+    told_of,
+)
 
 _BATCH = 500
 """Rows that one statement reads by their ids: databases take some thousand parameters."""
@@ -36,6 +45,11 @@ class RowsSettings(SourceSettings):
         " it, every run reads all rows and compares them.",
     )
     link: str = Field(default="", description="Column with the URL where a person opens the row.")
+    access: str = Field(
+        default="",
+        description="Column with the principals who may see the row: a list, a JSON list, or names between commas; NULL"
+        " leaves it to [access].",
+    )
     metadata: tuple[str, ...] = Field(default=(), description="Columns to keep as metadata; empty keeps all others.")
     format: Format = Field(
         default="markdown",
@@ -77,13 +91,13 @@ class ChangedRows:
     def list(self, checkpoint: str) -> SourceListing:
         """Return all rows by id and time. The checkpoint is the newest time, after which rows come in batches."""
         settings, known = self._settings, json.loads(checkpoint)["newest"] if checkpoint else None
-        columns = [settings.id, settings.updated_at, *([settings.link] if settings.link else [])]
+        columns = [settings.id, settings.updated_at, *filter(None, (settings.link, settings.access))]
         sql = f"SELECT {', '.join(map(_quoted, columns))} FROM ({settings.query}\n) AS docmill_rows"
         items, newest = dict[str, SourceItem](), known
         self._ids, self._due, self._links = {}, [], {}
         for row in _database(settings).rows(sql):
             name, time = self._named(row, items), _time(row, settings)
-            items[name] = SourceItem(name, str(time))
+            items[name] = SourceItem(name, str(time), metadata=told_of(_access(row, settings)))
             self._ids[name] = row[settings.id]
             self._links[name] = str(row.get(settings.link) or "")
             if _is_after(time, known):
@@ -152,16 +166,21 @@ def _all(settings: RowsSettings) -> Iterator[Entry]:
 
 def _entry(row: Row, settings: RowsSettings) -> Entry:
     """Return a row as a text with metadata; raise `ConfigError` if a column lacks that the settings name."""
-    for key in ("text", "title", "link"):
+    for key in ("text", "title", "link", "access"):
         _check_column(row, key, getattr(settings, key))
     text = "" if row[settings.text] is None else str(row[settings.text])
-    return Entry(text, _metadata(row, settings), _id(row, settings), str(row.get(settings.link) or ""))
+    link = str(row.get(settings.link) or "")
+    return Entry(text, _metadata(row, settings), _id(row, settings), link, _access(row, settings))
+
+
+def _access(row: Row, settings: RowsSettings) -> frozenset[str] | None:
+    return principals_in(row.get(settings.access)) if settings.access else None
 
 
 def _metadata(row: Row, settings: RowsSettings) -> dict[str, Any]:
     for column in settings.metadata:
         _check_column(row, "metadata", column)
-    used = {settings.id, settings.updated_at, settings.text, settings.title, settings.link}
+    used = {settings.id, settings.updated_at, settings.text, settings.title, settings.link, settings.access}
     kept = settings.metadata or [column for column in row if column not in used]
     title = {"title": row[settings.title]} if settings.title else {}
     return {column: row[column] for column in kept} | title

@@ -1,6 +1,7 @@
 """Texts: entries of text with metadata as Markdown documents, kept by their content until they are asked for."""
 
 import datetime
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,12 +26,20 @@ _MOST_DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A text with its metadata. Entries of one `id` are parts of one document; without an id, the text is its id."""
+    """A text with its metadata. Entries of one `id` are parts of one document; without an id, the text is its id.
+
+    `access` are the principals who may see it; None leaves that to sidecars and settings.
+    """
 
     text: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
     link: str = ""
+    access: frozenset[str] | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Return what the source says of the document beside its text."""
+        return told_of(self.access)
 
 
 class TextReader:
@@ -61,7 +70,7 @@ class TextReader:
             name = names.of(entry.id or hash_bytes(data))
             self._spool.put(name, data)
             self._links[name] = entry.link
-            items[name] = SourceItem(name, hash_bytes(data), len(data))
+            items[name] = SourceItem(name, hash_bytes(data), len(data), metadata=entry.told())
         return SourceListing(items.values())
 
     def fetch(self, item: SourceItem) -> bytes:
@@ -146,4 +155,35 @@ def _joined(entries: Iterable[Entry]) -> Iterable[Entry]:
     for parts in found.values():
         first = parts[0]
         texts = [part.text for part in parts] if first.id else [first.text]
-        yield Entry("\n\n".join(texts), first.metadata, first.id, first.link)
+        known = [part.access for part in parts if part.access is not None]
+        # Whoever may not see a part may not see the document.
+        access = frozenset.intersection(*known) if known else None
+        yield Entry("\n\n".join(texts), first.metadata, first.id, first.link, access)
+
+
+def told_of(access: frozenset[str] | None) -> dict[str, Any]:
+    """Return the metadata of an item that says who may see it; nothing for None."""
+    return {} if access is None else {"access": sorted(access)}
+
+
+def principals_in(value: Any) -> frozenset[str] | None:
+    """Return the principals in a column: a list, a JSON list, or names between commas. None says nothing.
+
+    What is none of these is an empty list, which hides the document.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = _listed(value.strip())
+    if not isinstance(value, list | tuple | set | frozenset):
+        return frozenset()
+    return frozenset(str(one).strip() for one in value) - {""}
+
+
+def _listed(text: str) -> Any:
+    if not text.startswith("["):
+        return text.split(",")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return []

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from docmill.storage.address import is_address
-from docmill.storage.described import record_text
+from docmill.storage.described import record_text, with_access
 from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.files import remove, temporary, write_whole
 from docmill.storage.keys import key_of
@@ -265,5 +265,5 @@ def _refused(source: Source, uri: str, item: SourceItem, why: str) -> SourceFile
 def _file(source: Source, uri: str, item: SourceItem, reader: str) -> SourceFile:
     origin = " ".join(filter(None, (f"{source.origin}{item.name}", item.version, reader)))
     file = SourceFile(uri, "", source.name, item.size, item.modified_ns, origin=origin, item=item)
-    file = replace(file, described=record_text(item.metadata))
+    file = replace(file, described=record_text(with_access(item.metadata, source.name)))
     return replace(file, link=source.link(file))

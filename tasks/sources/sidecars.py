@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.described import ACCESS, PROBLEMS, Record, merged, record_of, record_text
+from docmill.storage.described import ACCESS, PROBLEMS, Record, merged, record_of, record_text, with_access
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import remove, write_whole
 from docmill.storage.keys import key_of
@@ -167,7 +167,7 @@ def _read(file: SourceFile) -> Record:
     try:
         with file.local.open() as source:
             data = source.read(_MOST_BYTES + 1)
-        return _checked(_plain(_parsed(data, _suffix(file.uri)), _DEEPEST), file.uri)
+        return with_access(_plain(_parsed(data, _suffix(file.uri)), _DEEPEST), file.uri)
     except OSError as error:
         problem = file.message or error.strerror or str(error)
     except (ValueError, RecursionError, ConfigError) as error:
@@ -200,17 +200,6 @@ def _scalar(value: Any) -> Any:
     if isinstance(value, date | time):
         return value.isoformat()
     return value if not isinstance(value, float) or isfinite(value) else None
-
-
-def _checked(record: dict[str, Any], uri: str) -> Record:
-    """Return a record whose `access` is a list of strings."""
-    access = record.get(ACCESS, [])
-    if isinstance(access, str):
-        return {**record, ACCESS: [access]}
-    if isinstance(access, list) and all(isinstance(one, str) for one in access):
-        return record
-    problem = f"{uri}: access must be a list of strings, got {json.dumps(access, ensure_ascii=False)[:100]}"
-    return {**record, ACCESS: [], PROBLEMS: [problem]}
 
 
 def _key(file: SourceFile) -> str:

@@ -239,3 +239,28 @@ class TestRowsByContent(TestRows):
     """The properties of all sources, with rows known by their content."""
 
     updated: ClassVar[dict[str, str]] = {}
+
+
+@pytest.mark.parametrize("more", [{}, {"updated_at": "changed"}], ids=["compared", "by time"])
+def test_a_column_says_who_may_see_a_row_and_a_change_of_it_reads_nothing_again(
+    desk: Path, bench: Callable[..., Workbench], more: dict[str, str]
+) -> None:
+    run(desk, "ALTER TABLE tickets ADD COLUMN readers TEXT")
+    run(desk, 'UPDATE tickets SET readers = \'["board", "sales"]\' WHERE id = 1')
+    run(desk, "UPDATE tickets SET readers = '' WHERE id = 2")
+    work = bench(desk={"database": str(desk), **TABLE, **more, "access": "readers"})
+    work.settings["access"] = {"default": ["staff"]}
+
+    def access() -> dict[str, tuple[str, ...]]:
+        return {row.uri: row.access for row in work.store.documents()}
+
+    work.ingest("sql://desk")
+    assert access() == {"desk/1.md": ("board", "sales"), "desk/2.md": (), "desk/3.md": ("staff",)}
+    for said, found in (("sales, board", ("board", "sales")), ("[3", ()), ("{}", ("{}",)), ("[[]]", ("[]",))):
+        run(desk, f"UPDATE tickets SET readers = '{said}' WHERE id = 2")
+        report = work.ingest("sql://desk")
+        assert (report.parsed, report.embedded, report.documents.changed) == (0, 0, 1)
+        assert access()["desk/2.md"] == found
+    assert "readers" not in work.store.document("desk/2.md").text
+    with pytest.raises((ConfigError, SourceError), match="reader"):
+        bench(desk={"database": str(desk), **TABLE, **more, "access": "reader"}).ingest("sql://desk")
