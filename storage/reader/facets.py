@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -15,7 +15,11 @@ from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.instants import STATED
 from docmill.storage.tables.tables import read_table
 
-_OF_DOCUMENTS = ["uri", "format", "lang", *STATED, *STATED.values(), "mtime_ns", "chunks"]
+KEY = "metadata."
+"""Begins the name of a facet that is a key of [metadata]."""
+_LISTED = ("text", "bool", "list")  # kinds of keys; many documents share a value
+_MOST_VALUES = 200  # of a key: no person reads more
+_OF_DOCUMENTS = ["document_id", "uri", "format", "lang", *STATED, *STATED.values(), "mtime_ns", "chunks"]
 
 FACETS = ("format", "lang", "language", "content_type", "source", "author", "status")
 """The columns of documents whose values can be counted: few are shared by many."""
@@ -69,21 +73,54 @@ def _values(given: Any) -> Iterator[Any]:
     yield from (one for one in dict.fromkeys(given if isinstance(given, list) else [given]) if one not in (None, ""))
 
 
-def facet_counts(stored: StoredSnapshot) -> list[FacetCount]:
-    """Count the chunks of a snapshot by each facet, the most frequent values first; values that are "" are left out.
+def facet_counts(stored: StoredSnapshot, among: Collection[str] | None = None) -> list[FacetCount]:
+    """Count chunks by each facet, the most frequent values first; values that are "" are left out.
+
+    `among` are the ids of the chunks that count, None for all. Keys of [metadata] whose values are texts, truth values
+    or lists are facets, too, each named `metadata.KEY`.
 
     The columns are read directly: SQL takes twice the CPU time for the same, and a process that has to start first.
     """
-    documents, types = read_table(stored, "documents", _OF_DOCUMENTS), read_table(stored, "chunks", ["content_type"])
-    weights = documents.column("chunks")
+    keys = [f"{KEY}{key}" for key, kind in stored.snapshot.keys.items() if kind in _LISTED]
+    documents = read_table(stored, "documents", [*_OF_DOCUMENTS, *([COLUMN] if keys else [])])
+    types, weights = _types(stored, among), documents.column("chunks")
+    if among is not None:
+        own = Counter(types.column("document_id").to_pylist())
+        weights = pa.array([own[key] for key in documents.column("document_id").to_pylist()], pa.int64())
     found = [
         *_counted("content_type", types.column("content_type"), np.ones(types.num_rows, np.int64)),
         *_counted("format", documents.column("format"), weights),
         *_counted("lang", documents.column("lang"), weights),
         *_counted("folder", _folders(documents.column("uri")), weights),
         *_counted("year", _years(documents), weights),
+        *(_declared(documents.column(COLUMN), weights, keys) if keys else ()),
     ]
     return sorted(found, key=lambda one: (-one["chunks"], one["value"]))
+
+
+def _types(stored: StoredSnapshot, among: Collection[str] | None) -> pa.Table:
+    """Return the content types of chunks, and with `among` their documents."""
+    if among is None:
+        return read_table(stored, "chunks", ["content_type"])
+    held = read_table(stored, "chunks", ["chunk_id", "document_id", "content_type"])
+    return held.filter(pc.is_in(held.column("chunk_id"), value_set=pa.array(list(among), pa.string())))
+
+
+def _declared(values: pa.ChunkedArray, weights: pa.ChunkedArray, keys: Sequence[str]) -> Iterator[FacetCount]:
+    """Yield the counts of the values of keys, of each key the most frequent ones."""
+    counts: dict[str, Counter[str]] = {key: Counter() for key in keys}
+    for text, weight in zip(values.to_pylist(), weights.to_pylist(), strict=True):
+        given = json.loads(text or "{}") if weight else {}
+        for key, own in counts.items():
+            own.update({str(one): weight for one in _values(_spelled(given.get(key.removeprefix(KEY))))})
+    for key, own in counts.items():
+        best = sorted(own.items(), key=lambda one: (-one[1], one[0]))[:_MOST_VALUES]
+        yield from (FacetCount(facet=key, value=value, chunks=count) for value, count in best)
+
+
+def _spelled(value: Any) -> Any:
+    """Return a value as SQL spells it."""
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _counted(facet: str, values: pa.ChunkedArray, chunks: pa.ChunkedArray | np.ndarray) -> list[FacetCount]:

@@ -13,19 +13,19 @@ from docmill.flows.serving import answers
 from docmill.flows.serving.json_response import as_json, ready_json
 from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
 from docmill.flows.serving.page.answer_files import keep_answer, read_answer
+from docmill.flows.serving.page.facet_rows import AskedFacets, facet_rows
 from docmill.flows.serving.page.kept_answers import KeptAnswers
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.flows.serving.page.page_questions import RowsQuestion
 from docmill.storage.errors import DocmillError
 from docmill.storage.history import snapshots
-from docmill.storage.reader.facets import facet_counts
 
 _OPEN_S = 15.0
 """Seconds since the last sign of an open page, which gives one every 5 s. Without one, later snapshots wait for a page:
 the answers take 2 s of CPU at 100,000 chunks, and a watched folder may have a new snapshot every few seconds."""
 _SETTLE_S = 2.0
 """Seconds after the start until the first snapshot's turn: a page that is opened at once needs the processors."""
-_FACETS = "facets"
+_FACETS = "facets and keys"
 """What the first view of a page asks. It is answered while the browser starts, 0.25 s of CPU at 100,000 chunks."""
 _DAY_S = 86_400
 _FEW = 20_000  # chunks; over these the page asks for duplicates only when a person wants them (`MANY` in health.js)
@@ -116,7 +116,7 @@ def _facets(served: ServedStore) -> Response:
     """Return the facets that an earlier server has kept, or new ones."""
     if kept := read_answer(served, _FACETS):
         return ready_json(kept)
-    return as_json({**served.head, "rows": facet_counts(served.store.stored)})
+    return as_json(facet_rows(served, AskedFacets()))
 
 
 def _found(served: ServedStore, asked: RowsQuestion) -> Response:

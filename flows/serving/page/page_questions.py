@@ -13,6 +13,7 @@ _MOST_SHOWN = 2000  # characters of the text of each chunk in a list
 
 Uri = Annotated[str, Query(max_length=4000)]
 Question = Annotated[str, Query(max_length=20_000)]
+Where = Annotated[str, Query(max_length=_LONGEST)]
 
 
 class PageQuestion(BaseModel):

@@ -14,15 +14,17 @@ from docmill.flows.serving.json_response import as_json, ready_json
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.answer_files import keep_answer, read_answer
 from docmill.flows.serving.page.answers_ahead import AnswersAhead, identity
+from docmill.flows.serving.page.facet_rows import AskedFacets, facet_rows
 from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.originals import Originals, as_answer, places, refusal
-from docmill.flows.serving.page.page_questions import MOST, Question, RowsQuestion, TrialQuestion, Uri
+from docmill.flows.serving.page.page_questions import MOST, Question, RowsQuestion, TrialQuestion, Uri, Where
 from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
 from docmill.storage.errors import ConfigError, QueryError, Rejected
 from docmill.storage.history import snapshots
 from docmill.storage.keywords.analysis.analyser import load_analyser
 from docmill.storage.keywords.analysis.separation import separate
 from docmill.storage.reader.stored_documents import chunks_in, row_of
+from docmill.storage.retrieval.candidates.search_options import Mode
 from docmill.storage.schema import Draft
 
 _MOST_CHARACTERS = 5_000_000  # of an answer, as many as the API gives
@@ -77,9 +79,17 @@ class PageRoutes:
         """Return the rows of a statement as `/sql` does; the pictures of a page ask the same of a snapshot again."""
         return self.ahead.rows(asked_store(self._stores, asked.store, asked.at), asked)
 
-    def facets(self, store: str | None = None, at: str | None = None) -> Response:
-        """Return how many chunks each value of a facet has."""
-        return self.ahead.facets(asked_store(self._stores, store, at))
+    def facets(
+        self,
+        q: Question = "",
+        mode: Mode = "hybrid",
+        where: Where = "",
+        store: str | None = None,
+        at: str | None = None,
+    ) -> Response:
+        """Return how many chunks each value of a facet has, of all or of the best hits of a question."""
+        served, asked = asked_store(self._stores, store, at), AskedFacets(q, mode, where)
+        return as_json(facet_rows(served, asked)) if q or where else self.ahead.facets(served)
 
     def near(self, chunk_id: str, store: str | None = None, at: str | None = None) -> Response:
         """Return the chunks nearest to one, by the index of the vectors."""

@@ -1,5 +1,6 @@
 """Report data: what the page of a report shows of a snapshot, in the form in which the server answers."""
 
+import json
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,7 @@ from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 from docmill.storage.history import snapshots
+from docmill.storage.reader.facets import KEY
 from docmill.storage.reader.figure import SHOWN_TYPES, figures_of
 from docmill.storage.reader.outline import outline
 from docmill.storage.reader.store import Store, open_store
@@ -139,6 +141,7 @@ def _about(served: ServedStore, held: Held, before: Store | None) -> dict[str, A
     made = datetime.now(UTC).isoformat(timespec="seconds")
     return {
         "head": served.head,
+        "keys": served.store.snapshot.keys,
         "status": {**status, "made": made, "held": held.documents},
         "before": before.snapshot.number if before else None,
         "snapshots": served.store.history()[-2 if before else -1 :],
@@ -157,7 +160,8 @@ _LISTED = (
 
 def _in_list(row: DocumentRow) -> dict[str, Any]:
     changed = datetime.fromtimestamp(row.mtime_ns / 1e9, UTC).isoformat(timespec="seconds")
-    return {**{name: getattr(row, name) for name in _LISTED}, **answers.times_of(row), "changed": changed}
+    declared = {f"{KEY}{key}": value for key, value in json.loads(row.declared or "{}").items()}
+    return {**{name: getattr(row, name) for name in _LISTED}, **answers.times_of(row), "changed": changed, **declared}
 
 
 def _rows(store: Store, name: str, statement: str, before: Store | None) -> Any:

@@ -21,7 +21,7 @@ const headersOf = (own) => own && { Authorization: `Bearer ${own}` };
  * one port to the servers of all other ports, too. A link of another site cannot replace a right token by a wrong one.
  */
 async function enter() {
-  const [, given] = location.hash.match(/^#token=(\w+)$/) ?? [];
+  const [, given] = location.hash.match(/^#token=([\w.~+/=-]+)$/) ?? [];
   if (!given) return;
   history.replaceState(null, "", "#/");
   const answer = await fetch("newest", { headers: headersOf(given) }).catch(() => undefined);

@@ -21,9 +21,10 @@ const VALUES = {
 };
 const literal = (value) => (typeof value === "number" ? String(value) : quoted(value));
 const OPERATORS = {
-  "=": [(own, value) => `${own} = ${literal(value)}`, (own, value) => own === value],
+  "=": [(own, value) => `${own} = ${literal(value)}`, (own, value) => own === value || String(own) === value],
   ">=": [(own, value) => `${own} >= ${literal(value)}`, (own, value) => own >= value],
   "<=": [(own, value) => `${own} <= ${literal(value)}`, (own, value) => own <= value],
+  has: [(own, value) => `list_contains(${own}, ${literal(value)})`, (own, value) => (own ?? []).includes(value)],
   in: [(own, values) => `${own} IN (${values.map(literal).join(", ")})`, (own, values) => values.includes(own)],
 };
 

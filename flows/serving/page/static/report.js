@@ -83,8 +83,16 @@ async function changes({ match, about }) {
   return unlessFailed(await file("changes"));
 }
 
-/** Return how many chunks have each value of these columns. */
-export const facets = async (names) => counted(await chunks(), names);
+const MOST_HITS = 100; // of a question whose values are counted, as a server does
+
+/** Return how many chunks have each value of these columns and of the keys of metadata, under a question and conditions. */
+export async function facets(names, question, conditions) {
+  const { keys = {} } = await file("about");
+  const rows = (await chunks()).filter((row) => holds(conditions, row));
+  const best = question ? new Set((await keywords()).best(question, MOST_HITS, (row) => holds(conditions, row)).map((hit) => hit.chunk_id)) : null;
+  const own = Object.keys(keys).map((key) => `metadata.${key}`);
+  return { keys, hits: best ? best.size : null, rows: counted(best ? rows.filter((row) => best.has(row.chunk_id)) : rows, [...names, ...own]) };
+}
 
 /** Return the rows of a question of questions.js. */
 export async function rowsOf(name) {
@@ -116,16 +124,19 @@ function whole(own, row) {
 function counted(rows, names) {
   return names.flatMap((facet) => {
     const counts = new Map();
-    for (const row of rows) counts.set(valueOf(facet, row), (counts.get(valueOf(facet, row)) ?? 0) + 1);
+    for (const row of rows) for (const value of new Set([valueOf(facet, row) ?? ""].flat())) counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);
     return [...counts].map(([value, count]) => ({ facet, value, chunks: count })).filter((one) => one.value).sort((one, other) => other.chunks - one.chunks);
   });
 }
 
 let index; // of the words of all chunks
 
+async function keywords() {
+  index ??= new Keywords(await chunks());
+  return index;
+}
+
 async function search({ body, about }) {
-  const rows = await chunks();
-  index ??= new Keywords(rows);
-  const hits = index.best(body.query, body.k, (row) => holds(body.conditions ?? [], row));
+  const hits = (await keywords()).best(body.query, body.k, (row) => holds(body.conditions ?? [], row));
   return { ...about.head, query: body.query, hits, left_out: null };
 }

@@ -3,17 +3,17 @@ import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { aheadOf } from "./ahead.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { asSql } from "./conditions.js";
+import { conditions, Facets } from "./facets.js";
 import { Bar, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.js";
 import { Judge, JudgeAll, useJudging } from "./judge.js";
-import { facets, isReport } from "./report.js";
-import { go, lasting, link, parse, useMedia } from "./state.js";
+import { isReport } from "./report.js";
+import { go, lasting, link, parse } from "./state.js";
 import { number, percent, plural, wordsOf } from "./words.js";
 
 const MODES = [["hybrid", "Hybrid"], ["keyword", "Keyword"], ["vector", "Vector"], ["beside", "Side by side"]];
 const QUICK_MS = 60; // a keyword search takes a few milliseconds: it may follow each key
 const PAUSE_MS = 350; // a pause in typing; the vectors of a query take longer than a key
 const HITS = 10;
-const MOST_VALUES = 12; // of a facet; more would push the others off the screen
 
 export function Search({ place, status }) {
   const mode = isReport ? "keyword" : place.mode || "hybrid";
@@ -39,7 +39,7 @@ export function Search({ place, status }) {
     ${isReport && html`<p class="told">A report searches the words of ${plural(status.held, "document")}${status.held < status.documents && ` of ${number(status.documents)}`}.${" "}
       <code>docmill search</code> and <code>docmill serve</code> rank by vectors, too.</p>`}
     <div class="search">
-      <${Facets} place=${place} set=${set} />
+      <${Facets} place=${place} mode=${mode} set=${set} />
       <div class=${mode === "beside" ? "besides" : "results"}>
         ${!typed.trim() && html`<${Start} />`}
         ${typed.trim() && mode !== "beside" && html`<${Results} typed=${typed} asked=${place.q ?? ""} mode=${mode} where=${where} />`}
@@ -194,59 +194,3 @@ const Why = ({ hit, other, ignored }) => html`
 `;
 
 const narrowed = (where) => (where.length === 0 ? {} : isReport ? { conditions: where } : { where: asSql(where) });
-
-// A facet: its name in the address, what it is called, and what the server and conditions.js call it.
-const FACETS = [
-  ["type", "Type", "content_type"],
-  ["format", "Format", "format"],
-  ["folder", "Folder", "folder"],
-  ["lang", "Language", "lang"],
-  ["year", "Year", "year"],
-];
-const DAYS = [["from", "From", ">="], ["to", "To", "<="]]; // the bounds of the date, both inclusive
-/** Return the condition that the facets and the days of an address make. */
-export function conditions(place) {
-  const chosen = FACETS.filter(([name]) => place[name] !== undefined).map(([name, , value]) => [value, "=", place[name]]);
-  return [...chosen, ...DAYS.filter(([name]) => place[name]).map(([name, , operator]) => ["date", operator, place[name]])];
-}
-
-function Facets({ place, set }) {
-  const { store, at } = lasting();
-  const rows = useAnswer(`facets ${store} ${at}`, async (signal) => (isReport ? facets(FACETS.map(([, , value]) => value)) : (await ask(path("facets"), undefined, signal)).rows));
-  const wide = useMedia("(min-width: 60rem)"); // as in page.css
-  return html`
-    <details class="facets" open=${wide}>
-      <summary>Filters</summary>
-      ${FACETS.map(([name, title, value]) => html`<${Facet} name=${name} title=${title} chosen=${place[name]} set=${set}
-        rows=${(rows.value ?? []).filter((row) => row.facet === value)} />`)}
-      <${Days} place=${place} set=${set} />
-    </details>
-  `;
-}
-
-/** The bounds of the date that a document states or, if it states none, of the last change of its file. */
-const Days = ({ place, set }) => html`
-  <section class="days">
-    <h2>Date</h2>
-    ${DAYS.map(([name, title]) => html`<label>${title}
-      <input type="date" value=${place[name] ?? ""} onChange=${(event) => set({ [name]: event.target.value || undefined })} /></label>`)}
-    <small>of the document, or of its file</small>
-  </section>
-`;
-
-function Facet({ name, title, rows, chosen, set }) {
-  if (rows.length < 2 && chosen === undefined) return null; // one value narrows nothing
-  return html`
-    <section>
-      <h2>${title}</h2>
-      <ul>
-        ${rows.slice(0, MOST_VALUES).map((row) => html`<li>
-          <button type="button" aria-pressed=${chosen === row.value} onClick=${() => set({ [name]: chosen === row.value ? undefined : row.value })}>
-            ${name === "type" ? html`<${Type} of=${row.value} />` : html`<bdi>${row.value || "none"}</bdi>`}
-            <span class="figure">${number(row.chunks)}</span>
-          </button></li>`)}
-      </ul>
-      ${rows.length > MOST_VALUES && html`<p class="more"><a href=${link("documents")}>${rows.length - MOST_VALUES} more</a></p>`}
-    </section>
-  `;
-}
