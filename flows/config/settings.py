@@ -220,8 +220,8 @@ class SearchSettings(ConfigSection):
     )
     rerank: str = Field(
         default="",
-        description="Reranker: late (uses the embedding model), a plugin, or a CrossEncoder by path or Hub name."
-        " Empty is none.",
+        description="Reranker: late (uses the embedding model), a plugin, a CrossEncoder by path or Hub name, or the"
+        " address of a server, such as https://api.cohere.com/v2/rerank?model=rerank-v3.5. Empty is none.",
     )
     rerank_depth: Hits = Field(default=20, ge=1, description="Number of candidates to rerank.")
     expand: Literal["", "feedback", "model"] = Field(

@@ -11,6 +11,7 @@ from docmill.flows.config.configuration import TOKEN_VARIABLE, TOKENS_VARIABLE
 from docmill.flows.serving.open_stores import SEES_ALL
 from docmill.flows.serving.token_file import SHORTEST, TokenFile
 from docmill.storage.errors import ConfigError
+from docmill.storage.process.loopback import is_loopback
 
 _MADE_BYTES = 16  # random bytes of a token that is made for one start of a server
 _BEARER = "bearer "
@@ -131,11 +132,6 @@ def chosen_token(no_token: bool) -> str:
     if no_token and given_token():
         raise ConfigError(f"{TOKEN_VARIABLE} is set, so the server has a token: unset it, or leave out --no-token")
     return "" if no_token else given_token() or token_hex(_MADE_BYTES)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches an address."""
-    return host == "localhost" or (_is_ip(host) and ipaddress.ip_address(host).is_loopback)
 
 
 def _name_of(header: str) -> str:

@@ -1,6 +1,5 @@
 """Cluster: what the engine asks of a cluster, whichever it is."""
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,6 +8,7 @@ from urllib.parse import urlsplit
 from docmill.flows.cluster.schedulers.own_certificate import own_certificate
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.errors import ConfigError, Transient
+from docmill.storage.process.loopback import is_loopback
 
 _FILES = ("tls_ca", "tls_cert", "tls_key")  # the settings that name the files of TLS
 
@@ -99,13 +99,3 @@ def check_plain(chosen: ClusterSettings) -> None:
             f"{chosen.address} is plain TCP: whoever reaches it, other users of the machine included, can run code on"
             " all workers; take tls://, or set cluster.insecure = true if the network is closed"
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine by its name or address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

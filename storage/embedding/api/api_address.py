@@ -6,12 +6,12 @@ The text is what a store, an order and a worker know of the model. It never hold
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.keys import key_of
+from docmill.storage.process.loopback import is_loopback
 
 PREFIX = "openai:"
 """The beginning of the names of models by API: the protocol that the server speaks."""
@@ -125,18 +125,10 @@ def allowed(address: ApiAddress) -> ApiAddress:
         return named
     if server := os.environ.get(_SERVER):
         return replace(address, base_url=server)
-    if _is_here(address.base_url):
+    if is_loopback(urlsplit(address.base_url).hostname or ""):
         return address
     server = address.base_url or OPENAI
     raise StoreError(
         f"the store names the server {server} for {address.name}; to let docmill send texts there, set"
         f" [embedding] model and base_url, or the environment variable {_SERVER}={server}"
     )
-
-
-def _is_here(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

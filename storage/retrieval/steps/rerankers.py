@@ -7,12 +7,13 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding.cross_encoder import load_cross_encoder
+from docmill.storage.embedding.cross_encoder import CrossEncoder, load_cross_encoder
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.plugins.origin import Origin
 from docmill.storage.plugins.registry import Registry, Seam
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.steps.late_interaction import by_tokens
+from docmill.storage.retrieval.steps.rerank_server import RerankServer, is_server
 from docmill.storage.schema import ChunkRow, indexed_text
 
 _LATE_SHARE = 0.35
@@ -68,16 +69,24 @@ RERANKERS: Registry[Reranker] = Registry(
 
 
 def reranker_of(name: str) -> Reranker:
-    """Return a reranker by its name, or by the path or hub name of a CrossEncoder; raise `ConfigError` without one."""
+    """Return a reranker by its name, the address of a server, or the path of a CrossEncoder.
+
+    Raises:
+        ConfigError: There is no such reranker.
+    """
     if name in RERANKERS:
         return RERANKERS[name]
-    try:
-        model = load_cross_encoder(name)
-    except ConfigError as error:
-        known = ", ".join(RERANKERS)
-        raise ConfigError(f"{name!r} is no reranker of docmill or an installed plugin ({known}); {error}") from error
+    model = RerankServer(name) if is_server(name) else _cross_encoder(name)
 
     def score(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:
         return model.score(query.text, [indexed_text(row.context, row.text, row.unread) for row in rows])
 
-    return Reranker(name, score)
+    return Reranker(model.name if isinstance(model, RerankServer) else name, score)
+
+
+def _cross_encoder(name: str) -> CrossEncoder:
+    try:
+        return load_cross_encoder(name)
+    except ConfigError as error:
+        known = ", ".join(RERANKERS)
+        raise ConfigError(f"{name!r} is no reranker of docmill or an installed plugin ({known}); {error}") from error

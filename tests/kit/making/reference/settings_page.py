@@ -32,6 +32,7 @@ VARIABLES = """\
 |---|---|
 | `DOCMILL_CONFIG` | The settings file to use instead of the nearest `docmill.toml`. |
 | `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` | The key of the provider that `[model]` or `[embedding]` names. |
+| `DOCMILL_RERANK_KEY` | The key of the server that `search.rerank` names. |
 | `PREFECT_API_URL` | With `engine = "auto"`, its presence runs the steps on that Prefect server. |"""
 _NAMES: dict[Any, str] = {
     int: "integer", float: "number", str: "text", bool: "true or false", Path: "path", tuple[str, ...]: "list of texts",
