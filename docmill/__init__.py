@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from docmill.flows.runs.report import Report
     from docmill.storage.exports.export import Exported
     from docmill.storage.history.judgements import Judgement
+    from docmill.storage.reader.asked_queries import ContentGap, FrequentQuery
     from docmill.storage.reader.document import Document
     from docmill.storage.reader.figure import Figure
     from docmill.storage.reader.judging import JudgedPassage
     from docmill.storage.reader.outline import Section
+    from docmill.storage.reader.replay import ReplayedQuery
     from docmill.storage.reader.store import Store, open_store
     from docmill.storage.retrieval.candidates.hit import Hit
     from docmill.storage.retrieval.candidates.search_options import Mode, SearchArguments
@@ -44,15 +46,18 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "ContentGap",
     "Document",
     "Exported",
     "Figure",
+    "FrequentQuery",
     "Hit",
     "JudgedPassage",
     "Judgement",
     "KeptPicture",
     "Mode",
     "Phase",
+    "ReplayedQuery",
     "Report",
     "SearchArguments",
     "Section",
@@ -68,15 +73,18 @@ __all__ = [
 switch_telemetry_off()  # before any of these libraries is imported
 
 _HOMES = {
+    "ContentGap": "docmill.storage.reader.asked_queries",
     "Document": "docmill.storage.reader.document",
     "Exported": "docmill.storage.exports.export",
     "Figure": "docmill.storage.reader.figure",
+    "FrequentQuery": "docmill.storage.reader.asked_queries",
     "Hit": "docmill.storage.retrieval.candidates.hit",
     "JudgedPassage": "docmill.storage.reader.judging",
     "Judgement": "docmill.storage.history.judgements",
     "KeptPicture": "docmill.storage.schema",
     "Mode": "docmill.storage.retrieval.candidates.search_options",
     "Phase": "docmill.flows.runs.phases",
+    "ReplayedQuery": "docmill.storage.reader.replay",
     "Report": "docmill.flows.runs.report",
     "SearchArguments": "docmill.storage.retrieval.candidates.search_options",
     "Section": "docmill.storage.reader.outline",

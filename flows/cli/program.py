@@ -16,7 +16,7 @@ GROUPS = {
     "Start": ("init", "settings", "ingest", "plan", "watch", "schedule"),
     "Ask": ("search", "list", "show", "sql", "explain", "mcp", "serve", "report", "export"),
     "Versions": ("history", "diff", "tag", "restore", "undelete", "publish"),
-    "Quality": ("judge", "evaluate", "tune"),
+    "Quality": ("judge", "queries", "replay", "evaluate", "tune"),
     "Cluster": ("worker", "cluster"),
     "Maintenance": (
         "status",
@@ -50,6 +50,7 @@ MODULES = {
     "commands.tag_and_diff": ("tag", "diff", "restore"),
     "commands.maintenance": ("remove", "erase", "undelete", "publish", "vacuum", "compact", "reembed"),
     "commands.judge_searches": ("judge",),
+    "commands.asked_queries": ("queries", "replay"),
     "commands.evaluate_group": ("evaluate",),
     "commands.tune_settings": ("tune",),
     "commands.status_and_repair": ("status", "history", "verify", "repair", "rejects"),

@@ -1,11 +1,17 @@
-"""Search settings: the search options of the settings, without the imports that only a run needs."""
+"""Search settings: the search options and the log of queries, without the imports that only a run needs."""
 
 from typing import cast
 
-from docmill.flows.config.settings import SearchSettings
+from docmill.flows.config.settings import QueriesSettings, SearchSettings
+from docmill.storage.history.query_log import LogBounds
 from docmill.storage.retrieval.candidates.search_options import SearchArguments
 
 
 def how_of(chosen: SearchSettings) -> SearchArguments:
     """Return the search options by name."""
     return cast(SearchArguments, chosen.model_dump())
+
+
+def log_bounds_of(chosen: QueriesSettings) -> LogBounds:
+    """Return how long logged queries are kept, and how many."""
+    return LogBounds(chosen.keep_days, chosen.most)

@@ -22,6 +22,7 @@ from docmill.flows.config.units import (
     Hours,
     Minutes,
     Money,
+    Queries,
     Seconds,
     Share,
     Snapshots,
@@ -308,6 +309,18 @@ class AccessSettings(ConfigSection):
     )
 
 
+class QueriesSettings(ConfigSection):
+    """The log of queries, which is kept beside the store and holds no text of its documents."""
+
+    log: bool = Field(
+        default=False,
+        description="Log what is asked with `docmill search`, `serve` and `mcp`: the query, when, and how well it was"
+        " answered; not who asked.",
+    )
+    keep_days: Days = Field(default=90.0, gt=0, le=36_500, description="Days to keep a logged query.")
+    most: Queries = Field(default=100_000, ge=1, description="Maximum number of logged queries.")
+
+
 class ClusterSettings(ConfigSection):
     """The cluster that parses and embeds with `engine = "dask"`."""
 
@@ -403,6 +416,7 @@ class Settings(ConfigSection):
     retention: RetentionSettings = RetentionSettings()
     gate: GateSettings = GateSettings()
     access: AccessSettings = AccessSettings()
+    queries: QueriesSettings = QueriesSettings()
     cluster: ClusterSettings = ClusterSettings()
     source: SourceTables = Field(
         default={},

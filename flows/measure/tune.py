@@ -42,7 +42,7 @@ from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.split.strategies import options_of
 
 FOLDER = "cache/tune"
-_LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "judgements", "candidates", "tags")
+_LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "judgements", "queries", "candidates", "tags")
 _EVERYTHING = RetentionSettings(keep_snapshots=1_000_000, keep_days=36_500.0)
 
 

@@ -7,9 +7,11 @@ from typing import Any
 from docmill.flows.serving.bounds import cut, entries_within, left_out, within
 from docmill.flows.serving.json_text import finite
 from docmill.flows.serving.open_stores import ServedStore
+from docmill.flows.serving.query_notes import QueryNotes
 from docmill.storage.errors import QueryError
 from docmill.storage.history import tags
 from docmill.storage.instants import STATED
+from docmill.storage.process.asker import current_asker
 from docmill.storage.reader.document import Document
 from docmill.storage.reader.figure import figures_of
 from docmill.storage.reader.outline import Section
@@ -36,10 +38,14 @@ _MORE_ROWS = "ask for fewer rows or columns, or count them in SQL"
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """How the settings have searches rank; `rewrite` words a query anew if they ask a language model to."""
+    """How the settings have searches rank; `rewrite` words a query anew if they ask a language model to.
+
+    `notes` log what is asked, if they say so.
+    """
 
     how: SearchArguments
     rewrite: Rewrite | None = None
+    notes: QueryNotes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,8 @@ def found(served: ServedStore, asked: AskedSearch) -> dict[str, Any]:
     """Return the hits of a search."""
     how = asked.searching
     hits = served.store.search(asked.query, asked.k, asked.mode, asked.where, rewrite=how.rewrite, **how.how)
+    if how.notes is not None:
+        how.notes.note(served.store, asked.query, hits, asked.mode, asked.where is not None, current_asker().client)
     return {**served.head, "query": asked.query, **_hits(hits, asked.most)}
 
 
@@ -253,6 +261,28 @@ def judged(served: ServedStore, query: str | None, most: int) -> dict[str, Any]:
     newest_first, left = within([one.as_row() for one in served.store.judgements(query)][::-1], most)
     over = left_out(left, "judgements", "allow more characters, or read them by SQL: SELECT * FROM judgements")
     return {**served.head, "judgements": newest_first[::-1], "left_out": over}
+
+
+def queries(served: ServedStore, most: int) -> dict[str, Any]:
+    """Return what `docmill queries list --json` prints, the most frequent ones as far as they fit."""
+    kept, left = within([asdict(one) for one in served.store.queries()], most)
+    over = left_out(left, "queries", "allow more characters, or read them by SQL: SELECT * FROM frequent_queries")
+    return {**served.head, "queries": kept, "left_out": over}
+
+
+def gaps(served: ServedStore, most: int) -> dict[str, Any]:
+    """Return what `docmill queries gaps --json` prints, the most frequent ones as far as they fit."""
+    kept, left = within([asdict(one) for one in served.store.gaps()], most)
+    return {**served.head, "gaps": kept, "left_out": left_out(left, "gaps", "allow more characters")}
+
+
+def replay(served: ServedStore, old: ServedStore, searching: Searching, most: int) -> dict[str, Any]:
+    """Return what `docmill replay --json` prints, what moved most as far as it fits; no model is asked."""
+    how = searching.how if searching.rewrite is None else SearchArguments({**searching.how, "expand": ""})
+    found = old.store.replay(served.store, **how)
+    kept, left = within([asdict(one) for one in found], most)
+    over = left_out(left, "queries", "allow more characters")
+    return {**served.head, "before": old.store.snapshot.number, "queries": kept, "left_out": over}
 
 
 def difference(served: ServedStore, old: ServedStore, texts: bool, most: int) -> dict[str, Any]:

@@ -63,8 +63,8 @@ class NarrowedFolder(StoreFolder):
         return self.whole.folder.facts
 
     @property
-    def judged(self) -> StoreFolder:
-        """The whole store, which keeps what people have judged."""
+    def beside(self) -> StoreFolder:
+        """The whole store, which keeps what people have judged and asked."""
         return self.whole.folder
 
     def adopt(self, earlier: "NarrowedFolder", made_from: str) -> StoredFile | None:

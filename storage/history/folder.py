@@ -47,8 +47,8 @@ class StoreFolder:
         return None
 
     @property
-    def judged(self) -> "StoreFolder":
-        """The folder that keeps what people have judged."""
+    def beside(self) -> "StoreFolder":
+        """The folder that keeps what people have judged and asked."""
         return self
 
     def existing(self) -> Self:
@@ -137,6 +137,12 @@ class StoreFolder:
 
     def share(self, folder: str, path: Path) -> None:
         """Share a file that no snapshot names, and replace the shared file of the same name."""
+
+    def share_own(self, folder: str, path: Path) -> None:
+        """Share a file that this machine alone writes, and replace the shared file of the same name."""
+
+    def unshare_files(self, folder: str, names: Iterable[str]) -> None:
+        """Remove shared files, given their names without ending."""
 
     def level(self, folder: str, own: str) -> None:
         """Exchange files with other machines: fetch those of `folder` into `own`, share those that only `own` has."""

@@ -17,7 +17,7 @@ from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror import check, check_snapshots, collection, giving_back, offline, pull, push
 from docmill.storage.mirror.writer_lock import leased_and_fresh
-from docmill.storage.objects import shared_files
+from docmill.storage.objects import own_files, shared_files
 from docmill.storage.objects.bucket import Objects, connect
 from docmill.storage.objects.transfer import faults, key_of_file
 
@@ -130,6 +130,14 @@ class MirrorFolder(StoreFolder):
     def share(self, folder: str, path: Path) -> None:
         """Upload a new or rewritten file, and replace the object of the same name."""
         shared_files.share(self.objects, folder, path)
+
+    def share_own(self, folder: str, path: Path) -> None:
+        """Upload a file that this machine alone writes, and replace the object of the same name."""
+        own_files.share_own(self.objects, folder, path)
+
+    def unshare_files(self, folder: str, names: Iterable[str]) -> None:
+        """Delete the objects of shared files."""
+        own_files.unshare(self.objects, folder, names)
 
     def level(self, folder: str, own: str) -> None:
         """Fetch the objects in `folder`, and upload files that were never there."""

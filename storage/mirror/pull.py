@@ -12,7 +12,7 @@ from pathlib import Path
 from docmill.storage.address import MirrorMark, belong, mark_of
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, flocked, put_if_absent, remove, write_whole
-from docmill.storage.history import snapshots, tags
+from docmill.storage.history import query_log, snapshots, tags
 from docmill.storage.history.garbage import garbage
 from docmill.storage.history.judgements import FOLDER as JUDGEMENTS
 from docmill.storage.history.measurements import FOLDER as EVALUATIONS
@@ -24,6 +24,7 @@ from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import all_files, vector_files
 from docmill.storage.name_grammar import is_listed, shown
 from docmill.storage.objects.bucket import Objects, Vanished
+from docmill.storage.objects.own_files import level_own
 from docmill.storage.objects.shared_files import level
 from docmill.storage.objects.transfer import INCOMING, VECTORS, fetch, is_here
 
@@ -41,6 +42,7 @@ _MIRRORED = (
     INCOMING,
     EVALUATIONS,
     JUDGEMENTS,
+    query_log.FOLDER,
 )
 _TRIES = 20
 """Tries of `take`. One fails only if a vacuum removes the snapshot while it is fetched; the next one takes a newer
@@ -124,6 +126,7 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> dict[str, str]:
         _refresh_names(objects, root, folder)
     for folder in (EVALUATIONS, JUDGEMENTS):
         level(objects, folder, root / folder)
+    level_own(objects, query_log.FOLDER, root / query_log.FOLDER, query_log.machine_of(root))
     if gone:
         # A writer at work on this mirror tidies up itself, and needs files that no snapshot names yet.
         with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):

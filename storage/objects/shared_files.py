@@ -28,12 +28,12 @@ def level(objects: Objects, folder: str, own: Path) -> None:
     No result depends on it: a failure is only logged.
     """
     try:
-        far = _newest(objects, folder)
+        far = newest_of(objects, folder)
         for name, (digest, entry) in far.items():
             path = own / f"{name}.parquet"
             # Read and hashed rather than compared by time: the clock of a mirror says nothing about that of another.
             if not path.exists() or hash_file(path) != digest:
-                _fetch(objects, entry.key, digest, path)
+                fetch_file(objects, entry.key, digest, path)
         for path in sorted(own.glob("[!.]*.parquet")):  # not those that are being written
             if path.stem not in far and path.stem != NOTHING:
                 _put(objects, folder, path)
@@ -57,7 +57,8 @@ def _put(objects: Objects, folder: str, path: Path) -> str:
     return key
 
 
-def _fetch(objects: Objects, key: str, digest: str, path: Path) -> None:
+def fetch_file(objects: Objects, key: str, digest: str, path: Path) -> None:
+    """Fetch an object into a file; raise `StoreError` if its content does not have the hash `digest`."""
     try:
         data = objects.read(key)
     except Vanished:  # a newer object has just replaced it
@@ -67,7 +68,7 @@ def _fetch(objects: Objects, key: str, digest: str, path: Path) -> None:
     write_whole(path, data)
 
 
-def _newest(objects: Objects, folder: str) -> dict[str, tuple[str, ObjectEntry]]:
+def newest_of(objects: Objects, folder: str) -> dict[str, tuple[str, ObjectEntry]]:
     """Return the hash and the object of each name; of two objects put at the same time, the later one."""
     found: dict[str, tuple[str, ObjectEntry]] = {}
     for entry in sorted(objects.listing(folder), key=lambda entry: (entry.modified, entry.key)):

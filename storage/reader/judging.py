@@ -159,7 +159,7 @@ def withdraw(store: StoredDocuments, judgement_id: str) -> Judgement:
     own = every[judgement_id]
     for one in every.values():
         if _is_of_one_person(one, own) and same_passage(one, own):
-            judgements.withdraw(store.stored.folder.judged, one.judgement)
+            judgements.withdraw(store.stored.folder.beside, one.judgement)
     return own.judgement
 
 
@@ -169,7 +169,7 @@ def _is_of_one_person(one: JudgedPassage, other: JudgedPassage) -> bool:
 
 
 def _passages(store: StoredDocuments, query: str | None) -> list[JudgedPassage]:
-    rows = judgements.read(store.stored.folder.judged.root)
+    rows = judgements.read(store.stored.folder.beside.root)
     if query is not None:
         rows = [one for one in rows if judgements.same_query(one.query) == judgements.same_query(query)]
     places = _places(store, rows)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import SCHEMAS
-from docmill.storage.history import judgements, measurements, snapshots, tags
+from docmill.storage.history import judgements, measurements, query_log, snapshots, tags
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.reader.overview import snapshots_table
 from docmill.storage.schema_evolution import schema_of
-from docmill.storage.sql.derived_views import EMBEDDINGS, OF_VECTORS
+from docmill.storage.sql.derived_views import EMBEDDINGS, OF_QUERIES, OF_VECTORS
 from docmill.storage.sql.statement import SqlLimits
 from docmill.storage.sql.statement_pool import query
 
@@ -21,6 +21,7 @@ _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.
 _OF_VECTORS = re.compile(rf"\b(?:{'|'.join(OF_VECTORS)}|{EMBEDDINGS}|neighbours)\b", re.IGNORECASE)
 """Names in a statement that need packs of vectors: others do without them, which a mirror may have to fetch."""
 _OF_QUESTIONS = re.compile(r"\basked_questions\b", re.IGNORECASE)
+_OF_QUERIES = re.compile(rf"\b(?:queries|{'|'.join(OF_QUERIES)})\b", re.IGNORECASE)
 _OF_JUDGEMENTS = re.compile(r"\bjudgements\b", re.IGNORECASE)
 
 
@@ -37,6 +38,8 @@ def run_statement(stored: StoredSnapshot, statement: str, limits: SqlLimits) -> 
         extra["asked_questions"] = measurements.read_asked(stored.root)
     if _OF_JUDGEMENTS.search(statement):  # each has a file
         extra["judgements"] = judgements.table(stored.root)
+    if _OF_QUERIES.search(statement):
+        extra["queries"] = query_log.table(stored.root)
     return query(files, extra, statement, limits, _past(stored, statement), stored.snapshot.keys)
 
 

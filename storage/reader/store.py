@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 
 from docmill.storage.access.principals import check_principals
-from docmill.storage.history import judgements
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.judgements import Judgement
+from docmill.storage.history.judgements import same_query
+from docmill.storage.keywords.analysis.analyser import load_analyser
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.computed_once import computed_once
+from docmill.storage.reader.asked_queries import ContentGap, asked_again, gaps_of, is_doubtful, without_answer
 from docmill.storage.reader.facets import ValueCount, value_counts
-from docmill.storage.reader.judging import JudgedPassage, Opinion, judged_passages, judgement_of, withdraw
+from docmill.storage.reader.feedback import StoreFeedback
 from docmill.storage.reader.overview import history_table, status_of
+from docmill.storage.reader.replay import ReplayedQuery, by_movement, replayed
 from docmill.storage.reader.statements import run_statement
-from docmill.storage.reader.stored_documents import SnapshotHold, StoredDocuments
+from docmill.storage.reader.stored_documents import SnapshotHold
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.long_query import vectors_of
 from docmill.storage.retrieval.candidates.query import Query
@@ -93,11 +95,13 @@ def make_ahead(fresh: "Store", earlier: "Store", principals: frozenset[str]) -> 
     return fresh._narrowed.get(principals, seen.stored if seen else None)
 
 
+_REPLAYED = 100
+"""Frequent queries that are replayed unless others are given: two seconds for both snapshots."""
 _FACET_HITS = 100
 """Hits of a query whose values are counted: every query ranks all chunks, and further down they answer nothing."""
 
 
-class Store(StoredDocuments):
+class Store(StoreFeedback):
     """One open snapshot of a store; `open_store` makes it.
 
     Tables, indexes and the model are loaded when a method first needs them. While the store is open, its snapshot is
@@ -359,88 +363,72 @@ class Store(StoredDocuments):
 
         return export(self.stored, str(to), ExportOptions(table, where, since, replace))
 
-    def judge(
+    def gaps(self, most: int = 200) -> list[ContentGap]:
+        """Return what people ask and the store has no good answer to, grouped by meaning.
+
+        Asked again are the queries of the log that had no hit, or none of confidence .2, and those of which somebody
+        judged that the store has no answer; what this snapshot answers is left out. So are queries for which a passage
+        was judged right.
+
+        Args:
+            most: How many queries to ask again at most, the most frequent ones.
+
+        Returns:
+            The groups, most asked first; none for a narrowed store, which has no log.
+
+        Raises:
+            docmill.errors.StoreError: A file of the snapshot is damaged, or its embedding model has changed.
+
+        Examples:
+            >>> store.gaps()
+            []
+        """
+        if self.stored.folder.is_part:
+            return []
+        judged = self.judgements()
+        asked = without_answer(self.queries(), judged, most)
+        absent = {same_query(one.judgement.query) for one in judged if one.state == "absent"}
+        again = asked_again(asked, lambda texts: self.search_all(texts), self.snapshot.number)
+        left = [one for one in again if is_doubtful(one) or same_query(one.query) in absent]
+        terms = load_analyser(self.snapshot.keywords.language)
+        return gaps_of(left, lambda texts: vectors_of(texts, self._sources.encoder), terms)
+
+    def replay(
         self,
-        query: str,
-        hit: Hit | str | None = None,
-        relevant: bool = True,
-        *,
-        by: str = "",
-        uri: str = "",
-        quotation: str = "",
-        note: str = "",
-    ) -> Judgement:
-        """Say whether a passage answers a query, for `docmill evaluate` and `docmill tune`.
-
-        The judgement is kept beside the snapshots, with a quotation of the passage, so that later snapshots find it
-        again. Whoever judges the same passage again replaces their earlier judgement.
+        other: "Store",
+        queries: Sequence[str] | None = None,
+        k: int = 10,
+        mode: Mode = "hybrid",
+        **how: Unpack[SearchArguments],
+    ) -> list[ReplayedQuery]:
+        """Ask the same queries of this snapshot and of another one, and return what moved in the answers.
 
         Args:
-            query: The query, in words.
-            hit: A hit of a search, or the id of a chunk. With neither `hit` nor `uri`, nothing in the store answers the
-                query; `relevant` must then be False.
-            relevant: Whether the passage answers the query.
-            by: The name of whoever judges, which nothing checks.
-            uri: The document of a passage that is no hit; it needs a `quotation`.
-            quotation: The words of the document that answer, in place of the whole hit.
-            note: Why it was judged so.
+            other: The snapshot to compare with, such as `open_store(path, "candidate-2")`.
+            queries: The queries. None takes the 100 that the log has most often.
+            k: How many hits of each query to compare.
+            mode: As in `search`.
+            **how: As in `search`; they hold for both.
 
         Returns:
-            The judgement, as it is kept.
+            One entry for each query, those that moved most first: `entered` are documents that only `other` finds.
 
         Raises:
-            docmill.errors.QueryError: The snapshot lacks the chunk, the document or the quotation, a text is too long,
-                or the store has 20,000 judgements.
+            docmill.errors.QueryError: As `search`, if any of the queries cannot be answered.
+            docmill.errors.StoreError: As `search`.
 
         Examples:
-            >>> hit = store.search("undo a commit", k=1)[0]
-            >>> store.judge("undo a commit", hit, by="Ada").verdict
-            'right'
+            >>> [(one.query, one.same) for one in store.replay(store, ["undo a commit"])]
+            [('undo a commit', True)]
         """
-        made = judgement_of(self, Opinion(query, hit, relevant, by, uri, quotation, note))
-        judgements.keep(self.stored.folder.judged, made)
-        return made
-
-    def withdraw(self, judgement_id: str) -> Judgement:
-        """Take a judgement back, with earlier ones of the same person about the same passage.
-
-        Args:
-            judgement_id: Its id, as in `Judgement.judgement_id`.
-
-        Returns:
-            The judgement, as it was.
-
-        Raises:
-            docmill.errors.QueryError: The store has no such judgement.
-
-        Examples:
-            >>> hit = store.search("undo a commit", k=1)[0]
-            >>> made = store.judge("undo a commit", hit, False, by="Bo")
-            >>> store.withdraw(made.judgement_id).verdict
-            'wrong'
-        """
-        return withdraw(self, judgement_id)
-
-    def judgements(self, query: str | None = None) -> list[JudgedPassage]:
-        """Return what people have judged, each with the place of its passage in this snapshot.
-
-        Args:
-            query: Only judgements of this query, whatever its case and white space. None takes all.
-
-        Returns:
-            The judgements that count, oldest first: of each person, the newest about a passage. `state` tells whether
-            the passage was found again, and `disputed` whether two people disagree.
-
-        Raises:
-            docmill.errors.StoreError: A file of the snapshot is damaged.
-
-        Examples:
-            >>> hit = store.search("undo a commit", k=1)[0]
-            >>> _ = store.judge("undo a commit", hit, by="Ada")
-            >>> [(one.judgement.verdict, one.state) for one in store.judgements("Undo a commit")]
-            [('right', 'found')]
-        """
-        return judged_passages(self, query)
+        chosen = (
+            {one.query: one.times for one in self.queries()[:_REPLAYED]}
+            if queries is None
+            else dict.fromkeys(queries, 1)
+        )
+        before, after = (one.search_all([*chosen], k, mode, **how) for one in (self, other))
+        pairs = zip(chosen.items(), before, after, strict=True)
+        return by_movement([replayed(query, times, old, new) for (query, times), old, new in pairs])
 
     def status(self) -> dict[str, Any]:
         """Return counts and properties of the snapshot.

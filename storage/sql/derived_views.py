@@ -108,6 +108,32 @@ ORDER BY similarity DESC, chunk_id LIMIT k
 """
 """The chunks whose vectors are nearest to a chunk's; it compares all of them."""
 
+_SPELLING = r"lower(trim(regexp_replace(query, '\s+', ' ', 'g')))"
+FREQUENT = f"""\
+SELECT
+    arg_max(query, created) AS query, count(*) AS times, min(created) AS first, max(created) AS last,
+    arg_max(snapshot, created) AS snapshot, arg_max(hits, created) AS hits,
+    arg_max(coalesce(relevance, 0), created) AS relevance, arg_max(coalesce(confidence, 0), created) AS confidence
+FROM queries GROUP BY {_SPELLING} ORDER BY times DESC, last DESC
+"""
+"""One row for each logged query, whatever its case and white space, with its newest answer."""
+_CHANGES = f"""\
+WITH answered AS (
+    SELECT
+        {_SPELLING} AS spelling, snapshot, arg_max(query, created) AS query, count(*) AS times,
+        arg_max(hits, created) AS hits, arg_max(coalesce(confidence, 0), created) AS confidence
+    FROM queries WHERE NOT (filtered OR restricted) GROUP BY ALL
+)
+SELECT
+    query, sum(times) OVER (PARTITION BY spelling)::BIGINT AS times,
+    lag(snapshot) OVER again AS before, snapshot AS after, lag(hits) OVER again AS hits_before, hits AS hits_after,
+    lag(confidence) OVER again AS confidence_before, confidence AS confidence_after
+FROM answered WINDOW again AS (PARTITION BY spelling ORDER BY snapshot)
+QUALIFY before IS NOT NULL ORDER BY times DESC, query, after
+"""
+
+OF_QUERIES = {"frequent_queries": FREQUENT, "query_changes": _CHANGES}
+"""Views that need `queries`."""
 OF_ROWS = {"routing": ROUTING, "figures": FIGURES, "warnings": WARNINGS, "lengths": _LENGTHS, "freshness": _FRESHNESS}
 """Views over rows alone."""
 OF_VECTORS = {"vectors": _VECTORS, "duplicates": _DUPLICATES}

@@ -22,7 +22,7 @@ from docmill.storage.instants import STATED
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
 from docmill.storage.sql.column_descriptions import TABLES
-from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
+from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_QUERIES, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.document_warnings import with_derived
 from docmill.storage.sql.error_message import AskedStatement, first_line, message_of
 from docmill.storage.sql.statement import SqlLimits, Statement, too_large, too_long
@@ -116,6 +116,8 @@ def _connect(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["d
         for name, table in extra.items():
             connection.register(f"stored_{name}", table)
             connection.execute(f"CREATE VIEW {name} AS {with_derived(name, f'FROM stored_{name}', {})}")
+        if "queries" in extra:
+            _derive(connection, OF_QUERIES)
         bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
         for option, value in {**bounds, **_SANDBOX}.items():
             connection.execute(f"SET {option} = {value}")

@@ -11,7 +11,7 @@ from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.declared_keys import COLUMN
 from docmill.storage.instants import STATED
 from docmill.storage.schema_evolution import blank_sql, sql_type
-from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
+from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_QUERIES, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.document_warnings import with_derived
 
 _LATE = (*STATED, COLUMN, "metadata_warnings", "figures")
@@ -50,6 +50,13 @@ SELECT * REPLACE (TRY_CAST(created AS TIMESTAMPTZ) AS created) FROM (
     QUALIFY row_number() OVER (PARTITION BY judgement_id ORDER BY created DESC, verdict DESC) = 1
 )
 WHERE verdict NOT IN ('withdrawn', 'erased') ORDER BY created;
+"""
+_QUERIES = """\
+CREATE OR REPLACE TEMP VIEW queries AS
+WITH logged AS (FROM read_parquet({path}, union_by_name = true, hive_partitioning = false))
+SELECT * REPLACE (TRY_CAST(created AS TIMESTAMPTZ) AS created) FROM logged
+WHERE mode <> 'cleared' AND created > coalesce((SELECT max(created) FROM logged WHERE mode = 'cleared'), '')
+ORDER BY created;
 """
 _SNAPSHOTS = """\
 CREATE OR REPLACE TEMP VIEW snapshots AS
@@ -124,8 +131,9 @@ def views_sql(shown: ViewedStore) -> str:
     )
     kept = _EVALUATIONS.format(path=_below("evaluations/*.parquet"))
     kept += _JUDGEMENTS.format(path=_below("judgements/*.parquet"))
+    kept += _QUERIES.format(path=_below("queries/*.parquet"))
     past = (_table_at(name, (*shown.keys.items(),)) for name in ("documents", "chunks"))
-    derived = {**OF_ROWS, EMBEDDINGS: _embeddings(shown), **OF_VECTORS}
+    derived = {**OF_ROWS, **OF_QUERIES, EMBEDDINGS: _embeddings(shown), **OF_VECTORS}
     views = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{select};\n" for name, select in derived.items())
     macro = f"CREATE OR REPLACE TEMP {NEIGHBOURS};\n"
     return "".join([_head(shown), *tables, kept, *views, macro, _snapshots(), *past])

@@ -16,7 +16,7 @@ from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, vector_
 from docmill.storage.artifacts.packs import Packs, decode_parsed, figure_keys
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault
-from docmill.storage.history import judgements, measurements, snapshots
+from docmill.storage.history import judgements, measurements, query_log, snapshots
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import named_files
 from docmill.storage.history.retention import hold
@@ -51,7 +51,8 @@ these 3 s. Fewer looks would report a store that is merely being written."""
 class Finding:
     """A difference.
 
-    `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations, judgements, snapshot or past.
+    `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations, judgements, queries,
+    snapshot or past.
     `snapshot` is a newest snapshot whose own file is damaged; `past` concerns files that the newest snapshot does not
     need, and an erasure that is not finished. `mend` says what to do.
     """
@@ -126,7 +127,7 @@ def _repair(stored: StoredSnapshot) -> str:
 
 def _mend(stored: StoredSnapshot, kind: str) -> str:
     command = _repair(stored)
-    if kind in ("vectors", "keywords", "embeddings", "current", "evaluations", "judgements"):
+    if kind in ("vectors", "keywords", "embeddings", "current", "evaluations", "judgements", "queries"):
         return command
     return f"restore the file from a copy of the store, or: {command}"
 
@@ -309,6 +310,12 @@ def _check_judgements(stored: StoredSnapshot) -> Iterator[Finding]:
         yield Finding("judgements", message, _mend(stored, "judgements"))
 
 
+def _check_queries(stored: StoredSnapshot) -> Iterator[Finding]:
+    for path in query_log.damaged(stored.root):
+        message = f"{path.relative_to(stored.root)}, logged queries, cannot be read"
+        yield Finding("queries", message, _mend(stored, "queries"))
+
+
 _CHECKS: dict[str, Check] = {
     "tables": _check_tables,
     "texts": _check_texts,
@@ -319,6 +326,7 @@ _CHECKS: dict[str, Check] = {
     "current": _check_current,
     "evaluations": _check_evaluations,
     "judgements": _check_judgements,
+    "queries": _check_queries,
 }
 _DEEP_CHECKS: dict[str, Check] = {
     "space": _check_space,

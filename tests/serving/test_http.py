@@ -19,8 +19,12 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.json_text import json_text
 from docmill.flows.serving.listening import bound
 from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.query_notes import QueryNotes
+from docmill.flows.serving.token_file import TokenFile
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import ConfigError
+from docmill.storage.history import query_log
+from docmill.storage.history.query_log import LogBounds
 from docmill.storage.history.retention import Retention
 from docmill.storage.upkeep.compact import compact, vacuum
 from tests.kit.workbench import MakeBench, Workbench
@@ -77,6 +81,44 @@ def test_what_a_client_judges_is_kept_listed_and_taken_back(client: httpx.Client
     assert "no document" in told(client.post("/judgements", json={**marked, "uri": "no.md"}), 400)
     assert told(client.post("/judgements", json={**marked, "quotation": "x" * 4001}), 422)
     assert told(client.post("/judgements", content="{}"), 422)
+
+
+def test_queries_are_logged_once_they_are_whole_and_told_to_those_who_see_everything(
+    make_bench: MakeBench, tmp_path: Path
+) -> None:
+    bench = make_bench({"git.md": GIT}, {"mill.md": "# Mill\n\nThe mill grinds wheat.\n"})
+    access, notes = Access(port=0), QueryNotes(LogBounds(), "http", every_s=0.05, typing_s=0.3)
+    app = http_app(OpenStores({"own": bench.root}), Searching({}, notes=notes), access)
+    with running(app, access) as url, httpx.Client(base_url=url, timeout=60, trust_env=False) as own:
+        for query in ("un", "undo a", "undo a commit"):
+            assert own.post("/search", json={"query": query}).status_code == 200
+        own.post("/search", json={"query": "grind", "typing": True})
+        own.post("/search", json={"query": "knitting", "where": "format = 'pdf'"})
+        for _ in range(200):
+            listed = own.get("/queries").json()
+            if len(listed["queries"]) == 2:
+                break
+            time.sleep(0.05)
+        assert listed["logging"] is True
+        assert {one["query"]: (one["times"], one["hits"]) for one in listed["queries"]} == {
+            "knitting": (1, 0), "undo a commit": (1, 2),
+        }  # fmt: skip
+        assert [one["query"] for gap in own.get("/gaps").json()["gaps"] for one in gap["queries"]] == ["knitting"]
+        moved = own.get("/replay/1/2").json()
+        assert (moved["before"], moved["snapshot"], len(moved["queries"])) == (1, 2, 2)
+        own.post("/search", json={"query": "asked at the end"})
+    assert "asked at the end" in {one.query for one in query_log.read(bench.root)}, (
+        "what was left is written at the end"
+    )
+    file = tmp_path / "tokens.toml"
+    file.write_text(f'"{"s" * 16}" = ["sales"]\n"{"a" * 16}" = ["*"]\n')
+    access = Access(port=0, tokens=TokenFile(file))
+    app = http_app(OpenStores({"own": bench.root}, access.without_asker), Searching({}), access)
+    with running(app, access) as url:
+        for path in ("/queries", "/gaps", "/replay/1/2"):
+            for letter, status in (("s", 403), ("a", 200)):
+                sent = {"Authorization": f"Bearer {letter * 16}"}
+                assert httpx.get(f"{url}{path}", headers=sent, trust_env=False).status_code == status
 
 
 def test_a_foreign_page_judges_nothing_and_a_server_may_take_no_judgements(
@@ -309,7 +351,7 @@ def test_the_description_has_examples_and_every_path(client: httpx.Client) -> No
     assert {*described["paths"]} == {
         "/search", "/documents", "/documents/{uri}", "/chunks/{chunk_id}", "/sql", "/snapshots", "/diff/{old}/{new}",
         "/facets/{name}", "/figures/{key}", "/status", "/healthz", "/metrics", "/judgements",
-        "/judgements/{judgement_id}/withdrawn",
+        "/judgements/{judgement_id}/withdrawn", "/queries", "/gaps", "/replay/{old}/{new}",
     }  # fmt: skip
     schemas = described["components"]["schemas"]
     for path, schema in (("/search", "SearchQuestion"), ("/sql", "StatementQuestion")):

@@ -29,7 +29,7 @@ GIT = "# Undo\n\nTo undo a commit, reset the branch.\n\n## Redo\n\nTo redo it, l
 ESSAY = "\n\n".join(f"Paragraph {n} speaks of the {word} mill and its wheel." for n, word in enumerate("abcdefgh"))
 READING = [
     "search", "similar", "get_document", "get_outline", "get_section", "get_chunk", "get_figure", "list_documents",
-    "facets", "sql", "status", "diff",
+    "facets", "sql", "status", "diff", "asked_queries", "replay",
 ]  # fmt: skip
 
 

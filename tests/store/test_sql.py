@@ -16,8 +16,8 @@ import pytest
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.history import judgements, measurements
-from docmill.storage.sql.derived_views import OF_ROWS, OF_VECTORS
+from docmill.storage.history import judgements, measurements, query_log
+from docmill.storage.sql.derived_views import OF_QUERIES, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.statement import SqlLimits
 from docmill.storage.sql.statement_pool import query, select_ids
 from docmill.storage.sql.views import ViewedStore, views_sql
@@ -329,9 +329,21 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
         (root / "snapshots" / f"{number:06d}.json").write_text(SNAPSHOT % number)
     measurements.prepare(root)
     judgements.prepare(root)
+    query_log.prepare(root)
     (root / "views.sql").write_text(views_sql(ViewedStore(root, "views.sql", 3, {})))
     assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == sorted(
-        [*SCHEMAS, *OF_ROWS, *OF_VECTORS, "embeddings", "evaluations", "asked_questions", "judgements", "snapshots"]
+        [
+            *SCHEMAS,
+            *OF_ROWS,
+            *OF_QUERIES,
+            *OF_VECTORS,
+            "embeddings",
+            "evaluations",
+            "asked_questions",
+            "judgements",
+            "queries",
+            "snapshots",
+        ]
     )
     assert command_line(root / "views.sql", "SELECT sum(tokens), count(*) FROM chunks") == "60,4"
     assert command_line(root / "views.sql", "SELECT count(*) FROM rejects, runs, documents") == "0"
@@ -351,6 +363,7 @@ def test_views_show_what_current_shows(shelf: Shelf, tmp_path: Path) -> None:
     script = tmp_path / "live" / "views.sql"
     measurements.prepare(root)
     judgements.prepare(root)
+    query_log.prepare(root)
     script.write_text(views_sql(ViewedStore(root, "views.sql", 3, {})))
     part = root / "current" / "chunks" / "part-1.parquet"
     part.unlink()

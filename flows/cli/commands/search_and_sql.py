@@ -105,6 +105,7 @@ def search(
     with waiting("searching"):
         rewrite = _rewrite_of(settings)
         found = _each(asked, lambda texts: store.search_all(texts, k, mode.value, where, rewrite=rewrite, **how))
+    _log(store, found, mode, where is not None, settings)
     for said in _remarks(store, mode, [own.hits for own in found]):
         note(said)
     if as_json:
@@ -113,6 +114,22 @@ def search(
     else:
         _print(store, found, explain, passages=bool(how["passages"]), named=query is None)
     _end([own for own in found if own.refused])
+
+
+def _log(store: "Store", found: "Sequence[_AnsweredQuery]", mode: Mode, filtered: bool, settings: "Settings") -> None:
+    """Log what was asked, if the settings say so; an answer matters more than its note."""
+    if not settings.queries.log:
+        return
+    from docmill.flows.config.search_settings import log_bounds_of
+    from docmill.storage.errors import DocmillError
+    from docmill.storage.history import query_log
+    from docmill.storage.reader.feedback import logged
+
+    rows = [logged(store, one.query, one.hits, mode.value, filtered, "command") for one in found if not one.refused]
+    try:
+        query_log.append(store.stored.folder.beside, rows, log_bounds_of(settings.queries))
+    except DocmillError as error:
+        note(str(error))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,7 +85,7 @@ def mcp(
     access = _access(host, port, no_token, allow_host, ()) if http else None
     served = _opened(stores, settings, access.without_asker if access else _named(principal), allow_ingest)
     runs = _runs(settings, served.names[0]) if allow_ingest else None
-    server = mcp_server(served, searching_of(settings), runs, _log(audit), allow_judging)
+    server = mcp_server(served, _noted(settings, "mcp"), runs, _log(audit), allow_judging)
     threading.Thread(target=served.take_up, daemon=True).start()  # the model loads while the client introduces itself
     if access is None:
         server.run("stdio")
@@ -132,7 +133,7 @@ def serve(
     access = _access(host, port, no_token, allow_host, allow_origin or ())
     served = _opened(stores, settings, access.without_asker)
     entry = f"/#token={made}" if (made := _made(access)) else ""
-    app = http_app(served, searching_of(settings), access, settings, _log(audit), judging)
+    app = http_app(served, _noted(settings, "http"), access, settings, _log(audit), judging)
     listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}{entry}"))
 
 
@@ -221,6 +222,15 @@ def searching_of(settings: "Settings") -> "Searching":
     from docmill.flows.config.from_settings import rewrite_of
 
     return Searching(how_of(settings.search), rewrite_of(settings))
+
+
+def _noted(settings: "Settings", door: str) -> "Searching":
+    """Return how the settings have searches rank and logged."""
+    from docmill.flows.config.search_settings import log_bounds_of
+    from docmill.flows.serving.query_notes import QueryNotes
+
+    notes = QueryNotes(log_bounds_of(settings.queries), door) if settings.queries.log else None
+    return replace(searching_of(settings), notes=notes)
 
 
 def _runs(settings: "Settings", name: str) -> "RunTools":

@@ -65,6 +65,7 @@ def mcp_server(
     for tool in (
         tools.search, tools.similar, tools.get_document, tools.get_outline, tools.get_section, tools.get_chunk,
         tools.get_figure, tools.list_documents, tools.facets, tools.sql, tools.status, tools.diff,
+        tools.asked_queries, tools.replay,
     ):  # fmt: skip
         told = keys if "where" in tool.__annotations__ else ""
         server.add_tool(tool, description=cleandoc(tool.__doc__ or "") + told, annotations=_READS)

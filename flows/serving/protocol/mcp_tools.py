@@ -16,8 +16,8 @@ from docmill.flows.serving import answers
 from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
 from docmill.flows.serving.audit import AuditLog, show
 from docmill.flows.serving.json_text import json_text
-from docmill.flows.serving.open_stores import OpenStores, ServedStore
-from docmill.storage.errors import DocmillError
+from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
+from docmill.storage.errors import DocmillError, QueryError
 from docmill.storage.process.asker import Asker, asked_by, current_asker
 from docmill.storage.retrieval.candidates.search_options import Mode
 
@@ -354,6 +354,47 @@ class StoreTools:
         """
         later = self.at(store, new)
         return as_result(answers.difference(later, self._stores.get(store, old), text, max_characters))
+
+    @told
+    def asked_queries(
+        self,
+        unanswered: Annotated[
+            bool, Field(description="Only queries that the documents do not answer, grouped by subject.")
+        ] = False,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Tell what people ask most, or what they ask and the documents do not answer, if the server logs queries.
+
+        Returns `queries`, most frequent first, or `gaps`: groups of queries about one subject, with its words.
+
+        Example:
+            {"unanswered": true}
+        """
+        self._check_whole()
+        said = answers.gaps if unanswered else answers.queries
+        return as_result(said(self.at(store), max_characters))
+
+    @told
+    def replay(
+        self,
+        old: Annotated[int | str, Field(description="Number or tag of the earlier snapshot.")],
+        new: Annotated[int | str | None, Field(description="The later one. Leave out for the newest.")] = None,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Ask the 100 most frequent queries of two snapshots, and tell what moved: documents that entered and left.
+
+        Example:
+            {"old": 41}
+        """
+        self._check_whole()
+        later = self.at(store, new)
+        return as_result(answers.replay(later, self._stores.get(store, old), self._searching, max_characters))
+
+    def _check_whole(self) -> None:
+        if self._stores.principals != SEES_ALL:
+            raise QueryError("only whoever sees all documents may read what others ask")
 
     @told
     def judge(

@@ -1,5 +1,6 @@
 """HTTP app: the stores over HTTP, with an OpenAPI description, errors in words, and metrics."""
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.answers_ahead import AnswersAhead
 from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
 from docmill.flows.serving.page.page_routes import PageRoutes
+from docmill.flows.serving.query_notes import QueryNotes
 from docmill.flows.serving.web.http_routes import HttpRoutes
 from docmill.flows.serving.web.malformed import in_words
 from docmill.flows.serving.web.metrics import CountingApp, Metrics
@@ -56,7 +58,7 @@ def http_app(
         title="docmill",
         version=version("docmill"),
         description=_DESCRIPTION,
-        lifespan=lambda _: _looking(stores, page.ahead),
+        lifespan=lambda _: _looking(stores, page.ahead, searching.notes),
         redoc_url=None,
         docs_url=None,  # its page loads scripts from the internet
     )
@@ -79,7 +81,7 @@ def http_app(
 
 
 @asynccontextmanager
-async def _looking(stores: OpenStores, ahead: AnswersAhead) -> AsyncIterator[None]:
+async def _looking(stores: OpenStores, ahead: AnswersAhead, notes: QueryNotes | None) -> AsyncIterator[None]:
     """Take up newer snapshots, and answer ahead about them, while the server runs; no request waits for either."""
     done = threading.Event()
 
@@ -102,6 +104,8 @@ async def _looking(stores: OpenStores, ahead: AnswersAhead) -> AsyncIterator[Non
     finally:
         done.set()
         ahead.close()
+        if notes is not None:
+            await asyncio.to_thread(notes.close)
         for thread in threads:
             thread.join(_END_S)
 

@@ -103,6 +103,9 @@ class HttpRoutes:
             ("GET", "/snapshots", self.snapshots),
             ("GET", "/diff/{old}/{new}", self.diff),
             ("GET", "/status", self.status),
+            ("GET", "/queries", self.queries),
+            ("GET", "/gaps", self.gaps),
+            ("GET", "/replay/{old}/{new}", self.replay),
             ("GET", "/judgements", self.judgements),
             ("POST", "/judgements", self.judge),
             ("POST", "/judgements/{judgement_id}/withdrawn", self.withdraw),
@@ -121,7 +124,8 @@ class HttpRoutes:
         """Find the chunks that answer a question best: hits as `docmill search --json` prints them."""
         served = self._at(asked.store, asked.at)
         self._metrics.searched(served.name, asked.mode)
-        how = Searching(asked.how(self._searching.how), self._searching.rewrite)
+        notes = None if asked.typing else self._searching.notes
+        how = Searching(asked.how(self._searching.how), self._searching.rewrite, notes)
         question = AskedSearch(asked.query, asked.k, asked.mode, asked.where, how, asked.max_characters)
         return as_json(answers.found(served, question))
 
@@ -210,6 +214,22 @@ class HttpRoutes:
         """Tell what a store holds, as `docmill status --json` does, and name the served stores."""
         return as_json({**answers.status(self._at(store, at), most), "stores": self._stores.names})
 
+    def queries(self, store: StoreName = None, most: Most = MOST) -> Response:
+        """List the logged queries, the most frequent first, as `docmill queries list --json` does."""
+        self._check_whole()
+        logging = self._searching.notes is not None
+        return as_json({**answers.queries(self._at(store, None), most), "logging": logging})
+
+    def gaps(self, at: At = None, store: StoreName = None, most: Most = MOST) -> Response:
+        """List the queries without a good answer, grouped by meaning, as `docmill queries gaps --json` does."""
+        self._check_whole()
+        return as_json(answers.gaps(self._at(store, at), most))
+
+    def replay(self, old: Earlier, new: Later, store: StoreName = None, most: Most = MOST) -> Response:
+        """Ask the most frequent queries of two snapshots, and tell what moved, as `docmill replay --json` does."""
+        self._check_whole()
+        return as_json(answers.replay(self._at(store, new), self._at(store, old), self._searching, most))
+
     def judgements(
         self,
         query: Annotated[str | None, Query(max_length=LONGEST_QUERY, description="Only those of this query.")] = None,
@@ -244,9 +264,12 @@ class HttpRoutes:
 
     def metrics(self) -> Response:
         """Tell what the server has counted, for all clients: no answer for one that does not see everything."""
-        if self._stores.principals != SEES_ALL:
-            raise HTTPException(403, "this token may not read the metrics of all clients")
+        self._check_whole()
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    def _check_whole(self) -> None:
+        if self._stores.principals != SEES_ALL:
+            raise HTTPException(403, "this token may not read what other clients ask")
 
     def _at(self, store: str | None, at: int | str | None) -> ServedStore:
         return asked_store(self._stores, store, at)

@@ -13,7 +13,7 @@ LONGEST = 20_000
 MOST, MOST_OF_ALL = 200_000, 5_000_000
 """Characters of an answer, unless the client asks for others, and at most."""
 
-_NOT_OPTIONS = {"query", "k", "mode", "where", "at", "store", "max_characters"}
+_NOT_OPTIONS = {"query", "k", "mode", "where", "at", "store", "max_characters", "typing"}
 _A_SEARCH: JsonDict = {"query": "how long does the battery last without sun?", "k": 3, "where": "format = 'markdown'"}
 _A_JUDGEMENT: JsonDict = {"query": "undo a commit", "uri": "git.md", "quotation": "reset the branch", "by": "Ada"}
 _A_STATEMENT: JsonDict = {"query": "SELECT format, count(*) AS files FROM documents GROUP BY ALL ORDER BY files DESC"}
@@ -66,6 +66,7 @@ class SearchQuestion(BaseModel):
     )
     min_confidence: float | None = Field(default=None, ge=0, le=1, description="Least confidence of a hit.")
     parents: bool | None = Field(default=None, description="Whether to return the parent of each chunk, once.")
+    typing: bool = Field(default=False, description="The query is not written to its end, so it is not logged.")
 
     def how(self, settings: SearchArguments) -> SearchArguments:
         """Return the options of the search: those of the settings, where the client has none of its own."""

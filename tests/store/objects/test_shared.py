@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage.errors import Transient
 from docmill.storage.files import hash_file
-from docmill.storage.history import judgements, measurements
+from docmill.storage.history import judgements, measurements, query_log
 from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.objects import shared_files
+from docmill.storage.objects import own_files, shared_files
 from docmill.tasks.model.journal import REPLIES, SHARED
 from tests.kit.far_bench import FarBench
 from tests.kit.model_server import ModelServer
@@ -161,6 +161,48 @@ def test_a_mirror_takes_no_judgements_into_another_store(far: FarBench) -> None:
     far.objects.delete(sorted(far.keys()))
     far.on("two").ingest()
     assert judged(far) == []
+
+
+def logged(bench: FarBench) -> list[str]:
+    return [one.query for one in bench.store.queries()[::-1]]
+
+
+def test_two_machines_log_queries_and_what_one_removes_stays_removed(
+    far: FarBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
+    far.ingest()
+    two = far.on("two")
+    for bench, name in ((far, "one"), (two, "two"), (far, "one again")):
+        monkeypatch.setattr("socket.gethostname", lambda name=name: name[:3])
+        with bench.store as store:
+            store.log_query(name, store.search("red knob", k=1))
+    assert logged(far) == logged(two) == ["one", "two", "one again"]
+    assert len(far.keys(query_log.FOLDER)) == 2
+    query_log.clear(two.store.stored.folder)
+    assert logged(far) == logged(two) == logged(far.on("three")) == []
+    with far.store as store:
+        store.log_query("later", [])
+    assert logged(two) == ["later"]
+
+
+def test_queries_that_could_not_be_shared_are_shared_later_and_none_are_lost(
+    far: FarBench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
+    far.ingest()
+
+    def away(*_: object) -> None:
+        raise Transient("the object store does not answer")
+
+    with far.store as store:
+        store.log_query("first", [])
+        with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "docmill.remote"):
+            patch.setattr(own_files, "share_own", away)
+            store.log_query("second", [])
+    assert "not shared yet" in caplog.text
+    assert logged(far) == ["first", "second"]
+    assert logged(far.on("two")) == ["first", "second"]
 
 
 def test_a_store_that_is_a_folder_shares_nothing(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ import { Documents } from "./documents.js";
 import { Health } from "./health.js";
 import { Judgements } from "./judge.js";
 import { ChunkMap } from "./map.js";
+import { Queries } from "./queries.js";
 import { Search } from "./search.js";
 
-const VIEWS = { search: Search, documents: Documents, health: Health, compare: Compare, map: ChunkMap, document: Document, chunks: Chunks, questions: Asked, judgements: Judgements };
+const VIEWS = { search: Search, documents: Documents, health: Health, compare: Compare, map: ChunkMap, document: Document, chunks: Chunks, questions: Asked, judgements: Judgements, asked: Queries };
 const TABS = [["search", "Search"], ["documents", "Documents"], ["map", "Map"], ["health", "Health"], ["compare", "Compare"]];
 const LOOK_MS = 5000; // between two looks for a newer snapshot; the answer is a few hundred bytes
 

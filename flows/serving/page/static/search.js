@@ -60,6 +60,7 @@ const OTHERS = [
   ["What is duplicated?", "health", { see: "duplicates" }],
   ["Does it find what people ask?", "health", { see: "evaluations" }],
   ["Which subjects are there?", "map", {}],
+  ...(isReport ? [] : [["What do people ask, and what has no answer?", "asked", {}]]),
 ];
 
 const Start = () => html`<${Empty} title="What are you looking for?">
@@ -83,7 +84,7 @@ function slash(box) {
 /** The hits: those by keyword while one types, those of the mode after a pause. */
 function Results({ typed, asked, mode, where }) {
   const quick = useDelayed(typed.trim(), QUICK_MS);
-  const first = useHits(quick, "keyword", where);
+  const first = useHits(quick, "keyword", where, true);
   const full = useHits(asked.trim() && asked === typed ? asked.trim() : null, mode, where);
   const [over, setOver] = useState(false);
   const ready = asked === typed && full.value && full.key?.includes(JSON.stringify(asked.trim()));
@@ -130,9 +131,10 @@ function useHeld(answer, over) {
   return { waits: key !== null && taken !== key && over, take: () => take(key) };
 }
 
-function useHits(text, mode, where) {
+/** Use the hits of a text; one that somebody is `typing` is no query yet, and the server does not log it. */
+function useHits(text, mode, where, typing = false) {
   const { store, at } = lasting();
-  const body = { query: text, k: HITS, mode, ...narrowed(where), ...(store && { store }), ...(at && { at }) };
+  const body = { query: text, k: HITS, mode, ...(typing && !isReport && { typing }), ...narrowed(where), ...(store && { store }), ...(at && { at }) };
   return useAnswer(text ? `hits ${JSON.stringify(text)} ${JSON.stringify(body)}` : null, (signal) => ask("search", body, signal));
 }
 

@@ -15,6 +15,17 @@ class Printed(NamedTuple):
     fields: str
 
 
+_FREQUENT = """\
+query | text | the query, as it was written last
+times | integer | how often it was asked
+first | text | when it was asked first (ISO 8601, UTC)
+last | text | when it was asked last
+snapshot | integer | snapshot that answered last
+hits | integer | hits that it had then
+relevance | number or null | relevance of the best hit then
+confidence | number or null | confidence of the best hit then
+"""
+_GAP = "".join(f"queries[].{line}\n" for line in _FREQUENT.splitlines())
 _INTERVAL = """\
 {0}.mean | number | the mean over the questions
 {0}.low | number | lower end of its 95 % interval
@@ -356,6 +367,24 @@ file | text | the file that was written
 questions | integer | questions in it
 judgements | integer | judgements that count
 lost | integer | of them, those whose passage no document has any more
+"""),
+    "queries list": Printed("an array: an object for each logged query, the most frequent first", _FREQUENT),
+    "queries gaps": Printed("an array: an object for each group of queries without a good answer", f"""\
+words | array of text | words that most of its queries share
+times | integer | how often they were asked together
+queries | array of object | its queries
+{_GAP}"""),
+    "queries clear": Printed("one object", "removed | integer | logged queries that were removed\n"),
+    "replay": Printed("an array: an object for each query, those that moved most first", """\
+query | text | the query
+times | integer | how often it was asked; 1 if it was given
+same | boolean | whether both snapshots have the same hits in the same order
+kept | number | share of the documents found before that are found after
+entered | array of text | documents that only the later snapshot finds
+left | array of text | documents that only the earlier one finds
+first | array of text | document of the first hit before and after; empty without a hit
+relevance | array of number or null | relevance of the best hit before and after
+confidence | array of number or null | confidence of the best hit before and after
 """),
     "evaluate questions": Printed("an array: an object for each snapshot and way to search, the first the base", f"""\
 snapshot | text | number or tag of the snapshot

@@ -26,7 +26,11 @@ DOCUMENTS = {
 CHANGED = {"mill.md": "# Mill\n\nThe mill grinds rye and wheat.\n"}
 QUESTIONS = "question,uri\nHow do I undo a commit?,git.md\nWhat does the mill grind?,mill.md\n"
 Command = tuple[str, ...]
-BEFORE: tuple[Command, ...] = (("ingest", "docs"), ("tag", "first"))
+BEFORE: tuple[Command, ...] = (
+    ("ingest", "docs"),
+    ("tag", "first"),
+    ("judge", "add", "grind gold", "--nothing", "--by", "Bo"),
+)
 """What makes the first snapshot, which the commands below compare with."""
 COMMANDS: dict[str, Command] = {
     "settings": ("settings", "context_tokens"),
@@ -46,6 +50,10 @@ COMMANDS: dict[str, Command] = {
     "judge list": ("judge", "list"),
     "judge export": ("judge", "export", "judged.csv"),
     "judge withdraw": ("judge", "withdraw", id_of("undo a commit", "Ada", "git.md", "reset the branch")),
+    "queries list": ("queries", "list"),
+    "queries gaps": ("queries", "gaps"),
+    "replay": ("replay", "first"),
+    "queries clear": ("queries", "clear"),
     "evaluate questions": ("evaluate", "questions", "--questions", "q.csv", "--mode", "hybrid", "--weight", ".2",
                            "--weight", ".4", "--measure", "RR", "--by", "source"),
     "evaluate chunks": ("evaluate", "chunks", "--no-needles", "--no-coherence"),
@@ -116,6 +124,7 @@ def _workplace() -> Iterator[None]:
         values = {
             "EMBEDDING__MODEL": fake_encoder.NAME,
             "ENGINE": "local",
+            "QUERIES__LOG": "true",
             "MODEL__PROVIDER": "openai",
             "MODEL__MODEL": "small",
             "MODEL__BASE_URL": server.url,

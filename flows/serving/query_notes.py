@@ -1,0 +1,93 @@
+"""Query notes: what clients of a server ask, gathered and added to the logs of the stores every few seconds."""
+
+import atexit
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from docmill.storage.errors import DocmillError
+from docmill.storage.history import query_log
+from docmill.storage.history.folder import StoreFolder
+from docmill.storage.history.judgements import same_query
+from docmill.storage.history.query_log import LogBounds, LoggedQuery
+from docmill.storage.reader.feedback import logged
+from docmill.storage.reader.store import Store
+from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.retrieval.candidates.search_options import Mode
+
+_LOG = logging.getLogger("docmill.serving")
+_EVERY_S = 10.0
+"""Seconds between two writes, of which a killed server loses the queries. Each write is one file, or two requests."""
+_TYPING_S = 10.0
+"""Seconds within which a query that begins like the next one of the same client is the same question, not yet written:
+the page asks as one types, and again for another mode."""
+_MOST_WAITING = 10_000  # queries in memory, 5 MB; beyond them a store that cannot be written would fill it
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    row: LoggedQuery
+    client: str
+    asked: float
+
+
+class QueryNotes:
+    """The queries that clients have just asked. Many threads may note; one writes, begun with the first query."""
+
+    def __init__(self, bounds: LogBounds, door: str, every_s: float = _EVERY_S, typing_s: float = _TYPING_S) -> None:
+        self._bounds, self._door = bounds, door
+        self._every, self._typing = every_s, typing_s
+        self._waiting: dict[StoreFolder, list[_Waiting]] = defaultdict(list)
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._writer: threading.Thread | None = None
+
+    def note(self, store: Store, query: str, hits: Sequence[Hit], mode: Mode, filtered: bool, client: str) -> None:
+        """Note a query; one of the same client that this one goes on from is forgotten."""
+        row = logged(store, query, hits, mode, filtered, self._door)
+        one = _Waiting(row, client, time.monotonic())
+        with self._lock:
+            waiting = self._waiting[store.stored.folder.beside]
+            before = next((other for other in reversed(waiting) if other.client == client), None)
+            if before is not None and one.asked - before.asked < self._typing and _goes_on(before.row, row):
+                waiting.remove(before)
+            waiting.append(one)
+            del waiting[:-_MOST_WAITING]
+            if self._writer is None:
+                self._writer = threading.Thread(target=self._write_on, name="docmill-queries", daemon=True)
+                self._writer.start()
+                atexit.register(self.close)
+
+    def close(self) -> None:
+        """Write what is left, and end."""
+        self._ended.set()
+        if self._writer is not None:
+            self._writer.join(self._every)
+        self._write(0.0)
+        atexit.unregister(self.close)
+
+    def _write_on(self) -> None:
+        while not self._ended.wait(self._every):
+            self._write(self._typing)
+
+    def _write(self, age_s: float) -> None:
+        """Write the queries that were asked at least so many seconds ago."""
+        until = time.monotonic() - age_s
+        with self._lock:
+            ready = {folder: [one.row for one in own if one.asked <= until] for folder, own in self._waiting.items()}
+            for folder, own in self._waiting.items():
+                self._waiting[folder] = [one for one in own if one.asked > until]
+        for folder, rows in ready.items():
+            if rows:
+                try:
+                    query_log.append(folder, rows, self._bounds)
+                except DocmillError as error:  # an answer matters more than its note
+                    _LOG.warning("%d queries are not logged: %s", len(rows), error)
+
+
+def _goes_on(before: LoggedQuery, row: LoggedQuery) -> bool:
+    """Return whether one query is the beginning of the other: typed on, taken back, or asked in another mode."""
+    one, other = same_query(before.query), same_query(row.query)
+    return one.startswith(other) or other.startswith(one)
