@@ -24,6 +24,7 @@ WRITTEN = {
     "asked_questions": ("created",),
     "judgements": ("created",),
     "queries": ("created",),
+    "learned": ("created",),
 }
 """The columns of each table with times that docmill itself writes, as texts in ISO 8601 and UTC."""
 _REST = {4: "-01-01T00:00:00+00:00", 7: "-01T00:00:00+00:00", 10: "T00:00:00+00:00", 19: "+00:00"}

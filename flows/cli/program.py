@@ -16,7 +16,7 @@ GROUPS = {
     "Start": ("init", "settings", "ingest", "plan", "watch", "schedule"),
     "Ask": ("search", "list", "show", "sql", "explain", "mcp", "serve", "report", "export"),
     "Versions": ("history", "diff", "tag", "restore", "undelete", "publish"),
-    "Quality": ("judge", "queries", "replay", "evaluate", "tune"),
+    "Quality": ("judge", "queries", "replay", "evaluate", "tune", "learn"),
     "Cluster": ("worker", "cluster"),
     "Maintenance": (
         "status",
@@ -53,6 +53,7 @@ MODULES = {
     "commands.asked_queries": ("queries", "replay"),
     "commands.evaluate_group": ("evaluate",),
     "commands.tune_settings": ("tune",),
+    "commands.learn_settings": ("learn",),
     "commands.status_and_repair": ("status", "history", "verify", "repair", "rejects"),
     "commands.list_sources": ("sources",),
     "commands.init_file": ("init",),

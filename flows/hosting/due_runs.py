@@ -13,7 +13,9 @@ from prefect.types.entrypoint import EntrypointType
 
 from docmill.flows.hosting.watched_runs import QUERY_S, WatchedRuns
 from docmill.flows.ingest import ingest
+from docmill.flows.learn import learn
 
+_FLOWS: dict[str, Any] = {"ingest": ingest, "learn": learn}
 STOP_S = 8.0
 """Seconds for a run to end after SIGTERM; less than the 10 after which `docker stop` kills the container."""
 
@@ -47,14 +49,16 @@ class Polling(Runner):
                 raise
 
 
-def poll(name: str, schedule: Schedule, parameters: dict[str, Any], watched: WatchedRuns | None = None) -> None:
-    """Serve the deployment `ingest/<name>` until SIGTERM or Ctrl-C, then pause its schedule.
+def poll(
+    name: str, schedule: Schedule, parameters: dict[str, Any], watched: WatchedRuns | None = None, kind: str = "ingest"
+) -> None:
+    """Serve the deployment `<kind>/<name>` until SIGTERM or Ctrl-C, then pause its schedule.
 
     With `watched`, runs start after changes, too. Raises what ended the watch.
     """
     runner = Polling(name=name, pause_on_shutdown=True, query_seconds=QUERY_S if watched else None)
     runner.add_flow(
-        ingest,
+        _FLOWS[kind],
         name=name,
         schedule=schedule,
         parameters=parameters,

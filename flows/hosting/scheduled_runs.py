@@ -28,20 +28,23 @@ HOUSE = Path(__file__).parents[2]
 LOCALTIME = Path("/etc/localtime")
 
 
-def serve(settings: Settings, sources: Sequence[str], cron: str, lookout: Lookout | None = None) -> None:
+def serve(
+    settings: Settings, sources: Sequence[str], cron: str, lookout: Lookout | None = None, learns: Path | None = None
+) -> None:
     """Ingest `sources` on the schedule `cron`, in local time, until the process is stopped.
 
-    With a `lookout`, at the start and after changes, too.
+    With a `lookout`, at the start and after changes, too. With `learns`, a docmill.toml, learn from judged queries
+    instead: that file alone says how, because it is what learning changes.
 
     Serves the flow as a deployment of the configured Prefect API, else of an embedded server, which ends with the last
     process that uses it. Runs never overlap: a run that is due while another runs is cancelled. Raises `Locked` if
     another run of it, in this or another process, serves the same sources into the same store.
     """
     url = configured_api()
-    name = deployment_name(settings.store, sources)
+    name, kind = deployment_name(settings.store, sources), "learn" if learns else "ingest"
     with ExitStack() as stack:
-        stack.enter_context(alone(name))
-        stack.enter_context(environment(_surroundings(settings, url)))
+        stack.enter_context(alone(name, kind))
+        stack.enter_context(environment(_surroundings(settings, url, learns is not None)))
         schedule = _schedule(cron)
         if url is None:
             page = stack.enter_context(embedded_server(PORT)).removesuffix("/api")
@@ -49,12 +52,15 @@ def serve(settings: Settings, sources: Sequence[str], cron: str, lookout: Lookou
         else:
             check_reachable(url, "or unset PREFECT_API_URL")
             page = url.removesuffix("/api")
-        print(f"ingest/{name}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
+        print(f"{kind}/{name}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
         from docmill.flows.hosting.due_runs import poll
         from docmill.flows.hosting.watched_runs import WatchedRuns
 
         watched = WatchedRuns(name, lookout) if lookout else None
-        poll(name, schedule, {"sources": list(sources), "store": absolute(settings.store)}, watched)
+        parameters: dict[str, Any] = {"sources": list(sources), "store": absolute(settings.store)}
+        if learns:
+            parameters["config"] = str(learns)
+        poll(name, schedule, parameters, watched, kind)
 
 
 def deployment_name(store: Path, sources: Sequence[str]) -> str:
@@ -66,14 +72,18 @@ def deployment_name(store: Path, sources: Sequence[str]) -> str:
 
 
 @contextmanager
-def alone(name: str) -> Iterator[None]:
+def alone(name: str, kind: str = "ingest") -> Iterator[None]:
     """Hold the lock of a deployment during the block; raise `Locked` if it is held on this machine already."""
     with ExitStack() as stack:
         try:
-            stack.enter_context(flocked(prefect_home() / f"docmill-{name}.lock", fcntl.LOCK_EX | fcntl.LOCK_NB, 0o600))
+            stack.enter_context(flocked(prefect_home() / _lock_of(name, kind), fcntl.LOCK_EX | fcntl.LOCK_NB, 0o600))
         except BlockingIOError:
-            raise Locked(f"these sources are served into this store already, as ingest/{name}; stop it first") from None
+            raise Locked(f"these sources are served into this store already, as {kind}/{name}; stop it first") from None
         yield
+
+
+def _lock_of(name: str, kind: str) -> str:
+    return f"docmill-{name}.lock" if kind == "ingest" else f"docmill-{kind}-{name}.lock"
 
 
 def _schedule(cron: str) -> Any:
@@ -96,11 +106,11 @@ def _local_zone() -> str:
         return "UTC"
 
 
-def _surroundings(settings: Settings, url: str | None) -> dict[str, str]:
-    """Return the environment variables that give a run in its own process these settings and this code."""
+def _surroundings(settings: Settings, url: str | None, by_file: bool = False) -> dict[str, str]:
+    """Return the variables that give a run in its own process this code, and the settings unless a file has them."""
     path = os.pathsep.join(filter(None, (str(HOUSE), os.environ.get("PYTHONPATH"))))
     home = {} if url else {"PREFECT_HOME": str(prefect_home())}
-    return {"PYTHONPATH": path, **home, **_variables(settings)}
+    return {"PYTHONPATH": path, **home, **({} if by_file else _variables(settings))}
 
 
 def _variables(settings: Settings) -> dict[str, str]:

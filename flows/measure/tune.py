@@ -42,7 +42,18 @@ from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.split.strategies import options_of
 
 FOLDER = "cache/tune"
-_LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "judgements", "queries", "candidates", "tags")
+_LEFT_OUT = (
+    "staging",
+    "current",
+    ".current",
+    "cache",
+    "evaluations",
+    "judgements",
+    "queries",
+    "learned",
+    "candidates",
+    "tags",
+)
 _EVERYTHING = RetentionSettings(keep_snapshots=1_000_000, keep_days=36_500.0)
 
 
@@ -52,7 +63,8 @@ class TuneOptions:
 
     `budget` is the maximum number of texts to embed. `characters` is how much of the ranking is read: longer chunks
     match more often, but fewer of them fit. A content type with fewer questions than `least` is left alone. `questions`
-    is how many to generate if none are given, of the kinds `made_from`; by default, of words of people first.
+    is how many to generate if none are given, of the kinds `made_from`; by default, of words of people first. With
+    `judged_only`, none are generated. `refused` pairs content types with what is not adopted for them.
     """
 
     budget: int = 20_000
@@ -65,6 +77,8 @@ class TuneOptions:
     weights: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
     questions: int = 200
     made_from: tuple[str, ...] = ()
+    judged_only: bool = False
+    refused: frozenset[tuple[str, str]] = frozenset()
 
     def __post_init__(self) -> None:
         """Raise for invalid options before the first slow trial."""
@@ -133,6 +147,7 @@ class Tuning:
     """
 
     settings: Settings
+    measure: str = "nDCG@10"
     made: bool = False
     judged: int = 0
     decisions: list[TuneDecision] = field(default_factory=list)
@@ -204,17 +219,17 @@ def tune(
     """
     root = settings.store / FOLDER
     _copy(settings.store, root, settings.wait_s)
-    tuning = Tuning(settings)
+    tuning = Tuning(settings, options.measure)
     bench = _Bench(root, sources or settings.sources, options, tuning, hear)
     store = bench.store(settings)
     if store is None:
         raise QueryError(f"the current settings alone need more new texts than --budget {options.budget}; raise it")
-    judged = [] if questions or options.made_from else _judged(settings.store)
+    judged = [] if questions or options.made_from else judged_questions(settings.store)
     tuning.judged = len(judged)
     _tune_types(bench, _by_type(store, judged), judged=True)
-    others = _others(bench, store, questions)
+    others = {} if options.judged_only else _others(bench, store, questions)
     _tune_types(bench, others, judged=False)
-    by_judged = len(judged) >= options.least
+    by_judged = options.judged_only or len(judged) >= options.least
     _tune_weight(bench, judged if by_judged else [*chain.from_iterable(others.values())], by_judged)
     last = bench.store(tuning.settings)
     tuning.snapshot = last.snapshot.number if last else 0
@@ -271,7 +286,7 @@ def _others(bench: _Bench, store: Store, questions: Sequence[Question]) -> dict[
     return left
 
 
-def _judged(store: Path) -> list[Question]:
+def judged_questions(store: Path) -> list[Question]:
     """Return the questions of a store that people have judged."""
     if not snapshots.numbers(store):
         return []
@@ -287,9 +302,13 @@ def _tune_types(bench: _Bench, by_type: Mapping[str, Sequence[Question]], judged
             said = f"no content type: {len(own)} {unit} have an answer that no document holds"
             bench.tuning.skipped.append(said)
         elif len(own) < least:
-            bench.tuning.skipped.append(f"{kind}: {counted(len(own), unit)}, {least} are needed")
+            bench.tuning.skipped.append(f"{kind}: {_too_few(len(own), unit, least)}")
         else:
             _tune_type(bench, kind, own, judged)
+
+
+def _too_few(count: int, unit: str, least: int) -> str:
+    return f"{counted(count, unit)}, {least} are needed: {least - count} more"
 
 
 def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:
@@ -372,6 +391,9 @@ def _tune_weight(bench: _Bench, questions: Sequence[Question], judged: bool) -> 
         found = f"{counted(len(questions), 'questions')} taken from a place other than their answer"
         tuning.skipped.append(f"weight: {found}, {bench.options.least} are needed")
         return
+    if judged and len(questions) < bench.options.least:
+        tuning.skipped.append(f"weight: {_too_few(len(questions), 'judged questions', bench.options.least)}")
+        return
     search = tuning.settings.search
     race = _Race(bench, "", questions, f"weight {search.weight:g}", judged)
     for weight in bench.options.weights:
@@ -413,9 +435,9 @@ class _Race:
         values = self._bench.ask(store, self._questions, search_method_of(_unasked(settings)))
         mean = interval(values)
         change = difference(values, self._first.values) if self._first.values else None
-        if change:
+        if change and (self._kind, what) not in self._bench.options.refused:
             self._tried.append(_Tried(what, settings, values))
-        else:
+        elif not change:
             self._first = _Tried(what, settings, values)
         self._bench.add(Trial(self._kind, what, len(values), mean, change, tuning.embedded - before))
         return _Tried(what, settings, values).mean_without(self._held)

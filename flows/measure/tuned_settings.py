@@ -3,12 +3,13 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from docmill.storage.errors import ConfigError
+from docmill.storage.errors import ConfigError, QueryError
 
 if TYPE_CHECKING:
+    from docmill.flows.config.settings import RouteRule
     from docmill.flows.measure.tune import Tuning
 
 BEGIN = "# Found by docmill tune; it replaces what stands from here to the end of this part."
@@ -26,8 +27,8 @@ def _scalars(tuning: "Tuning") -> Iterator[str]:
         yield f"[{section}]\n{key} = {json.dumps(value)}\n"
 
 
-def _routes(tuning: "Tuning") -> Iterator[str]:
-    for rule in tuning.routes:
+def _routes(tuning: "Tuning", rules: "Sequence[RouteRule] | None" = None) -> Iterator[str]:
+    for rule in tuning.routes if rules is None else rules:
         options = ", ".join(f"{name} = {json.dumps(value)}" for name, value in rule.options.items())
         given = f"options = {{ {options} }}\n" if options else ""
         given += f'contextualizer = "{rule.contextualizer}"\n' if rule.contextualizer else ""
@@ -37,6 +38,60 @@ def _routes(tuning: "Tuning") -> Iterator[str]:
 def chosen(tuning: "Tuning") -> dict[tuple[str, str], Any]:
     """Return the winning values of single keys, by section and name."""
     return {} if tuning.weight is None else {("search", "weight"): tuning.weight}
+
+
+def fragment(tuning: "Tuning", content_type: str) -> str:
+    """Return the winning setting of a content type as TOML, or the one of all types for ""."""
+    if not content_type:
+        return "".join(_scalars(tuning))
+    rules = [rule for rule in tuning.routes if rule.type == content_type]
+    return "".join(_routes(tuning, rules))
+
+
+def values_before(text: str, after: str) -> str:
+    """Return the settings of a docmill.toml that a fragment replaces, as TOML; "" if the file has none of them."""
+    (section, value), *_ = tomllib.loads(after).items()
+    if section == "routes":
+        return _own_block(text, value[0]["type"])
+    (key,) = value
+    held = tomllib.loads(text).get(section, {})
+    return f"[{section}]\n{key} = {json.dumps(held[key])}\n" if key in held else ""
+
+
+def reverted(text: str, before: str, after: str) -> str:
+    """Return a docmill.toml in which `before` is again in the place of `after`, which is what it has now.
+
+    Raises `QueryError` if it has something else.
+    """
+    (section, value), *_ = tomllib.loads(after).items()
+    if section == "routes":
+        return _with_block(text, before, after, value[0]["type"])
+    ((key, own),) = value.items()
+    now = tomllib.loads(text).get(section, {}).get(key)
+    if now != own:
+        raise QueryError(f"{section}.{key} is {now!r} by now, and not the {own!r} that was learned: change it by hand")
+    if before:
+        return _set(text, section, key, json.dumps(tomllib.loads(before)[section][key]))
+    head, tail = re.split(rf"(?<=^\[{section}\])", text, maxsplit=1, flags=re.MULTILINE)
+    return head + re.sub(rf"(?m)^{key}[ \t]*=[^\n]*\n?", "", tail, count=1)
+
+
+def _own_block(text: str, kind: str) -> str:
+    """Return the route of a content type that an earlier tuning has written."""
+    part = _PART.search(text)
+    blocks = re.split(r"(?=^\[\[routes\]\])", part[0] if part else "", flags=re.MULTILINE)
+    found = (block.replace(END, "").strip() for block in blocks if block.startswith("[[routes]]"))
+    return next((f"{block}\n" for block in found if _is_of(block, {kind})), "")
+
+
+def _with_block(text: str, before: str, after: str, kind: str) -> str:
+    held = _own_block(text, kind)
+    if not held or tomllib.loads(held) != tomllib.loads(after):
+        raise QueryError(f"the route of {kind} is another one by now than was learned: change it by hand")
+    changed = text.replace(held, before, 1)
+    part = _PART.search(changed)
+    is_empty = part is not None and "[[routes]]" not in part[0]
+    return _PART.sub("\n", changed) if is_empty else changed
 
 
 def merged(text: str, tuning: "Tuning") -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from docmill.storage.address import MirrorMark, belong, mark_of
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, flocked, put_if_absent, remove, write_whole
-from docmill.storage.history import query_log, snapshots, tags
+from docmill.storage.history import learned, query_log, snapshots, tags
 from docmill.storage.history.garbage import garbage
 from docmill.storage.history.judgements import FOLDER as JUDGEMENTS
 from docmill.storage.history.measurements import FOLDER as EVALUATIONS
@@ -43,6 +43,7 @@ _MIRRORED = (
     EVALUATIONS,
     JUDGEMENTS,
     query_log.FOLDER,
+    learned.FOLDER,
 )
 _TRIES = 20
 """Tries of `take`. One fails only if a vacuum removes the snapshot while it is fetched; the next one takes a newer
@@ -124,7 +125,7 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> dict[str, str]:
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
-    for folder in (EVALUATIONS, JUDGEMENTS):
+    for folder in (EVALUATIONS, JUDGEMENTS, learned.FOLDER):
         level(objects, folder, root / folder)
     level_own(objects, query_log.FOLDER, root / query_log.FOLDER, query_log.machine_of(root))
     if gone:

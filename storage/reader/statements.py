@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import SCHEMAS
-from docmill.storage.history import judgements, measurements, query_log, snapshots, tags
+from docmill.storage.history import judgements, learned, measurements, query_log, snapshots, tags
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.reader.overview import snapshots_table
 from docmill.storage.schema_evolution import schema_of
@@ -22,6 +22,7 @@ _OF_VECTORS = re.compile(rf"\b(?:{'|'.join(OF_VECTORS)}|{EMBEDDINGS}|neighbours)
 """Names in a statement that need packs of vectors: others do without them, which a mirror may have to fetch."""
 _OF_QUESTIONS = re.compile(r"\basked_questions\b", re.IGNORECASE)
 _OF_QUERIES = re.compile(rf"\b(?:queries|{'|'.join(OF_QUERIES)})\b", re.IGNORECASE)
+_OF_LEARNED = re.compile(r"\blearned\b", re.IGNORECASE)
 _OF_JUDGEMENTS = re.compile(r"\bjudgements\b", re.IGNORECASE)
 
 
@@ -40,6 +41,8 @@ def run_statement(stored: StoredSnapshot, statement: str, limits: SqlLimits) -> 
         extra["judgements"] = judgements.table(stored.root)
     if _OF_QUERIES.search(statement):
         extra["queries"] = query_log.table(stored.root)
+    if _OF_LEARNED.search(statement):
+        extra["learned"] = learned.table(stored.root)
     return query(files, extra, statement, limits, _past(stored, statement), stored.snapshot.keys)
 
 

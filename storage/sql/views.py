@@ -58,6 +58,14 @@ SELECT * REPLACE (TRY_CAST(created AS TIMESTAMPTZ) AS created) FROM logged
 WHERE mode <> 'cleared' AND created > coalesce((SELECT max(created) FROM logged WHERE mode = 'cleared'), '')
 ORDER BY created;
 """
+_LEARNED = """\
+CREATE OR REPLACE TEMP VIEW learned AS
+SELECT * REPLACE (TRY_CAST(created AS TIMESTAMPTZ) AS created) FROM (
+    FROM read_parquet({path}, union_by_name = true, hive_partitioning = false)
+    QUALIFY row_number() OVER (PARTITION BY change_id ORDER BY created DESC) = 1
+)
+ORDER BY created;
+"""
 _SNAPSHOTS = """\
 CREATE OR REPLACE TEMP VIEW snapshots AS
 SELECT
@@ -132,6 +140,7 @@ def views_sql(shown: ViewedStore) -> str:
     kept = _EVALUATIONS.format(path=_below("evaluations/*.parquet"))
     kept += _JUDGEMENTS.format(path=_below("judgements/*.parquet"))
     kept += _QUERIES.format(path=_below("queries/*.parquet"))
+    kept += _LEARNED.format(path=_below("learned/*.parquet"))
     past = (_table_at(name, (*shown.keys.items(),)) for name in ("documents", "chunks"))
     derived = {**OF_ROWS, **OF_QUERIES, EMBEDDINGS: _embeddings(shown), **OF_VECTORS}
     views = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{select};\n" for name, select in derived.items())

@@ -17,7 +17,7 @@ from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import UNSUPPORTED, link, remove, sync_folder, write_whole
-from docmill.storage.history import judgements, measurements, query_log, snapshots
+from docmill.storage.history import judgements, learned, measurements, query_log, snapshots
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.sql.views import ViewedStore, views_sql
 
@@ -79,6 +79,7 @@ def write_views(shown: StoredSnapshot) -> None:
     measurements.prepare(shown.root)
     judgements.prepare(shown.root)
     query_log.prepare(shown.root)
+    learned.prepare(shown.root)
     path, script = shown.root / "views.sql", _script(shown)
     if not _holds(path, script):
         write_whole(path, script)

@@ -16,7 +16,7 @@ import pytest
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.history import judgements, measurements, query_log
+from docmill.storage.history import judgements, learned, measurements, query_log
 from docmill.storage.sql.derived_views import OF_QUERIES, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.statement import SqlLimits
 from docmill.storage.sql.statement_pool import query, select_ids
@@ -330,6 +330,7 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     measurements.prepare(root)
     judgements.prepare(root)
     query_log.prepare(root)
+    learned.prepare(root)
     (root / "views.sql").write_text(views_sql(ViewedStore(root, "views.sql", 3, {})))
     assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == sorted(
         [
@@ -342,6 +343,7 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
             "asked_questions",
             "judgements",
             "queries",
+            "learned",
             "snapshots",
         ]
     )
@@ -364,6 +366,7 @@ def test_views_show_what_current_shows(shelf: Shelf, tmp_path: Path) -> None:
     measurements.prepare(root)
     judgements.prepare(root)
     query_log.prepare(root)
+    learned.prepare(root)
     script.write_text(views_sql(ViewedStore(root, "views.sql", 3, {})))
     part = root / "current" / "chunks" / "part-1.parquet"
     part.unlink()

@@ -1,6 +1,7 @@
 """The command `schedule`."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,15 +27,26 @@ def schedule(
     ],
     sources: Sources = None,
     watch: Annotated[bool, typer.Option("--watch", help="Also run at the start and after each change.")] = False,
+    learn: Annotated[bool, typer.Option("--learn", help="Learn from judged queries instead of ingesting.")] = False,
 ) -> None:
     """Ingest on a schedule with Prefect, in this process."""
+    if watch and learn:
+        raise typer.BadParameter("give either --watch or --learn; learning runs at night, in a process of its own")
     from docmill.flows.hosting.run_on_engine import sources_of
 
     settings = checked_settings_of(context)
     named = sources_of(settings, sources or ())
     from docmill.flows.hosting.scheduled_runs import serve as serve_flow
 
-    serve_flow(settings, named, cron, _lookout(settings, named) if watch else None)
+    lookout = _lookout(settings, named) if watch else None
+    serve_flow(settings, named, cron, lookout, _file_of(context) if learn else None)
+
+
+def _file_of(context: typer.Context) -> Path:
+    """Return the file that learning reads and changes."""
+    from docmill.flows.config.configuration import FILE_NAME, chosen_file
+
+    return (chosen_file(context.meta["config"]) or Path(FILE_NAME)).absolute()
 
 
 def _lookout(settings: "Settings", sources: Sequence[str]) -> "Lookout":

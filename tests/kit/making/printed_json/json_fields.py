@@ -26,6 +26,23 @@ relevance | number or null | relevance of the best hit then
 confidence | number or null | confidence of the best hit then
 """
 _GAP = "".join(f"queries[].{line}\n" for line in _FREQUENT.splitlines())
+_LEARNED = """\
+change_id | text | id
+created | text | when it was decided, or taken back (ISO 8601, UTC)
+state | text | `adopted`, `kept`, `held back` by the gate, or `taken back`
+content_type | text | content type whose route is meant; empty for all
+what | text | what half of the judged queries preferred
+before | text | the setting before, as TOML; empty if the file had none
+after | text | the setting that was preferred, as TOML; empty if it was kept
+questions | integer | judged queries that decided, which did not choose
+gain | number | mean gain over these
+low | number | lower end of its 95 % interval
+high | number | upper end of it
+wanted | integer or null | about how many more judged queries would decide
+snapshot | integer | snapshot whose documents were tried
+judged | text | equal for equal sets of judged queries
+evidence | text | the measure and the trials with their means, as JSON
+"""
 _INTERVAL = """\
 {0}.mean | number | the mean over the questions
 {0}.low | number | lower end of its 95 % interval
@@ -386,6 +403,9 @@ first | array of text | document of the first hit before and after; empty withou
 relevance | array of number or null | relevance of the best hit before and after
 confidence | array of number or null | confidence of the best hit before and after
 """),
+    "learn run": Printed("an array: an object for each decision of this run", _LEARNED),
+    "learn list": Printed("an array: an object for each decision, oldest first", _LEARNED),
+    "learn undo": Printed("one object: the change that was taken back", _LEARNED),
     "evaluate questions": Printed("an array: an object for each snapshot and way to search, the first the base", f"""\
 snapshot | text | number or tag of the snapshot
 mode | text | `hybrid`, `vector` or `keyword`

@@ -59,6 +59,8 @@ COMMANDS: dict[str, Command] = {
     "evaluate chunks": ("evaluate", "chunks", "--no-needles", "--no-coherence"),
     "evaluate context": ("evaluate", "context", "--questions", "q.csv"),
     "evaluate facts": ("evaluate", "facts", "--questions", "q.csv", "--mode", "hybrid", "--top", "3"),
+    "learn run": ("learn", "run", "docs", "--budget", "50"),
+    "learn list": ("learn", "list"),
     "tune": ("tune", "docs", "--questions", "q.csv", "--strategy", "recursive", "--size", "100", "--budget", "50"),
     "status": ("status",),
     "sources": ("sources",),
