@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from docmill.storage.history.judgements import same_query
 from docmill.storage.history.query_log import LoggedQuery
-from docmill.storage.keywords.analysis.separation import separate
 from docmill.storage.reader.judging import JudgedPassage
 from docmill.storage.retrieval.candidates.hit import Hit
 
@@ -22,7 +21,8 @@ a group."""
 _WORDS = 3  # that name a group of queries: enough to know the subject
 
 Vectors = Callable[[Sequence[str]], Sequence[npt.NDArray[np.float32]]]
-Terms = Mapping[str, Sequence[str]]
+Words = Callable[[str], Mapping[str, Sequence[str]]]
+"""Returns the words of a text with their terms, without stop words."""
 Ask = Callable[[Sequence[str]], Sequence[Sequence[Hit]]]
 
 
@@ -133,14 +133,14 @@ def best_of(hits: Sequence[Hit]) -> tuple[float | None, float | None]:
     return _best(hits, "relevance"), _best(hits, "confidence")
 
 
-def gaps_of(queries: Sequence[FrequentQuery], vectors: Vectors, terms: Terms) -> list[ContentGap]:
+def gaps_of(queries: Sequence[FrequentQuery], vectors: Vectors, words: Words) -> list[ContentGap]:
     """Group queries by meaning, most asked first, and name each group by its words."""
     groups = _alike(queries, vectors)
-    words = [_counted(own, terms) for own in groups]
-    in_groups = Counter(word for own in words for word in own)
+    spellings = [_spellings(own, words) for own in groups]
+    in_groups = Counter(term for own in spellings for term in own)
     found = [
         ContentGap(_named(counts, in_groups), sum(one.times for one in own), tuple(own))
-        for own, counts in zip(groups, words, strict=True)
+        for own, counts in zip(groups, spellings, strict=True)
     ]
     return sorted(found, key=lambda one: -one.times)
 
@@ -162,16 +162,16 @@ def _alike(queries: Sequence[FrequentQuery], vectors: Vectors) -> list[list[Freq
     return groups
 
 
-def _counted(queries: Sequence[FrequentQuery], terms: Terms) -> Counter[str]:
-    """Return the words of queries without stop words, each with the number of queries that have it."""
-    return Counter(
-        word
-        for one in queries
-        for word in dict.fromkeys(separate(one.query.casefold()).split())
-        if any(map(str.isalnum, word)) and terms[word]
-    )
+def _spellings(queries: Sequence[FrequentQuery], words: Words) -> dict[str, Counter[str]]:
+    """Return the spellings of each term of queries, each with the number of queries that have it."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in queries:
+        for word, terms in words(one.query.casefold()).items():
+            found[terms[0]][word] += 1
+    return found
 
 
-def _named(counts: Mapping[str, int], in_groups: Mapping[str, int]) -> tuple[str, ...]:
+def _named(spellings: Mapping[str, Counter[str]], in_groups: Mapping[str, int]) -> tuple[str, ...]:
     # The order of the queries decides a tie: their words are counted in it.
-    return tuple(sorted(counts, key=lambda word: -counts[word] / in_groups[word])[:_WORDS])
+    terms = sorted(spellings, key=lambda term: -spellings[term].total() / in_groups[term])[:_WORDS]
+    return tuple(spellings[term].most_common(1)[0][0] for term in terms)

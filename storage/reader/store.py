@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack
@@ -11,7 +12,7 @@ import pyarrow as pa
 from docmill.storage.access.principals import check_principals
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.judgements import same_query
-from docmill.storage.keywords.analysis.analyser import load_analyser
+from docmill.storage.keywords.analysis.analyser import telling_words
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.reader.asked_queries import ContentGap, asked_again, gaps_of, is_doubtful, without_answer
@@ -390,8 +391,8 @@ class Store(StoreFeedback):
         absent = {same_query(one.judgement.query) for one in judged if one.state == "absent"}
         again = asked_again(asked, lambda texts: self.search_all(texts), self.snapshot.number)
         left = [one for one in again if is_doubtful(one) or same_query(one.query) in absent]
-        terms = load_analyser(self.snapshot.keywords.language)
-        return gaps_of(left, lambda texts: vectors_of(texts, self._sources.encoder), terms)
+        words = partial(telling_words, language=self.snapshot.keywords.language)
+        return gaps_of(left, lambda texts: vectors_of(texts, self._sources.encoder), words)
 
     def replay(
         self,

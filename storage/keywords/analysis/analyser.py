@@ -106,6 +106,13 @@ def alternatives(text: str, language: str) -> dict[str, set[str]]:
     return found
 
 
+def telling_words(text: str, language: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of a text that are no stop words, in their order, each with its terms."""
+    analyser = load_analyser(language)
+    pieces = (piece for piece in _pieces(text, languages_in(language)) if any(map(str.isalnum, piece)))
+    return {piece: tuple(terms) for piece in pieces if (terms := analyser[piece])}
+
+
 def _pieces(text: str, languages: Sequence[str]) -> list[str]:
     """Return the pieces of a text without those that are stop words, if there are several languages."""
     pieces = separate(text).split()

@@ -1,5 +1,7 @@
 """The page of `docmill serve` in a real browser: every view, three widths, light and dark, hostile documents."""
 
+import csv
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -56,6 +58,8 @@ def bench(make_bench: MakeBench) -> Workbench:
 @pytest.fixture(scope="module")
 def served(bench: Workbench) -> Iterator[str]:
     access = Access(port=0)
+    with bench.store as store:
+        store.log_query("knitting", [])
     with running(http_app(OpenStores({"handbook": bench.root}), Searching({}), access), access) as url:
         yield url
 
@@ -97,6 +101,9 @@ def test_every_view_opens_at_three_widths_light_and_dark(page: Any, served: str)
         "document?uri=long/line.txt": ".piece",
         "chunks?where=content_type%3D'table'": ".hit",
         "judgements": ".empty",
+        "asked": "main td",
+        "search?q=undo&by=document": ".below",
+        "document?uri=git.md&as=drawn&q=undo": ".drawing .bound",
     }
     found = []
     for view, shown in views.items():
@@ -131,6 +138,63 @@ def test_a_search_follows_the_keys_and_leads_to_its_document(page: Any, served: 
     page.wait_for_selector(".piece.chosen")
     page.locator("aside h2", has_text="Chunk 0").wait_for()
     assert "😀" in page.locator(".canonical").inner_text()
+
+
+def test_hits_are_grouped_saved_and_found_again_on_the_way_back(page: Any, served: str) -> None:
+    page.goto(address(served, "search?q=mill+wheel+thing"))
+    page.get_by_role("button", name="More hits").click()
+    page.wait_for_selector(".told:has-text('30 best')")
+    page.get_by_role("button", name="By document").click()
+    page.locator(".others summary", has_text="many.txt").first.wait_for()
+    for kind, read in (("JSON", json.loads), ("CSV", lambda text: {"hits": [*csv.DictReader(text.splitlines())]})):
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=f"Save as {kind}").click()
+        hits = read(Path(saved.value.path()).read_text("utf-8"))["hits"]
+        assert (len(hits), str(hits[0]["rank"])) == (30, "1")
+    page.get_by_role("button", name="By document").click()
+    hit = page.locator(".hit").nth(20)
+    own = hit.get_attribute("id")
+    hit.locator("h3 a").click()
+    page.wait_for_selector(".piece.chosen")
+    page.get_by_role("textbox", name="Question").wait_for()
+    assert page.get_by_role("textbox", name="Question").input_value() == "mill wheel thing"
+    page.go_back()
+    page.locator(f"#{own} a:focus").wait_for()
+    assert page.evaluate("scrollY > 500")
+
+
+def test_a_chunk_is_judged_where_it_is_read_and_words_are_explained(page: Any, served: str, bench: Workbench) -> None:
+    page.goto(address(served, "document?uri=git.md"))
+    page.locator(".bound").first.click()
+    page.locator("summary", has_text="Does it answer").click()
+    page.get_by_role("textbox", name="Question").fill("how to undo")
+    page.get_by_role("button", name="Right").click()
+    page.get_by_role("button", name="Right", pressed=True).wait_for()
+    with bench.store as store:
+        (made,) = store.judgements("how to undo")
+    assert (made.judgement.verdict, made.uri) == ("right", "git.md")
+    page.get_by_role("button", name="Right").click()
+    page.get_by_role("button", name="Right", pressed=False).wait_for()
+    page.get_by_role("button", name="Strategy").click()
+    page.locator(".meaning", has_text="was split into chunks").wait_for()
+    page.locator("label", has_text="Drawn").click()
+    page.locator(".drawing .heading", has_text="Later").wait_for()
+
+
+def test_what_people_ask_and_find_not_is_shown(page: Any, served: str) -> None:
+    page.goto(address(served, "asked"))
+    page.locator("td", has_text="knitting").first.wait_for()
+    page.get_by_role("button", name="Ask again").click()
+    page.locator(".hit a", has_text="knitting").wait_for()
+    page.locator("select").last.select_option("1")
+    page.get_by_text("moved").last.wait_for()
+
+
+def test_on_a_phone_the_header_is_one_row(page: Any, served: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(address(served, "documents"))
+    page.wait_for_selector("tbody tr")
+    assert page.locator("header").bounding_box()["height"] < 60
 
 
 def test_hits_are_judged_marked_disputed_and_taken_back(page: Any, served: str, bench: Workbench) -> None:

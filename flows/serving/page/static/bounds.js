@@ -8,6 +8,7 @@ const STRETCH = 6000; // characters of a stretch: more than a screen shows
 const NEAR = "100% 0px"; // of the window, above and below it: what is that near is drawn before somebody sees it
 const AT_ONCE = 4; // stretches that are drawn while nothing else is to do: less than a frame
 const IDLE_MS = 50;
+const SOURCE = ["code", "log", "data"]; // types whose columns mean something
 const LINE = 80; // characters, about; only the length of the scroll bar hangs on it
 
 /**
@@ -121,7 +122,7 @@ function Piece({ piece, chosen, choose }) {
   const [first, ...others] = piece.owners;
   if (!first) return html`<span class="free">${piece.text}</span>`;
   const own = piece.owners.at(-1);
-  const classes = ["piece", own.ordinal % 2 && "odd", others.length && "overlap", piece.owners.includes(chosen) && "chosen"];
+  const classes = ["piece", SOURCE.includes(own.content_type) && "source", own.ordinal % 2 && "odd", others.length && "overlap", piece.owners.includes(chosen) && "chosen"];
   const begins = own.start_char === piece.start;
   const press = choose && (() => getSelection().isCollapsed && choose(own));
   return html`<span class=${classes.filter(Boolean).join(" ")} id=${begins && choose ? `chunk-${own.ordinal}` : null} style=${{ "--colour": colour(own.content_type) }}

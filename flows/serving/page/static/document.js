@@ -1,14 +1,17 @@
 // Document: the canonical text with the bounds of its chunks, its outline, its regions, and what changed in it.
-import { html, useEffect, useMemo } from "./vendor/preact-htm.js";
+import { html, useEffect, useMemo, useState } from "./vendor/preact-htm.js";
 import { ask, documentPath, path, useAnswer } from "./ask.js";
 import { blocksOf, Text } from "./bounds.js";
 import { changed } from "./changed.js";
-import { hasTable, Tables } from "./markdown.js";
+import { Judge, useJudging } from "./judge.js";
+import { Drawn, hasTable, Tables } from "./markdown.js";
 import { Figures } from "./pictured.js";
 import { hasPages, Original, usePlaces } from "./original.js";
-import { Answer, Empty, Failure, Nearest, ToDocument, Type } from "./parts.js";
+import { Answer, Choice, Empty, Failure, Nearest, ToDocument, Type } from "./parts.js";
 import { isReport } from "./report.js";
 import { go, link, parse, useMedia } from "./state.js";
+import { Term } from "./terms.js";
+import { colour } from "./types.js";
 import { number, plural, slicer, time } from "./words.js";
 
 const MOST_CHARACTERS = 5000000; // as many as the API gives
@@ -72,16 +75,26 @@ function Cut({ place, answer, rows, regions, outline, near }) {
   return html`
     <div class=${paged ? "document paged" : "document"}>
       <${Outline} found=${outline} rows=${leaves} choose=${choose} />
-      ${place.since ? html`<${Changes} place=${place} now=${answer.text} />` : html`<${Text} blocks=${blocks} chosen=${chosen} choose=${choose} />`}
+      ${place.since ? html`<${Changes} place=${place} now=${answer.text} />` : html`<div class="reading">
+        <${Choice} label="How the text is shown" value=${place.as === "drawn" ? "drawn" : "text"} of=${SHOWN_AS} set=${(as) => set({ as: as === "drawn" ? as : "" })} />
+        ${place.as === "drawn" ? html`<${Drawing} leaves=${leaves} cut=${cut} chosen=${chosen} choose=${choose} />` : html`<${Text} blocks=${blocks} chosen=${chosen} choose=${choose} />`}</div>`}
       <aside aria-label="The chosen chunk" class=${chosen ? "open" : ""}>
         ${chosen && html`<button type="button" class="close" onClick=${() => set({ chunk: "", page })} aria-label="Close">×</button>`}
         ${paged && html`<${Original} uri=${answer.document.uri} page=${page} places=${places.value?.places ?? []} leaves=${leaves}
           chosen=${chosen} cut=${cut} turn=${(to) => set({ page: to })} choose=${choose} />`}
-        ${chosen ? html`<${About} row=${chosen} text=${cut(chosen.start_char, chosen.end_char)} regions=${regions} rows=${rows} near=${near} figures=${within(answer.figures, chosen)} />` : html`<${Regions} regions=${regions} /><${Shown} figures=${answer.figures} />`}
+        ${chosen ? html`<${About} row=${chosen} text=${cut(chosen.start_char, chosen.end_char)} regions=${regions} rows=${rows} near=${near} figures=${within(answer.figures, chosen)} uri=${answer.document.uri} asked=${place.q ?? ""} snapshot=${answer.snapshot} />` : html`<${Regions} regions=${regions} /><${Shown} figures=${answer.figures} />`}
       </aside>
     </div>
   `;
 }
+
+const SHOWN_AS = [["text", "Exact text"], ["drawn", "Drawn"]];
+
+/** The chunks one after the other, with their tables, headings and code drawn. */
+const Drawing = ({ leaves, cut, chosen, choose }) => html`<article class="canonical drawing" aria-label="The chunks, drawn">${leaves.map((row) => html`
+  <div class=${["block piece", row.ordinal % 2 && "odd", row === chosen && "chosen"].filter(Boolean).join(" ")} id=${`chunk-${row.ordinal}`} style=${{ "--colour": colour(row.content_type) }}>
+    <button type="button" class="bound" onClick=${() => choose(row)}>${row.ordinal}</button>
+    <${Drawn} text=${cut(row.start_char, row.end_char)} type=${row.content_type} context=${row.context} choice=${false} /></div>`)}</article>`;
 
 /** Scroll to a place unless it can be seen: what somebody has just pressed must not move away. */
 function show(element) {
@@ -127,16 +140,17 @@ const Region = ({ of }) => html`
   ${of.evidence && html`<br /><small>${Array.isArray(of.evidence) ? of.evidence.join("; ") : of.evidence}</small>`}
 `;
 
-function About({ row, text, regions, rows, near, figures }) {
+function About({ row, text, regions, rows, near, figures, uri, asked, snapshot }) {
   const region = regions.find((one) => one.start_char <= row.start_char && row.start_char < one.end_char);
   const parent = rows.find((one) => one.chunk_id === row.parent_id);
   return html`
     <h2>Chunk ${row.ordinal}</h2>
+    ${!isReport && html`<${Judging} key=${row.chunk_id} hit=${{ ...row, uri }} asked=${asked} snapshot=${snapshot} />`}
     <dl>
       <dt>Type</dt><dd><${Type} of=${row.content_type} /></dd>
-      <dt>Strategy</dt><dd><code>${row.strategy}</code>${row.role && ` (${row.role})`}</dd>
-      <dt>Tokens</dt><dd class="figure">${number(row.tokens)}</dd>
-      <dt>Span</dt><dd>${number(row.start_char)} to ${number(row.end_char)}, line ${number(row.line)}${row.page != null ? `, page ${row.page}` : ""}</dd>
+      <dt><${Term} of="strategy">Strategy<//></dt><dd><code>${row.strategy}</code>${row.role && ` (${row.role})`}</dd>
+      <dt><${Term} of="tokens">Tokens<//></dt><dd class="figure">${number(row.tokens)}</dd>
+      <dt><${Term} of="span">Span<//></dt><dd>${number(row.start_char)} to ${number(row.end_char)}, line ${number(row.line)}${row.page != null ? `, page ${row.page}` : ""}</dd>
       ${row.note && html`<dt>Changed</dt><dd>${row.note}</dd>`}
       ${row.headings.length > 0 && html`<dt>Headings</dt><dd dir="auto">${row.headings.join(" › ")}</dd>`}
       ${parent && html`<dt>Parent</dt><dd>chunk ${parent.ordinal}${parent.role && ` (${parent.role})`}</dd>`}
@@ -150,6 +164,16 @@ function About({ row, text, regions, rows, near, figures }) {
     <h3>Nearest chunks</h3>
     ${isReport ? html`<p class="told">A report has no vectors; <code>docmill serve</code> shows them.</p>` : html`<${Answer} of=${near} what="Comparing vectors">${(found) => html`<${Nearest} hits=${found.hits} />`}<//>`}
   `;
+}
+
+/** Whether the chosen chunk answers a question: the one that led here, or one that somebody types. */
+function Judging({ hit, asked, snapshot }) {
+  const [query, type] = useState(asked);
+  const judging = useJudging(query.trim());
+  return html`<details class="judging" open=${Boolean(asked)}><summary>Does it answer a question?</summary>
+    <label class="question">Question <input value=${query} maxlength="2000" onInput=${(event) => type(event.target.value)} /></label>
+    <${Judge} hit=${hit} judging=${judging} snapshot=${snapshot} />
+  </details>`;
 }
 
 /** The lines that differ between the text of an earlier snapshot and that of now. */

@@ -48,7 +48,7 @@ export function Judge({ hit, judging, snapshot }) {
   const mine = own.find((one) => one.judged_by === nameOf() && one.verdict !== "answer");
   const press = (relevant) => run(() => (mine && (mine.verdict === "right") === relevant ? judging.withdraw(mine) : judging.add({ chunk_id: hit.chunk_id, relevant }, snapshot)));
   const mark = (event) => {
-    const quotation = marked(event.currentTarget.closest(".hit"));
+    const quotation = marked(event.currentTarget.closest(".hit") ?? document.querySelector(".canonical"));
     if (!quotation) return tell("Mark the passage in the text above first, then press this.");
     if (quotation.length > LONGEST) return tell("Mark less: a passage has 4,000 characters at most.");
     return run(() => judging.add({ chunk_id: hit.chunk_id, quotation }, snapshot));

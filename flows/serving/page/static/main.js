@@ -4,6 +4,7 @@ import { ask, noteSnapshot, path, setToken, token } from "./ask.js";
 import { isReport } from "./report.js";
 import { Busy, Empty, Failure } from "./parts.js";
 import { go, link, parse, usePlace } from "./state.js";
+import { Term } from "./terms.js";
 import { number, time } from "./words.js";
 import { Asked } from "./asked.js";
 import { Chunks } from "./chunks.js";
@@ -72,7 +73,7 @@ function look(place, set) {
 
 const Head = ({ place, served }) => html`
   <header>
-    <a class="brand" href=${link("search")}><img src="page/favicon.svg" alt="" width="24" height="24" /> docmill</a>
+    <a class="brand" href=${link("search")} aria-label="docmill, search"><img src="page/favicon.svg" alt="" width="24" height="24" /> <span class="name">docmill</span></a>
     <nav aria-label="Views">
       ${TABS.map(([view, shown]) => html`<a href=${link(view)} aria-current=${place.view === view ? "page" : null}>${shown}</a>`)}
     </nav>
@@ -89,7 +90,7 @@ function Where({ place, served: { stores, status } }) {
           ${stores.map((name) => html`<option value=${name}>${name}</option>`)}
         </select></label>`}
       <span>${number(status.documents)} documents, ${number(status.chunks)} chunks</span>
-      <span>snapshot ${status.snapshot}, ${time(status.created)}</span>
+      <span><${Term} of="snapshot" /> ${status.snapshot}, ${time(status.created)}</span>
       ${status.vectors.pending > 0 && html`<span>vectors: ${Math.floor(100 * status.vectors.share)} %, keywords answer</span>`}
       ${isReport && html`<span>a report of <span class="figure">${time(status.made)}</span></span>`}
       ${place.at && html`<a href=${link(place.view, { ...place, view: "", at: "" })}>to the newest</a>`}

@@ -28,16 +28,16 @@ const AROUND = [({ children }) => children, "code", "strong"];
 /**
  * A text of a document with its tables, headings, code and emphasis drawn, and a way to the text as it is. `type` is its content type;
  * `context` is what stands before it when it is embedded, such as the header of a table that goes on; `cut` tells that
- * its last line is not whole.
+ * its last line is not whole, and without a `choice` there is no such way.
  */
-export function Drawn({ text, terms = [], type, context = "", cut = false }) {
+export function Drawn({ text, terms = [], type, context = "", cut = false, choice = true }) {
   const [exact, show] = useState(false);
   const parts = AS_IT_IS.includes(type) ? [{ lines: [text] }] : partsOf(cut ? wholeRows(text) : text, context);
   const plain = AS_IT_IS.includes(type) || parts.every((part) => part.lines && !INLINE.test(part.lines.join("\n")));
   const own = exact || plain ? [{ exact: text }] : parts;
   return html`<div>
     ${own.map((part, place) => html`<${Part} key=${place} of=${part} terms=${terms} more=${cut && place === own.length - 1} />`)}
-    ${!plain && html`<button type="button" class="exact" aria-pressed=${exact} onClick=${() => show(!exact)}>Exact text</button>`}
+    ${!plain && choice && html`<button type="button" class="exact" aria-pressed=${exact} onClick=${() => show(!exact)}>Exact text</button>`}
   </div>`;
 }
 

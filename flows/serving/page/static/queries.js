@@ -13,7 +13,7 @@ const use = (name, of) => {
   return useAnswer(of && `${name} ${store} ${at} ${of}`, (signal) => ask(path(of === true ? name : of), undefined, signal));
 };
 const Query = ({ of }) => html`<a href=${link("search", { q: of })}><bdi>${of}</bdi></a>`;
-const sure = (value) => (value == null ? "no hit" : html`<span class=${value < DOUBTFUL ? "failure" : ""}>${value.toFixed(2)}</span>`);
+const sure = (value) => (value == null ? "no hit" : html`<span class=${value < DOUBTFUL ? "low" : ""}>${value.toFixed(2)}</span>`);
 
 export function Queries({ status }) {
   const asked = use("queries", true);
@@ -21,7 +21,7 @@ export function Queries({ status }) {
     <${Answer} of=${asked} what="Reading the log of queries">${({ queries, logging, left_out: left }) => queries.length === 0
       ? html`<${Empty} title="No query is logged">${logging ? "Search, then come back: a query is logged some seconds after it was asked." : html`Set <code>queries.log = true</code> in docmill.toml and start the server again.`}<//>`
       : html`<p class="told">${plural(queries.length + (left?.queries ?? 0), "query", "queries")}, asked ${number(queries.reduce((sum, one) => sum + one.times, 0))} times.
-          ${!logging && html` This server logs none; these are from before.`} The log keeps who asked to itself: it does not know.</p>
+          ${!logging && html` This server logs none; these are from before.`} The log does not know who asked.</p>
         <${List} caption="The most frequent queries" rows=${queries} columns=${[
           { name: "Times", of: (one) => one.times, right: true },
           { name: "Query", of: (one) => html`<${Query} of=${one.query} />`, wide: true },

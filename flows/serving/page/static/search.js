@@ -8,12 +8,13 @@ import { Bar, Choice, Empty, Excerpt, Failure, ToDocument, Type } from "./parts.
 import { Judge, JudgeAll, useJudging } from "./judge.js";
 import { isReport } from "./report.js";
 import { go, lasting, link, parse } from "./state.js";
-import { number, percent, plural, wordsOf } from "./words.js";
+import { Term } from "./terms.js";
+import { number, percent, plural, save, wordsOf } from "./words.js";
 
 const MODES = [["hybrid", "Hybrid"], ["keyword", "Keyword"], ["vector", "Vector"], ["beside", "Side by side"]];
 const QUICK_MS = 60; // a keyword search takes a few milliseconds: it may follow each key
 const PAUSE_MS = 350; // a pause in typing; the vectors of a query take longer than a key
-const HITS = 10;
+const HITS = [10, 30, 100]; // the first ones, and how many each press on "More" gives
 
 export function Search({ place, status }) {
   const mode = isReport ? "keyword" : place.mode || "hybrid";
@@ -42,7 +43,7 @@ export function Search({ place, status }) {
       <${Facets} place=${place} mode=${mode} set=${set} />
       <div class=${mode === "beside" ? "besides" : "results"}>
         ${!typed.trim() && html`<${Start} />`}
-        ${typed.trim() && mode !== "beside" && html`<${Results} typed=${typed} asked=${place.q ?? ""} mode=${mode} where=${where} />`}
+        ${typed.trim() && mode !== "beside" && html`<${Results} typed=${typed} asked=${place.q ?? ""} mode=${mode} where=${where} place=${place} set=${set} />`}
         ${typed.trim() && mode === "beside" && MODES.slice(0, 3).map(([one, shown]) => html`<section aria-label=${shown}>
           <h2>${shown}</h2><${Results} typed=${typed} asked=${place.q ?? ""} mode=${one} where=${where} />
         </section>`)}
@@ -82,10 +83,11 @@ function slash(box) {
 }
 
 /** The hits: those by keyword while one types, those of the mode after a pause. */
-function Results({ typed, asked, mode, where }) {
+function Results({ typed, asked, mode, where, place = {}, set }) {
+  const count = HITS.includes(Number(place.k)) ? Number(place.k) : HITS[0];
   const quick = useDelayed(typed.trim(), QUICK_MS);
-  const first = useHits(quick, "keyword", where, true);
-  const full = useHits(asked.trim() && asked === typed ? asked.trim() : null, mode, where);
+  const first = useHits(quick, "keyword", where, count, true);
+  const full = useHits(asked.trim() && asked === typed ? asked.trim() : null, mode, where, count);
   const [over, setOver] = useState(false);
   const ready = asked === typed && full.value && full.key?.includes(JSON.stringify(asked.trim()));
   const held = useHeld(ready ? full : null, over);
@@ -96,20 +98,67 @@ function Results({ typed, asked, mode, where }) {
   if (error) return STOPPED.test(error.message) ? html`<${Stopped} mode=${mode} asked=${asked === typed} />` : html`<${Failure} error=${error} />`;
   if (!shown.value) return html`<p class="busy" role="status">Searching…</p>`;
   const hits = shown.value.hits;
+  const one = (hit, at) => html`<${Found} key=${hit.chunk_id} hit=${hit} other=${hits[at + 1] ?? hits[at - 1]} most=${strongest(hits)} asked=${typed} ignored=${ignored} judging=${judging} snapshot=${shown.value.snapshot} />`;
   return html`
+    <${Back} ready=${shown} />
     <p class="told" role="status">
       ${hits.length ? `${hits.length} best` : "Nothing found"} in snapshot ${shown.value.snapshot}${shown === first && mode !== "keyword" ? ", by keyword so far" : ""}
       ${held.waits && html` <button type="button" onClick=${held.take}>Show the better order</button>`}
     </p>
     <ol class="hits" onPointerEnter=${() => setOver(true)} onPointerLeave=${() => setOver(false)}>
-      ${hits.map((hit, place) => html`<${Found} key=${hit.chunk_id} hit=${hit} other=${hits[place + 1] ?? hits[place - 1]} most=${strongest(hits)} asked=${typed} ignored=${ignored} judging=${judging} snapshot=${shown.value.snapshot} />`)}
+      ${place.by === "document" ? byDocument(hits).map((own) => html`<${OfDocument} key=${own[0].chunk_id} of=${own} one=${one} hits=${hits} />`) : hits.map(one)}
     </ol>
+    ${set && hits.length > 0 && html`<${Below} hits=${hits} count=${count} place=${place} set=${set} asked=${asked} snapshot=${shown.value.snapshot} />`}
     ${!hits.length && html`<${Empty} title="Nothing matches">
       Try fewer words, or other ones${where.length ? ", or take back a facet" : ""}.${!isReport && " The vector ranking finds texts that share no word with the question."}
     <//>`}
     <${JudgeAll} judging=${judging} snapshot=${shown.value.snapshot} />
   `;
 }
+
+/** Return hits in groups by their document, in the order of the best hit of each. */
+function byDocument(hits) {
+  const groups = new Map();
+  hits.forEach((hit) => groups.set(hit.uri, [...(groups.get(hit.uri) ?? []), hit]));
+  return [...groups.values()];
+}
+
+/** The hits of one document: the best one, and the others folded. */
+const OfDocument = ({ of: [best, ...others], one, hits }) => html`${one(best, hits.indexOf(best))}
+  ${others.length > 0 && html`<li class="others"><details><summary>${plural(others.length, "more hit")} in <bdi>${best.uri}</bdi></summary>
+    <ol class="hits">${others.map((hit) => one(hit, hits.indexOf(hit)))}</ol></details></li>`}`;
+
+/** What can be done with a list of hits: see more of them, one document together, or take them away as a file. */
+function Below({ hits, count, place, set, asked, snapshot }) {
+  const more = HITS.find((each) => each > count);
+  const grouped = place.by === "document";
+  return html`<p class="below">
+    ${more && hits.length >= count && html`<button type="button" onClick=${() => set({ k: more })}>More hits</button>`}
+    <button type="button" aria-pressed=${grouped} onClick=${() => set({ by: grouped ? undefined : "document" })}>By document</button>
+    <button type="button" onClick=${() => save("hits.json", "application/json", JSON.stringify({ query: asked, snapshot, hits }, null, 1))}>Save as JSON</button>
+    <button type="button" onClick=${() => save("hits.csv", "text/csv", asCsv(hits))}>Save as CSV</button>
+  </p>`;
+}
+
+const SAVED = ["rank", "uri", "page", "line", "start_char", "end_char", "score", "relevance", "confidence", "vector_score", "keyword_score", "content_type", "chunk_id", "source_url", "text"];
+// A cell that begins like a formula gets a quote before it: a spreadsheet would else compute what a document says.
+const cell = (value) => `"${String(value ?? "").replace(/^[=+\-@\t\r]/, (sign) => (typeof value === "number" ? sign : `'${sign}`)).replaceAll('"', '""')}"`;
+const asCsv = (hits) => `${[SAVED, ...hits.map((hit) => SAVED.map((name) => hit[name]))].map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
+
+/** Whoever comes back from a document stands at the hit that led there. */
+function Back({ ready }) {
+  useEffect(() => {
+    const chunk = history.state?.hit;
+    const element = chunk && document.getElementById(`hit-${chunk}`);
+    if (!element) return;
+    history.replaceState(null, "");
+    element.closest("details")?.setAttribute("open", "");
+    element.scrollIntoView({ block: "center" });
+    element.querySelector("a")?.focus({ preventScroll: true });
+  }, [ready]);
+  return null;
+}
+const leave = (hit) => history.replaceState({ hit: hit.chunk_id }, "");
 
 /** Return a value after it has stayed the same for some time. */
 function useDelayed(value, pause) {
@@ -132,9 +181,9 @@ function useHeld(answer, over) {
 }
 
 /** Use the hits of a text; one that somebody is `typing` is no query yet, and the server does not log it. */
-function useHits(text, mode, where, typing = false) {
+function useHits(text, mode, where, k, typing = false) {
   const { store, at } = lasting();
-  const body = { query: text, k: HITS, mode, ...(typing && !isReport && { typing }), ...narrowed(where), ...(store && { store }), ...(at && { at }) };
+  const body = { query: text, k, mode, ...(typing && !isReport && { typing }), ...narrowed(where), ...(store && { store }), ...(at && { at }) };
   return useAnswer(text ? `hits ${JSON.stringify(text)} ${JSON.stringify(body)}` : null, (signal) => ask("search", body, signal));
 }
 
@@ -144,14 +193,14 @@ const strongest = (hits) => Math.max(...hits.map((hit) => hit.keyword_score ?? 0
 function Found({ hit, other, most, asked, ignored, judging, snapshot }) {
   const terms = wordsOf(hit, asked);
   return html`
-    <li class="hit">
-      <h3><${ToDocument} uri=${hit.uri} chunk=${hit.chunk_id} />
+    <li class="hit" id=${`hit-${hit.chunk_id}`}>
+      <h3><span onClickCapture=${() => leave(hit)}><${ToDocument} uri=${hit.uri} chunk=${hit.chunk_id} of=${{ q: asked }} /></span>
         ${hit.page != null && html`<span class="page">page ${hit.page}</span>`}<${Type} of=${hit.content_type} /></h3>
       ${hit.headings.length > 0 && html`<p class="headings" dir="auto">${hit.headings.join(" › ")}</p>`}
       <${Excerpt} of=${hit} terms=${terms} />
       <div class="scores">
-        ${!isReport && html`<span>vector <${Bar} share=${hit.vector_score ?? 0} label=${hit.vector_score == null ? "–" : hit.vector_score.toFixed(2)} /></span>`}
-        <span>keyword <${Bar} share=${(hit.keyword_score ?? 0) / most} label=${hit.keyword_score == null ? "–" : hit.keyword_score.toFixed(1)} of="var(--accent-2)" /></span>
+        ${!isReport && html`<span><${Term} of="vector" /> <${Bar} share=${hit.vector_score ?? 0} label=${hit.vector_score == null ? "–" : hit.vector_score.toFixed(2)} /></span>`}
+        <span><${Term} of="keyword" /> <${Bar} share=${(hit.keyword_score ?? 0) / most} label=${hit.keyword_score == null ? "–" : hit.keyword_score.toFixed(1)} of="var(--accent-2)" /></span>
       </div>
       <${Judge} hit=${hit} judging=${judging} snapshot=${snapshot} />
       <${Why} hit=${hit} other=${other} ignored=${ignored} />

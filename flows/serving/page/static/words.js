@@ -57,6 +57,13 @@ export const wordsOf = (hit, asked) => {
   return terms.length ? terms : (asked.match(WORD) ?? []).filter((word) => word.length >= SHORTEST_STEM);
 };
 
+/** Save a text as a file of the person's. */
+export function save(name, type, text) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  Object.assign(document.createElement("a"), { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
 const NUMBER = new Intl.NumberFormat("en");
 
 export const number = (value) => NUMBER.format(value);

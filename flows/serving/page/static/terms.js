@@ -1,0 +1,22 @@
+// Terms: docmill's own words, each with what it means where a person first meets it.
+import { html, useState } from "./vendor/preact-htm.js";
+
+const MEANINGS = {
+  snapshot: "One state of the store, with a number. A run that changes something makes the next one; older ones stay for a time.",
+  chunk: "A piece of a document that is searched and shown as one hit. Its text is exactly that of the document.",
+  vector: "How near the meanings of question and chunk are, by the embedding model: a cosine, 1 at most.",
+  keyword: "How well the words of the question fit, by BM25. The bar compares the hits of this list.",
+  context: "Text that says where a chunk comes from, such as title and headings. It is searched with the chunk and is no part of the document.",
+  region: "A run of a document of one content type, such as prose, a table or code. Each has its own way to be split.",
+  strategy: "The way in which a region was split into chunks.",
+  tokens: "The pieces of words that the embedding model counts; it reads only so many at once.",
+  span: "Where the chunk stands in the text of the document: characters from 0, the end not included.",
+  parent: "A larger chunk that contains this one.",
+};
+
+/** A word of docmill's own, and what it means for whoever presses it. */
+export function Term({ of, children }) {
+  const [open, show] = useState(false);
+  return html`<button type="button" class="term" title=${MEANINGS[of]} aria-expanded=${open} onClick=${() => show(!open)}>${children ?? of}</button>
+    ${open && html`<span class="meaning" role="note">${MEANINGS[of]}</span>`}`;
+}
