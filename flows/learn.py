@@ -1,6 +1,6 @@
 """The Prefect flow `learn`: what people judged changes settings, at night and behind the gate."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from prefect import flow, get_run_logger
@@ -37,12 +37,11 @@ def learn(
         measure: The measure that must gain.
         config: The docmill.toml to read and change. The default is the one in the working folder or above it.
     """
-    given = Path(config) if config else None
-    settings = load({("store",): store} if store else {}, given if given and given.exists() else None)
-    file = given or chosen_file(None) or Path(FILE_NAME)
+    file = Path(config) if config else chosen_file(None) or Path(FILE_NAME)
+    settings = load({("store",): store} if store else {}, file if file.exists() else None)
     found = learn_once(settings, file, sources or settings.sources, TuneOptions(budget=budget, measure=measure))
     for line in found.why:
         get_run_logger().info(line)
-    rows = [{name: value for name, value in asdict(one).items() if name != "evidence"} for one in found.changes]
+    rows = [asdict(replace(one, evidence="")) for one in found.changes]
     create_table_artifact(rows, key=artifact_key("learn", settings.store), description=f"{found.judged} judged queries")
     return found.changes

@@ -307,8 +307,8 @@ def _tune_types(bench: _Bench, by_type: Mapping[str, Sequence[Question]], judged
             _tune_type(bench, kind, own, judged)
 
 
-def _too_few(count: int, unit: str, least: int) -> str:
-    return f"{counted(count, unit)}, {least} are needed: {least - count} more"
+def _too_few(count: int, unit: str, least: int, whence: str = "") -> str:
+    return f"{counted(count, unit)}{whence}, {least} are needed: {least - count} more"
 
 
 def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:
@@ -384,15 +384,12 @@ def _tune_weight(bench: _Bench, questions: Sequence[Question], judged: bool) -> 
     lost 5 points to people's questions (`cacm`, tests/bench/LOG.md).
     """
     tuning = bench.tuning
-    made = tuning.made and not judged
-    if made:
+    unit, whence = "judged questions", ""
+    if tuning.made and not judged:
         questions = [one for one in questions if one.hidden]
-    if made and len(questions) < bench.options.least:
-        found = f"{counted(len(questions), 'questions')} taken from a place other than their answer"
-        tuning.skipped.append(f"weight: {found}, {bench.options.least} are needed")
-        return
-    if judged and len(questions) < bench.options.least:
-        tuning.skipped.append(f"weight: {_too_few(len(questions), 'judged questions', bench.options.least)}")
+        unit, whence = "questions", " taken from a place other than their answer"
+    if (judged or tuning.made) and len(questions) < bench.options.least:
+        tuning.skipped.append(f"weight: {_too_few(len(questions), unit, bench.options.least, whence)}")
         return
     search = tuning.settings.search
     race = _Race(bench, "", questions, f"weight {search.weight:g}", judged)

@@ -27,6 +27,16 @@ Ask = Callable[[Sequence[str]], Sequence[Sequence[Hit]]]
 
 
 @dataclass(frozen=True, slots=True)
+class AskingAgain:
+    """How queries are asked again of an open snapshot, and grouped."""
+
+    ask: Ask
+    vectors: Vectors
+    words: Words
+    snapshot: int
+
+
+@dataclass(frozen=True, slots=True)
 class FrequentQuery:
     """A query that was asked, whatever its case and white space, once or often.
 
@@ -84,6 +94,16 @@ def _frequent(own: Sequence[LoggedQuery]) -> FrequentQuery:
         own[-1].query, len(own), own[0].created, own[-1].created, last.snapshot, last.hits, last.relevance,
         last.confidence,
     )  # fmt: skip
+
+
+def content_gaps(
+    asked: Sequence[FrequentQuery], judged: Sequence[JudgedPassage], most: int, again: AskingAgain
+) -> list[ContentGap]:
+    """Ask `most` of the queries that may have no good answer again; return those that have none, grouped by meaning."""
+    found = asked_again(without_answer(asked, judged, most), again.ask, again.snapshot)
+    absent = {same_query(one.judgement.query) for one in judged if one.state == "absent"}
+    left = [one for one in found if is_doubtful(one) or same_query(one.query) in absent]
+    return gaps_of(left, again.vectors, again.words)
 
 
 def without_answer(asked: Sequence[FrequentQuery], judged: Iterable[JudgedPassage], most: int) -> list[FrequentQuery]:

@@ -142,7 +142,7 @@ class StoreFeedback(StoredDocuments):
             >>> [(one.query, one.hits) for one in store.queries() if one.hits == 0]
             [('grind wheat', 0)]
         """
-        return [] if self.stored.folder.is_part else frequent(query_log.read(self.stored.folder.root))
+        return [] if self.stored.folder.whole else frequent(query_log.read(self.stored.folder.root))
 
 
 def logged(
@@ -150,5 +150,5 @@ def logged(
 ) -> LoggedQuery:
     """Return what the log keeps of a query that was asked now."""
     text, snapshot = query.strip()[:MOST_CHARACTERS], store.snapshot.number
-    restricted = store.stored.folder.is_part
+    restricted = store.stored.folder.whole is not None
     return LoggedQuery(query_log.now(), text, mode, snapshot, len(hits), *best_of(hits), filtered, restricted, door)

@@ -11,11 +11,10 @@ import pyarrow as pa
 
 from docmill.storage.access.principals import check_principals
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.judgements import same_query
 from docmill.storage.keywords.analysis.analyser import telling_words
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.computed_once import computed_once
-from docmill.storage.reader.asked_queries import ContentGap, asked_again, gaps_of, is_doubtful, without_answer
+from docmill.storage.reader.asked_queries import AskingAgain, ContentGap, content_gaps
 from docmill.storage.reader.facets import ValueCount, value_counts
 from docmill.storage.reader.feedback import StoreFeedback
 from docmill.storage.reader.overview import history_table, status_of
@@ -96,8 +95,7 @@ def make_ahead(fresh: "Store", earlier: "Store", principals: frozenset[str]) -> 
     return fresh._narrowed.get(principals, seen.stored if seen else None)
 
 
-_REPLAYED = 100
-"""Frequent queries that are replayed unless others are given: two seconds for both snapshots."""
+_REPLAYED = 100  # frequent queries, unless others are given: two seconds for both snapshots
 _FACET_HITS = 100
 """Hits of a query whose values are counted: every query ranks all chunks, and further down they answer nothing."""
 
@@ -367,9 +365,8 @@ class Store(StoreFeedback):
     def gaps(self, most: int = 200) -> list[ContentGap]:
         """Return what people ask and the store has no good answer to, grouped by meaning.
 
-        Asked again are the queries of the log that had no hit, or none of confidence .2, and those of which somebody
-        judged that the store has no answer; what this snapshot answers is left out. So are queries for which a passage
-        was judged right.
+        Asks again those that had no hit of confidence .2, or were judged to have no answer here, and leaves out what
+        this snapshot answers, and queries for which a passage was judged right.
 
         Args:
             most: How many queries to ask again at most, the most frequent ones.
@@ -384,15 +381,12 @@ class Store(StoreFeedback):
             >>> store.gaps()
             []
         """
-        if self.stored.folder.is_part:
+        if self.stored.folder.whole:
             return []
-        judged = self.judgements()
-        asked = without_answer(self.queries(), judged, most)
-        absent = {same_query(one.judgement.query) for one in judged if one.state == "absent"}
-        again = asked_again(asked, lambda texts: self.search_all(texts), self.snapshot.number)
-        left = [one for one in again if is_doubtful(one) or same_query(one.query) in absent]
         words = partial(telling_words, language=self.snapshot.keywords.language)
-        return gaps_of(left, lambda texts: vectors_of(texts, self._sources.encoder), words)
+        vectors = lambda texts: vectors_of(texts, self._sources.encoder)  # noqa: E731  the model loads when it is needed
+        again = AskingAgain(self.search_all, vectors, words, self.snapshot.number)
+        return content_gaps(self.queries(), self.judgements(), most, again)
 
     def replay(
         self,
@@ -416,17 +410,13 @@ class Store(StoreFeedback):
 
         Raises:
             docmill.errors.QueryError: As `search`, if any of the queries cannot be answered.
-            docmill.errors.StoreError: As `search`.
 
         Examples:
             >>> [(one.query, one.same) for one in store.replay(store, ["undo a commit"])]
             [('undo a commit', True)]
         """
-        chosen = (
-            {one.query: one.times for one in self.queries()[:_REPLAYED]}
-            if queries is None
-            else dict.fromkeys(queries, 1)
-        )
+        asked = self.queries()[:_REPLAYED] if queries is None else ()
+        chosen = {one.query: one.times for one in asked} or dict.fromkeys(queries or (), 1)
         before, after = (one.search_all([*chosen], k, mode, **how) for one in (self, other))
         pairs = zip(chosen.items(), before, after, strict=True)
         return by_movement([replayed(query, times, old, new) for (query, times), old, new in pairs])
