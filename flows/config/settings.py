@@ -31,6 +31,7 @@ from docmill.flows.config.units import (
 )
 from docmill.storage.declared_keys import KINDS, Kind
 from docmill.storage.embedding.api.api_address import is_api, name_server, parse_address, spell
+from docmill.storage.embedding.shortened import shorten
 from docmill.storage.foreign_address import why_foreign
 from docmill.storage.schema import EVERYONE
 
@@ -71,7 +72,10 @@ class EmbeddingSettings(ConfigSection):
         description="URL of the server of openai:NAME, such as http://localhost:11434/v1; empty is OpenAI's.",
     )
     dimensions: Dimensions = Field(
-        default=0, ge=0, description="Length of the vectors to ask of openai:NAME; 0 leaves it to the model."
+        default=0,
+        ge=0,
+        description="Length of the vectors: what is asked of openai:NAME, or the first numbers of those of another"
+        " model, which should be trained for that (Matryoshka). 0 leaves it to the model.",
     )
     token_limit: Tokens = Field(
         default=0,
@@ -94,6 +98,21 @@ class EmbeddingSettings(ConfigSection):
         default=4, ge=1, le=64, description="Maximum number of concurrent requests for openai:NAME."
     )
     timeout_s: Seconds = Field(default=60.0, gt=0, description="Seconds to wait for an answer of openai:NAME.")
+    price: Money = Field(
+        default=-1.0,
+        ge=-1,
+        description="Cost of a million tokens for openai:NAME, for plans and max_cost; -1 is unknown.",
+    )
+    dtype: Literal["float32", "bfloat16"] = Field(
+        default="float32",
+        description="Numbers by which a local model of the kind of BERT computes documents: bfloat16 where this CPU is"
+        " faster by it, else float32. Questions are computed in float32; the space is the same.",
+    )
+    indexed: Literal["float32", "float16"] = Field(
+        default="float32",
+        description="Numbers of the vectors in the index of a store: float16 takes half the room. The store keeps each"
+        " vector in float32, too: docmill reembed changes the index of an existing store, and embeds nothing.",
+    )
     late: bool = Field(
         default=False,
         description="Late chunking: embed each chunk together with the text around it, up to the model's token limit.",
@@ -108,8 +127,8 @@ class EmbeddingSettings(ConfigSection):
     def where(self) -> tuple[str, str]:
         """Return the model as stores and orders name it, with all that its server is asked, and its revision."""
         if not is_api(self.model):
-            return self.model, self.revision
-        options = self.model_dump(exclude={"model", "late", "parts"})
+            return shorten(self.model, self.dimensions), self.revision
+        options = self.model_dump(exclude={"model", "price", "dtype", "indexed", "late", "parts"})
         return spell(self.model, options), ""
 
     @model_validator(mode="after")
@@ -176,7 +195,11 @@ class ModelSettings(ConfigSection):
         ge=-1,
         description="Maximum number of calls in a run, which then commits what it has; -1 means no limit.",
     )
-    max_cost: Money = Field(default=-1.0, ge=-1, description="Maximum cost of a run, by `prices`; -1 means no limit.")
+    max_cost: Money = Field(
+        default=-1.0,
+        ge=-1,
+        description="Maximum cost of a run, by `prices` and the `price` of [embedding]; -1 means no limit.",
+    )
     prices: Prices = Field(
         default={},
         description="Cost of a million tokens: input, cached (read from cache), written (to cache), output.",

@@ -54,7 +54,7 @@ class Backlog:
         self._waiting.append(batch)
         if self._order is not None and self._finished.is_set():
             self.settle()
-        if self._order is None and sum(map(chunk_count, self._waiting)) >= self._most:
+        if self._order is None and not self._run.unpaid and sum(map(chunk_count, self._waiting)) >= self._most:
             self._begin()
 
     def step(self) -> None:
@@ -142,5 +142,7 @@ def _saved(run: Run, batches: Sequence[Batch], seconds: float | None) -> tuple[P
         artifact_paths(run.root, run.base, "texts"),
         run.space.light,
         seconds,
+        run.payment,
+        run.space.dtype,
     )
     return save_order(order, run.folder / f"embed-{number:05d}.json"), order.target

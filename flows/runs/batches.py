@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from docmill.flows.config.from_settings import forecast_of
 from docmill.flows.runs.backlog import Backlog
 from docmill.flows.runs.batch_phases import BatchNodes
 from docmill.flows.runs.pace import LOOK_S, Pace
@@ -14,6 +15,7 @@ from docmill.flows.runs.phases import PARSE, Phase
 from docmill.flows.runs.report import reason_of, spent, unsaid
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
+from docmill.storage.errors import BudgetReached
 from docmill.storage.files import TEMPORARY
 from docmill.storage.lance.vectors import load_ahead
 from docmill.storage.writer.pending_vectors import waiting_in
@@ -75,6 +77,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
         with run.step("plan"):
             packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob(f"{ASKED}*.parquet"))
             left = count(unembedded(tuple(waiting), packs)) + count(unvectored(waiting_in(run.base), packs))
+            run.report.embedding = forecast_of(run.settings, asked + left)
             return Processed(asked + left)
     partial = _embed_rest(run, backlog)
     return Processed(backlog.embedded + asked, partial, backlog.rate)
@@ -100,7 +103,7 @@ class _Parsing:
 def _report_calls(run: Run, made: bool) -> None:
     """Report the calls to the language model; those that are only planned have no answers, and yet did not fail."""
     done = close_shared(run.folder.name)
-    run.report.model, run.report.model_reason = spent(done, run.settings.model.prices), reason_of(done)
+    run.report.model, run.report.model_reason = spent(done, bool(run.settings.model.prices)), reason_of(done)
     if made:
         run.report.problems += unsaid(run.report.model, run.report.model_reason)
     elif run.report.model:
@@ -115,6 +118,8 @@ def _embed_rest(run: Run, backlog: Backlog) -> bool:
         run.engine.progress(phase)
     backlog.settle()
     while backlog.batches:
+        if run.unpaid:
+            return _left_unpaid(run)
         phase = backlog.phase()
         run.engine.progress(phase)
         if early and (phase.seconds_left or 0.0) > 60 * run.settings.run.early_commit:
@@ -123,6 +128,13 @@ def _embed_rest(run: Run, backlog: Backlog) -> bool:
     if backlog.embedded.texts:
         run.engine.progress(backlog.phase())
     return False
+
+
+def _left_unpaid(run: Run) -> bool:
+    """Return True, as vectors are left for later commits; raise `BudgetReached` where no snapshot may lack any."""
+    if run.gate is None:
+        return True
+    raise BudgetReached("embedding all texts would cost more than --max-cost, and a gate needs all; run again to go on")
 
 
 def _may_commit_early(run: Run) -> bool:
@@ -159,7 +171,7 @@ def _put_into(finished: "SimpleQueue[Running]", nodes: BatchNodes) -> "Callable[
 def _answering(run: Run, number: int) -> LookupSources:
     target = run.folder / f"{ASKED}{number:05d}.parquet"
     packs = artifact_paths(run.root, run.base, "embeddings")
-    return LookupSources(packs, target, *run.settings.embedding.where(), run.asking)
+    return LookupSources(packs, target, *run.settings.embedding.where(), run.asking, run.payment)
 
 
 def _turn(work: WorkItem) -> int:

@@ -23,12 +23,15 @@ from docmill.storage.writer.chunk_moves import ChunkMoves
 from docmill.storage.writer.commit import Changes
 from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import save_order
+from docmill.tasks.model.embedding_costs import payer_of
 from docmill.tasks.publishing.fill import FillOrder, embed_pending, fill
 from docmill.tasks.publishing.publish import PublishOrder, publish_run
 
 
 def save_changes(run: Run, changes: Changes) -> Path:
-    """Promote the staged artifacts, and return the order to commit them with the changes of a run."""
+    """Promote the staged artifacts, and return the order to commit them with the changes and costs of a run."""
+    if payer := payer_of(run.payment):
+        payer.note()
     kept = retention_of(run.settings)
     artifacts = staging.promote(run.root, run.base.packs("figures") if run.base else ())
     promoted = replace(changes, artifacts=artifacts, undelete_days=kept.undelete_days)
@@ -67,23 +70,30 @@ def _pending(run: Run) -> str:
 def complete(run: Run) -> bool:
     """Embed the pending vectors of the newest snapshot, and commit them every `commit_every` minutes.
 
-    Returns False if the gate held a commit back. With a gate there is one commit, of all of them.
+    Returns False if the gate held a commit back. With a gate there is one commit, of all of them. Without, it ends when
+    the run may cost no more.
     """
-    while run.base and run.base.snapshot.pending:
+    while run.base and run.base.snapshot.pending and not run.unpaid:
         before = run.base.snapshot.pending.chunks
         run.engine.tell(f"snapshot {run.base.number} is committed: vectors {run.base.snapshot.spelled_vectors()}")
         done, rate = _embed_for_a_while(run, run.base)
         run.report.embedded += done.texts
         run.report.tokens_embedded += done.tokens
+        if run.unpaid and (run.gate or not done.texts):
+            break
         with run.step("commit"):
             commit(run, save_changes(run, fill(run.base, rate)))
         if run.report.candidate:
             return False
-        left = run.base.snapshot.pending
-        if left and left.chunks >= before:
-            who = counted(left.chunks, "chunks")
-            raise StoreError(f"no vectors can be made for {who}; see: docmill verify --store {run.store.name}")
-    return True
+        _check_progress(run, before)
+    return not (run.gate and run.pending)
+
+
+def _check_progress(run: Run, before: int) -> None:
+    """Raise if as many chunks are pending as before, and the limit is not the reason."""
+    if run.pending >= before and not run.unpaid:
+        who = counted(run.pending, "chunks")
+        raise StoreError(f"no vectors can be made for {who}; see: docmill verify --store {run.store.name}")
 
 
 def _embed_for_a_while(run: Run, base: StoredSnapshot) -> tuple[Embedding, float]:
@@ -104,6 +114,8 @@ def _embed_for_a_while(run: Run, base: StoredSnapshot) -> tuple[Embedding, float
                 break
             total += done
             run.engine.log(f"embed pending: {spelled(done)}")
+            if run.unpaid:
+                break
             _show_progress(run, base, total.tokens, None, pace)
     return total, pace.rate(total.tokens) or total.rate
 
@@ -111,7 +123,7 @@ def _embed_for_a_while(run: Run, base: StoredSnapshot) -> tuple[Embedding, float
 def _saved(run: Run, base: StoredSnapshot, seconds: float | None) -> tuple[Path, Path]:
     """Save an order; return its path, and that of the pack which it writes."""
     number = len(list(run.folder.glob("fill-*.json")))
-    order = FillOrder(base, run.folder / f"embeddings-{number:05d}.parquet", seconds)
+    order = FillOrder(base, run.folder / f"embeddings-{number:05d}.parquet", seconds, run.payment)
     return save_order(order, run.folder / f"fill-{number:05d}.json"), order.target
 
 

@@ -21,6 +21,7 @@ from docmill.flows.config.from_settings import (
     grants_of,
     model_access_of,
     opener_of,
+    payment_of,
     recipe_of,
     space_of,
 )
@@ -28,7 +29,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import Engine, Node, RunSite
 from docmill.flows.runs.phases import PLAN, counted
 from docmill.flows.runs.reaching import SourceLost, asked, each, links_out, losses, without
-from docmill.flows.runs.report import Report
+from docmill.flows.runs.report import REQUESTS, Report, spent
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run, ToDo, is_outlived
 from docmill.flows.runs.sources_seen import count_sources, failure_logged, log_run
@@ -50,6 +51,7 @@ from docmill.storage.writer.current_folder import catch_up
 from docmill.tasks.batch.orders import passwords_at_hand
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import close_shared
+from docmill.tasks.model.embedding_costs import close_payer, payer_of
 from docmill.tasks.publishing.narrow import narrow
 from docmill.tasks.publishing.plan import Plan, StoreState, plan, unmatched
 from docmill.tasks.sources.discover import check_argument, likely_name, open_source
@@ -106,6 +108,7 @@ def ingest(
                 sweep(store.root)
             catch_up(store)
             folder = store.root / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
+        stack.callback(close_payer, folder.name)
         stack.callback(close_shared, folder.name)
         stack.enter_context(passwords_at_hand(folder, settings.parse.passwords))
         stack.enter_context(tidied(partial(remove if dry_run else staging.remove_unfinished, folder)))
@@ -115,7 +118,20 @@ def ingest(
         stack.enter_context(engine.attend(_site(run)))
         _execute(run, opened, how)
         run.report.pending = run.pending
+        _report_embedding(run)
         return run.report
+
+
+def _report_embedding(run: Run) -> None:
+    """Report the requests for vectors by API, and what was left out because of the limit."""
+    report, payer = run.report, None if run.report.dry_run else payer_of(run.payment)
+    if payer is None:
+        return
+    report.embedding = spent(payer.spent, run.settings.embedding.price >= 0, REQUESTS)
+    if run.unpaid:
+        report.embedding["left"] = run.pending
+        left = f"{counted(run.pending, 'chunks')} {'has' if run.pending == 1 else 'have'}"
+        report.problems.append(f"{left} no vectors because --max-cost was reached; run again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +165,15 @@ def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how:
     base = store.newest()
     space = confirmed(ready.space, base.snapshot.space if base else None)
     check_space(base, space)
+    if base:  # docmill reembed alone changes it
+        space = replace(space, indexed=base.snapshot.space.indexed)
+    payment = payment_of(ready.settings, store, folder.name)
     if not how.dry_run:
-        space = probe_model(store.root, space)
+        space = probe_model(store.root, space, payer_of(payment))
     asking = model_access_of(ready.settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
     now = datetime.now(UTC)
-    return Run(ready.settings, store, engine, folder, base, space, ready.recipe, report, now, ready.gate, asking)
+    ruled = (ready.recipe, report, now, ready.gate)
+    return Run(ready.settings, store, engine, folder, base, space, *ruled, asking, payment)
 
 
 def _site(run: Run) -> RunSite:

@@ -1,7 +1,7 @@
 """Report: the result of a run, for programs and for people."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,10 @@ EXIT_HELD = 4
 EXIT_UNREACHED = 5
 EARLIER = " (in an earlier run)"
 """The end of a problem that an earlier run has told of already."""
+CALLS = ("calls", "failed", "refused", "input", "cached", "output")
+"""The counts of calls of a language model."""
+REQUESTS = ("calls", "input")
+"""The counts of requests for vectors."""
 _MOVES = ("added", "changed", "moved", "deleted", "rejected", "stale")
 """The counts of documents that `as_line` names."""
 
@@ -86,6 +90,8 @@ class Report:
         unreached: The sources that the run could not have, each with `source`, its name, and `message`, the reason.
             Their documents are as they were.
         model_reason: Why calls failed or were refused, in words.
+        embedding: Requests, tokens and cost of an embedding model by API, made or planned; `left` are the chunks that
+            have no vectors because of the limit.
         sources: What the run listed and fetched of each source that it had: `listed` and `fetched` items, with
             `listed_bytes` and `fetched_bytes`; `far` tells whether its items have to be fetched. A plan fetches what is
             new or changed as well, to count its chunks, and keeps none of it.
@@ -112,6 +118,7 @@ class Report:
     unreached: list[UnreachedSource] = field(default_factory=list)
     model_reason: str = ""
     sources: list[SourceCounts] = field(default_factory=list)
+    embedding: dict[str, float] = field(default_factory=dict)
 
     def rejections(self) -> Iterator[str]:
         """Yield messages about documents that are rejected or stale: first those of this run, then earlier ones."""
@@ -124,16 +131,16 @@ class Report:
     def exit_status(self) -> int:
         """Return 0 if every document in the store is up to date, 3 if some were rejected or are stale, 4 if gated.
 
-        3 also means that text of a document was lost, or that the language model did not answer, refused to, or was
-        not asked because of a limit. 4 means that the gate held the snapshot back, 5 that a source could not be reached
+        3 also means that text of a document was lost, or that a model did not answer, refused to, or was not asked
+        because of a limit. 4 means that the gate held the snapshot back, 5 that a source could not be reached
         and the others were ingested. Of several, the one that is named first in this order is returned: 4, 5, 3.
         """
         if self.candidate:
             return EXIT_HELD
         if self.unreached:
             return EXIT_UNREACHED
-        unasked = not self.dry_run and any(self.model.get(name) for name in ("failed", "refused", "left"))
-        partly = self.documents.rejected or self.documents.stale or self.lost_text or unasked
+        unasked = any(self.model.get(name) for name in ("failed", "refused", "left")) or self.embedding.get("left")
+        partly = self.documents.rejected or self.documents.stale or self.lost_text or (unasked and not self.dry_run)
         return EXIT_PARTLY if partly else EXIT_DONE
 
     def as_json(self) -> dict[str, Any]:
@@ -148,6 +155,7 @@ class Report:
             "rechunked": self.rechunked,
             "model": self.model,
             "model_reason": self.model_reason,
+            "embedding": self.embedding,
             "candidate": self.candidate,
             "gate": asdict(self.gate) if self.gate else {},
             "pending": self.pending,
@@ -173,7 +181,8 @@ class Report:
             "chunks": _counts(asdict(self.chunks)),
             "re-chunk": self._some_rechunked() if self.rechunked else "",
             "work": f"{self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
-            "model": ", ".join(f"{count:g} {name}" for name, count in self.model.items()),
+            "embedding": _calls(self.embedding),
+            "model": _calls(self.model),
             "pending": self._some_pending() if self.pending else "",
             "time": steps or "under 0.1 s",
         }
@@ -234,9 +243,9 @@ def artifact_key(flow: str, store: Path) -> str:
     return f"{flow}-" + (re.sub(r"[^a-z0-9]+", "-", store.absolute().name.lower()).strip("-") or "store")
 
 
-def spent(what: Spent, prices: Mapping[Any, float]) -> dict[str, float]:
-    """Return calls, tokens and, if prices are set, cost for a report; empty if no call was due."""
-    names = ("calls", "failed", "refused", "input", "cached", "output", *(["money"] if prices else []))
+def spent(what: Spent, priced: bool, names: Sequence[str] = CALLS) -> dict[str, float]:
+    """Return calls, tokens and, if prices are known, cost for a report; empty if no call was due."""
+    names = (*names, *(["money"] if priced else []))
     found = {name: round(sum(getattr(row, name) for row in what.costs), 6) for name in names} if what.costs else {}
     return {**found, "left": what.left} if what.left else found
 
@@ -261,6 +270,10 @@ def unsaid(model: Mapping[str, float], reason: str) -> list[str]:
         left = f"{counted(int(model['left']), 'calls')} {'was' if model['left'] == 1 else 'were'} not made"
         lines.append(f"{left} because --max-calls or --max-cost was reached; run again")
     return lines
+
+
+def _calls(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{count:g} {name}" for name, count in values.items())
 
 
 def _counts(values: dict[str, int]) -> str:

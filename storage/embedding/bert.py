@@ -86,7 +86,7 @@ class Layers(Protocol):
 
 
 class Bert:
-    """A `Network` of `storage/embedding/network.py`; weights are mapped from their file, and no text is padded."""
+    """A `Network` of `storage/embedding/text_encoder.py`; weights are mapped from their file, and no text is padded."""
 
     batch_tokens = BATCH_TOKENS
 

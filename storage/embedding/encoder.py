@@ -5,19 +5,20 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding.agreement import agree, compare, light_network
+from docmill.storage.embedding.agreement import HALF_TOLERANCE, agree, compare, light_network
 from docmill.storage.embedding.model_spaces import describe_model, opaque_encoder
-from docmill.storage.embedding.network import Network
 from docmill.storage.embedding.numpy_bert import NumpyBert
-from docmill.storage.embedding.space import EmbeddingSpace, model_dir
-from docmill.storage.embedding.text_encoder import TextEncoder, TokenVectors, Window
-from docmill.storage.embedding.torch_bert import TorchBert
+from docmill.storage.embedding.shortened import ShortenedEncoder, split
+from docmill.storage.embedding.space import BFLOAT16, FLOAT32, EmbeddingSpace, is_onnx, is_static, model_dir
+from docmill.storage.embedding.text_encoder import Network, TextEncoder, TokenVectors, Window
+from docmill.storage.embedding.torch_bert import TorchBert, half_bert
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 from docmill.storage.process.no_telemetry import stay_offline
 
@@ -39,23 +40,37 @@ class Encoder:
     """One loaded model and its embedding space.
 
     With `load_full`, `network` is a light one for calls of few tokens; the first call with more loads the full one,
-    which then leaves only the smallest calls to the light one.
+    which then leaves only the smallest calls to the light one. With `load_half`, many tokens of documents are encoded
+    by another one, whose numbers are shorter.
     """
 
     def __init__(
-        self, space: EmbeddingSpace, network: Network, load_full: Callable[[], Network] | None = None, few: int = 0
+        self,
+        space: EmbeddingSpace,
+        network: Network,
+        load_full: Callable[[], Network] | None = None,
+        few: int = 0,
+        load_half: Callable[[], Network | None] | None = None,
     ) -> None:
         self.space = space
         self._network = network
-        self._load_full = load_full
+        self._load_full, self._load_half = load_full, load_half
         self._full: Network | None = None
+        self._half: Network | None = None
         self._few = few
         self._lock = threading.Lock()
 
-    def _network_for(self, lengths: Sequence[int]) -> Network:
+    def _network_for(self, lengths: Sequence[int], documents: bool = False) -> Network:
         """Return the network to encode texts of so many tokens each."""
         if self._load_full is None or sum(lengths) <= self._few:
             return self._network
+        if documents and self._load_half is not None:
+            with self._lock:
+                if self._half is None:
+                    self._half = self._load_half()
+                if self._half is not None:
+                    return self._half
+                self._load_half = None  # it would gain nothing on this machine
         # Two threads must not load PyTorch twice; the check is repeated, because the other may have been first.
         with self._lock:
             if self._full is None:
@@ -70,7 +85,7 @@ class Encoder:
         rows = self._tokenized(texts, self.space.document_prefix)
         for row, text in zip(rows, texts, strict=True):
             self._check(len(row), text)
-        return self._embed(rows)
+        return self._embed(rows, documents=True)
 
     def check(self, texts: Sequence[str]) -> None:
         """Raise `StoreError` for a text that `encode` would refuse, in a thousandth of its time."""
@@ -157,10 +172,10 @@ class Encoder:
             rows += [np.array(ids, dtype=np.int32) for ids in self._network.tokenize(some)]
         return rows
 
-    def _embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
+    def _embed(self, rows: Sequence[npt.NDArray[np.int32]], documents: bool = False) -> npt.NDArray[np.float32]:
         vectors = np.empty((len(rows), self.space.dimension), dtype=np.float32)
         lengths = [len(row) for row in rows]
-        network = self._network_for(lengths)
+        network = self._network_for(lengths, documents)
         for batch in _batches(lengths, network.batch_tokens):
             vectors[batch] = network.embed([rows[i] for i in batch])
         return _unit(vectors)
@@ -196,26 +211,31 @@ def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
 
 
 _LOCK = threading.Lock()
-_LOADED: dict[tuple[str, str], Encoder] = {}
+_LOADED: dict[tuple[str, str, str], Encoder] = {}
 
 
-def load_encoder(model: str, revision: str = "", light: int = 0) -> TextEncoder:
+def load_encoder(model: str, revision: str = "", light: int = 0, dtype: str = FLOAT32) -> TextEncoder:
     """Return the encoder of a model, loaded once in a process; for `model` and `revision` see `describe_model`.
 
-    `light` is that of a store's embedding space: a version of `NumpyBert` that need not be compared again.
+    `light` is that of a store's embedding space: a version of `NumpyBert` that need not be compared again. `dtype` is
+    how documents are encoded where the CPU gains by it; queries are always encoded in float32.
     """
-    space = replace(describe_model(model, revision), light=light)
+    name, dimensions = split(model)
+    if dimensions:
+        return ShortenedEncoder(load_encoder(name, revision, light, dtype), describe_model(model, revision))
+    space = replace(describe_model(model, revision), light=light, dtype=dtype)
     if (plugin := opaque_encoder(model)) is not None:
         return plugin
     with _LOCK:
-        if (model, space.revision) not in _LOADED:
-            _LOADED[model, space.revision] = _load(model, revision, space)
-        return _LOADED[model, space.revision]
+        key = model, space.revision, dtype
+        if key not in _LOADED:
+            _LOADED[key] = _load(model, revision, space)
+        return _LOADED[key]
 
 
 def _load(model: str, revision: str, space: EmbeddingSpace) -> Encoder:
     folder = str(model_dir(model, revision))
-    load = LOADERS.get(model, _SentenceTransformer)
+    load = LOADERS.get(model) or _loader(Path(folder))
     if load is not _SentenceTransformer:
         return Encoder(space, load(folder, space))
     light = light_network(space)
@@ -225,7 +245,20 @@ def _load(model: str, revision: str, space: EmbeddingSpace) -> Encoder:
         light = light_network(space)
         if light is None:
             return Encoder(space, full)
-    return Encoder(space, light, lambda: _full_network(folder, space, light), light.few_tokens)
+    half = partial(_half_network, folder, light) if space.dtype == BFLOAT16 else None
+    return Encoder(space, light, lambda: _full_network(folder, space, light), light.few_tokens, half)
+
+
+def _loader(folder: Path) -> Callable[[str, EmbeddingSpace], Network]:
+    if is_static(folder):
+        from docmill.storage.embedding.other_networks import StaticModel
+
+        return StaticModel
+    if is_onnx(folder):
+        from docmill.storage.embedding.other_networks import OnnxNetwork
+
+        return OnnxNetwork
+    return _SentenceTransformer
 
 
 def _full_network(folder: str, space: EmbeddingSpace, light: NumpyBert) -> Network:
@@ -238,6 +271,15 @@ def _full_network(folder: str, space: EmbeddingSpace, light: NumpyBert) -> Netwo
         if agree(light, packed):  # as the two share no library that multiplies, both are right where they agree
             return packed
     return _SentenceTransformer(folder, space)
+
+
+def _half_network(folder: str, light: NumpyBert) -> Network | None:
+    """Return the network for many tokens in bfloat16; None where a GPU computes, or this CPU gains nothing by it."""
+    import torch
+
+    if torch.accelerator.is_available() or (half := half_bert(Path(folder))) is None:
+        return None
+    return half if agree(light, half, HALF_TOLERANCE) else None
 
 
 class _SentenceTransformer:

@@ -16,8 +16,13 @@ from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.process.no_telemetry import stay_offline
 
 SPACE_VERSION = 1  # raised when the same model and text give another vector: every store then embeds again
+FLOAT32, FLOAT16, BFLOAT16 = "float32", "float16", "bfloat16"
 LATE_VERSION = 1  # the same for late vectors alone
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
+_STATIC = "StaticEmbedding"
+_TABLES = ("embedding.weight", "embeddings")  # as sentence-transformers and model2vec name them
+_HEADER_BYTES = 16 * 2**20  # far more than a table needs; a damaged length must not be read
+_STATIC_TOKENS = 512  # what model2vec reads of a text if its folder names no other number
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,8 @@ class EmbeddingSpace:
     `id`. `late` vectors are means over the tokens of a span, read in a window of the text around it; query vectors are
     not late. `light` is the version of `NumpyBert` that gives the vectors of sentence-transformers to 1e-5, 0 if none
     is known to; it is no part of `id`. Where it is set, some of the vectors may be those of `NumpyBert`.
-    `probe` is the sketch of the vectors that a model by API gave first; it is no part of `id` either.
+    `probe` is the sketch of the vectors that a model by API gave first, `dtype` names the numbers by which vectors of
+    documents may be computed, and `indexed` those of the vectors in the index; none of them is part of `id`.
     """
 
     model: str
@@ -42,6 +48,8 @@ class EmbeddingSpace:
     late: bool = False
     light: int = field(default=0, compare=False)
     probe: str = field(default="", compare=False)
+    dtype: str = field(default=FLOAT32, compare=False)
+    indexed: str = field(default=FLOAT32, compare=False)
 
     @property
     def id(self) -> str:
@@ -78,7 +86,7 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
     `revision` is a hub revision, or an `EmbeddingSpace.revision` that the files must have.
     """
     folder = model_dir(model, revision)
-    _check_transformer(folder, model)
+    _check_kind(folder, model)
     weights = _weights_revision(folder)
     if _is_weights_revision(revision) and weights != revision:
         raise StoreError(
@@ -172,7 +180,11 @@ def modules_of(folder: Path) -> list[tuple[str, Path]]:
     return [(entry["type"].rsplit(".", 1)[-1], folder / entry["path"]) for entry in json.loads(path.read_text("utf-8"))]
 
 
-def _check_transformer(folder: Path, model: str) -> None:
+def _check_kind(folder: Path, model: str) -> None:
+    if is_static(folder):
+        if not (static_home(folder) / "tokenizer.json").is_file():
+            raise ConfigError(f"{static_home(folder)} lacks tokenizer.json; copy the whole folder")
+        return
     if not (folder / "config.json").is_file() or not (folder / "tokenizer.json").is_file():
         raise ConfigError(f"{folder} lacks config.json or tokenizer.json; give a sentence-transformers model")
     kinds = [kind for kind, _ in modules_of(folder)]
@@ -180,7 +192,41 @@ def _check_transformer(folder: Path, model: str) -> None:
         raise ConfigError(f"{model!r} begins with {kinds[0]}; docmill takes models that begin with a Transformer")
 
 
+def is_static(folder: Path) -> bool:
+    """Return whether the model of a folder is a table of vectors by token; see `StaticModel`."""
+    if (folder / "modules.json").is_file():
+        return modules_of(folder)[0][0] == _STATIC
+    return read_config(folder / "config.json").get("model_type") == "model2vec"
+
+
+def static_home(folder: Path) -> Path:
+    """Return the folder with the table and the tokenizer of a static model."""
+    return modules_of(folder)[0][1] if (folder / "modules.json").is_file() else folder
+
+
+def tokenizer_home(folder: Path) -> Path:
+    """Return the folder with the `tokenizer.json` of a model."""
+    return static_home(folder) if is_static(folder) else folder
+
+
+def onnx_file(folder: Path) -> Path:
+    """Return the ONNX file of a folder; raise `ConfigError` if there is none, or several and no `model.onnx`."""
+    found = [path for home in (folder, folder / "onnx") for path in sorted(home.glob("*.onnx"))]
+    named = [path for path in found if path.name == "model.onnx"] or found
+    if len(named) != 1:
+        some = ", ".join(path.name for path in named) or "none"
+        raise ConfigError(f"{folder} has no weights (*.safetensors or pytorch_model.bin) and no model.onnx, but {some}")
+    return named[0]
+
+
+def is_onnx(folder: Path) -> bool:
+    """Return whether the model of a folder has no weights but an ONNX file; see `OnnxNetwork`."""
+    return not _weights(folder) and any((*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")))
+
+
 def _dimension(folder: Path) -> int:
+    if is_static(folder):
+        return _static_dimension(static_home(folder) / "model.safetensors")
     dimension = int(read_config(folder / "config.json").get("hidden_size") or 0)
     for kind, module in modules_of(folder):
         config = read_config(module / "config.json")
@@ -192,8 +238,20 @@ def _dimension(folder: Path) -> int:
     return dimension
 
 
+def _static_dimension(path: Path) -> int:
+    """Return the length of the vectors in a table, by the header of its file."""
+    try:
+        with path.open("rb") as file:
+            tensors = json.loads(file.read(min(int.from_bytes(file.read(8), "little"), _HEADER_BYTES)))
+        return next(int(tensors[name]["shape"][1]) for name in _TABLES if name in tensors)
+    except (OSError, ValueError, KeyError, IndexError, TypeError, StopIteration) as error:
+        raise ConfigError(f"{path} holds no table of vectors; copy or download the model again") from error
+
+
 def max_tokens_of(folder: Path) -> int:
     """Return the largest number of tokens that a model takes, special tokens included."""
+    if is_static(folder):
+        return int(read_config(static_home(folder) / "config.json").get("max_length") or _STATIC_TOKENS)
     own = read_config(folder / "sentence_bert_config.json").get("max_seq_length")
     config = read_config(folder / "config.json")
     positions = int(config.get("max_position_embeddings") or 512)
@@ -208,7 +266,7 @@ def _prefix_tokens(folder: Path, prefix: str) -> int:
         return 0
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(tokenizer_home(folder) / "tokenizer.json"))
     tokenizer.no_padding()  # the packaged model's file pads to 128
     return len(tokenizer.encode(prefix, add_special_tokens=False).ids)
 
@@ -220,14 +278,20 @@ def _weights_revision(folder: Path) -> str:
 def _deciding_files(folder: Path) -> Iterator[Path]:
     """Yield the files that decide the vector of a text, in order."""
     modules = [module for _, module in modules_of(folder)]
-    for module in dict.fromkeys([folder, *modules]):
-        weights = sorted(module.glob("*.safetensors")) or sorted(module.glob("pytorch_model*.bin"))
-        if module == folder and not weights:
-            raise ConfigError(f"{folder} has no weights (*.safetensors or pytorch_model.bin); copy the whole folder")
+    home = tokenizer_home(folder)
+    for module in dict.fromkeys([home, folder, *modules]):
+        weights = _weights(module)
+        if module == home and not weights:
+            file = onnx_file(folder)
+            weights = [file, *sorted(file.parent.glob(f"{file.name}[_.]data*"))]  # weights of 2 GB lie beside the file
         yield from weights
         yield from (path for path in [module / "config.json"] if module != folder and path.is_file())
     # Not config.json: it names versions of libraries and paths, which say nothing about a vector.
-    yield folder / "tokenizer.json"
+    yield home / "tokenizer.json"
+
+
+def _weights(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
 
 
 def _hash_once(path: Path) -> str:

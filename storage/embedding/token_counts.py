@@ -1,15 +1,28 @@
-"""Token counts: how many tokens of a model texts have, by its tokenizer alone, without the model."""
+"""Token counts: how many tokens of a model texts have, and how much of a text it can read, by its tokenizer alone.
 
+A tokenizer cuts a word that it does not know into short pieces, or replaces it by one sign for all of them. Texts of a
+language that the model was not made for are full of such words, and their vectors then differ by chance.
+"""
+
+import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
+_SHORT = 3
+"""Letters below which a piece of a word says nothing. Of questions, the share in such pieces is .00 to .08 in English
+and .22 to .80 in four languages that the packaged model does not know; with 2 or 4 it parts them less."""
+_SHORT_UNSPACED = 2
+"""The same for scripts without spaces, whose words are short, and whose sentences are one word for some tokenizers."""
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Thai, Lao, Myanmar, Khmer, Kana and Han."""
 _TOKENIZERS = 4
 """Tokenizers that a process keeps: the embedding model's, one to measure sizes by, and the same of another store."""
 
@@ -32,3 +45,32 @@ def token_counts(texts: Sequence[str], model_dir: str) -> list[int]:
     """Return the number of tokens of each text, without special tokens, as a model counts them."""
     found = load_tokenizer(model_dir).encode_batch_fast(list(texts), add_special_tokens=False)
     return [len(one.ids) for one in found]
+
+
+def unread_shares(texts: Sequence[str], model_dir: str) -> list[float]:
+    """Return for each text the share of its letters that the model of a folder cannot read, in [0, 1].
+
+    These are letters in unknown tokens, and in pieces of words that are too short to mean anything. 0 without letters.
+    """
+    tokenizer = load_tokenizer(model_dir)
+    unknown = _unknown(tokenizer)
+    found = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+    return [_unread(one, text, unknown) for one, text in zip(found, texts, strict=True)]
+
+
+def _unknown(tokenizer: Any) -> int | None:
+    """Return the id of the token that stands for what the model does not know, or None if it has none."""
+    name = getattr(tokenizer.model, "unk_token", None)
+    return None if name is None else tokenizer.token_to_id(name)
+
+
+def _unread(tokens: "Encoding", text: str, unknown: int | None) -> float:
+    pieces, letters, unread = Counter(tokens.word_ids), 0, 0
+    for number, (start, end), word in zip(tokens.ids, tokens.offsets, tokens.word_ids, strict=True):
+        part = text[start:end]
+        size = sum(map(str.isalpha, part))
+        letters += size
+        short = _SHORT_UNSPACED if _UNSPACED.search(part) else _SHORT
+        if number == unknown or (pieces[word] > 1 and end - start < short):
+            unread += size
+    return unread / letters if letters else 0.0

@@ -7,6 +7,7 @@ same package, takes those that the CPU has. So the faster of the two is chosen b
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from docmill.storage.embedding.bert import BATCH_TOKENS, Affine, Architecture, B
 
 Linear = Callable[[Any, bool], Any]
 """A linear layer: it takes a tensor, and whether GELU follows."""
+Maker = Callable[[Affine], Linear]
+"""What makes a linear layer of its weights."""
 
 _TRIAL_TOKENS = 512  # of the products that are timed: 20 ms of them by the slower way
+_TRIAL_WIDTH = 384  # of the packaged model
 _TRIALS = 3  # the best counts, as another program may take the core from one
 _GAIN = 0.9  # of the time of `functional.linear`, the public function: less gain is not worth a private one
 _SAME = 1e-3  # greatest difference of the two, on sums of hundreds of numbers of size 1
@@ -26,9 +30,9 @@ _SAME = 1e-3  # greatest difference of the two, on sums of hundreds of numbers o
 class TorchBert(Bert):
     """A model whose layers are computed by PyTorch."""
 
-    def __init__(self, folder: Path) -> None:
-        """Raise `Unsupported` as `Bert` does."""
-        super().__init__(folder, TorchLayers)
+    def __init__(self, folder: Path, make: "Maker | None" = None) -> None:
+        """Raise `Unsupported` as `Bert` does. Without `make`, linear layers are made by the faster way."""
+        super().__init__(folder, partial(TorchLayers, make=make))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +49,9 @@ class _TorchLayer:
 class TorchLayers:
     """The layers of a model by PyTorch."""
 
-    def __init__(self, shape: Architecture, layers: Sequence[Layer]) -> None:
+    def __init__(self, shape: Architecture, layers: Sequence[Layer], make: "Maker | None" = None) -> None:
         self._shape = shape
-        make = fastest_linear(layers[0].up) if layers else plain_linear
+        make = make or (fastest_linear(layers[0].up) if layers else plain_linear)
         self._layers = [_prepared(layer, make) for layer in layers]
 
     def __call__(self, x: Matrix, spans: Sequence[slice]) -> Matrix:
@@ -66,7 +70,7 @@ class TorchLayers:
 
         width, epsilon = (self._shape.hidden,), self._shape.epsilon
         joined = layer.joined(x, False)
-        mixed = x.new_empty(x.shape)
+        mixed = joined.new_empty(x.shape)
         for span in spans:
             mixed[span] = self._attend(joined[span])
         x = layer_norm(x + layer.mixed(mixed, False), width, *layer.norms[0], epsilon)
@@ -130,7 +134,37 @@ def packed_linear(affine: Affine) -> Linear:
     return run
 
 
-def fastest_linear(affine: Affine) -> Callable[[Affine], Linear]:
+def half_linear(affine: Affine) -> Linear:
+    """Return a linear layer in bfloat16 with sums in float32; what it returns is bfloat16."""
+    import torch
+    from torch.nn import functional
+
+    weight, bias = (one.to(torch.bfloat16) for one in _tensors(affine))
+
+    def run(x: Any, gelu: bool) -> Any:
+        found = functional.linear(x.to(torch.bfloat16), weight, bias)
+        return functional.gelu(found) if gelu else found
+
+    return run
+
+
+def half_bert(folder: Path) -> TorchBert | None:
+    """Return a model that computes in bfloat16 but for sums and norms; None if this CPU is not faster by it.
+
+    A CPU without instructions for it takes many times as long. Raises `Unsupported` as `Bert` does.
+    """
+    import torch
+
+    numbers = np.linspace(-1, 1, _TRIAL_WIDTH * _TRIAL_WIDTH, dtype=np.float32).reshape(_TRIAL_WIDTH, -1)
+    affine = Affine(numbers, numbers[0])
+    x = torch.ones(_TRIAL_TOKENS, _TRIAL_WIDTH)
+    with torch.inference_mode():
+        if _seconds(half_linear(affine), x) > _GAIN * _seconds(fastest_linear(affine)(affine), x):
+            return None
+    return TorchBert(folder, half_linear)
+
+
+def fastest_linear(affine: Affine) -> Maker:
     """Return the faster maker of linear layers on this CPU, measured with the weights of one layer."""
     import torch
 

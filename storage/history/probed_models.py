@@ -5,13 +5,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from docmill.storage.embedding.api.api_address import is_api
+from docmill.storage.embedding.api.payment import Payer
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
 
 
-def probe_model(root: Path, space: EmbeddingSpace) -> EmbeddingSpace:
+def probe_model(root: Path, space: EmbeddingSpace, payer: Payer | None = None) -> EmbeddingSpace:
     """Return the space with the probe of a model by API, for which its server is asked; other spaces as they are.
 
     Raises:
@@ -21,7 +22,7 @@ def probe_model(root: Path, space: EmbeddingSpace) -> EmbeddingSpace:
         return space
     from docmill.storage.embedding.api_encoder import probed
 
-    return probed(space, next(_known(root, space), ""))
+    return probed(space, next(_known(root, space), ""), payer)
 
 
 def _known(root: Path, space: EmbeddingSpace) -> Iterator[str]:

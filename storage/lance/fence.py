@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.embedding.space import FLOAT16, FLOAT32
 from docmill.storage.errors import Locked, QueryError, StoreError
 from docmill.storage.failpoints import boundary
 
@@ -22,9 +23,9 @@ _FOR_EVER = timedelta(days=36_500)
 _MARGINS_S = (0.0, 0.1, 5.0)
 
 
-def schema(dimension: int) -> pa.Schema:
-    """Return the columns of a vector table."""
-    vector = pa.list_(pa.float32(), dimension)
+def schema(dimension: int, indexed: str = FLOAT32) -> pa.Schema:
+    """Return the columns of a vector table, whose vectors have numbers of a kind."""
+    vector = pa.list_(pa.float16() if indexed == FLOAT16 else pa.float32(), dimension)
     return pa.schema([("chunk_id", pa.string()), ("document_id", pa.string()), ("vector", vector)])
 
 

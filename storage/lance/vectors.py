@@ -330,7 +330,7 @@ def _create(root: Path, space: EmbeddingSpace) -> Any:
     used = [int(name.rsplit("_", 1)[1]) for name in _tables(root) if name.startswith(_prefix(space))]
     name = f"{_prefix(space)}{max(used, default=0) + 1}"
     with boundary("lance create"):
-        return _connect(root).create_table(name, schema=schema(space.dimension))
+        return _connect(root).create_table(name, schema=schema(space.dimension, space.indexed))
 
 
 def _open(root: Path, state: VectorState) -> Any:

@@ -225,8 +225,8 @@ def _check_values(stored: StoredSnapshot) -> Iterator[Finding]:
     made = pa.Table.from_batches(
         vector_rows(stored.packs("embeddings"), chunks), schema(stored.snapshot.space.dimension)
     )
-    index = VectorIndex(stored.root, stored.snapshot.vectors, stored.snapshot.space)
-    ours, theirs = (_sorted(table) for table in (made, index.rows()))
+    held = VectorIndex(stored.root, stored.snapshot.vectors, stored.snapshot.space).rows()
+    ours, theirs = (_sorted(table) for table in (made.cast(held.schema), held))
     if ours.column("chunk_id") != theirs.column("chunk_id"):
         return  # `_check_vectors` reports it better
     wrong = len(ours) - pc.sum(pc.equal(ours.column("bytes"), theirs.column("bytes"))).as_py() if len(ours) else 0

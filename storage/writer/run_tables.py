@@ -22,14 +22,17 @@ def _continues(base: StoredSnapshot | None, run: RunRow) -> bool:
 
 
 def costs_of(base: StoredSnapshot | None, added: tuple[CostRow, ...], run: RunRow) -> pa.Table:
-    """Return the costs of all runs with those `added`; rows that the store already has are skipped."""
+    """Return the costs of all runs with those `added`; a row that has grown since a commit replaces that of then."""
     number = run.snapshot
     held = read_table(base, "costs")
     if base is not None and _continues(base, run):  # the costs that this run has committed before move with it
         held = to_table([_moved(row, base.number, number) for row in from_table(held, CostRow)], COSTS)
-    known = {(row.run_id, row.purpose) for row in from_table(held, CostRow)}
-    fresh = [replace(row, snapshot=number) for row in added if (row.run_id, row.purpose) not in known]
-    return pa.concat_tables([held, to_table(fresh, COSTS)])
+    rows = {(row.run_id, row.purpose): row for row in from_table(held, CostRow)}
+    for row in added:  # notes outlive a process that ends between a commit and their removal
+        before = rows.get((row.run_id, row.purpose))
+        if before is None or before.calls < row.calls:
+            rows[row.run_id, row.purpose] = replace(row, snapshot=number)
+    return to_table([*rows.values()], COSTS)
 
 
 def _moved(row: CostRow, before: int, number: int) -> CostRow:

@@ -16,9 +16,11 @@ from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
 from docmill.storage.artifacts.packs import Packs, pack_embeddings
 from docmill.storage.artifacts.staging import DRAFTS, Batch, Portions, embed_in_portions
 from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.space import FLOAT32
 from docmill.storage.embedding.text_encoder import DocumentEncoder
 from docmill.storage.schema import indexed_text
 from docmill.tasks.batch.orders import load_order
+from docmill.tasks.model.embedding_costs import Payment, payer_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,8 @@ class Embedding:
 class EmbedOrder:
     """Finished batches to embed, the packs with existing vectors, and the pack to write.
 
-    `texts` are further packs of canonical texts, needed for `late` vectors. The order ends after `seconds`.
+    `texts` are further packs of canonical texts, needed for `late` vectors. The order ends after `seconds`, or when
+    the run may pay for no more.
     """
 
     batches: tuple[Batch, ...]
@@ -58,17 +61,30 @@ class EmbedOrder:
     texts: tuple[Path, ...] = ()
     light: int = 0
     seconds: float | None = None
+    payment: Payment | None = None
+    dtype: str = FLOAT32
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """Where texts are encoded: `load` takes a model, its revision and `light`, as `load_encoder` does.
+    """Where texts are encoded: `load` takes a model, its revision, `light` and `dtype`, as `load_encoder` does.
 
     `lanes` is how many portions the encoder takes side by side.
     """
 
-    load: Callable[[str, str, int], DocumentEncoder] = load_encoder
+    load: Callable[[str, str, int, str], DocumentEncoder] = load_encoder
     lanes: int = 1
+
+    def paid(
+        self, model: str, revision: str, light: int, payment: Payment | None, dtype: str = FLOAT32
+    ) -> DocumentEncoder:
+        """Return the encoder of a model, whose requests the run pays for."""
+        encoder = self.load(model, revision, light, dtype)
+        if payment is None:
+            return encoder
+        from docmill.storage.embedding.api_encoder import paid_by
+
+        return paid_by(encoder, payer_of(payment))
 
 
 HERE = Encoding()
@@ -81,7 +97,7 @@ def embed_batches(order: Path, encoding: Encoding = HERE) -> Embedding:
     rows = in_turn(unembedded(task.batches, (*task.packs, *earlier)), task.late)
     if not rows.num_rows:
         return Embedding(0, 0)
-    encoder = encoding.load(task.model, task.revision, task.light)
+    encoder = encoding.paid(task.model, task.revision, task.light, task.payment, task.dtype)
     encode = _LateEncoding(task, encoder).encoded if task.late else partial(_plain, encoder)
     return timed(rows, embed_in_portions(rows, encode, task.target, task.seconds, encoding.lanes))
 

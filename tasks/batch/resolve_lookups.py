@@ -19,6 +19,7 @@ from docmill.tasks.batch.embed import HERE, Embedding, Encoding
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.model.client import ModelAccess, shared_client
+from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.lookup import Lookup, Vector
 
@@ -29,13 +30,14 @@ _TOKENS = b"tokens"
 
 @dataclass(frozen=True, slots=True)
 class LookupSources:
-    """The packs with existing vectors, the pack to write, the embedding model, and the language model."""
+    """The packs with existing vectors, the pack to write, the embedding model, the language model, and who pays."""
 
     packs: tuple[Path, ...]
     target: Path
     model: str
     revision: str
     asking: ModelAccess | None = None
+    payment: Payment | None = None
 
 
 def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: LookupSources, encoding: Encoding = HERE) -> Lookup:
@@ -56,7 +58,7 @@ def vectors_of(texts: Sequence[str], task: LookupSources, encoding: Encoding = H
     missing = Packs(packs).missing(keys)
     fresh = [(key, text) for key, text in zip(keys, distinct, strict=True) if key in missing]
     if fresh:
-        encoder = encoding.load(task.model, task.revision, 0)
+        encoder = encoding.paid(task.model, task.revision, 0, task.payment)
         table = pack_embeddings([key for key, _ in fresh], encoder.encode([text for _, text in fresh]))
         counter = counter_of(load_tokenizer(str(tokenizer_dir(task.model, task.revision))))
         # In the pack itself: a run that is killed and gone on with still counts them.

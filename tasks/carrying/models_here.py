@@ -3,11 +3,14 @@
 import os
 from pathlib import Path, PurePosixPath
 
+from docmill.storage.embedding.shortened import shorten, split
+
 VARIABLE = "DOCMILL_MODELS"
 
 
 def model_here(model: str) -> str:
     """Return the folder of that name below `DOCMILL_MODELS` if there is one, else the name as it is."""
     above = os.environ.get(VARIABLE)
-    own = Path(above) / PurePosixPath(model).name if above else None
-    return str(own) if own and own.is_dir() else model
+    name, dimensions = split(model)
+    own = Path(above) / PurePosixPath(name).name if above else None
+    return shorten(str(own), dimensions) if own and own.is_dir() else model

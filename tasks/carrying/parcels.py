@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from docmill.storage.embedding.model_spaces import describe_model, late_space, tokenizer_dir
 from docmill.storage.embedding.plugin_encoder import ENCODERS
+from docmill.storage.embedding.space import FLOAT32
 from docmill.storage.files import hash_file
 from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.carrying.models_here import model_here
@@ -25,6 +26,7 @@ class ModelName:
     revision: str
     light: int
     late: bool
+    dtype: str = FLOAT32
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,7 +221,7 @@ def _embed(task: Parcel, sent: Path, folder: Path) -> StepResult:
     """Write a pack of vectors in the order of the texts."""
     given: Texts = decode(sent.read_bytes(), Readers().of(Texts))
     model, began = task.model, time.monotonic()
-    encoder = load_encoder(model_here(model.model), model.revision, model.light)
+    encoder = load_encoder(model_here(model.model), model.revision, model.light, model.dtype)
     if model.late:
         keys, vectors = keys_of(given.windows, task.terms.space), encode_windows(given.windows, encoder)
     else:

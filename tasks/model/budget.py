@@ -1,4 +1,4 @@
-"""Budget: the cost of calls, and how many of them a run may make."""
+"""Budget: the cost of calls, how many of them a run may make, and the purse that pays for all its models."""
 
 import threading
 from collections.abc import Mapping
@@ -41,31 +41,65 @@ class Budget:
         return self.prices.get(name, self.prices.get(_FALLBACK.get(name, ""), 0.0))
 
 
+class Purse:
+    """What a run may still spend, on all its models together; without `max_cost` it pays for everything."""
+
+    def __init__(self, max_cost: float | None) -> None:
+        self._max_cost = max_cost
+        self._lock = threading.Lock()
+        self._money = 0.0
+
+    def reserve(self, cost: float) -> bool:
+        """Return whether a cost is within the limit, and reserve it."""
+        with self._lock:
+            if self._max_cost is not None and self._money + cost > self._max_cost:
+                return False
+            self._money += cost
+        return True
+
+    def settle(self, reserved: float, cost: float) -> None:
+        """Replace a reserved cost by the actual one."""
+        with self._lock:
+            self._money += cost - reserved
+
+
+_purses: dict[str, Purse] = {}
+_sharing = threading.Lock()
+
+
+def purse_of(run: str, max_cost: float | None) -> Purse:
+    """Return the purse that the models of a run share in this process."""
+    with _sharing:
+        return _purses.setdefault(run, Purse(max_cost))
+
+
+def forget_purse(run: str) -> None:
+    """Drop the purse of a run that has ended."""
+    with _sharing:
+        _purses.pop(run, None)
+
+
 class BudgetTracker:
     """The remainder of a budget during a run; used from several threads."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, purse: Purse | None = None) -> None:
         self._budget = budget
+        self._purse = purse or Purse(budget.max_cost)
         self._lock = threading.Lock()
         self._calls = 0
-        self._money = 0.0
 
     def admit(self, prompt: Prompt) -> bool:
         """Return whether a call is within the budget, and reserve its estimated maximum cost."""
-        budget, expected = self._budget, self._expected(prompt)
+        most = self._budget.max_calls
         with self._lock:
-            if budget.max_calls is not None and self._calls >= budget.max_calls:
-                return False
-            if budget.max_cost is not None and self._money + expected > budget.max_cost:
+            if (most is not None and self._calls >= most) or not self._purse.reserve(self._expected(prompt)):
                 return False
             self._calls += 1
-            self._money += expected
         return True
 
     def settle(self, prompt: Prompt, usage: Usage) -> None:
         """Replace the reserved cost of a call by its actual cost."""
-        with self._lock:
-            self._money += self._budget.money(usage) - self._expected(prompt)
+        self._purse.settle(self._expected(prompt), self._budget.money(usage))
 
     def _expected(self, prompt: Prompt) -> float:
         return self._budget.money(Usage(prompt.tokens, 0, prompt.max_tokens))

@@ -20,7 +20,7 @@ from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.schema import CostRow
-from docmill.tasks.model.budget import Budget, BudgetTracker, Forecast
+from docmill.tasks.model.budget import Budget, BudgetTracker, Forecast, Purse, purse_of
 from docmill.tasks.model.clients.completion import Model, ModelOptions, Reply, Usage
 from docmill.tasks.model.clients.providers import load_model
 from docmill.tasks.model.journal import REPLIES, SHARED, Journal, PaidCall, costs_of, recover
@@ -60,12 +60,12 @@ def model_key(model: ModelOptions) -> str:
 class ModelClient:
     """A model, its stored answers, and a budget; used from any number of threads."""
 
-    def __init__(self, asking: ModelAccess) -> None:
+    def __init__(self, asking: ModelAccess, purse: Purse | None = None) -> None:
         self._asking = asking
         self._lock = threading.Lock()
         # Each call of `ask` has threads of its own; the provider's limit is on all of them together.
         self._slots = threading.BoundedSemaphore(asking.model.max_concurrency)
-        self._purse = BudgetTracker(asking.budget)
+        self._purse = BudgetTracker(asking.budget, purse)
         self._fresh: dict[str, Answer] = {}
         self._entries: list[PaidCall] = []
         self._counted: set[str] = set()
@@ -255,7 +255,7 @@ def shared_client(asking: ModelAccess) -> ModelClient:
     """Return the model client of a run, which all its batches in this process share."""
     with _sharing:
         if asking.run not in _shared:
-            _shared[asking.run] = ModelClient(asking)
+            _shared[asking.run] = ModelClient(asking, purse_of(asking.run, asking.budget.max_cost))
         return _shared[asking.run]
 
 

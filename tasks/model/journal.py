@@ -36,9 +36,10 @@ _COLUMNS = pa.schema([("key", pa.string()), ("text", pa.string()), ("basis", pa.
 
 @dataclass(frozen=True, slots=True)
 class PaidCall:
-    """One call: the key of its answer, the answer, and its cost. A failed call has no key.
+    """One call: the key of its answer, the answer, and its cost. A failed call has no key and is not `answered`.
 
-    `reason` says why a call has no answer, or none that can be used.
+    An `answered` call without a key has an answer that is kept elsewhere, as vectors are. `reason` says why a call has
+    no answer, or none that can be used.
     """
 
     purpose: str
@@ -51,16 +52,18 @@ class PaidCall:
     output: int = 0
     money: float = 0.0
     reason: str = ""
+    answered: bool = False
 
 
 class Journal:
-    """The paid calls of one run, written by several threads."""
+    """The paid calls of one run, written by several threads; `of` tells it from another journal of the run."""
 
-    def __init__(self, root: Path, run: str, model: str) -> None:
-        self._path = root / REPLIES / f"{run}.jsonl"
+    def __init__(self, root: Path, run: str, model: str, of: str = "") -> None:
+        self._path = root / REPLIES / f"{run}{of}.jsonl"
         self._head = {"run": run, "model": model}
         self._lock = threading.Lock()
         self._file: IO[str] | None = None
+        self._noted = False
 
     def add(self, entry: PaidCall) -> None:
         """Write one entry."""
@@ -69,11 +72,19 @@ class Journal:
             if self._file is None:
                 self._file = self._open()
             self._write(self._file, asdict(entry))
+            self._noted = False
+
+    def note(self) -> None:
+        """Write the note of the cost up to now, of which a commit makes rows."""
+        with self._lock:
+            if self._file is not None:
+                _note(self._path, list(_lines(self._path)))
+                self._noted = True
 
     def close(self) -> None:
         """Turn the journal into a pack of answers and a note of their cost."""
         if self._file is not None:
-            fold(self._path)
+            fold(self._path, noted=self._noted)
             self._file.close()
             self._file = None
 
@@ -102,15 +113,21 @@ def recover(root: Path) -> None:
             fold(path)
 
 
-def fold(path: Path) -> None:
-    """Write the pack and the costs of a journal, and remove it; idempotent."""
+def fold(path: Path, noted: bool = False) -> None:
+    """Write the pack and the costs of a journal, unless these are `noted` already, and remove it; idempotent."""
     lines = list(_lines(path))
     if lines:
-        head, entries = lines[0], [PaidCall(**line) for line in lines[1:]]
         # Costs first, and the journal last: whatever fails between is done again from the journal.
-        write_whole(path.parent.parent.parent / COSTS / f"{path.stem}.json", _costs(head, entries))
+        entries = [PaidCall(**line) for line in lines[1:]] if noted else _note(path, lines)
         _write_pack(path.with_suffix(".parquet"), [entry for entry in entries if entry.key])
     path.unlink()
+
+
+def _note(path: Path, lines: Sequence[dict[str, Any]]) -> list[PaidCall]:
+    """Write the costs of a journal's lines, and return its entries."""
+    head, entries = lines[0], [PaidCall(**line) for line in lines[1:]]
+    write_whole(path.parent.parent.parent / COSTS / f"{path.stem}.json", _costs(head, entries))
+    return entries
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -142,7 +159,7 @@ def _cost_of(run: str, model: str, own: Sequence[PaidCall]) -> CostRow:
         model=model,
         purpose=own[0].purpose,
         calls=len(own),
-        failed=sum(not entry.key for entry in own),
+        failed=sum(not (entry.key or entry.answered) for entry in own),
         **sums,
         money=round(sum(entry.money for entry in own), _MONEY_DECIMALS),
         refused=sum(bool(entry.key and entry.reason) for entry in own),

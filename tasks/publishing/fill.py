@@ -13,6 +13,7 @@ from docmill.storage.writer.commit import Changes
 from docmill.storage.writer.pending_vectors import among, waiting_pieces
 from docmill.tasks.batch.embed import HERE, Embedding, Encoding, in_turn, timed, unvectored
 from docmill.tasks.batch.orders import load_order
+from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.publishing.reembed import VectorSource
 
 _CHUNKS_AT_ONCE = 2048
@@ -21,11 +22,12 @@ _CHUNKS_AT_ONCE = 2048
 
 @dataclass(frozen=True, slots=True)
 class FillOrder:
-    """The snapshot whose vectors are pending, the pack to write, and the seconds after which to end, if any."""
+    """The snapshot whose vectors are pending, the pack to write, the seconds after which to end, and who pays."""
 
     base: StoredSnapshot
     target: Path
     seconds: float | None
+    payment: Payment | None = None
 
 
 def embed_pending(order: Path, encoding: Encoding = HERE) -> Embedding:
@@ -37,7 +39,8 @@ def embed_pending(order: Path, encoding: Encoding = HERE) -> Embedding:
     rows = in_turn(unvectored(chunks, packs), space.late)
     if not rows.num_rows:
         return Embedding(0, 0)
-    source, encoder = VectorSource(task.base, space), encoding.load(space.model, space.revision, space.light)
+    source = VectorSource(task.base, space)
+    encoder = encoding.paid(space.model, space.revision, space.light, task.payment, space.dtype)
 
     def encode(some: pa.Table) -> pa.Table:
         return source.encoded(some, encoder)

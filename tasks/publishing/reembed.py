@@ -4,11 +4,13 @@ Finished vectors are in staging, addressed by content, so a run that was killed 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import RUNS, from_table
@@ -18,9 +20,10 @@ from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, with_ke
 from docmill.storage.artifacts.packs import Packs, pack_embeddings
 from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.embedding.encoder import TextEncoder, Window, load_encoder
+from docmill.storage.embedding.shortened import first_of, shortens
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.embedding.text_encoder import DocumentEncoder
-from docmill.storage.errors import StoreError
+from docmill.storage.errors import BudgetReached, StoreError
 from docmill.storage.files import check_room
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import sweep
@@ -31,13 +34,16 @@ from docmill.storage.keys import embedding_key
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.ending import uncut
-from docmill.storage.schema import RunRow, indexed_text
+from docmill.storage.schema import CostRow, RunRow, indexed_text
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import read_stored_file, read_table, rewrite, write_single
 from docmill.storage.upkeep.presence import check_present
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import join_artifacts
+from docmill.storage.writer.run_tables import costs_of
 from docmill.storage.writer.vector_rows import vector_rows
+from docmill.tasks.model import ledger
+from docmill.tasks.model.embedding_costs import EmbeddingPayer, Payment, close_payer, payer_of
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.publish import Published, publish_snapshot
 
@@ -69,15 +75,17 @@ def reembed(
     space: EmbeddingSpace,
     terms: CommitTerms,
     progress: Callable[[int, int], None] | None = None,
+    payment: Payment | None = None,
 ) -> Reembedded:
     """Give every chunk of the newest snapshot a vector of `space`, and commit them as one snapshot.
 
     Readers and older snapshots keep the old vectors. Raises `StoreError` before any change if a chunk exceeds the
-    model's token limit, or if a file of the snapshot is missing.
+    model's token limit, or if a file of the snapshot is missing, and `BudgetReached` when `payment` allows no more;
+    another call then goes on.
     """
     folder = open_folder(store).existing()
     root = folder.root
-    with folder.lock(terms.wait_s):
+    with folder.lock(terms.wait_s), _paying(payment) as payer:
         check_room(root)
         folder.complete()
         if staging.take_over(root):
@@ -85,15 +93,30 @@ def reembed(
         current_folder.catch_up(folder)
         base = folder.read()
         check_present(base)
-        space = probe_model(root, space)
-        if base.snapshot.space.id == space.id:
+        space = probe_model(root, space, payer)
+        if (base.snapshot.space.id, base.snapshot.space.indexed) == (space.id, space.indexed):
             return Reembedded(0, None)
         if base.snapshot.space.late != space.late:
             raise StoreError("late vectors need windows, which only an ingest computes; ingest into a new store")
-        embedded = _embed(base, space, progress or (lambda *_: None))
-        made = _switched(base, space, embedded)
+        embedded = _embed(base, space, progress or (lambda *_: None), payer)
+        if payer:
+            payer.note()
+        notes = ledger.pending(root)
+        made = _switched(base, space, embedded, ledger.read(notes))
         with uncut():
-            return Reembedded(embedded, publish_snapshot(base, made, terms.retention, terms.gate))
+            published = publish_snapshot(base, made, terms.retention, terms.gate)
+            if published.snapshot is not None:
+                ledger.clear(notes)
+        return Reembedded(embedded, published)
+
+
+@contextmanager
+def _paying(payment: Payment | None) -> Iterator[EmbeddingPayer | None]:
+    try:
+        yield payer_of(payment)
+    finally:
+        if payment:
+            close_payer(payment.run)
 
 
 @dataclass(frozen=True)
@@ -117,6 +140,21 @@ class VectorSource:
         if self.space.late:
             return keys_of(self.windows(table), self.space.id)
         return [embedding_key(text, self.space.id) for text in _texts(table)]
+
+    @cached_property
+    def shortens(self) -> bool:
+        """Whether the vectors are the first numbers of those that the store has, so that no text is embedded."""
+        return shortens(self.space, self.base.snapshot.space)
+
+    @cached_property
+    def _vectors(self) -> Packs:
+        return Packs(self.base.packs("embeddings"))
+
+    def shortened(self, table: pa.Table) -> pa.Table:
+        """Return a pack of the rows' vectors, made of those that the store has."""
+        flat = self._vectors.take(table.column("embedding_key").to_pylist()).column("vector").combine_chunks().flatten()
+        held = np.asarray(flat, np.float32).reshape(len(table), -1)
+        return pack_embeddings(self.keys(table), first_of(held, self.space.dimension))
 
     def encoded(self, table: pa.Table, encoder: DocumentEncoder) -> pa.Table:
         """Return a pack of the rows' vectors."""
@@ -142,7 +180,12 @@ def _pieces(base: StoredSnapshot) -> Iterator[StoredFile]:
         yield from base.pieces(name)
 
 
-def _embed(base: StoredSnapshot, space: EmbeddingSpace, progress: Callable[[int, int], None]) -> int:
+def _embed(
+    base: StoredSnapshot,
+    space: EmbeddingSpace,
+    progress: Callable[[int, int], None],
+    payer: EmbeddingPayer | None,
+) -> int:
     """Write packs with the vectors that neither the store nor staging has; return the number of embedded texts."""
     source, root = VectorSource(base, space), base.root
     packs = Packs([*base.packs("embeddings"), *staging.embedding_packs(root)])
@@ -150,18 +193,31 @@ def _embed(base: StoredSnapshot, space: EmbeddingSpace, progress: Callable[[int,
     total = sum(len(rows) for _, rows in left)
     if not total:
         return 0
-    encoder = load_encoder(space.model, space.revision)
-    for piece, rows in left:
-        source.check(by_vector(read_stored_file(root, piece)).take(rows), encoder)
     folder = root / staging.FOLDER / f"reembed-{space.id}"
     folder.mkdir(parents=True, exist_ok=True)
     before = [int(path.stem.split("-")[1]) for path in folder.glob("embeddings-*.parquet")]
+    groups = enumerate(_groups(root, left), start=max(before, default=0) + 1)
+    if source.shortens and base.snapshot.pending is None:
+        for number, rows in groups:
+            staging.embed_in_portions(rows, source.shortened, folder / f"embeddings-{number:05d}.parquet")
+        return 0
+    encoder = load_encoder(space.model, space.revision, dtype=space.dtype)
+    for piece, rows in left:
+        source.check(by_vector(read_stored_file(root, piece)).take(rows), encoder)
+    paid: DocumentEncoder = encoder
+    if payer:
+        from docmill.storage.embedding.api_encoder import paid_by
+
+        paid = paid_by(encoder, payer)
     done = 0
-    for number, rows in enumerate(_groups(root, left), start=max(before, default=0) + 1):
+    for number, rows in groups:
         progress(done, total)
         target = folder / f"embeddings-{number:05d}.parquet"
-        staging.embed_in_portions(rows, lambda some: source.encoded(some, encoder), target)
-        done += len(rows)
+        done += staging.embed_in_portions(rows, lambda some: source.encoded(some, paid), target).rows
+        if payer and payer.reached:
+            raise BudgetReached(
+                f"{done:,} of {total:,} texts are embedded, more would cost more than --max-cost; run again to go on"
+            )
     progress(done, total)
     return done
 
@@ -191,7 +247,7 @@ def _groups(root: Path, left: Sequence[tuple[StoredFile, pa.Array]]) -> Iterator
         yield pa.concat_tables(held)
 
 
-def _switched(base: StoredSnapshot, space: EmbeddingSpace, embedded: int) -> StoredSnapshot:
+def _switched(base: StoredSnapshot, space: EmbeddingSpace, embedded: int, costs: tuple[CostRow, ...]) -> StoredSnapshot:
     """Return the snapshot with the vectors of `space`, written but not committed."""
     source, number, now = VectorSource(base, space), base.number + 1, datetime.now(UTC)
     root, before = base.root, base.snapshot
@@ -202,8 +258,11 @@ def _switched(base: StoredSnapshot, space: EmbeddingSpace, embedded: int) -> Sto
     run = _run(now, number, before.rows("chunks"), embedded)
     tables = {name: rewrite(root, base.pieces(name), name, renamed) for name in _TABLES if name in before.tables}
     tables["runs"] = write_single(root, "runs", pa.concat_tables([read_table(base, "runs"), run]))
+    (row,) = from_table(run, RunRow)
+    if costs:
+        tables["costs"] = write_single(root, "costs", costs_of(base, costs, row))
     made = base.changed(number=number, created=now.isoformat("T", "milliseconds"), space=confirmed(space))
-    made = made.changed(run_id=from_table(run, RunRow)[0].run_id, tables={**before.tables, **tables})
+    made = made.changed(run_id=row.run_id, tables={**before.tables, **tables})
     promoted = staging.promote(root, base.packs("figures"))
     made = made.changed(pending=None, artifacts=join_artifacts(before.artifacts, promoted))
     chunks = read_table(made, "chunks", ["chunk_id", "document_id", *KEYS])

@@ -39,6 +39,7 @@ class ModelServer:
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.url = ""
         self.words = ""
+        self.slow_s = 0.5
         self.drift = 0.0
         self.embedded: Counter[str] = Counter()
         self.before: Callable[[ModelServer], None] = lambda _: None
@@ -104,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
         own.before(own)
         mood = own.take_mood()
         if mood == "slow":
-            time.sleep(0.5)
+            time.sleep(own.slow_s)
         if mood in STATUS:
             return STATUS[mood], {"error": {"message": mood, "type": mood}}
         if self.path.endswith("/embeddings"):

@@ -1,6 +1,8 @@
 """The commands that change what the store holds: remove, erase, undelete, publish, reembed, vacuum, compact."""
 
+import os
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,7 +24,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     for command in (remove, erase, undelete, publish, vacuum, compact):
         app.command(cls=takes("store", "wait_s", "retention"))(command)
-    app.command(cls=takes("store", "wait_s", "retention", "embedding", "gate"))(reembed)
+    app.command(cls=takes("store", "wait_s", "retention", "embedding", "gate", "model"))(reembed)
 
 
 def remove(
@@ -176,9 +178,10 @@ def reembed(
     settings = settings_of(context)
     from docmill.flows.cli.terminal.interruption import interruptible, kept_of
     from docmill.flows.cli.terminal.progress import progress_shown
-    from docmill.flows.config.from_settings import gate_of, retention_of, space_of
+    from docmill.flows.config.from_settings import gate_of, payment_of, retention_of, space_of
     from docmill.flows.runs.pace import Pace
     from docmill.flows.runs.phases import EMBED, Phase
+    from docmill.storage.mirror.mirror_folder import open_folder
     from docmill.tasks.publishing.reembed import CommitTerms
     from docmill.tasks.publishing.reembed import reembed as embed_again
 
@@ -192,7 +195,9 @@ def reembed(
         def tell(done: int, total: int) -> None:
             show(Phase(EMBED, done, total, "vectors", pace.rate(done)))
 
-        done = embed_again(settings.store, space, terms, tell)
+        folder = open_folder(settings.store, settings.mirrors)
+        payment = payment_of(settings, folder, f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}-reembed")
+        done = embed_again(folder, space, terms, tell, payment)
     made = done.published
     if as_json:
         print_json(

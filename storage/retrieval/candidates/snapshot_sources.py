@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed
+from docmill.storage.embedding.api.api_address import is_api
 from docmill.storage.embedding.encoder import TextEncoder, load_encoder
 from docmill.storage.embedding.model_spaces import reading_dir, tokenizer_dir
-from docmill.storage.embedding.reach import unread_shares
-from docmill.storage.embedding.token_counts import token_counts
+from docmill.storage.embedding.token_counts import token_counts, unread_shares
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
@@ -71,6 +71,10 @@ class SnapshotReader:
             raise StoreError(f"{said}; {error}") from error
         if encoder.space.id != space.plain().id:
             raise StoreError(f"the store's vectors are of {space.model} {space.revision}, which is not installed here")
+        if is_api(space.model):
+            from docmill.storage.embedding.api_encoder import compared_with
+
+            return compared_with(encoder, space.probe)
         return encoder
 
     def nearest(self, vector: Vector, k: int, allowed: Collection[str] | None) -> list[tuple[str, float]]:

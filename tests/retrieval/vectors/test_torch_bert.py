@@ -13,7 +13,14 @@ from docmill.storage.embedding.bert import Affine
 from docmill.storage.embedding.encoder import LOADERS, load_encoder
 from docmill.storage.embedding.model_spaces import describe_model
 from docmill.storage.embedding.numpy_bert import NumpyBert
-from docmill.storage.embedding.torch_bert import TorchBert, fastest_linear, packed_linear, plain_linear
+from docmill.storage.embedding.torch_bert import (
+    TorchBert,
+    fastest_linear,
+    half_bert,
+    half_linear,
+    packed_linear,
+    plain_linear,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -114,3 +121,36 @@ def test_operators_that_compute_something_else_are_not_taken(monkeypatch: pytest
     monkeypatch.setattr(torch_bert, "packed_linear", wrong)
     monkeypatch.setattr(torch_bert, "_seconds", lambda *_: 1.0)
     assert fastest_linear(layer_of_numbers()) is plain_linear
+
+
+MANY = [f"{n} " + "word " * (5 + 9 * n) for n in range(16)] + TEXTS
+
+
+def test_bfloat16_is_close_and_only_documents_are_computed_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = TorchBert(Path(FOLDER), half_linear)
+    monkeypatch.setattr(encoder, "half_bert", lambda _: half)
+    exact, short = load_encoder(PACKAGED), load_encoder(PACKAGED, dtype="bfloat16")
+    monkeypatch.setattr(short, "_few", 0)
+    assert short.space.id == exact.space.id
+    ours, theirs = short.encode(MANY), exact.encode(MANY)
+    assert 1e-5 < np.abs(ours - theirs).max() < agreement.HALF_TOLERANCE
+    assert (ours * theirs).sum(axis=1).min() > 0.9995
+    assert np.abs(short.encode_queries(MANY) - exact.encode_queries(MANY)).max() < 1e-5
+
+
+def test_a_cpu_that_gains_nothing_by_bfloat16_computes_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_bert, "_seconds", lambda *_: 1.0)  # both ways take as long
+    assert half_bert(Path(FOLDER)) is None
+    monkeypatch.setattr(encoder, "half_bert", lambda _: None)
+    plain, asked = load_encoder(PACKAGED), load_encoder(PACKAGED, dtype="bfloat16")
+    monkeypatch.setattr(asked, "_few", 0)
+    assert np.abs(asked.encode(MANY) - plain.encode(MANY)).max() < 1e-5
+
+
+def test_a_network_in_bfloat16_that_disagrees_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrong(TorchBert):
+        def embed(self, rows: Any) -> Any:
+            return super().embed(rows) + 0.1
+
+    monkeypatch.setattr(encoder, "half_bert", lambda folder: Wrong(folder, half_linear))
+    assert encoder._half_network(FOLDER, NumpyBert(Path(FOLDER))) is None

@@ -37,6 +37,10 @@ model.output | integer | tokens of the answers
 model.money | number | cost by `[model.prices]`, if set
 model.left | integer | prompts that a limit left out, if any
 model_reason | text | why calls failed or were refused
+embedding.calls | integer | requests to an embedding model by API; `embedding` is empty without one
+embedding.input | integer | tokens of their texts; in a plan the most that they can be
+embedding.money | number | cost by the `price` of `[embedding]`, if set
+embedding.left | integer | chunks that a limit left without vectors, if any
 candidate | text |
 gate.metric | text | the measure that the gate compares; `gate` is empty without one
 gate.questions | integer | number of its questions

@@ -1,0 +1,94 @@
+"""Embedding costs: what a run pays for vectors by API, out of the purse and in the ledger of its language model."""
+
+import threading
+from dataclasses import dataclass
+
+from docmill.storage.errors import BudgetReached
+from docmill.storage.history.folder import StoreFolder
+from docmill.tasks.model.budget import Budget, Purse, forget_purse, purse_of
+from docmill.tasks.model.client import Spent
+from docmill.tasks.model.clients.completion import Usage
+from docmill.tasks.model.journal import Journal, PaidCall, costs_of
+
+PURPOSE = "embedding"
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """Who pays for the vectors of a run: its name in the ledger, the model, the price of a million tokens, the limit.
+
+    A `max_cost` of None is no limit; it holds for the language model of the run, too.
+    """
+
+    folder: StoreFolder
+    run: str
+    model: str
+    price: float = 0.0
+    max_cost: float | None = None
+
+    def money(self, tokens: int) -> float:
+        """Return the cost of tokens; 0 without a price."""
+        return Budget({"input": self.price}).money(Usage(tokens))
+
+
+class EmbeddingPayer:
+    """A `docmill.storage.embedding.api.payment.Payer` of one run, used from any thread."""
+
+    def __init__(self, payment: Payment, purse: Purse) -> None:
+        self._payment, self._purse = payment, purse
+        self._lock = threading.Lock()
+        self._entries: list[PaidCall] = []
+        self._journal = Journal(payment.folder.root, payment.run, payment.model, f"-{PURPOSE}")
+        self.reached = False
+
+    def admit(self, tokens: int) -> None:
+        """Reserve the cost of a request; raise `BudgetReached` if it is beyond what is left."""
+        if not self._purse.reserve(self._payment.money(tokens)):
+            self.reached = True
+            raise BudgetReached("the texts left to embed would cost more than --max-cost; run again to go on")
+
+    def settle(self, reserved: int, used: int) -> None:
+        """Write down a request that was answered: the tokens reserved for it, and those that the server counted."""
+        money = self._payment.money(used)
+        self._purse.settle(self._payment.money(reserved), money)
+        entry = PaidCall(PURPOSE, input=used, money=money, answered=True)
+        self._journal.add(entry)
+        with self._lock:
+            self._entries.append(entry)
+
+    @property
+    def spent(self) -> Spent:
+        """Return what was spent up to now."""
+        with self._lock:
+            return Spent(tuple(costs_of(self._payment.run, self._payment.model, self._entries)))
+
+    def note(self) -> None:
+        """Write the note of which the next commit makes a row of `costs`."""
+        self._journal.note()
+
+    def close(self) -> None:
+        """End the journal; its note stays for the next commit."""
+        self._journal.close()
+
+
+_payers: dict[str, EmbeddingPayer] = {}
+_sharing = threading.Lock()
+
+
+def payer_of(payment: Payment | None) -> EmbeddingPayer | None:
+    """Return the payer that all steps of a run share in this process; None for a model that costs nothing."""
+    if payment is None:
+        return None
+    with _sharing:
+        if payment.run not in _payers:
+            _payers[payment.run] = EmbeddingPayer(payment, purse_of(payment.run, payment.max_cost))
+        return _payers[payment.run]
+
+
+def close_payer(run: str) -> None:
+    """End the payer of a run and its purse, if a step has opened them."""
+    with _sharing:
+        payer = _payers.pop(run, None)
+    if payer:
+        payer.close()
+    forget_purse(run)
