@@ -57,7 +57,7 @@ def test_the_title_of_a_chart_and_its_axes_are_read() -> None:
     sheet.add_chart(chart, "D2")
     book.save(buffer)
     parsed = parse(buffer.getvalue(), FileType("xlsx"), ParseOptions())
-    assert ("text", "Chart: Flour by year (Tons)") in found(parsed)
+    assert ("paragraph", "Flour by year (Tons)") in found(parsed)
 
 
 def test_items_of_a_list_in_a_cell_stay_apart() -> None:

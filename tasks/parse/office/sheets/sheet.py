@@ -7,6 +7,7 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.office.sheets.chart import Chart
 from docmill.tasks.parse.tables.header_rows import is_number, is_year, spanned_rows
 
 Row = tuple[int, dict[int, str]]
@@ -50,7 +51,7 @@ _BLANK_ROWS = 2  # of a header in which a blank stands above a name
 
 @dataclass(slots=True)
 class Worksheet:
-    """A sheet's cells by row and column from 0; merged ranges; comments and text boxes; URLs of cells.
+    """A sheet's cells by row and column from 0; merged ranges; comments and text boxes; charts; URLs of cells.
 
     `unvalued` is how many formulas the file has no value of.
     """
@@ -59,6 +60,7 @@ class Worksheet:
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
     merged: list[Range] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
     hidden: bool = False
     links: dict[tuple[int, int], str] = field(default_factory=dict)
     unvalued: int = 0
@@ -84,8 +86,8 @@ class CellBudget:
 
 
 def draw_sheet(canvas: Canvas, sheet: Worksheet) -> None:
-    """Draw a sheet as a section: its name as heading, then tables, single cells and notes in order."""
-    if not sheet.rows and not sheet.notes:
+    """Draw a sheet as a section: its name as heading, then tables, single cells and notes in order, then charts."""
+    if not sheet.rows and not sheet.notes and not sheet.charts:
         return
     # Drawn all the same, with a mark: a search is to find all that the file holds.
     hidden: dict[str, Any] = {"hidden": True} if sheet.hidden else {}
@@ -95,6 +97,9 @@ def draw_sheet(canvas: Canvas, sheet: Worksheet) -> None:
         _draw_block(canvas, block, sheet)
     for note in sheet.notes:
         canvas.paragraph(note, kind="text", sheet=sheet.name)
+    for chart in sheet.charts:
+        canvas.paragraph(chart.title, sheet=sheet.name, role="chart")
+        canvas.table(chart.rows, sheet=sheet.name, role="chart")
 
 
 def _fill_merged(sheet: Worksheet) -> None:

@@ -5,8 +5,10 @@ Nothing is evaluated. Cells are read row by row, and only existing ones, whateve
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from itertools import islice
 from string import ascii_uppercase
 from typing import Any
 
@@ -14,6 +16,7 @@ from lxml import etree
 
 from docmill.tasks.parse.office.parts import addresses_of, links_of, read_part, reference, whole
 from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
+from docmill.tasks.parse.office.sheets.chart import CHARTS, MOST_POINTS, Chart, chart_of
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Range, Worksheet
 
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -71,6 +74,8 @@ class _Book:
         for kind, target in links_of(self._container, part).values():
             if kind in _NOTES:
                 sheet.notes += filter(None, _NOTES[kind](self._container, target))
+            if kind == "drawing":
+                sheet.charts += _charts(self._container, target, sheet)
 
     def _read_row(self, sheet: Worksheet, number: int, row: Any, budget: CellBudget) -> None:
         column = -1
@@ -181,25 +186,32 @@ def _boxes(container: zipfile.ZipFile, part: str) -> Iterator[str]:
     if part in container.NameToInfo:
         for box in read_part(container, part).iter("{*}txBody"):
             yield "\n".join("".join(line.itertext("{*}t")) for line in box.iter("{*}p"))
-        for kind, target in links_of(container, part).values():
-            if kind in ("chart", "chartEx"):
-                yield _chart(read_part(container, target))
-
-
-def _chart(chart: Any) -> str:
-    """Return what a chart says besides the cells that it shows: its title and those of its axes, or ""."""
-    own = chart.find("{*}chart/{*}title")
-    axes = ", ".join(filter(None, (_title(one) for one in chart.iter("{*}title") if one is not own)))
-    said = " ".join(filter(None, (_title(own), f"({axes})" if axes else "")))
-    return f"Chart: {said}" if said else ""
-
-
-def _title(title: Any) -> str:
-    return "" if title is None else " ".join("".join(title.itertext("{*}t", "{*}v")).split())
 
 
 _NOTES = {"comments": _comments, "drawing": _boxes}
 """What is read of a sheet's other parts, by the kind of relationship."""
+
+
+def _charts(container: zipfile.ZipFile, part: str, sheet: Worksheet) -> Iterator[Chart]:
+    """Yield the charts of a sheet's drawing; a damaged one is left out."""
+
+    def cells(place: str) -> Sequence[str]:
+        name, _, places = place.rpartition("!")
+        return _texts(sheet, places) if name.strip("'").replace("''", "'") == sheet.name else ()
+
+    for kind, target in links_of(container, part).values() if part in container.NameToInfo else ():
+        if kind in CHARTS:
+            with suppress(etree.XMLSyntaxError):
+                yield chart_of(read_part(container, target), cells)
+
+
+def _texts(sheet: Worksheet, places: str) -> Sequence[str]:
+    """Return the texts of a range such as "$B$2:$B$9" of a sheet, row by row."""
+    first, _, last = places.replace("$", "").partition(":")
+    found = _range(f"{first}:{last or first}")
+    top, left, bottom, right = found[0] if found else (0, 0, -1, -1)
+    places_in = ((row, column) for row in range(top, bottom + 1) for column in range(left, right + 1))
+    return [sheet.rows.get(row, {}).get(column, "") for row, column in islice(places_in, MOST_POINTS)]
 
 
 def _range(stated: str) -> list[Range]:

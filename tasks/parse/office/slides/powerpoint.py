@@ -12,7 +12,8 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.formula_tex import FORMULA, fill_office_formulas
 from docmill.tasks.parse.office.open_xml import core_properties
 from docmill.tasks.parse.office.parts import addresses_of, linked, links_of, pictures_in, read_part, reference, whole
-from docmill.tasks.parse.office.slides.slide_graphics import chart_of, diagram_of, table_of
+from docmill.tasks.parse.office.sheets.chart import CHARTS, chart_of
+from docmill.tasks.parse.office.slides.slide_graphics import diagram_of, table_of
 from docmill.tasks.parse.office.slides.slide_shapes import Places, Shape, placeholder, places_of, shapes_of
 from docmill.tasks.parse.office.slides.slide_text import lines_of, links_in, may_be_title, text_of
 from docmill.tasks.parse.office.usual_names import with_usual_names
@@ -136,10 +137,10 @@ class _SlideParts:
         for node in frame.iter("{*}chart", "{*}relIds"):
             # A chart is referred to by the attribute r:id, a diagram's data by r:dm.
             kind, part = self._links.get(reference(node) or reference(node, "dm"), ("", ""))
-            if kind == "chart":
-                heading, rows = chart_of(read_part(self._container, part))
-                canvas.paragraph(heading, role="chart")
-                canvas.table(rows, role="chart")
+            if kind in CHARTS:
+                chart = chart_of(read_part(self._container, part))
+                canvas.paragraph(chart.title, role="chart")
+                canvas.table(chart.rows, role="chart")
             elif kind == "diagramData":
                 for text in diagram_of(read_part(self._container, part)):
                     canvas.item(text, 1)

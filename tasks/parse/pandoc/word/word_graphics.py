@@ -6,7 +6,8 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.office.parts import links_of, read_part, reference
-from docmill.tasks.parse.office.slides.slide_graphics import chart_of, diagram_of
+from docmill.tasks.parse.office.sheets.chart import CHARTS, chart_of
+from docmill.tasks.parse.office.slides.slide_graphics import diagram_of
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -18,9 +19,9 @@ def graphics_in(container: zipfile.ZipFile) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for name, (kind, part) in links_of(container, _BODY).items():
         try:
-            if kind == "chart":
-                heading, rows = chart_of(read_part(container, part))
-                found[name] = [_paragraph(heading)] * bool(heading) + [_table(rows)] * (len(rows) > 1)
+            if kind in CHARTS:
+                title, rows = chart_of(read_part(container, part))
+                found[name] = [_paragraph(title)] * bool(title) + [_table(rows)] * bool(rows)
             elif kind == "diagramData":
                 found[name] = [_paragraph(text) for text in diagram_of(read_part(container, part))]
         except (etree.XMLSyntaxError, ValueError, KeyError):

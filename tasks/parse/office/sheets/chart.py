@@ -1,0 +1,149 @@
+"""Chart: what a chart of Office shows, as a title and a table of its points, alike in slides, texts and workbooks.
+
+Sources: ISO/IEC 29500-1, 21.2 "DrawingML - Charts"; [MS-ODRAWXML] 2.24.3, the charts that Office has had since 2016.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from docmill.tasks.parse.office.parts import whole
+from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
+
+MOST_POINTS = 10_000
+"""Points of a series. An index is stated and may be any number, and each is a row of the chart's table.
+
+With a lower limit, long measured series are cut.
+"""
+_MOST_SERIES = 255  # of a chart, as in Excel
+_MOST_CELLS = 100_000  # of a chart's table: its series may have their points at different indexes
+_FIGURES = 10
+"""Significant figures of a point. Charts keep what was computed, such as 0.30000000000000004; with fewer figures, large
+sums would be rounded."""
+_GENERAL = "General"  # the number format of numbers without one
+_OF_CATEGORIES, _AXES = ("catAx", "dateAx"), ("{*}catAx", "{*}dateAx", "{*}valAx", "{*}serAx", "{*}axis")
+CHARTS = frozenset(("chart", "chartEx"))
+"""The kinds of relationship that lead to a chart: one of Office 2007, or of the kinds that Office 2016 added."""
+
+Cells = Callable[[str], Sequence[str]]
+"""Returns the texts of the cells in a range of a workbook, such as "Sheet1!$B$2:$B$9", as far as they are at hand."""
+
+
+class Chart(NamedTuple):
+    """A chart's title, with those of the axes of its values, and its points: names of columns, then a row for each."""
+
+    title: str
+    rows: list[list[str]]
+
+
+class _Series(NamedTuple):
+    name: str
+    labels: dict[int, str]
+    points: dict[int, str]
+
+
+def _none(_: str) -> Sequence[str]:
+    return ()
+
+
+def chart_of(root: Any, cells: Cells = _none) -> Chart:
+    """Return what a chart shows: a column for each series, a row for each category.
+
+    Series with categories of their own, as the points of a scatter chart have, are written one below the other. Values
+    that a chart does not repeat are those of `cells`.
+    """
+    read = _Points(root, cells)
+    series = [read.series(one) for one in islice(root.iter("{*}ser", "{*}series"), _MOST_SERIES)]
+    above, beside = _axes(root)
+    title = _words(root.find("{*}chart/{*}title"))
+    if not title and len(series) == 1:
+        title = series[0].name  # as Office shows it
+    axes = f"({', '.join(beside)})" if beside else ""
+    return Chart(" ".join(filter(None, (title, axes))), _table(series, above))
+
+
+def _words(title: Any) -> str:
+    """Return the words of a title or a name, written out or those of a cell."""
+    return "" if title is None else " ".join("".join(title.itertext("{*}t", "{*}v")).split())
+
+
+def _axes(root: Any) -> tuple[str, list[str]]:
+    """Return the title of the axis of categories, and those of all others."""
+    titled = [(axis.tag.rpartition("}")[2], _words(axis.find("{*}title"))) for axis in root.iter(*_AXES)]
+    above = next((words for kind, words in titled if words and kind in _OF_CATEGORIES), "")
+    return above, [words for _, words in titled if words not in ("", above)]
+
+
+def _table(series: list[_Series], above: str) -> list[list[str]]:
+    """Return the names of columns and the rows below them, nothing of a chart without points."""
+    own = [one.labels for one in series if one.labels]
+    if any(labels != own[0] for labels in own[1:]):
+        rows = [[one.name, one.labels.get(at, ""), value] for one in series for at, value in one.points.items()]
+        return [["", above, ""], *rows[: _MOST_CELLS // 3]] if rows else []
+    labels = own[0] if own else {}
+    numbers = sorted(set(labels).union(*(one.points for one in series)))[: _MOST_CELLS // (len(series) + 1)]
+    if not any(one.points for one in series):
+        return []
+    rows = [[labels.get(at, ""), *(one.points.get(at, "") for one in series)] for at in numbers]
+    return [[above, *(one.name for one in series)], *rows]
+
+
+class _Points:
+    """Reads the series of a chart."""
+
+    def __init__(self, root: Any, cells: Cells) -> None:
+        stated = root.find("{*}date1904")
+        self._from_1904 = stated is not None and stated.get("val") in ("1", "true")
+        self._cells = cells
+        self._data = {one.get("id"): one for one in root.iterfind("{*}chartData/{*}data")}
+
+    def series(self, node: Any) -> _Series:
+        """Return a series, whose data stand apart from it in newer charts."""
+        held, name = node, node.find("{*}tx")
+        labels, points = ("{*}cat", "{*}xVal"), ("{*}val", "{*}yVal")
+        if node.tag.endswith("}series"):
+            stated = node.find("{*}dataId")
+            held = self._data.get("" if stated is None else stated.get("val"), node)
+            labels, points = ("{*}strDim",), ("{*}numDim",)
+        said = " ".join(self._of(name).values()) or _words(name)
+        return _Series(said, self._of(_first(held, labels)), self._of(_first(held, points)))
+
+    def _of(self, node: Any) -> dict[int, str]:
+        """Return the texts of a part of a series by index; those of several levels, as "2026 May", are joined."""
+        if node is None:
+            return {}
+        levels = [*node.iter("{*}lvl")] or [node]
+        found = self._level(levels[0])
+        for level in levels[1:]:
+            outer, last = self._level(level), ""
+            for at in sorted(found):
+                last = outer.get(at, last)
+                found[at] = f"{last} {found[at]}".strip()
+        if not found:
+            texts = self._cells(next(node.itertext("{*}f"), ""))
+            found = dict(enumerate(texts[:MOST_POINTS]))
+        return found
+
+    def _level(self, node: Any) -> dict[int, str]:
+        code = node.get("formatCode") or next(node.itertext("{*}formatCode"), _GENERAL)
+        kind = "" if code == _GENERAL else format_kind(-1, code)
+        found: dict[int, str] = {}
+        for point in node.iter("{*}pt"):
+            at = whole(point.get("idx"), len(found))
+            if 0 <= at < MOST_POINTS:
+                value = point.findtext("{*}v")
+                found[at] = self._shown((point.text if value is None else value) or "", kind)
+        return found
+
+    def _shown(self, value: str, kind: str) -> str:
+        value = value.strip()
+        try:
+            if kind:
+                return shown_number(float(value), kind, self._from_1904)
+            return f"{float(value):.{_FIGURES}g}" if "." in value else value
+        except ValueError:
+            return value
+
+
+def _first(node: Any, names: Sequence[str]) -> Any:
+    return next((found for found in map(node.find, names) if found is not None), None)
