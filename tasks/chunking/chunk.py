@@ -50,6 +50,8 @@ def chunk_regions(
     region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text, including special ones.
     If `lookup` is not complete afterwards, these chunks are not yet final.
     """
+    if all(one.kind == FIGURE and not one.attributes.get("alt") for one in parsed.elements) and parsed.elements:
+        return []  # pictures without a word: a vector of their addresses would be near to anything
     # Once for the whole text: every span is then measured by its offsets, without tokenizing again.
     # A late vector is that of the document as it stands: its window is a stretch of it.
     read = ReadingMap(parsed.text) if options.late else reading_of(parsed)

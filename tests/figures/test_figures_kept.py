@@ -90,6 +90,17 @@ def test_a_renamed_document_stores_and_embeds_nothing(bench: Workbench) -> None:
         assert len(store.figures("moved.html")) == 2
 
 
+def test_an_image_file_without_words_is_a_figure_and_no_chunk(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, {"parse": {"ocr": False}})
+    bench.write({"chart.png": writers.drawn(1), "a.html": page(1, writers.drawn(1))})
+    assert bench.ingest().documents.rejected == 0
+    with bench.store as store:
+        (figure,) = store.figures("chart.png")
+        assert figure.key == store.figures("a.html")[0].key
+    assert {one.uri for one in bench.chunks()} == {"a.html"}
+    assert kept(bench) == keys(writers.drawn(1))
+
+
 def test_a_picture_leaves_with_the_last_snapshot_that_names_it(bench: Workbench) -> None:
     bench.write({"a.html": page(1, writers.drawn(3))})
     bench.ingest()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from PIL import Image
 
+from docmill.storage.errors import Rejected
 from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import KeptPicture, Parsed
 from docmill.tasks.document.figure_rows import figure_rows
@@ -136,6 +137,31 @@ def test_an_album_holds_so_many_pictures(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(album, "MOST_BYTES", len(writers.drawn(1)))
     assert album.Album().add(writers.drawn(1)) is not None
     assert dict(own.left_out) == {"too_many": 1}
+
+
+def test_an_image_file_is_a_figure_with_the_words_that_it_holds() -> None:
+    exif = Image.Exif()
+    exif[270] = "Bars by [month]"
+    Image.open(io.BytesIO(FIRST)).save(buffer := io.BytesIO(), "PNG", exif=exif)
+    parsed = read(buffer.getvalue(), "image")
+    (row,) = figure_rows(parsed)
+    assert parsed.text == f"![Bars by (month)](docmill:figure/{row['key']})"
+    assert (row["key"], row["alt"], row["page"]) == (hash_bytes(buffer.getvalue()), "Bars by (month)", 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (writers.drawn(1, 20, 300), "no_text"),  # an icon
+        (FIRST[: len(FIRST) // 2], "corrupt"),
+        (png(10_000, 10_000), "too_large"),
+    ],
+    ids=["icon", "cut", "large"],
+)
+def test_an_image_file_that_is_no_figure_is_rejected_for_a_reason(data: bytes, reason: str) -> None:
+    with pytest.raises(Rejected) as why:
+        read(data, "image")
+    assert why.value.reason == reason
 
 
 @pytest.mark.parametrize("kind", ["BMP", "TIFF"])

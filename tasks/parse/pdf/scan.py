@@ -1,7 +1,7 @@
-"""Scanned pages: pages of PDFs without text, rendered as pictures for OCR, and images, each frame a page."""
+"""Scanned pages: pages of PDFs without text, rendered as pictures for OCR, and images, each a figure."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import closing
 from io import BytesIO
 from itertools import repeat
@@ -10,6 +10,7 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw
 from docmill.tasks.parse.pdf.ocr.engines import ADVICE, read_picture
@@ -100,23 +101,44 @@ _SEE_THROUGH = ("RGBA", "LA", "PA", "P")  # modes of Pillow; what is behind such
 
 
 def parse_image(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the text that OCR reads in an image: all pages of a TIFF, the first frame of an animation.
+    """Return an image as a figure below the text that OCR reads in it: all pages of a TIFF, else the first frame.
 
-    Raise Rejected: `no_text` if OCR is off or reads nothing, `not_installed`, `too_large`, `corrupt`.
+    A TIFF of several pages is a scan and no figure. Raise Rejected: `no_text` if nothing is read in what is no figure,
+    `not_installed`, `too_large`, `corrupt`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Pillow remarks on broken metadata; sizes are checked here
         image = _opened(data)
-        if not options.ocr:
-            size = f"{image.width} × {image.height} pixels"
-            raise Rejected("no_text", f"an image of {size}; its text is read by {ADVICE}")
-        sheets = [scanned(picture, number, options) for number, picture in enumerate(_frames(image), 1)]
+        frames = enumerate(_frames(image), 1) if options.ocr else ()
+        sheets = [scanned(picture, number, options) for number, picture in frames]
         stated = camera_facts(image)
-    facts = _pages(sheets)
-    if not facts["ocr_pages"]:
-        raise Rejected("no_text", "OCR reads no text in the image")
-    canvas, title = draw(sheets, {}, stated.get("title", ""))
+    facts = _pages(sheets) if options.ocr else {"pages": _count(image), "scanned_pages": [1]}
+    title = stated.get("title", "")
+    canvas, title = draw(sheets, {}, title) if facts.get("ocr_pages") else (Canvas(), title)
+    canvas.page = 1
+    if _count(image) == 1:
+        canvas.figure(data, stated.get("title", ""))
+    if not canvas.blocks:
+        raise _nothing(image, options.ocr, canvas.album.left_out)
     return canvas.parsed(title, stated | facts)
+
+
+def _nothing(image: Any, ocr: bool, left_out: Container[str]) -> Rejected:
+    """Return why nothing of an image is kept."""
+    if "too_large" in left_out:
+        size = f"{image.width} × {image.height}"
+        return Rejected("too_large", f"an image of {size} pixels, the limit is {_MAX_IMAGE_PIXELS}")
+    if "broken" in left_out:
+        return Rejected("corrupt", "cannot be read as an image: its content is damaged")
+    if ocr:
+        return Rejected("no_text", "OCR reads no text in the image")
+    size = f"{image.width} × {image.height} pixels"
+    return Rejected("no_text", f"an image of {size}; its text is read by {ADVICE}")
+
+
+def _count(image: Any) -> int:
+    """Return the number of pages; an animation is one."""
+    return image.n_frames if image.format == "TIFF" else 1
 
 
 def _pages(sheets: list[PageContent]) -> dict[str, Any]:
@@ -139,7 +161,7 @@ def _opened(data: bytes) -> Any:
 
 
 def _frames(image: Any) -> Iterator[Picture]:
-    count = image.n_frames if image.format == "TIFF" else 1
+    count = _count(image)
     if count > _MAX_FRAMES:
         raise Rejected("too_large", f"{count} pages in one image, the limit is {_MAX_FRAMES}")
     for number in range(count):

@@ -12,6 +12,7 @@ from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.input_settings import ParseSettings
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import Rejected
+from docmill.storage.sql.document_warnings import warnings_in
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.readers import parser_key
 from docmill.tasks.parse.dispatch.reading import parse
@@ -100,7 +101,9 @@ def test_without_ocr_what_is_scanned_is_named_and_says_how_to_read_it() -> None:
     parsed = parse(scan("", "A page with text of its own."), FileType("pdf"), ParseOptions())
     assert parsed.metadata["pages_without_text"] == [1]
     with pytest.raises(Rejected, match=r"no_text: an image of 1240 × 1754 pixels; its text is read by docmill\[ocr\]"):
-        parse(image("PNG"), FileType("image"), ParseOptions())
+        parse(image("TIFF", 2), FileType("image"), ParseOptions())
+    (warning,) = warnings_in(parse(image("PNG"), FileType("image"), ParseOptions()).metadata)
+    assert warning == ("scanned_pages", "1 of 1 pages are pictures: docmill[ocr] reads them", True)
 
 
 def test_without_tesseract_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +133,8 @@ def test_images_of_every_kind_are_read(kind: str) -> None:
     assert file_type == FileType("image")
     parsed = parse(data, file_type, OCR)
     assert parsed.title == "Scanned title"
-    assert parsed.text == "# Scanned title\n\nThe interpretation\n\n- item"
+    (picture,) = parsed.pictures
+    assert parsed.text == f"# Scanned title\n\nThe interpretation\n\n- item\n\n![](docmill:figure/{picture.key})"
 
 
 @pytest.mark.usefixtures("tesseract")
