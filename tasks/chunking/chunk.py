@@ -1,7 +1,7 @@
 """Chunk: split a parsed document, add a context to each chunk, and make sure that it fits the model."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from tokenizers import Tokenizer
@@ -50,8 +50,8 @@ def chunk_regions(
     region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text, including special ones.
     If `lookup` is not complete afterwards, these chunks are not yet final.
     """
-    if all(one.kind == FIGURE and not one.attributes.get("alt") for one in parsed.elements) and parsed.elements:
-        return []  # pictures without a word: a vector of their addresses would be near to anything
+    if _is_wordless(parsed):
+        return []
     # Once for the whole text: every span is then measured by its offsets, without tokenizing again.
     # A late vector is that of the document as it stands: its window is a stretch of it.
     read = ReadingMap(parsed.text) if options.late else reading_of(parsed)
@@ -59,14 +59,26 @@ def chunk_regions(
     measure = Tokens(parsed.text, load_tokenizer(options.sizes_by), read.text) if options.sizes_by else tokens
     part = Part.whole(parsed, measure, lookup)
     setting = context_input_of(parsed, part.outline, tokens.counter, options.context_tokens, options.window_tokens)
-    groups = [(some[0].route.contextualizer or options.contextualizer, some) for some in _together(routed)]
-    fitters = {name: _fitter(name, setting, (tokens, read), options, part.lookup) for name in dict(groups)}
-    grown = [one for name, some in groups for one in _grow(part, some, fitters[name])]
+    grown = _all_grown(part, routed, lambda name: _fitter(name, setting, (tokens, read), options, part.lookup), options)
     grown[:1] = _with_left_out(grown[:1], part, options.kept)
     drafts = list(_drafts(setting, part, grown, routed, read))
     if options.parts:
         return [replace(one, parts=divide(one, tokens, options.parts, options.token_limit)) for one in drafts]
     return _with_windows(drafts, tokens, options.token_limit - tokens.counter.special) if options.late else drafts
+
+
+def _all_grown(
+    part: Part, routed: Sequence[Routed], fitter: Callable[[str], Fitter], options: ChunkOptions
+) -> list[ChunkTree]:
+    """Return the chunks of all regions; `fitter` makes what fits them for a contextualizer."""
+    groups = [(some[0].route.contextualizer or options.contextualizer, some) for some in _together(routed)]
+    fitters = {name: fitter(name) for name in dict(groups)}
+    return [one for name, some in groups for one in _grow(part, some, fitters[name])]
+
+
+def _is_wordless(parsed: Parsed) -> bool:
+    """Return whether a document is pictures without a word: a vector of their addresses would be near to anything."""
+    return {(one.kind, bool(one.attributes.get("alt"))) for one in parsed.elements} == {(FIGURE, False)}
 
 
 def _fitter(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from docmill.storage.schema import Parsed
 from docmill.tasks.context.code_comments import comments
 from docmill.tasks.context.word_limits import word_ends
-from docmill.tasks.split.parts.captions import is_caption
+from docmill.tasks.parse.titles.labels import is_caption
 from docmill.tasks.split.spans.central_sentences import prose_sentences
 from docmill.tasks.split.spans.question_patterns import BOLD, QUESTION
 from docmill.tasks.split.spans.span import Span

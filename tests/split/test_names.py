@@ -11,7 +11,8 @@ from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.split.parts.captions import bound_captions, is_caption
+from docmill.tasks.parse.titles.labels import is_caption
+from docmill.tasks.split.parts.captions import bound_captions
 from tests.kit.documents import tokenizer
 
 FILLER = "The mill grinds the grain that the farmers bring down from the hills in autumn. "

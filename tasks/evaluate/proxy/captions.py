@@ -8,7 +8,8 @@ from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.prose_sentences import PROSE
 from docmill.tasks.evaluate.proxy.question_source import QuestionSource, made, quoted
 from docmill.tasks.evaluate.questions import Question, Target
-from docmill.tasks.split.parts.captions import bound_captions, is_caption
+from docmill.tasks.parse.titles.labels import is_caption
+from docmill.tasks.split.parts.captions import bound_captions
 
 _LABEL = re.compile(r"\W*(\w+\.?\s*[\dIVX]+(?:[.-]\d+)*)[\s.:)*_\u2013\u2014-]*")
 _SHORTEST = 12

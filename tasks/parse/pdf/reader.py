@@ -12,6 +12,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw
+from docmill.tasks.parse.pdf.drawn_figures import with_drawings
 from docmill.tasks.parse.pdf.ocr.engines import ADVICE
 from docmill.tasks.parse.pdf.page_content import PageContent, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
@@ -41,13 +42,13 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
 
         sheets = _read(document, form_of(document), options, look)
         facts = metadata(document) | {"pages": len(sheets)}
-        marks = outline(document)
+        if not any(sheet.items for sheet in sheets):
+            raise _no_text(sheets, options.ocr)
+        canvas, title = draw(sheets, outline(document), facts.pop("title", ""))
+        canvas.album = album
+        canvas.blocks = with_drawings(document, with_pictures(canvas.blocks, shown), album)
     finally:
         document.close()
-    if not any(sheet.items for sheet in sheets):
-        raise _no_text(sheets, options.ocr)
-    canvas, title = draw(sheets, marks, facts.pop("title", ""))
-    canvas.album, canvas.blocks = album, with_pictures(canvas.blocks, shown)
     return canvas.parsed(title, facts | _gaps(sheets) | certainty(sheets) | _furniture(canvas))
 
 

@@ -1,17 +1,11 @@
 """Captions: which table or figure each caption names, above it or below, decided over the whole document."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.titles.labels import LONGEST, is_caption, names_table
 
-_CAPTION = re.compile(
-    r"[*_]{0,3}(?i:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.|tableau|tabl[ae]|tabela|tabella|figura|\u8868|\u56fe|\u56f3)"
-    r"\s*(?:[A-Z]{0,2}[.-]?\d|[IVX]+\b)"
-)
-_OF_TABLES = re.compile(r"[*_]{0,3}(?i:tab|\u8868)")
-_LONGEST = 200  # characters; a longer paragraph that begins with "Table 3" is prose about that table
 _PROSE = ("paragraph", "text", "quote")
 _CAPTIONED = ("table", "figure")
 _APART = frozenset({"title", "front_matter", "toc"})  # across these, a caption names nothing
@@ -32,11 +26,6 @@ class Captions(NamedTuple):
     joined: frozenset[int]
 
 
-def is_caption(text: str) -> bool:
-    """Return whether a block is short and labelled as a numbered table or figure."""
-    return len(text) <= _LONGEST and _CAPTION.match(text) is not None
-
-
 def bound_captions(parsed: Parsed) -> Captions:
     """Return the captions of tables and figures; if as many would have one above as below, they stand above.
 
@@ -44,7 +33,7 @@ def bound_captions(parsed: Parsed) -> Captions:
     """
     blocks = [one for one in parsed.elements if one.kind != "furniture"]
     named = [number for number, one in enumerate(blocks) if _names(parsed.text, one)]
-    of_figures = [at for at in named if not _OF_TABLES.match(parsed.text, blocks[at].start_char)]
+    of_figures = [at for at in named if not names_table(parsed.text[blocks[at].start_char : blocks[at].end_char])]
     found = _found(blocks, of_figures, "figure", _stated(parsed.text, blocks))
     found = _found(blocks, named, "table", found)
     of = {blocks[table].start_char: blocks[number] for table, number in found.items()}
@@ -82,7 +71,7 @@ def _joined(blocks: Sequence[Element], found: dict[int, int]) -> Iterator[int]:
 
 
 def _names(text: str, element: Element) -> bool:
-    long = element.end_char - element.start_char > _LONGEST
+    long = element.end_char - element.start_char > LONGEST
     return element.kind in _PROSE and not long and is_caption(text[element.start_char : element.end_char])
 
 

@@ -96,7 +96,9 @@ def read(data: bytes, engine: str) -> tuple[str, float]:
     """Return the text that an engine reads in an image, and the CPU seconds that it took."""
     began = _spent()
     try:
-        text = parse(data, FileType("image"), ParseOptions(ocr=True, ocr_engine=engine)).text
+        parsed = parse(data, FileType("image"), ParseOptions(ocr=True, ocr_engine=engine))
+        said = (one for one in parsed.elements if one.kind != "figure")  # the address of the picture is no word
+        text = "\n".join(parsed.text[one.start_char : one.end_char] for one in said)
     except Rejected as why:
         if why.reason != "no_text":
             raise

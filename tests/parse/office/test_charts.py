@@ -32,10 +32,10 @@ def read(form: str, data: bytes) -> Parsed:
 
 
 def slides() -> bytes:
-    data = CategoryChartData()
+    data = CategoryChartData()  # type: ignore[no-untyped-call]
     data.categories = ["1911", "1912"]
-    data.add_series("Rye", (40.5, 44))
-    data.add_series("Oats", (12, 9))
+    data.add_series("Rye", (40.5, 44))  # type: ignore[no-untyped-call]
+    data.add_series("Oats", (12, 9))  # type: ignore[no-untyped-call]
     deck = pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[5])
     slide.shapes.title.text = "Harvest"

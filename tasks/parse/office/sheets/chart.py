@@ -3,7 +3,7 @@
 Sources: ISO/IEC 29500-1, 21.2 "DrawingML - Charts"; [MS-ODRAWXML] 2.24.3, the charts that Office has had since 2016.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -76,16 +76,23 @@ def _axes(root: Any) -> tuple[str, list[str]]:
 
 def _table(series: list[_Series], above: str) -> list[list[str]]:
     """Return the names of columns and the rows below them, nothing of a chart without points."""
-    own = [one.labels for one in series if one.labels]
-    if any(labels != own[0] for labels in own[1:]):
-        rows = [[one.name, one.labels.get(at, ""), value] for one in series for at, value in one.points.items()]
-        return [["", above, ""], *rows[: _MOST_CELLS // 3]] if rows else []
-    labels = own[0] if own else {}
-    numbers = sorted(set(labels).union(*(one.points for one in series)))[: _MOST_CELLS // (len(series) + 1)]
     if not any(one.points for one in series):
         return []
-    rows = [[labels.get(at, ""), *(one.points.get(at, "") for one in series)] for at in numbers]
-    return [[above, *(one.name for one in series)], *rows]
+    own = [one.labels for one in series if one.labels]
+    if any(labels != own[0] for labels in own[1:]):
+        return [["", above, ""], *islice(_one_below_the_other(series), _MOST_CELLS // 3)]
+    return [[above, *(one.name for one in series)], *_side_by_side(series, own[0] if own else {})]
+
+
+def _one_below_the_other(series: list[_Series]) -> Iterator[list[str]]:
+    for one in series:
+        yield from ([one.name, one.labels.get(at, ""), value] for at, value in one.points.items())
+
+
+def _side_by_side(series: list[_Series], labels: dict[int, str]) -> Iterator[list[str]]:
+    numbers = sorted(set(labels).union(*(one.points for one in series)))
+    for at in numbers[: _MOST_CELLS // (len(series) + 1)]:
+        yield [labels.get(at, ""), *(one.points.get(at, "") for one in series)]
 
 
 class _Points:
@@ -100,7 +107,8 @@ class _Points:
     def series(self, node: Any) -> _Series:
         """Return a series, whose data stand apart from it in newer charts."""
         held, name = node, node.find("{*}tx")
-        labels, points = ("{*}cat", "{*}xVal"), ("{*}val", "{*}yVal")
+        labels: Sequence[str] = ("{*}cat", "{*}xVal")
+        points: Sequence[str] = ("{*}val", "{*}yVal")
         if node.tag.endswith("}series"):
             stated = node.find("{*}dataId")
             held = self._data.get("" if stated is None else stated.get("val"), node)
