@@ -27,7 +27,7 @@ _LOOKS = 5  # at the name of its holder, `_POLL_S` apart
 
 
 def check_free(root: Path) -> None:
-    """Raise `StoreError` if a file stands where the folder of a store, or a folder above it, should be."""
+    """Raise `StoreError` if a file is where the folder of a store, or a folder above it, should be."""
     if any(one.exists() and not one.is_dir() for one in (root, *root.parents)):
         raise StoreError(_TAKEN.format(root=root))
 

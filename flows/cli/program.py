@@ -98,7 +98,7 @@ def _options(
         bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Take the options that are before a command."""
 
 
 def loaded() -> typer.Typer:

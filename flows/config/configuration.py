@@ -278,7 +278,7 @@ class ValueOrigins:
     assigned: frozenset[KeyPath] = frozenset()
 
     def spell(self, path: tuple[int | str, ...]) -> str:
-        """Return the key at `path` as the user wrote it, behind the file and line if it stands there."""
+        """Return the key at `path` as the user wrote it, behind the file and line if it is there."""
         key = _key_of(path)
         if any(all(map(eq, one, path)) for one in self.assigned):
             return f"--set {_dotted(path)}"

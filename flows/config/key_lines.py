@@ -1,17 +1,17 @@
-"""Key lines: in which line of a TOML file each key stands, which `tomllib` does not tell."""
+"""Key lines: in which line of a TOML file each key is, which `tomllib` does not tell."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 KeyPlace = tuple[int | str, ...]
-"""Where a value stands in a document: names of keys, and places in arrays. The same as `loc` of pydantic."""
+"""Where a value is in a document: names of keys, and places in arrays. The same as `loc` of pydantic."""
 
 
 def key_lines(text: str) -> dict[KeyPlace, int]:
     """Return the line, from 1, of each table and key of a valid TOML document; a key of an inline table has its line.
 
-    A key with a value of several lines stands in the first of them.
+    A key with a value of several lines is in the first of them.
     """
     lines: dict[KeyPlace, int] = {}
     counts: dict[KeyPlace, int] = {}

@@ -34,7 +34,7 @@ def start_run(
 
     The local engine calls `progress` with the phase that it is at, and `tell` with a line about each of several
     commits. Raises what `docmill.flows.runs.pipeline.ingest` raises, `ConfigError` if no source is named, and
-    `StoreError` if a file stands where the store should be.
+    `StoreError` if a file is where the store should be.
     """
     named = sources_of(settings, sources)
     if url_of(settings.store) is None:

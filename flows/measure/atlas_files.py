@@ -61,7 +61,7 @@ def write_atlas(store: Store, to: Path) -> AtlasFiles:
 
     Raises:
         docmill.errors.ConfigError: `to` is a file of another ending, or scikit-learn is not installed.
-        docmill.errors.StoreError: A file of the snapshot is damaged, or `to` names a folder where a file stands.
+        docmill.errors.StoreError: A file of the snapshot is damaged, or `to` names a folder where a file is.
         docmill.errors.Transient: The disk is full.
     """
     chunks, labels = _places(to)

@@ -1,6 +1,6 @@
 """Chunk map: the chunks of a snapshot in two dimensions, those with similar vectors near each other.
 
-Two thousand vectors are placed by t-SNE (van der Maaten and Hinton 2008). Each other lies between the placed ones that
+Two thousand vectors are placed by t-SNE (van der Maaten and Hinton 2008). Each other is between the placed ones that
 are nearest to it. Places are kept by the key of the vector: a small change of the store moves no point that stays.
 """
 
@@ -116,7 +116,7 @@ def _placed(kept: Path, keys: pa.Array, vectors_of: Callable[[pa.Array], Floats]
 
 
 def _read(kept: Path) -> pa.Table:
-    """Return the kept places; a file that is missing or damaged holds none, and is written anew."""
+    """Return the kept places; a file that is missing or damaged holds none, and is written again."""
     with suppress(OSError, pa.ArrowInvalid):
         return pq.read_table(kept)
     return pa.table(

@@ -380,7 +380,7 @@ class _RouteTrials:
 def _tune_weight(bench: _Bench, questions: Sequence[Question], judged: bool) -> None:
     """Try weights by given questions, or by those made ones whose place is hidden, such as texts of links.
 
-    Other made questions stand in their answers word for word. Keywords find them so surely that a weight tuned by them
+    Other made questions are in their answers word for word. Keywords find them so surely that a weight tuned by them
     lost 5 points to people's questions (`cacm`, tests/bench/LOG.md).
     """
     tuning = bench.tuning

@@ -78,7 +78,7 @@ class Report:
         engine: What ran the steps: `local` or `prefect`.
         dry_run: Whether this is the report of a plan.
         problems: Messages for a person.
-        rechunked: Uris of unchanged documents that are split anew from their stored text.
+        rechunked: Uris of unchanged documents that are split again from their stored text.
         model: Calls, tokens and cost of the language model, made or planned; of the calls, `failed` ones got no answer,
             and `refused` ones none that can be used.
         candidate: The name of a snapshot that the gate held back, else "".

@@ -69,7 +69,7 @@ def _uris(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 class AuditedApp:
-    """An ASGI application around another, whose answers it notes; it stands within the guard, which knows who asks."""
+    """An ASGI application around another, whose answers it notes; it is within the guard, which knows who asks."""
 
     def __init__(self, app: App, log: AuditLog) -> None:
         self._app = app

@@ -156,7 +156,7 @@ class _OpenStore:
     def _look(self) -> None:
         """Open the newest snapshot if it is another one; the caller holds the lock.
 
-        A repair may drop the newest snapshot, and a person may make the store anew, so that its numbers begin again:
+        A repair may drop the newest snapshot, and a person may make the store again, so that its numbers begin again:
         another number or another file of that number counts, and not only a higher number.
         """
         if self._current is not None and time.monotonic() - self._looked < self._pause:

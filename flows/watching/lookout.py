@@ -67,7 +67,7 @@ class Lookout:
         self.ended = threading.Event()
 
     def arm(self, afresh: bool = False) -> None:
-        """Note the state of the sources as that before a run; with `afresh`, watch all folders anew.
+        """Note the state of the sources as that before a run; with `afresh`, watch all folders again.
 
         A source that cannot be had is polled until it can. Raises `SourceError` or `Transient` if none can.
         """

@@ -46,7 +46,7 @@ _ENCODED: dict[str, Any] = {
     "embeddings": {"compression": {_NUMBERS: "zstd"}, "use_byte_stream_split": [_NUMBERS]},
     "figures": {"compression": "none"},
 }
-"""How packs are encoded. Of vectors, the first bytes of all numbers stand together, then the second ones, and so on:
+"""How packs are encoded. Of vectors, the first bytes of all numbers are together, then the second ones, and so on:
 their signs and exponents can be compressed, which takes 15 % off a pack, and no bit of a vector is lost. The other
 bits are as good as random. Pictures are compressed already, and each is read alone."""
 

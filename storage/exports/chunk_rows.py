@@ -28,7 +28,7 @@ _OF_CHUNK = ("uri", "start_char", "end_char", "page", "headings", "text", "conte
 _OF_DOCUMENT = ("source_url", "language", "lang")
 _ROWS_AT_ONCE = 1 << 14
 """Rows whose vectors are taken from the packs together, in 25 MB if each has 384 numbers: each time, row groups are
-read anew."""
+read again."""
 
 
 @dataclass(frozen=True, slots=True)

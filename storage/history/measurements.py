@@ -57,7 +57,7 @@ class EvaluationRow:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAnswer:
-    """An answer that a question names, and where it stands: in the hit that gave it, else where it is quoted.
+    """An answer that a question names, and where it is: in the hit that gave it, else where it is quoted.
 
     `document` and `quotation` are as the question has them. `uri` is empty, and the span None, where that is unknown.
     `rank` is that of the hit, counted from 1 in documents or passages; None if no hit gave the answer.

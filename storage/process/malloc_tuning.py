@@ -44,7 +44,7 @@ def returning_large() -> Iterator[None]:
 
     Do not use it around work that must be fast. The commit of an ingest of 10,000 pages peaks at 279 MB with it and at
     288 MB without. But a model takes 12 s instead of 8 s to encode the same texts, because its layers allocate all
-    their memory anew.
+    their memory again.
     """
     _of_glibc("mallopt", _M_MMAP_THRESHOLD, _LARGE)
     try:

@@ -71,7 +71,7 @@ class _OwnLimit:
 
 
 class _MklLimit:
-    """The limit of MKL for this thread, which stands beside the one for the process; 0 is none."""
+    """The limit of MKL for this thread, which is beside the one for the process; 0 is none."""
 
     def __init__(self, change: _Set) -> None:
         self._change = change

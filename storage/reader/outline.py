@@ -17,7 +17,7 @@ _MOST_NAMED = 12
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section of a document: a heading and what stands below it, subsections included.
+    """One section of a document: a heading and what is below it, subsections included.
 
     Offsets are half-open and count code points of the canonical text.
 

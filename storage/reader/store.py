@@ -338,7 +338,7 @@ class Store(StoreFeedback):
             where: An SQL predicate, as in `search`: only chunks for which it is true.
             since: The number or the tag of an earlier snapshot: only chunks that are new or have changed since then,
                 and the ids of those that have left, for files only.
-            replace: Write all rows anew, also where the target holds an export of another store, another condition,
+            replace: Write all rows again, also where the target holds an export of another store, another condition,
                 another embedding model or a newer snapshot.
 
         Returns:

@@ -182,14 +182,14 @@ class StoredDocuments:
         return picture_of(self._sources.figure_packs.take([key]).to_pylist()[0])
 
     def outline(self, uri: str) -> list[Section]:
-        """Return the sections of a document: its headings, each with the span of what stands below it.
+        """Return the sections of a document: its headings, each with the span of what is below it.
 
         Args:
             uri: The name of the document, such as `Hit.uri`.
 
         Returns:
             The sections in their order, without their texts. Each contains its subsections, and all text of the
-            document is in one of them: section "0" is what stands before the first heading.
+            document is in one of them: section "0" is what is before the first heading.
 
         Raises:
             docmill.errors.QueryError: The snapshot has no document at `uri`.

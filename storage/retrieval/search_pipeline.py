@@ -46,7 +46,7 @@ STEPS: Mapping[str, Step] = {
 _WIDER, _WIDEST = 4, 3200
 """How many times the candidates are taken when copies leave fewer than `k` hits, and up to how many of each index.
 
-A page that stands in a thousand documents is then passed over. More would take a second of CPU time.
+A page that is in a thousand documents is then passed over. More would take a second of CPU time.
 """
 
 

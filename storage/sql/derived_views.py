@@ -37,7 +37,7 @@ SELECT
 FROM (SELECT uri, document_id, unnest(figures) AS f FROM documents)
 ORDER BY uri, start_char
 """
-"""One row for each figure of each document; `places` is how often its picture stands in the snapshot."""
+"""One row for each figure of each document; `places` is how often its picture is in the snapshot."""
 
 _LENGTHS = """\
 SELECT

@@ -57,7 +57,7 @@ Rows = tuple[pa.Schema, Iterator[pa.RecordBatch]]
 _ROWS_AT_ONCE = 10_000  # rows between two checks of the memory limit
 _KEPT_DATASETS = 2 * len(SCHEMAS)
 """Tables whose footers stay in memory: those of two snapshots, as each statement names all tables of one. Reading the
-footers of 256 files anew takes as long as a sum over a column of them."""
+footers of 256 files again takes as long as a sum over a column of them."""
 _SHOW_TABLES = re.compile(r"\s*SHOW\s+TABLES\s*;?\s*", re.IGNORECASE)
 _MACRO = """
 CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(encode(named::VARCHAR)) || '"')

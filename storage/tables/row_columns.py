@@ -17,7 +17,7 @@ _AT_ONCE = 1 << 14
 
 @dataclass(frozen=True)
 class RowColumns(Sequence[R]):
-    """Rows of the dataclass `kind`; each access makes a row anew.
+    """Rows of the dataclass `kind`; each access makes a row again.
 
     `table` has a column for a field whose values differ, `constants` has the value of a field that is the same in all
     of its rows; any other field has its default. Rows that cannot be told in columns are `others`, which come last.

@@ -204,7 +204,7 @@ def _spread(base: StoredSnapshot) -> StoredSnapshot:
 
 
 def _keywords(base: StoredSnapshot) -> KeywordState:
-    """Return the postings in few files; those of an older docmill are built anew."""
+    """Return the postings in few files; those of an older docmill are built again."""
     before = base.snapshot.keywords
     if before.outdated:
         return keyword_writer.rebuild(base.root, stored_rows(base), before.language)

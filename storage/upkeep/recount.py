@@ -1,4 +1,4 @@
-"""Recount: count the words of every chunk's fields anew from the tables, and compare the keyword index with that."""
+"""Recount: count the words of every chunk's fields again from the tables, and compare the keyword index with that."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ _Part = tuple[pa.Array, npt.NDArray[np.uint64]]
 def miscounted(stored: StoredSnapshot) -> int:
     """Return how many chunks have other words in a field than the keyword index counted there.
 
-    An index that the next ingest builds anew is not compared, and neither is one that lacks chunks or has more.
+    An index that the next ingest builds again is not compared, and neither is one that lacks chunks or has more.
     """
     state = stored.snapshot.keywords
     if state.outdated:

@@ -112,7 +112,7 @@ def _check_model(newest: StoredSnapshot, earlier: StoredSnapshot) -> None:
 
 
 def _needed(earlier: StoredSnapshot) -> list[StoredFile]:
-    """Return the files that hold what a snapshot is restored from; its indexes are made anew."""
+    """Return the files that hold what a snapshot is restored from; its indexes are made again."""
     tables = [earlier.pieces(name) for name in (*OF_DOCUMENTS, "rejects")]
     return [piece for pieces in (*tables, *earlier.snapshot.artifacts.values()) for piece in pieces]
 

@@ -27,7 +27,7 @@ _NONE = CHUNKS.empty_table().select(COLUMNS)
 
 
 def waiting(chunks: pa.Table, packs: Packs) -> pa.Table:
-    """Return those of some chunks of which a vector is in no pack."""
+    """Return the chunks that lack a vector."""
     rows = by_vector(chunks.select(COLUMNS))
     absent = packs.absent(rows.column("embedding_key").combine_chunks())
     ids = rows.filter(pc.is_in(rows.column("embedding_key"), value_set=absent)).column("chunk_id")

@@ -66,7 +66,7 @@ def vector_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from packs of embeddings or `moved` ones.
 
-    A chunk with parts comes once for each part. Each pack is read anew for every `at_once` rows, and spilled rows come
+    A chunk with parts comes once for each part. Each pack is read again for every `at_once` rows, and spilled rows come
     in parts of a few documents: so these are gathered first.
     """
     held = Packs(packs)

@@ -55,7 +55,7 @@ class ChunkOptions:
     kept: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Be built again where it is unpickled: a worker loads plugins before its memory is limited."""
+        """Rebuild on unpickling: a worker loads plugins before its memory is limited."""
         return ChunkOptions, tuple(getattr(self, each.name) for each in fields(self))
 
     def __post_init__(self) -> None:

@@ -33,7 +33,7 @@ class Route:
     also: tuple["Route", ...] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Be built again where it is unpickled: a worker loads plugins before its memory is limited."""
+        """Rebuild on unpickling: a worker loads plugins before its memory is limited."""
         return Route, (self.strategy, self.options, self.contextualizer, self.also)
 
     def __post_init__(self) -> None:

@@ -57,7 +57,7 @@ def export(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Bring a file or a database up to date with the chunks and vectors.
+    """Sync chunks and vectors to a file or database.
 
     The first export writes all chunks. The next ones write what changed and delete what left. Passwords and keys come
     from the environment, such as PGPASSWORD and QDRANT_API_KEY.
@@ -67,7 +67,7 @@ def export(
 
     if atlas:
         if table or where or since or replace:
-            raise ConfigError("--atlas writes the whole map anew; it takes no --table, --where, --since or --replace")
+            raise ConfigError("--atlas writes the whole map: it takes no --table, --where, --since or --replace")
         from docmill.storage.exports.destinations.by_address import path_of
 
         target = path_of(to)

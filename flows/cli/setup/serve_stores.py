@@ -73,7 +73,7 @@ def mcp(
     """Serve stores to language models over the Model Context Protocol.
 
     A client starts this command and talks to it on standard input and output. With --http it listens instead, and
-    clients must send a token: that of the environment variable DOCMILL_TOKEN, else one that is made at the start.
+    clients must send a token: DOCMILL_TOKEN, or one that the server makes and prints at each start.
     """
     settings = checked_settings_of(context)
     from docmill.storage.process.extras import extra
@@ -118,8 +118,8 @@ def serve(
 ) -> None:
     """Serve stores over HTTP, with searches, documents, SQL and metrics.
 
-    /openapi.json describes the paths. Clients must send a token: that of the environment variable DOCMILL_TOKEN, else
-    one that is made at the start and stands in the printed address of the page.
+    /openapi.json describes the paths. Clients must send a token: DOCMILL_TOKEN, or one that the
+    server makes at each start and prints in the address of the page.
     """
     if cron:
         raise typer.BadParameter("`docmill serve` is `docmill schedule` now; it takes --cron")

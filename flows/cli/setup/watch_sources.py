@@ -89,12 +89,12 @@ class _WatchLog:
         self._problems: frozenset[str] = frozenset()
 
     def started(self, lookout: "Lookout") -> None:
-        """Tell which sources are watched, and how."""
+        """Report which sources are watched, and how."""
         for one in lookout.watched:
             note(one.spelled(lookout.options.poll_s))
 
     def done(self, report: "Report", seconds: float) -> None:
-        """Tell what a run has committed or held back, and the problems that the run before did not have."""
+        """Report what a run has committed or held back, and the problems that the run before did not have."""
         from docmill.flows.runs.report import EARLIER
 
         self.runs += 1
@@ -110,5 +110,5 @@ class _WatchLog:
         self._problems = frozenset(problems)
 
     def failed(self, message: str) -> None:
-        """Tell why a run failed, and when it is tried again."""
+        """Report why a run failed, and when it is tried again."""
         note(message)

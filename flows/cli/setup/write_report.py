@@ -36,7 +36,7 @@ def report(
     at: At = None,
     principal: Principal = None,
 ) -> None:
-    """Write the page of `docmill serve` as files that open without a server.
+    """Export the web page as a static site.
 
     Open FOLDER/index.html in a browser. A report holds at most 20 million characters of document texts.
     """

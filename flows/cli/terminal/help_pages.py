@@ -19,7 +19,7 @@ _WIDEST = 28  # columns for the name of an option; a longer name has a line of i
 class GroupedCommands(TyperGroup):
     """A command of commands, whose help shows them in groups, in the order of `groups`.
 
-    A command whose name is in no group comes last, under "Other". Where there are no groups, all stand together.
+    A command whose name is in no group comes last, under "Other". Where there are no groups, all are together.
     """
 
     groups: Mapping[str, Sequence[str]] = {}

@@ -38,7 +38,7 @@ def keep_answer(served: ServedStore, asked: str, answer: bytes) -> None:
 
 
 def _path(served: ServedStore, asked: str) -> Path:
-    """Return the file of an answer; a store that was made anew, or another docmill, has other ones."""
+    """Return the file of an answer; a store that was made again, or another docmill, has other ones."""
     snapshot = served.store.snapshot
     own = "\n".join((served.name, snapshot.created, version("docmill"), schema_key(), asked))
     name = sha256(own.encode()).hexdigest()[:32]

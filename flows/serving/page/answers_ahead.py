@@ -163,7 +163,7 @@ def _asked(chunks: int) -> Iterator[str]:
 
 
 def identity(served: ServedStore) -> tuple[object, ...]:
-    """Return what tells a snapshot from all others: a store that is made anew counts from 1 again.
+    """Return what tells a snapshot from all others: a store that is made again counts from 1 again.
 
     What some principals see of it has a folder of its own.
     """

@@ -71,7 +71,7 @@ class _Gap:
 def gaps(store: Store, uris: list[str]) -> list[dict[str, str] | None]:
     """Return for each document what is missing at it or beside it, or None.
 
-    A rejected file has no chunk that a map could show. So the documents that stand before and after it in its folder,
+    A rejected file has no chunk that a map could show. So the documents that are before and after it in its folder,
     in the order of their names, stand for it: they are about the same things, as far as a name tells.
     """
     rejects = {row["uri"]: row for row in read_table(store.stored, "rejects", ["uri", "reason", "message"]).to_pylist()}

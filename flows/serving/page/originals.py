@@ -102,7 +102,7 @@ def refusal(row: DocumentRow, number: int, why: Rejected) -> dict[str, Any]:
 
 
 def places(document: Document) -> list[tuple[float, ...]]:
-    """Return where the elements of a document stand: start, end, page, and the box in points from the top left."""
+    """Return where the elements of a document are: start, end, page, and the box in points from the top left."""
     return [
         (one.start_char, one.end_char, one.page, *one.box)
         for one in document.elements

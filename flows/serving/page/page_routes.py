@@ -110,11 +110,11 @@ class PageRoutes:
         return as_json({**served.head, "chunks": shown, "regions": sorted(row.regions, key=_start)})
 
     def outline(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
-        """Return the headings of a document, with the span of what stands below each."""
+        """Return the headings of a document, with the span of what is below each."""
         return as_json(answers.outline(asked_store(self._stores, store, at), uri, _MOST_CHARACTERS))
 
     def places(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
-        """Return where the elements of a document stand on its pages."""
+        """Return where the elements of a document are on its pages."""
         served = asked_store(self._stores, store, at)
         return as_json({**served.head, "places": places(served.store.document(uri))})
 

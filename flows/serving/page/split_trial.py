@@ -37,7 +37,7 @@ class AskedTrial:
 
 
 class SplitTrials:
-    """Splits stored documents anew and stores nothing. The language model is not asked, because that costs money."""
+    """Splits stored documents again and stores nothing. The language model is not asked, because that costs money."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

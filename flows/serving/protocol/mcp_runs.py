@@ -48,7 +48,7 @@ class RunTools:
             server.add_tool(tool, description=cleandoc(tool.__doc__ or ""), annotations=hints)
 
     async def plan(self, context: Context[Any, Any]) -> Answer:
-        """Tell what `ingest` would do: documents added, changed, moved and deleted, and the texts to embed.
+        """Report what `ingest` would do: documents added, changed, moved and deleted, and the texts to embed.
 
         Changes nothing. It reads the sources that the server was started with.
 

@@ -231,7 +231,7 @@ class StoreTools:
         store: StoreName = None,
         max_characters: Most = 20_000,
     ) -> Answer:
-        """Read a passage with what stands around it: the chunks before and after it, or the chunk that contains it.
+        """Read a passage with what is around it: the chunks before and after it, or the chunk that contains it.
 
         Examples:
             {"chunk_id": "0b5c7a3e9d2f48615c0e7a9b3d1f2468"}
@@ -346,7 +346,7 @@ class StoreTools:
         store: StoreName = None,
         max_characters: Most = 20_000,
     ) -> Answer:
-        """Tell what changed between two snapshots: documents and chunks that were added, removed, changed or moved.
+        """Report what changed between two snapshots: documents and chunks that were added, removed, changed or moved.
 
         Examples:
             {"old": 41}

@@ -26,7 +26,7 @@ _TABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _KIND = re.compile(r"(?P<kind>[A-Za-z][A-Za-z0-9+]+):(?P<rest>.*)", re.DOTALL)
 _SERVER = re.compile(r"https?://[^/]+")
 _HOST = re.compile(r"//[^/].*|[^/]+:\d+/?", re.DOTALL)
-"""A host where a folder should stand: `//HOST` or `HOST:PORT`. As a path it would be a new folder of that name."""
+"""A host where a folder should be: `//HOST` or `HOST:PORT`. As a path it would be a new folder of that name."""
 
 
 def destination_of(to: str, table: str | None) -> Destination:

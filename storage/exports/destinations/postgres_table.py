@@ -24,7 +24,7 @@ _PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|[?&](?:ssl)?password=", re.IGNORECASE)
 
 
 def checked_address(address: str) -> str:
-    """Return the address of a database; raise `ConfigError` if a password stands in it."""
+    """Return the address of a database; raise `ConfigError` if a password is in it."""
     if _PASSWORD.search(address):
         raise ConfigError(
             "a password does not stand in an address, which every user of this machine can read: leave it out, and set"

@@ -19,7 +19,7 @@ from docmill.storage.files import close_to_others, explain_full_disk, hash_file,
 
 @dataclass(frozen=True, slots=True)
 class SingleFile:
-    """A file of rows. The stamp stands in `NAME.export.json`, with the hash of the file that it is of.
+    """A file of rows. The stamp is in `NAME.export.json`, with the hash of the file that it is of.
 
     Two steps replace file and stamp. Between them the stamps of both files are there, and the hash tells which one is
     true, so a crash leaves nothing in doubt.
@@ -59,7 +59,7 @@ class SingleFile:
         return self.rows.held(self.path)
 
     def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
-        """Write the file anew, or its stamp alone if no row changes."""
+        """Write the file again, or its stamp alone if no row changes."""
         first = next(rows, None)
         if first is None and not revision.gone and not revision.anew and self.path.exists():
             self._write_stamps({hash_file(self.path): revision.stamp})

@@ -168,7 +168,7 @@ def language_of(chunk: ChunkFields, default: str) -> str:
 def build(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language: str) -> Iterator[Built]:
     """Yield postings of (chunk id, fields) pairs, each of a bounded number of tokens.
 
-    A chunk is analysed in the language that its own words tell, so that it has the same terms whatever stands beside
+    A chunk is analysed in the language that its own words tell, so that it has the same terms whatever is beside
     it; in doubt in the first of `language`.
     """
     default, stream = languages_in(language)[0], iter(added)

@@ -47,7 +47,7 @@ class KeywordState:
 
     @property
     def outdated(self) -> bool:
-        """Whether an older docmill built the index: it is searched as it is, and the next commit builds it anew."""
+        """Whether an older docmill built the index: it is searched as it is, and the next commit builds it again."""
         return self.analyser < ANALYSER_VERSION
 
     def files(self) -> Iterator[FileRef]:

@@ -1,4 +1,4 @@
-"""Chunk ordinals: the document, section and position of each chunk, so that a search finds what stands around it."""
+"""Chunk ordinals: the document, section and position of each chunk, so that a search finds what is around it."""
 
 from collections.abc import Collection
 from itertools import compress
@@ -14,7 +14,7 @@ from docmill.storage.process.computed_once import computed_once
 from docmill.storage.tables.tables import read_table
 
 RUNNING = ("narrative", "structured", "technical", "legal", "transcript")
-"""Content types whose chunks go on where the one before ends. Elsewhere one stands beside another by chance: rows of a
+"""Content types whose chunks go on where the one before ends. Elsewhere one is beside another by chance: rows of a
 table, questions with their answers, turns of a chat, mails of a box, entries of a log, fields, signatures, slides."""
 _SERIES = ["document_id", "strategy", "role"]
 _COLUMNS = ["chunk_id", "ordinal", "depth", "content_type", "headings", *_SERIES]

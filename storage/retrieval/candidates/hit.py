@@ -35,7 +35,7 @@ class StepNote:
 
 @dataclass(frozen=True, slots=True)
 class OtherPlace:
-    """Where a chunk stands that repeats a hit, and that the search left out for it.
+    """Where a chunk is that repeats a hit, and that the search left out for it.
 
     Attributes:
         chunk_id: The id of the chunk.
@@ -101,7 +101,7 @@ class Hit:
             better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`),
             the score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within
             one search.
-        also_at: Where candidates of the search stand that repeat this chunk and that `distinct` left out for it.
+        also_at: Where candidates of the search are that repeat this chunk and that `distinct` left out for it.
         line: The line on which `text` starts, from 1, in the canonical text: for a format that is text, such as
             Markdown, that is the line of the file.
         source_url: The URL where a person opens the original of the document, or "" for a file on a disk.

@@ -121,7 +121,7 @@ class Query:
         return {key: self._shown[key] for key in ids}
 
     def places(self, candidates: Sequence[Candidate]) -> dict[str, Place]:
-        """Return where candidates stand; all steps that ask have the same ones."""
+        """Return where candidates are; all steps that ask have the same ones."""
         if self._places is None:
             self._places = self.sources.places.of([one.key for one in candidates])
         return self._places

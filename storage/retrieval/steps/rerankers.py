@@ -44,7 +44,7 @@ class RerankerPlugin(Protocol):
     def score(self, question: str, chunks: Sequence[ChunkRow]) -> Sequence[float]:
         """Return a finite score for each chunk, in their order: the higher, the better it answers the question.
 
-        `chunk.text` is the text of a chunk, `chunk.context` says where it stands, and `chunk.uri` names its document.
+        `chunk.text` is the text of a chunk, `chunk.context` says where it is, and `chunk.uri` names its document.
         There are at most `rerank_depth` chunks. Any exception ends the search with an error that names the plugin and
         its distribution. Several threads may call it at once.
         """

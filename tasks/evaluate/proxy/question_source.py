@@ -45,7 +45,7 @@ def _read(packs: Packs, rows: list[dict[str, str]]) -> Iterator[QuestionSource]:
 
 
 def made(text: str, target: Target, *hidden: Passage) -> Question:
-    """Return a question whose id is that of its content; `hidden` is where it was taken from."""
+    """Return a question whose id is made from its content; `hidden` is where it was taken from."""
     text = " ".join(text.split())
     return Question(key_of("proxy", text, target.document, target.quotation), text, (target,), hidden=hidden)
 

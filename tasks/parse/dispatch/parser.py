@@ -1,4 +1,4 @@
-"""Parser: what reads the files of some formats, ours or that of a plugin."""
+"""Parser: reads files of some formats; built in or a plugin."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -33,7 +33,7 @@ class ChosenReader:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Be built again where it is unpickled: a worker loads plugins before its memory is limited."""
+        """Rebuild on unpickling: a worker loads plugins before its memory is limited."""
         return ChosenReader, (self.name, self.options)
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class ReaderTable:
     by_glob: tuple[tuple[str, ChosenReader], ...] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Be built again where it is unpickled, as `ChosenReader` is."""
+        """Rebuild on unpickling, as `ChosenReader` is."""
         return ReaderTable, (self.by_glob,)
 
     def __post_init__(self) -> None:

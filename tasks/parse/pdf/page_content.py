@@ -64,7 +64,7 @@ class PageContent:
         return sum([len(item.text) for item in self.items if isinstance(item, TextLine)])
 
     def has_characters(self, least: int) -> bool:
-        """Return whether the page's lines hold at least so many characters; quick, as nearly all first lines do."""
+        """Return whether the page's lines hold at least so many characters; usually the first line decides."""
         first = self.items[0] if self.items else None
         return (isinstance(first, TextLine) and len(first.text) >= least) or self.characters >= least
 

@@ -1,7 +1,7 @@
 """Terminal pages: what some commands print in a terminal of 80 columns, written so that a reviewer can see it.
 
 `tests/golden/terminal/<page>.txt` is the output of a command, or a session as `terminal_sessions.py` records it. After
-a wanted change `python -m tests.kit.making.make_terminal` writes these anew; review the difference.
+a wanted change `python -m tests.kit.making.make_terminal` writes these again; review the difference.
 """
 
 import os

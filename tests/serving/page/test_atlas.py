@@ -59,7 +59,7 @@ def test_the_command_writes_one_file_or_says_what_it_takes(bench: Workbench, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["one.parquet"]
     wrong = CliRunner().invoke(app, ["export", "--atlas", str(file), "--where", "true", "--store", str(bench.root)])
     assert wrong.exit_code != 0
-    assert "--atlas writes the whole map anew" in wrong.stderr
+    assert "--atlas writes the whole map" in wrong.stderr
     with bench.store as store:
         with pytest.raises(ConfigError, match=r"NAME\.parquet or a folder"):
             write_atlas(store, tmp_path / "one.csv")

@@ -84,7 +84,7 @@ def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
 
 
 def _take_name_of_columns(out: list[Item], table: PageTable, rules: LevelRules) -> None:
-    """Put the last line into the names of the columns that it stands over, if it does over some."""
+    """Merge a spanning header into the column names below it."""
     line = out[-1] if out else table
     over = _columns_below(line, table, rules) if isinstance(line, TextLine) and table.header_rows else []
     if isinstance(line, TextLine) and over:
@@ -131,7 +131,7 @@ def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tu
 
 
 def _more_below_header(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
-    """Return the same of a page whose first row repeats the header: below it may stand the rest of a row."""
+    """As `_more_of`, where the page repeats the header."""
     columns = with_header(before, in_cells(rows[0]))
     rest = rest_of_row(rows[1:], columns)
     start = 1 + len(rest)

@@ -183,7 +183,7 @@ def _crossing(line: TextLine, rows: _SideBySide) -> list[_Gap]:
 
 
 def _near(line: TextLine, gaps: list[_Gap], bands: list[Box], heights: float = _NEAR_ROWS) -> list[_Gap]:
-    """Return the gaps of rows so many heights from a line, and those of the bands around its own however high."""
+    """Return the gaps within `heights` line heights of a line, and all in the line's own band."""
     middle, reach = _middle(line), heights * max(line.box[3] - line.box[1], line.size)
     upper, lower = (heights_around(line, bands) if bands else None) or (middle, middle)
     first, last = bisect_left(gaps, (min(upper, middle - reach),)), bisect_left(gaps, (max(lower, middle + reach),))

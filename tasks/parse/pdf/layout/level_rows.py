@@ -283,7 +283,7 @@ def _is_up_right(item: Item, last: Item) -> bool:
 
 
 def _is_next(above: list[Item], row: list[Item]) -> bool:
-    """Return whether a row of one piece is directly below another of one, as the next line of it."""
+    """Return whether a single-cell row continues the one above."""
     first, second = above[0], row[0]
     if len(above) > 1 or len(row) > 1 or not isinstance(first, TextLine) or not isinstance(second, TextLine):
         return False
