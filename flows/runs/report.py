@@ -90,11 +90,11 @@ class Report:
         unreached: The sources that the run could not have, each with `source`, its name, and `message`, the reason.
             Their documents are as they were.
         model_reason: Why calls failed or were refused, in words.
-        embedding: Requests, tokens and cost of an embedding model by API, made or planned; `left` are the chunks that
-            have no vectors because of the limit.
         sources: What the run listed and fetched of each source that it had: `listed` and `fetched` items, with
             `listed_bytes` and `fetched_bytes`; `far` tells whether its items have to be fetched. A plan fetches what is
             new or changed as well, to count its chunks, and keeps none of it.
+        embedding: Requests, tokens and cost of an embedding model by API, made or planned; `left` are the chunks that
+            have no vectors because of the limit.
     """
 
     snapshot: int | None = None

@@ -137,6 +137,9 @@ class StoreFeedback(StoredDocuments):
         Returns:
             The queries of the log; none for a narrowed store: what others asked is for those who see all documents.
 
+        Raises:
+            OSError: The log cannot be read.
+
         Examples:
             >>> store.log_query("grind wheat", [])
             >>> [(one.query, one.hits) for one in store.queries() if one.hits == 0]
