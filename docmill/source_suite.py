@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from docmill.storage.errors import Rejected
+from docmill.storage.errors import DocmillError, Rejected
 from docmill.storage.name_grammar import fault
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
@@ -18,6 +19,8 @@ from docmill.tasks.sources.source import DiscoverOptions, Source, SourceFile
 
 _EVERYTHING = DiscoverOptions(hidden=True, may_be_empty=True)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+_LONGEST = 600
+"""Characters of a message: three lines of a terminal."""
 _MOST_FETCHED = 5
 """Items whose bytes a suite reads: enough to meet a mistake, and little for a source of millions."""
 
@@ -26,6 +29,7 @@ class SourceSuite:
     """Tests of a source: set `source` to its address and `settings` to its table, or override `table`.
 
     The source must have at least one item, and stay as it is during the tests. At most five of its items are fetched.
+    `faults` may name ways in which it fails, such as a server that is slow, refuses, or cuts an answer off.
     """
 
     source: ClassVar[str]
@@ -34,6 +38,14 @@ class SourceSuite:
     def table(self) -> Mapping[str, Any]:
         """Return the settings of the source, for a test that has to make it first."""
         return self.settings
+
+    def faults(self) -> Mapping[str, AbstractContextManager[object]]:
+        """Return by name contexts during which the source fails."""
+        return {}
+
+    def test_a_failure_is_one_line_and_passes(self) -> None:
+        for name, failing in self.faults().items():
+            check_fault(self._open(), name, failing)
 
     def test_a_listing_has_items_of_safe_names_and_comes_again(self) -> None:
         check_listing(self._open())
@@ -95,6 +107,22 @@ def check_links(source: Source) -> None:
     for file in _found(source):
         assert not file.link or _URL.fullmatch(file.link), f"{file.uri} links to {file.link!r}"
         assert source.link(file) == file.link
+
+
+def check_fault(source: Source, name: str, failing: AbstractContextManager[object]) -> None:
+    """Assert that a failure ends in one line that says what is wrong, and that the source is as before afterwards."""
+    before = _found(source)
+    with failing, pytest.raises((DocmillError, Rejected)) as caught:
+        _read_some(source)
+    said = str(caught.value)
+    assert 0 < len(said) <= _LONGEST, f"{name}: {said!r}"
+    assert "\n" not in said, f"{name}: {said!r}"
+    assert _found(source) == before, f"{name}: the source is not as it was"
+
+
+def _read_some(source: Source) -> None:
+    for file in _found(source)[:_MOST_FETCHED]:
+        _fetched(source, file)
 
 
 def _found(source: Source) -> list[SourceFile]:

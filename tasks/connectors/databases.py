@@ -1,4 +1,4 @@
-"""Databases: rows of a SELECT in PostgreSQL, SQLite or DuckDB, or over files in a folder; nothing is ever written."""
+"""Databases: rows of a SELECT in a server, SQLite or DuckDB, or over files in a folder; nothing is ever written."""
 
 import re
 import sqlite3
@@ -11,6 +11,7 @@ from urllib.parse import quote
 from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.storage.keys import key_of
 from docmill.storage.process.extras import extra
+from docmill.tasks.connectors.mysql import MYSQL, Mysql
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,9 +42,10 @@ everywhere."""
 
 
 class Database(Protocol):
-    """Where a SELECT runs. `parameter` stands for one in its SQL."""
+    """Where a SELECT runs. `parameter` stands for one in its SQL, and `quote` is around names of columns."""
 
     parameter: str
+    quote: str
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         """Yield the rows by their columns; raise `SourceError` for wrong SQL, and `Transient` if it does not answer."""
@@ -56,13 +58,15 @@ class Database(Protocol):
 
 def open_database(where: str, password: str, timeout_s: float) -> Database:
     """Return the database at a path or an address; raise `ConfigError` if there is none. Nothing is connected yet."""
+    if "://" in where and _PASSWORD.search(where):
+        raise ConfigError("leave the password out of `database`, and set `password` instead")
     if where.startswith(_POSTGRES):
-        if _PASSWORD.search(where):
-            raise ConfigError("leave the password out of `database`, and set `password` instead")
         return _Postgres(where, password, timeout_s)
+    if where.startswith(MYSQL):
+        return Mysql(where, password, timeout_s)
     if "://" in where:
         raise ConfigError(
-            f"database {where.partition('://')[0]}:// is not read; give postgresql://…, a file or a folder"
+            f"database {where.partition('://')[0]}:// is not read; give postgresql://…, mysql://…, a file or a folder"
         )
     path = Path(where)
     if not path.exists():
@@ -74,7 +78,7 @@ def open_database(where: str, password: str, timeout_s: float) -> Database:
 
 
 class _Sqlite:
-    parameter = "?"
+    parameter, quote = "?", '"'
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -97,7 +101,7 @@ class _Sqlite:
 
 
 class _Duck:
-    parameter = "?"
+    parameter, quote = "?", '"'
 
     def __init__(self, path: Path | None, folder: Path | None) -> None:
         self._path, self._folder = path, folder
@@ -142,7 +146,7 @@ class _Duck:
 
 
 class _Postgres:
-    parameter = "%s"
+    parameter, quote = "%s", '"'
 
     def __init__(self, address: str, password: str, timeout_s: float) -> None:
         self._address, self._password, self._timeout_s = address, password, timeout_s

@@ -49,13 +49,20 @@ CONNECTORS: dict[str, Connector] = {
     "web": Connector("web", "web:WebConnector", _PAGES),
     "feed": Connector("feed", "feed:FeedConnector", "the entries of an RSS or Atom feed"),
     "sql": Connector(
-        "sql", "rows:RowConnector", "rows of PostgreSQL, SQLite, DuckDB, and of Parquet, CSV and JSON files"
+        "sql", "rows:RowConnector", "rows of PostgreSQL, MySQL, SQLite, DuckDB, and of Parquet, CSV and JSON files"
     ),
     **{
         f"git+{way}": Connector("git", "git:GitConnector", "the files of a git repository", "url", _repository)
         for way in ("https", "ssh", "file", "http")
     },
+    **{
+        f"dav+{way}": Connector("webdav", "webdav:WebDavConnector", "the files of a WebDAV server", "url", _host)
+        for way in ("https", "http")
+    },
     "mail": Connector("mail", "mail.mailbox:MailConnector", "the mails of an IMAP account, a Maildir or an mbox file"),
+    "export": Connector(
+        "export", "exports.export:ExportConnector", "exports of Notion, Confluence, Slack, Teams and Google Takeout"
+    ),
     "loader": Connector("loader", "loader:Loaders", "any LangChain loader, LlamaIndex reader or dlt resource"),
 }
 """The connectors by scheme."""

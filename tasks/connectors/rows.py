@@ -31,10 +31,10 @@ class RowsSettings(SourceSettings):
     """A SELECT, of which each row is a document. docmill only reads."""
 
     database: str = Field(
-        description="A file of SQLite or DuckDB, postgresql://HOST/NAME, or a folder, whose Parquet, CSV and JSON files"
-        " the query names: FROM 'tickets.csv'."
+        description="A file of SQLite or DuckDB, postgresql://USER@HOST/NAME, mysql://USER@HOST/NAME, or a folder,"
+        " whose Parquet, CSV and JSON files the query names: FROM 'tickets.csv'."
     )
-    password: Secret | None = Field(default=None, description="The password for PostgreSQL.")
+    password: Secret | None = Field(default=None, description="The password for PostgreSQL or MySQL.")
     query: str = Field(description="The SELECT, without a semicolon.")
     id: str = Field(default="id", description="Column that identifies a row; it names the document.")
     text: str = Field(default="text", description="Column with the text.")
@@ -55,7 +55,7 @@ class RowsSettings(SourceSettings):
         default="markdown",
         description="What the texts are: markdown, text or html. Only markdown keeps title and metadata.",
     )
-    timeout_s: float = Field(default=300.0, gt=0, description="Seconds that PostgreSQL may take for a statement.")
+    timeout_s: float = Field(default=300.0, gt=0, description="Seconds that a server may take for a statement.")
 
     @field_validator("query")
     @classmethod
@@ -92,10 +92,12 @@ class ChangedRows:
         """Return all rows by id and time. The checkpoint is the newest time, after which rows come in batches."""
         settings, known = self._settings, json.loads(checkpoint)["newest"] if checkpoint else None
         columns = [settings.id, settings.updated_at, *filter(None, (settings.link, settings.access))]
-        sql = f"SELECT {', '.join(map(_quoted, columns))} FROM ({settings.query}\n) AS docmill_rows"
+        database = _database(settings)
+        names = ", ".join(_quoted(column, database) for column in columns)
+        sql = f"SELECT {names} FROM ({settings.query}\n) AS docmill_rows"
         items, newest = dict[str, SourceItem](), known
         self._ids, self._due, self._links = {}, [], {}
-        for row in _database(settings).rows(sql):
+        for row in database.rows(sql):
             name, time = self._named(row, items), _time(row, settings)
             items[name] = SourceItem(name, str(time), metadata=told_of(_access(row, settings)))
             self._ids[name] = row[settings.id]
@@ -127,8 +129,8 @@ class ChangedRows:
         settings, database = self._settings, _database(self._settings)
         if told := database.mark(settings.query):
             return told
-        newest = f"max({_quoted(settings.updated_at)})"
-        sql = f"SELECT count(*) AS rows, {newest} AS newest FROM ({settings.query}\n) AS docmill_rows"
+        newest = f"max({_quoted(settings.updated_at, database)})"
+        sql = f"SELECT count(*) AS held, {newest} AS newest FROM ({settings.query}\n) AS docmill_rows"
         return " ".join(str(value) for row in database.rows(sql) for value in row.values())
 
     def _named(self, row: Row, items: Mapping[str, SourceItem]) -> str:
@@ -141,7 +143,7 @@ class ChangedRows:
         settings, database = self._settings, _database(self._settings)
         marks = ", ".join([database.parameter] * len(names))
         query = settings.query.replace("%", "%%") if database.parameter == "%s" else settings.query
-        sql = f"SELECT * FROM ({query}\n) AS docmill_rows WHERE {_quoted(settings.id)} IN ({marks})"
+        sql = f"SELECT * FROM ({query}\n) AS docmill_rows WHERE {_quoted(settings.id, database)} IN ({marks})"
         for row in database.rows(sql, [self._ids[name] for name in names]):
             name = self._names.of(_id(row, settings))
             self._spool.put(name, document_of(_entry(row, settings), settings.format))
@@ -212,6 +214,7 @@ def _is_after(time: int | str, known: int | str | None) -> bool:
     return not (isinstance(time, str) and isinstance(known, str)) or time > known
 
 
-def _quoted(column: str) -> str:
+def _quoted(column: str, database: Database) -> str:
     # With the name of the table: SQLite takes an unknown column in quotes for a text.
-    return 'docmill_rows."' + column.replace('"', '""') + '"'
+    quote = database.quote
+    return f"docmill_rows.{quote}{column.replace(quote, 2 * quote)}{quote}"

@@ -114,7 +114,7 @@ class WebReader:
 
     def __init__(self, settings: WebSettings) -> None:
         self._settings = settings
-        token = settings.token.read() if settings.token else ""
+        token = f"Bearer {settings.token.read()}" if settings.token else ""
         first = urlsplit(settings.starts[0])
         self._host = first.netloc
         self._client = WebClient(

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from threading import BoundedSemaphore
 from urllib.parse import urljoin, urlsplit
 
 import httpx
@@ -24,6 +25,8 @@ _MOST_WAIT_S = 60.0
 _PIECE = 1 << 20
 """Bytes that unpacking gives at a time, so that a bomb is noticed after one piece."""
 _BUSY = (429, 502, 503, 504)
+_WITH_DATA = (200, 207)
+"""The statuses of answers whose data counts: a page, and a listing of WebDAV."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 _LOGIN = re.compile(r"(?i)[/?&._-](log-?in|sign-?in|sso|oauth2?|saml)\b")
 
@@ -36,6 +39,16 @@ class WebAnswer:
     status: int
     headers: httpx.Headers
     data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class WebQuestion:
+    """A request: its headers are those beside the usual ones."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes = b""
 
 
 class _CheckedTransport(httpx.HTTPTransport):
@@ -52,6 +65,7 @@ class _CheckedTransport(httpx.HTTPTransport):
             request.method,
             request.url.copy_with(host=address_of(host, request.url.port or 443, self._private)),
             headers=request.headers,
+            stream=request.stream,
             extensions={**request.extensions, "sni_hostname": host},  # the certificate is that of the name
         )
         return super().handle_request(checked)
@@ -88,33 +102,37 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 @dataclass
 class WebClient:
-    """Asks servers for pages, one at a time.
+    """Asks servers for pages, at most `connections` at a time.
 
     Args:
-        token: sent to `host` alone.
+        credentials: the value of the header that signs in, sent to `host` alone.
         delay_s: seconds between two requests.
     """
 
     host: str
-    token: str = ""
+    credentials: str = ""
     private: bool = False
     timeout_s: float = 30.0
     delay_s: float = 0.5
     most_bytes: int = 50_000_000
+    connections: int = 1
     _next: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
+        self._free = BoundedSemaphore(self.connections)
         self._client = httpx.Client(transport=_CheckedTransport(self.private), timeout=self.timeout_s, trust_env=False)
 
-    def get(self, url: str, etag: str = "", modified: str = "") -> WebAnswer:
+    def get(self, url: str, etag: str = "", modified: str = "", *, method: str = "GET", body: bytes = b"") -> WebAnswer:
         """Return the answer for a page, after redirects: of status 304 if it is the one of `etag` or `modified`.
 
         Raises `Rejected` for what can never be read, and `Transient` if the server does not answer or is busy.
         """
         asked = {"If-None-Match": etag} if etag else {"If-Modified-Since": modified} if modified else {}
+        if body:
+            asked |= {"Content-Type": "application/xml", "Depth": "1"}
         at = url
         for _ in range(_MOST_REDIRECTS + 1):
-            answer = self._patient(at, asked)
+            answer = self._patient(WebQuestion(method, at, asked, body))
             if answer.status not in _REDIRECTS or "location" not in answer.headers:
                 return answer
             at = self._led(url, urljoin(at, answer.headers["location"]))
@@ -126,27 +144,29 @@ class WebClient:
             raise Rejected("unreadable", f"{url} leads to a login page ({urlsplit(to).hostname}); set `token`")
         return to
 
-    def _patient(self, url: str, asked: dict[str, str]) -> WebAnswer:
+    def _patient(self, asked: "WebQuestion") -> WebAnswer:
         for again in reversed(range(_MOST_TRIES)):
-            answer = self._answer(url, asked)
+            with self._free:
+                answer = self._answer(asked)
             if answer.status not in _BUSY:
                 return answer
             wait = _wait_of(answer.headers.get("retry-after", ""))
             if not again or wait > _MOST_WAIT_S:
                 break
             time.sleep(wait)
-        raise Transient(f"{url} answers {answer.status}; it is asked again at the next run")
+        raise Transient(f"{asked.url} answers {answer.status}; it is asked again at the next run")
 
-    def _answer(self, url: str, asked: dict[str, str]) -> WebAnswer:
+    def _answer(self, asked: "WebQuestion") -> WebAnswer:
+        url = asked.url
         check_url(url)
         time.sleep(max(0.0, self._next - time.monotonic()))
         self._next = time.monotonic() + self.delay_s
-        headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip, deflate", **asked}
-        if self.token and urlsplit(url).hostname == self.host:
-            headers["Authorization"] = f"Bearer {self.token}"
+        headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip, deflate", **asked.headers}
+        if self.credentials and urlsplit(url).hostname == self.host:
+            headers["Authorization"] = self.credentials
         try:
-            with self._client.stream("GET", url, headers=headers) as response:
-                data = self._unpacked(url, response) if response.status_code == httpx.codes.OK else b""
+            with self._client.stream(asked.method, url, headers=headers, content=asked.body) as response:
+                data = self._unpacked(url, response) if response.status_code in _WITH_DATA else b""
                 return WebAnswer(url, response.status_code, response.headers, data)
         except httpx.TransportError as error:
             raise _explained(url, error) from None
@@ -162,7 +182,7 @@ class WebClient:
             for piece in _pieces(response.iter_raw(), packed in ("gzip", "deflate")):
                 data += piece
                 if len(data) > self.most_bytes:
-                    raise Rejected("too_large", f"{url} has more than {self.most_bytes} bytes (page_bytes)")
+                    raise Rejected("too_large", f"{url} has more than {self.most_bytes} bytes (page_bytes, file_bytes)")
                 if time.monotonic() > end:
                     raise Transient(f"{url} sends too slowly")
         except zlib.error:

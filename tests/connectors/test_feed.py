@@ -1,6 +1,7 @@
 """Feeds: their entries are documents, and stay when the feed no longer shows them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.testing import SourceSuite
+from tests.kit.servers.faults import FAULTS, at_fault
 from tests.kit.site import Site, site_on_loopback
 from tests.kit.workbench import Workbench, summary
 
@@ -108,4 +110,7 @@ class TestFeed(SourceSuite):
         self._site = site
 
     def table(self) -> dict[str, Any]:
-        return table(self._site)
+        return table(self._site, timeout_s=1)
+
+    def faults(self) -> Mapping[str, AbstractContextManager[None]]:
+        return {name: at_fault(self._site, fault) for name, fault in FAULTS.items()}

@@ -161,7 +161,7 @@ def test_a_duckdb_file_is_read_and_never_written(tmp_path: Path) -> None:
         ({"query": "SELEKT"}, SourceError, r"desk\.db: no such table: SELEKT"),
         ({"query": "DELETE FROM tickets"}, SourceError, r"desk\.db: near .DELETE.: syntax error"),
         ({"query": "SELECT NULL AS id, 'x' AS body, '' AS url, '' AS title"}, SourceError, "a row without id"),
-        ({"database": "mysql://host/x"}, ConfigError, "mysql:// is not read; give postgresql://…, a file or a folder"),
+        ({"database": "oracle://host/x"}, ConfigError, "oracle:// is not read; give postgresql://…, mysql://…, a file"),
         ({"database": "postgresql://me:secret@host/x"}, ConfigError, "leave the password out of `database`"),
     ],
 )

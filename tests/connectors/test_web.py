@@ -3,7 +3,8 @@
 import gzip
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions, Source
 from docmill.testing import SourceSuite
+from tests.kit.servers.faults import FAULTS, at_fault
 from tests.kit.site import Site, site_on_loopback
 from tests.kit.workbench import Workbench, summary
 
@@ -330,9 +332,12 @@ class TestWeb(SourceSuite):
 
     @pytest.fixture(autouse=True)
     def _serve(self, site: Site) -> None:
-        self._url = site.url
+        self._site = site
 
     source = "web://site"
 
     def table(self) -> dict[str, Any]:
-        return {**QUICK, "url": self._url, "depth": 2}
+        return {**QUICK, "timeout_s": 1, "url": self._site.url, "depth": 2}
+
+    def faults(self) -> Mapping[str, AbstractContextManager[None]]:
+        return {name: at_fault(self._site, fault) for name, fault in FAULTS.items()}

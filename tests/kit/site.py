@@ -21,6 +21,7 @@ class Site:
     asked: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
+    fault: Callable[[Any], bool] | None = None
 
     @property
     def url(self) -> str:
@@ -37,6 +38,8 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             site.asked.append(self.path)
             site.places.append(self.connection.getsockname()[0])
             page = site.pages.get(self.path)
+            if site.fault and site.fault(self):
+                return
             if page is None:
                 self.answer(404)
             elif callable(page):

@@ -28,7 +28,7 @@ FOLDER = typer.Argument(help="The folder for the docmill.toml.")
 PREFECT = typer.Option("--prefect", help="Write a project that `prefect deploy --all` takes as it is.")
 DOCKER = typer.Option("--docker", help="Write such a project with a Dockerfile and a compose file.")
 SOURCE = typer.Option(
-    "--source", metavar="KIND", help="Add the settings of a source: web, feed, git, sql, mail, loader."
+    "--source", metavar="KIND", help="Add the settings of a source: web, feed, git, sql, webdav, mail, export, loader."
 )
 K8S = typer.Option("--k8s", help="Write such a project with a Dockerfile and a work pool for Kubernetes.")
 
