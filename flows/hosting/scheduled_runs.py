@@ -110,10 +110,11 @@ def _surroundings(settings: Settings, url: str | None, by_file: bool = False) ->
     """Return the variables that give a run in its own process this code, and the settings unless a file has them."""
     path = os.pathsep.join(filter(None, (str(HOUSE), os.environ.get("PYTHONPATH"))))
     home = {} if url else {"PREFECT_HOME": str(prefect_home())}
-    return {"PYTHONPATH": path, **home, **({} if by_file else _variables(settings))}
+    return {"PYTHONPATH": path, **home, **({} if by_file else variables_of(settings))}
 
 
-def _variables(settings: Settings) -> dict[str, str]:
+def variables_of(settings: Settings) -> dict[str, str]:
+    """Return the environment variables that give another process of docmill these settings."""
     values: dict[str, str] = {}
     for key in keys():
         value: Any = settings.model_dump(mode="json")

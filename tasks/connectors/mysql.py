@@ -9,7 +9,7 @@ from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.storage.process.extras import extra
 
 if TYPE_CHECKING:
-    from pymysql.connections import Connection
+    from pymysql.connections import Connection  # type: ignore[import-untyped]
 
 MYSQL = ("mysql://", "mariadb://")
 _CONNECT_S = 10
@@ -42,7 +42,7 @@ class Mysql:
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
         """Yield the rows by their columns."""
         with extra("mysql", "a source in MySQL"):
-            import pymysql
+            import pymysql  # type: ignore[import-untyped]
         try:
             with closing(self._connected()) as connection, connection.cursor() as cursor:
                 cursor.execute("SET SESSION TRANSACTION READ ONLY")
@@ -58,7 +58,7 @@ class Mysql:
         import ssl
 
         import pymysql
-        from pymysql.cursors import SSDictCursor
+        from pymysql.cursors import SSDictCursor  # type: ignore[import-untyped]
 
         at = self._address
         return pymysql.connect(

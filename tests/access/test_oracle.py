@@ -157,6 +157,7 @@ def test_counts_facets_and_maps_are_the_same(both: tuple[Store, Store]) -> None:
     apart = {"store", "created", "bytes", "source_runs"}
     found, truth = ({name: value for name, value in one.status().items() if name not in apart} for one in both)
     assert found == truth
+    assert both[0].status()["source_runs"] == []
     found_history, history = ([{**row, "created": "", "run_id": ""} for row in one.history()] for one in both)
     assert plain(found_history) == plain(history)
     assert facet_counts(both[0].stored) == facet_counts(both[1].stored)

@@ -6,6 +6,7 @@ import tarfile
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.testing import SourceSuite
+from tests.kit.servers.faults import away
 from tests.kit.workbench import Workbench, summary
 
 ALL = DiscoverOptions(may_be_empty=True)
@@ -121,7 +123,7 @@ CHAT_ROWS = [
     {"creator": {"name": "Ben"}, "created_date": "Monday, March 2, 2026 at 9:00:00 AM UTC", "text": "I do.",
      "topic_id": "t1", "message_id": "x/t1/2"},
 ]  # fmt: skip
-TAKEOUT = {
+TAKEOUT: dict[str, str | bytes] = {
     "Takeout/archive_browser.html": "<html></html>",
     "Takeout/Mail/All mail.mbox": MBOX,
     "Takeout/Google Chat/Groups/Space 1/messages.json": json.dumps({"messages": CHAT_ROWS}),
@@ -274,9 +276,13 @@ def test_a_newer_export_reads_only_what_changed_and_the_same_one_nothing(
     assert summary(work.ingest("export://it")) == {"added": 4, "parsed": 4, "embedded": 4}
     unpacked: list[str] = []
     from docmill.tasks.connectors.exports import export
+    from docmill.tasks.connectors.exports.export_files import ExportFiles
 
-    files = export.ExportFiles
-    monkeypatch.setattr(export, "ExportFiles", lambda *args: unpacked.append("") or files(*args))
+    def counted(*args: Any) -> ExportFiles:
+        unpacked.append("")
+        return ExportFiles(*args)
+
+    monkeypatch.setattr(export, "ExportFiles", counted)
     assert work.ingest("export://it").snapshot is None
     assert unpacked == []
     changed = {name: data for name, data in NOTION.items() if not name.endswith("plan.txt")}
@@ -351,6 +357,9 @@ class TestExport(SourceSuite):
 
     def table(self) -> dict[str, Any]:
         return {"path": str(self._path), "link": "https://farm.example.org"}
+
+    def faults(self) -> Mapping[str, AbstractContextManager[None]]:
+        return {"is gone": away(self._path)}
 
 
 def test_a_document_that_was_not_listed_is_refused(tmp_path: Path) -> None:

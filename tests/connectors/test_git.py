@@ -3,7 +3,8 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import likely_name, open_source
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.testing import SourceSuite
+from tests.kit.servers.faults import FAULTS, at_fault
+from tests.kit.servers.git_server import git_on_loopback
 from tests.kit.workbench import Workbench, summary
 
 ALL = DiscoverOptions(may_be_empty=True, hidden=True)
@@ -229,3 +232,20 @@ class TestGit(SourceSuite):
     @pytest.fixture(autouse=True)
     def _commit(self, repository: Repository) -> None:
         type(self).source = repository.address
+
+
+class TestGitOverHttp(SourceSuite):
+    """The properties of all sources, of a server that may fail."""
+
+    source = "git+http://"
+
+    @pytest.fixture(autouse=True)
+    def _serve(self, repository: Repository) -> Iterator[None]:
+        with git_on_loopback(repository.folder.parent) as self._server:
+            yield
+
+    def _open(self) -> Any:
+        return open_source(f"farm={self._server.url}/farm.git", {"farm": {"timeout_s": 2}})
+
+    def faults(self) -> Mapping[str, AbstractContextManager[None]]:
+        return {name: at_fault(self._server, fault) for name, fault in FAULTS.items()}

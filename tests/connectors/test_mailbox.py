@@ -2,7 +2,9 @@
 
 import re
 import socket
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.testing import SourceSuite
+from tests.kit.servers.faults import at_fault
 from tests.kit.servers.imap_server import Account, Box, imap_on_loopback
 from tests.kit.workbench import Workbench, summary
 
@@ -310,11 +313,35 @@ class TestImap(SourceSuite):
     source = "mail://post"
 
     @pytest.fixture(autouse=True)
-    def _account(self, account: Account) -> None:
-        self._table = table(account)
+    def _serve(self, account: Account) -> None:
+        self._post = account
 
     def table(self) -> dict[str, Any]:
-        return self._table
+        return table(self._post, timeout_s=1)
+
+    def faults(self) -> Mapping[str, AbstractContextManager[None]]:
+        return {name: at_fault(self._post, fault) for name, fault in FAULTS.items()}
+
+
+def slow(_handler: Any, _tag: str) -> bool:
+    time.sleep(2.5)
+    return True
+
+
+def cut_off(handler: Any, _tag: str) -> bool:
+    handler.connection.shutdown(2)
+    return True
+
+
+def refuses(handler: Any, tag: str) -> bool:
+    handler.say(f"{tag} NO [NOPERM] access denied")
+    return True
+
+
+FAULTS: dict[str, Callable[[Any, str], bool]] = {
+    "slow": slow, "cut off": cut_off, "refuses": refuses, "busy": lambda one, _: one.say("* BYE too many") or True,
+    "lies about its size": answering("* 1 FETCH (UID 1 BODY[] {{99999999999}}"),
+}  # fmt: skip
 
 
 class TestMaildir(SourceSuite):

@@ -2,9 +2,11 @@
 
 import gzip
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from docmill.testing import SourceSuite
 from tests.kit.servers.faults import FAULTS, at_fault
 from tests.kit.site import Site, site_on_loopback
 from tests.kit.workbench import Workbench, summary
+from tests.kit.writers.certificates import write_certificates
 
 ALL = DiscoverOptions(may_be_empty=True)
 
@@ -176,8 +179,11 @@ def moved(to: str) -> Callable[[Any], None]:
     return lambda request: request.answer(302, Location=to)
 
 
+BOMB = gzip.compress(b"a" * 50_000_000)
+
+
 def bomb(request: Any) -> None:
-    request.answer(200, gzip.compress(b"a" * 50_000_000), Content_Encoding="gzip")
+    request.answer(200, BOMB, Content_Encoding="gzip")
 
 
 def twice_packed(request: Any) -> None:
@@ -325,6 +331,43 @@ def test_an_item_that_is_fetched_later_is_asked_for(site: Site) -> None:
     del site.pages["/a"]
     with pytest.raises(Rejected, match="answers 404"):
         source.reader.fetch(file.item)  # type: ignore[attr-defined]
+
+
+def test_hostile_names_of_pages_are_safe_names_of_documents(site: Site, bench: Callable[..., Workbench]) -> None:
+    paths = [
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/a%00b",
+        "/..%5c..%5cwin",
+        f"/{'x' * 1500}",
+        "/con.html",
+        "/%1b%5b2J",
+        "/.hidden",
+    ]
+    for path in paths:
+        site.pages[path] = page("Odd")
+    site.pages["/"] = page("Start", *paths)
+    work = bench(site={**QUICK, "depth": 1})
+    report = work.ingest(f"site={site.url}/")
+    assert not report.rejects
+    with work.store as store:
+        uris = [row["uri"] for row in store.sql("SELECT uri FROM documents").to_pylist()]
+    assert len(uris) == len(paths) + 1
+    assert all(uri.startswith("site/") and uri.isprintable() and len(uri) < 1_024 for uri in uris)
+    assert not [uri for uri in uris if ".." in uri.split("/") or "\\" in uri]
+
+
+def test_a_certificate_that_is_not_accepted_is_told(tmp_path: Path) -> None:
+    paths = write_certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(paths["tls_cert"], paths["tls_key"])
+    with site_on_loopback(context) as secure:
+        secure.pages["/a"] = page("Auk")
+        with pytest.raises(
+            SourceError, match=r"the certificate of 127\.0\.0\.1 is not accepted: .*CERTIFICATE_VERIFY"
+        ) as caught:
+            listed(f"https://127.0.0.1:{secure.port}/a")
+        assert secure.asked == []
+    assert "\n" not in str(caught.value)
 
 
 class TestWeb(SourceSuite):

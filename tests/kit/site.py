@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
+from ssl import SSLContext
 from typing import Any
 
 from tests.kit.servers.loopback import served
@@ -71,8 +72,8 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def site_on_loopback() -> Iterator[Site]:
+def site_on_loopback(encryption: SSLContext | None = None) -> Iterator[Site]:
     """Run a site at all addresses of loopback."""
     site = Site()
-    with served(_handler(site), host="") as site.port:
+    with served(_handler(site), host="", encryption=encryption) as site.port:
         yield site

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -114,6 +115,9 @@ def serve(
     judging: Annotated[
         bool, typer.Option("--judging/--no-judging", help="Let clients judge hits, which adds files to the stores.")
     ] = True,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Also ingest the setting `sources`, at the start and after each change.")
+    ] = False,
     cron: Annotated[str, typer.Option("--cron", hidden=True, help="The option of `schedule`, once `serve`.")] = "",
 ) -> None:
     """Serve stores over HTTP, with searches, documents, SQL and metrics.
@@ -131,10 +135,20 @@ def serve(
     from docmill.flows.serving.web.http_app import http_app
 
     access = _access(host, port, no_token, allow_host, allow_origin or ())
-    served = _opened(stores, settings, access.without_asker)
+    served = _opened(stores, settings, access.without_asker, is_watched=watch)
     entry = f"/#token={made}" if (made := _made(access)) else ""
     app = http_app(served, _noted(settings, "http"), access, settings, _log(audit), judging)
-    listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}{entry}"))
+    with _watching(settings) if watch else nullcontext():
+        listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}{entry}"))
+
+
+def _watching(settings: "Settings") -> AbstractContextManager[None]:
+    """Return a context during which the sources of the settings are watched; raise `ConfigError` if there are none."""
+    from docmill.flows.hosting.run_on_engine import sources_of
+    from docmill.flows.hosting.watch_beside import watch_beside
+
+    sources_of(settings, ())
+    return watch_beside(settings, note)
 
 
 def _log(path: Path | None) -> "AuditLog | None":
@@ -168,14 +182,18 @@ def _access(host: str, port: int, no_token: bool, hosts: Sequence[str] | None, o
 
 
 def _opened(
-    stores: Sequence[str] | None, settings: "Settings", principals: frozenset[str], may_ingest: bool = False
+    stores: Sequence[str] | None,
+    settings: "Settings",
+    principals: frozenset[str],
+    may_ingest: bool = False,
+    is_watched: bool = False,
 ) -> "OpenStores":
     from docmill.flows.serving.open_stores import SEES_ALL, OpenStores
 
     if may_ingest and principals != SEES_ALL:
         raise ConfigError("--allow-ingest tells of all documents: leave it out, or serve without principals")
     named = places(stores or (), settings)
-    _check(named, settings, may_ingest)
+    _check(named, settings, "--allow-ingest" if may_ingest else "--watch" if is_watched else "")
     return OpenStores(named, principals)
 
 
@@ -201,14 +219,14 @@ def _name_of(place: str) -> str:
     return place.rstrip("/").rpartition("/")[2] or "store"
 
 
-def _check(named: dict[str, Path], settings: "Settings", may_ingest: bool) -> None:
-    """Raise `StoreError` for a store that does not exist, unless a client may make it."""
+def _check(named: dict[str, Path], settings: "Settings", writing: str) -> None:
+    """Raise `StoreError` for a store that does not exist, unless the option `writing` has it made."""
     from docmill.storage.mirror.mirror_folder import open_folder
 
-    if may_ingest and settings.store not in named.values():
-        raise ConfigError(f"--allow-ingest writes to the setting `store`, {settings.store}; serve it, too")
+    if writing and settings.store not in named.values():
+        raise ConfigError(f"{writing} writes to the setting `store`, {settings.store}; serve it, too")
     for place in named.values():
-        if not (may_ingest and place == settings.store):
+        if not (writing and place == settings.store):
             open_folder(place).existing()
 
 

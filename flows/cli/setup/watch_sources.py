@@ -47,8 +47,13 @@ def watch(
     retry: Annotated[bool, typer.Option("--retry", help="Try rejected documents again, at the start.")] = False,
     refresh_contexts: RefreshContexts = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each commit.")] = False,
+    parent: Annotated[int, typer.Option("--parent", hidden=True, help="End with the process of this number.")] = 0,
 ) -> None:
     """Ingest, then again after each change of the sources, until stopped."""
+    if parent:
+        from docmill.storage.process.child_process import die_with
+
+        die_with(parent)
     settings = checked_settings_of(context)
     from docmill.flows.runs.run_options import RunOptions
 

@@ -1,7 +1,7 @@
 """Notion: pages and databases of an export as HTML, or as Markdown and CSV."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from docmill.tasks.connectors.exports.export_document import ExportDocument, named, relinked, with_metas
 from docmill.tasks.connectors.exports.export_files import ExportFiles, read_text
@@ -22,7 +22,7 @@ _KEYS = {
 _ROWS = {"author": "created_by", "created": "created_time", "modified": "last_edited_time"}
 
 
-def is_notion(names: Iterator[str]) -> bool:
+def is_notion(names: Iterable[str]) -> bool:
     """Return whether files of these names are an export of Notion."""
     return any(_ID.search(name) and name.endswith((".md", ".html", ".csv")) for name in names)
 

@@ -68,14 +68,13 @@ def _files(row: Row) -> str:
 
 def _speaker(row: Row, people: Mapping[str, str]) -> str:
     own = row.get("user_profile") or {}
-    return people.get(row.get("user", "")) or own.get("real_name") or row.get("username") or row.get("user") or "?"
+    return people.get(row.get("user", "")) or str(own.get("real_name") or row.get("username") or row.get("user") or "?")
 
 
 def _name(row: Row) -> str:
     profile = row.get("profile") or {}
-    return (
-        row.get("real_name") or profile.get("real_name") or profile.get("display_name") or row.get("name") or row["id"]
-    )
+    told = row.get("real_name") or profile.get("real_name") or profile.get("display_name") or row.get("name")
+    return str(told or row["id"])
 
 
 def _rows(files: ExportFiles, name: str) -> list[dict[str, Any]]:

@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-Fault = Callable[[Any], bool]
+Fault = Callable[..., bool]
 
 
 def refuses(request: Any) -> bool:
@@ -54,6 +55,17 @@ FAULTS: dict[str, Fault] = {
     "refuses": refuses, "slow": slow, "cut off": cut_off, "lies about its size": lying, "busy": busy,
     "login page": login_page,
 }  # fmt: skip
+
+
+@contextmanager
+def away(path: Path) -> Iterator[None]:
+    """Take a file or a folder away during the block."""
+    aside = path.with_name(f"{path.name}.aside")
+    path.rename(aside)
+    try:
+        yield
+    finally:
+        aside.rename(path)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from gzip import decompress
@@ -22,6 +22,7 @@ class GitServer:
     port: int = 0
     asked: list[str] = field(default_factory=list)
     wanted: list[str] = field(default_factory=list)
+    fault: Callable[[Any], bool] | None = None
 
     @property
     def url(self) -> str:
@@ -35,6 +36,8 @@ class GitServer:
 def _handler(server: GitServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if server.fault and server.fault(self):
+                return
             path, _, query = self.path.partition("?")
             data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             plain = decompress(data) if self.headers.get("Content-Encoding") == "gzip" else data
@@ -58,6 +61,12 @@ def _handler(server: GitServer) -> type[BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
+
+        def answer(self, status: int, data: bytes = b"", **headers: str) -> None:
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(data))}.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
 
         do_POST = do_GET  # noqa: N815  the name that http.server asks for
 

@@ -51,7 +51,7 @@ def mysql_server() -> Iterator[str]:
 
 def run(address: str, statement: str) -> None:
     """Run a statement in the database."""
-    import pymysql
+    import pymysql  # type: ignore[import-untyped]
 
     port = int(address.rpartition(":")[2].partition("/")[0])
     with pymysql.connect(host="127.0.0.1", port=port, user="mill", password=PASSWORD, database="desk") as connection:
