@@ -45,7 +45,7 @@ class SignedTokenSettings(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class CheckingKey:
     """A key, and which algorithms it may check: no token chooses another use of it."""
 
     kid: str | None
@@ -58,7 +58,7 @@ class SignedTokens:
     """What checks signed tokens, by the keys of `keys_of`."""
 
     settings: SignedTokenSettings
-    keys: Sequence[Key]
+    keys: Sequence[CheckingKey]
 
     def principals_of(self, token: str) -> frozenset[str] | None:
         """Return the principals that a token claims, or None if it is not to be taken.
@@ -86,7 +86,7 @@ class SignedTokens:
             _LOG.info("a signed token is refused: %r", str(error))
             return None
 
-    def _key(self, header: Mapping[str, Any]) -> tuple[Key, str]:
+    def _key(self, header: Mapping[str, Any]) -> tuple[CheckingKey, str]:
         """Return the key that a token names and its algorithm; raise `ValueError` if it may not be used so."""
         algorithm, kid = header.get("alg"), header.get("kid")
         named = [key for key in self.keys if None in (kid, key.kid) or kid == key.kid]
@@ -128,7 +128,7 @@ def settings_of(table: object) -> SignedTokenSettings:
     return settings
 
 
-def keys_of(path: Path, settings: SignedTokenSettings) -> list[Key]:
+def keys_of(path: Path, settings: SignedTokenSettings) -> list[CheckingKey]:
     """Return the keys of a file for the algorithms of the settings.
 
     Raises:
@@ -140,7 +140,7 @@ def keys_of(path: Path, settings: SignedTokenSettings) -> list[Key]:
     return found
 
 
-def _keys(path: Path, settings: SignedTokenSettings) -> Iterator[Key]:
+def _keys(path: Path, settings: SignedTokenSettings) -> Iterator[CheckingKey]:
     """Yield the keys of a file: a JWK set, a public key in PEM, or a secret."""
     try:
         data = path.read_bytes().strip()
@@ -149,9 +149,9 @@ def _keys(path: Path, settings: SignedTokenSettings) -> Iterator[Key]:
     if data.startswith(b"{"):
         yield from _of_set(path, data)
     elif data.startswith(b"-----"):
-        yield Key(None, *_public(path, data))
+        yield CheckingKey(None, *_public(path, data))
     elif {*settings.algorithms} <= {*_SECRET}:
-        yield Key(None, frozenset(_SECRET), data)
+        yield CheckingKey(None, frozenset(_SECRET), data)
     else:
         raise ConfigError(f"[jwt] keys: {path} is neither a JWK set nor a public key in PEM")
 
@@ -179,7 +179,7 @@ def _algorithms(key: Any) -> Sequence[str]:
     return ["EdDSA"] if isinstance(key, ed25519.Ed25519PublicKey) else []
 
 
-def _of_set(path: Path, data: bytes) -> Iterator[Key]:
+def _of_set(path: Path, data: bytes) -> Iterator[CheckingKey]:
     """Yield the keys of a JWK set; those for encryption, and of types that are not known, are passed over."""
     import jwt
 
@@ -196,10 +196,10 @@ def _of_set(path: Path, data: bytes) -> Iterator[Key]:
         except (jwt.PyJWTError, TypeError, ValueError):
             continue
         fitting = {*_algorithms(own.key)}
-        yield Key(row.get("kid"), frozenset(fitting & {row["alg"]} if "alg" in row else fitting), own.key)
+        yield CheckingKey(row.get("kid"), frozenset(fitting & {row["alg"]} if "alg" in row else fitting), own.key)
 
 
-def _usable(keys: Iterator[Key], algorithms: Sequence[str]) -> Iterator[Key]:
+def _usable(keys: Iterator[CheckingKey], algorithms: Sequence[str]) -> Iterator[CheckingKey]:
     """Yield the keys for the algorithms of the settings; raise ConfigError for one that is too short."""
     from jwt.algorithms import get_default_algorithms
 
@@ -209,4 +209,4 @@ def _usable(keys: Iterator[Key], algorithms: Sequence[str]) -> Iterator[Key]:
             if short := get_default_algorithms()[one].check_key_length(key.material):
                 raise ConfigError(f"[jwt] keys: {short.split('. ')[0]}")
         if fitting:
-            yield Key(key.kid, fitting, key.material)
+            yield CheckingKey(key.kid, fitting, key.material)

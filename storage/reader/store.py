@@ -1,10 +1,8 @@
 """Store: open one snapshot of a store, search it, query it in SQL and read its documents."""
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
@@ -17,6 +15,7 @@ from docmill.storage.process.computed_once import computed_once
 from docmill.storage.reader.asked_queries import AskingAgain, ContentGap, content_gaps
 from docmill.storage.reader.facets import ValueCount, value_counts
 from docmill.storage.reader.feedback import StoreFeedback
+from docmill.storage.reader.narrowed_stores import NarrowedStores
 from docmill.storage.reader.overview import history_table, status_of
 from docmill.storage.reader.replay import ReplayedQuery, by_movement, replayed
 from docmill.storage.reader.statements import run_statement
@@ -42,9 +41,6 @@ from docmill.storage.writer.current_folder import follow_if_behind
 
 if TYPE_CHECKING:
     from docmill.storage.exports.export import Exported
-
-_MOST_NARROWED = 16
-"""Narrowed stores that are kept for the next question. Each takes disk for its rows and memory for its indexes."""
 
 
 def open_store(path: str | Path, at: int | str | None = None, *, principals: Iterable[str] | None = None) -> "Store":
@@ -91,8 +87,7 @@ def _narrowed_to(
 
 def make_ahead(fresh: "Store", earlier: "Store", principals: frozenset[str]) -> "Store":
     """Return what principals see of a snapshot, made with what they have seen of an earlier one."""
-    seen = earlier._narrowed.held(principals)
-    return fresh._narrowed.get(principals, seen.stored if seen else None)
+    return fresh._narrowed.get(principals, earlier._narrowed.held(principals))
 
 
 _REPLAYED = 100  # frequent queries, unless others are given: two seconds for both snapshots
@@ -138,8 +133,15 @@ class Store(StoreFeedback):
         return self._narrowed.get(check_principals(principals))
 
     @computed_once
-    def _narrowed(self) -> "_NarrowedStores":
-        return _NarrowedStores(self.stored, self._hold)
+    def _narrowed(self) -> "NarrowedStores[Store]":
+        from docmill.storage.access.narrow import named_in
+
+        stored, hold = self.stored, self._hold  # and not this object, which closes itself when nobody refers to it
+
+        def make(principals: frozenset[str], earlier: Store | None) -> Store:
+            return Store(_narrowed_to(stored, principals, earlier.stored if earlier else None), hold, owns=False)
+
+        return NarrowedStores(named_in(stored), make)
 
     def search(
         self,
@@ -457,42 +459,3 @@ class Store(StoreFeedback):
         """
         rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
         return rows
-
-
-class _NarrowedStores:
-    """The stores that some principals see of one snapshot, the latest ones used; many threads may ask."""
-
-    def __init__(self, stored: StoredSnapshot, hold: SnapshotHold | None) -> None:
-        self._stored = stored
-        self._hold = hold
-        from docmill.storage.access.narrow import named_in
-
-        self._named = named_in(stored)
-        self._made: OrderedDict[frozenset[str], Store] = OrderedDict()
-        self._making: dict[frozenset[str], Lock] = {}
-        self._lock = Lock()
-
-    def held(self, principals: frozenset[str]) -> Store | None:
-        """Return the store that principals see, if it is made."""
-        key = principals & self._named
-        with self._lock:
-            if key in self._made:
-                self._made.move_to_end(key)
-            return self._made.get(key)
-
-    def get(self, principals: frozenset[str], earlier: StoredSnapshot | None = None) -> Store:
-        """Return the store that principals see; those that no document names make no difference.
-
-        `earlier` is what they have seen of an earlier snapshot. Whoever asks for a store that is made waits for none.
-        """
-        key = principals & self._named
-        with self._lock:
-            own = self._making.setdefault(key, Lock())
-        with own:
-            made = self.held(key) or Store(_narrowed_to(self._stored, key, earlier), self._hold, owns=False)
-            with self._lock:
-                self._made[key] = made
-                self._making.pop(key, None)
-                while len(self._made) > _MOST_NARROWED:
-                    self._made.popitem(last=False)
-        return made

@@ -90,15 +90,19 @@ def _entries(settings: LoaderSettings) -> Iterator[Entry]:
         )
     try:
         for text, metadata in adapter(target, settings):
-            id = _text_at(metadata, settings.id, settings.loader)
-            kept = {key: value for key, value in metadata.items() if not settings.access or key != settings.access}
-            access = principals_in(metadata.get(settings.access)) if settings.access else None
-            yield Entry(text, kept, id, str(metadata.get(settings.link) or ""), access)
+            yield _entry(text, metadata, settings)
     except (ConfigError, SourceError, Transient):
         raise
     except Exception as error:
         said = f"{settings.loader} failed: {described(error)}{place(error)}"
         raise (Transient if _is_unreached(error) else SourceError)(said) from None
+
+
+def _entry(text: str, metadata: Mapping[str, Any], settings: LoaderSettings) -> Entry:
+    id = _text_at(metadata, settings.id, settings.loader)
+    kept = {key: value for key, value in metadata.items() if key != settings.access or not key}
+    access = principals_in(metadata.get(settings.access)) if settings.access else None
+    return Entry(text, kept, id, str(metadata.get(settings.link) or ""), access)
 
 
 def _is_unreached(error: Exception) -> bool:

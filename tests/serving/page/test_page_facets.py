@@ -20,6 +20,7 @@ from tests.serving.http_server import running
 
 KEYS = {"team": "text", "tags": "list", "open": "bool", "due": "date", "price": "number"}
 TOKEN = "0123456789abcdef"
+PATIENCE_MS = 30_000  # the first condition starts a process for SQL
 
 
 def page_of(number: int) -> str:
@@ -100,12 +101,12 @@ def test_a_person_narrows_by_their_own_keys(
     assert before == {"sales": "3", "law": "3", "secret": "1"}
     page.locator("section[data-facet='metadata.team'] button", has_text="law").click()
     page.wait_for_selector("section[data-facet='metadata.team'] button[aria-pressed='true']")
-    expect(page.locator(".hit")).to_have_count(3)
+    expect(page.locator(".hit")).to_have_count(3, timeout=PATIENCE_MS)
     assert facet(page, "metadata.team") == before, "what one may change to is still there"
-    expect(page.locator("section[data-facet='metadata.tags'] button")).to_have_count(3)
+    expect(page.locator("section[data-facet='metadata.tags'] button")).to_have_count(3, timeout=PATIENCE_MS)
     page.locator("section[data-facet='metadata.tags'] button", has_text="t1").click()
-    expect(page.locator(".hit")).to_have_count(2)
+    expect(page.locator(".hit")).to_have_count(2, timeout=PATIENCE_MS)
     page.get_by_label("price To").fill("4")
     page.get_by_label("price To").press("Tab")
-    expect(page.locator(".hit")).to_have_count(1)
+    expect(page.locator(".hit")).to_have_count(1, timeout=PATIENCE_MS)
     assert "metadata.team.is=law" in page.url
