@@ -130,7 +130,7 @@ def test_a_search_follows_the_keys_and_leads_to_its_document(page: Any, served: 
     page.wait_for_url(re.compile("format=csv"))
     page.go_back()
     page.wait_for_url(re.compile("q=undo[^=]*$"))
-    page.get_by_label("To", exact=True).fill("1900-01-01")
+    page.get_by_label("Date To", exact=True).fill("1900-01-01")
     page.wait_for_selector(".empty:has-text('take back a facet')")
     page.go_back()
     page.wait_for_url(re.compile("q=undo[^=]*$"))
