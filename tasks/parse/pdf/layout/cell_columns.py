@@ -27,8 +27,6 @@ _MOST_PARTED = 0.75
 """Share of the rows with one piece at most in each column. In the others, the words of a cell stand far apart, as those
 of justified text do in a narrow column; with less, lines of such text are rows."""
 _MARK = 6  # letters of the number of a clause: "(viii)"
-_OFF_MIDDLE = 0.2  # font sizes by which middles of cells may differ: half a line, or half the height of a font, is more
-_MIN_UNEVEN = 3  # rows whose cells begin on one level and have different numbers of lines; chance brings two
 _MIN_TALLER = 2
 """Rows with a cell of several lines that the page's content keeps together: what columns of text, written line by line,
 have none of."""
@@ -96,39 +94,7 @@ def _in_one(columns: list[Column], spans: list[Span]) -> list[Column]:
 
 
 def _may_hold_text(rows: list[Row], columns: list[Column], headed: bool) -> bool:
-    if _are_centred(rows) or _may_be_long(rows, columns, headed):
-        return True
-    return _begin_level(rows) and not _are_marked(columns) and not _are_long(columns, _SENTENCES)
-
-
-def _begin_level(rows: list[Row]) -> bool:
-    """Return whether the cells of several rows, of which some have more lines, all begin on one level.
-
-    Paragraphs of text in columns begin where the one above ends.
-    """
-    uneven = _uneven(rows)
-    return len(uneven) >= _MIN_UNEVEN and all(_middles_differ(row, 0) < _OFF_MIDDLE for row in uneven)
-
-
-def _are_centred(rows: list[Row]) -> bool:
-    """Return whether the cells of several rows, of which some have more lines, all stand in the middle of their row."""
-    uneven = _uneven(rows)
-    return len(uneven) >= _MIN_TALLER and all(_middles_differ(row, -1) < _OFF_MIDDLE for row in uneven)
-
-
-def _uneven(rows: list[Row]) -> list[Row]:
-    """Return the rows whose cells have different numbers of lines."""
-    return [row for row in rows if len({*map(len, row)}) > 1]
-
-
-def _middles_differ(row: Row, last: int) -> float:
-    """Return how far apart the middles of a row's cells are, from the first line to the `last`, in font sizes."""
-    middles = [(cell[0].box[1] + cell[last].box[3]) / 2 for cell in row]
-    return (max(middles) - min(middles)) / row[0][0].size
-
-
-def _may_be_long(rows: list[Row], columns: list[Column], headed: bool) -> bool:
-    """Return whether cells may hold sentences, as a header, or cells of several lines beside names, say."""
+    """Return whether cells may hold sentences: below a header, or in cells of several lines beside names."""
     if _begin_with_text(columns) or _are_long(columns, _SENTENCES):
         return False
     return headed or (_has_taller_cells(rows) and not _are_marked(columns))

@@ -9,8 +9,6 @@ from operator import itemgetter
 from statistics import median
 from typing import NamedTuple
 
-from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.level_rows import bands_of, heights_around
 from docmill.tasks.parse.pdf.text.gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
@@ -114,13 +112,12 @@ class _SideBySide:
     """The gaps between pieces that stand side by side, from the top, and the places of these pieces among the lines.
 
     Only these pieces are cut at gaps of other rows: other lines near a table are text. `cells` are those of them that
-    are as short as a cell, or stand beside one that is. `bands` are the page's boxes between rules, as rows have.
+    are as short as a cell, or stand beside one that is.
     """
 
     gaps: list[_Gap]
     places: set[int]
     cells: set[int]
-    bands: list[Box]
 
 
 @dataclass(slots=True)
@@ -138,7 +135,7 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
     One of them is enough where the gap is wider than the line's gaps at which none do, and for a header or a last row,
     under which one of the `level` rules stands. Figures are cut wherever they stand far apart.
     """
-    edges, rows = _edges(lines, bands_of(level))
+    edges, rows = _edges(lines)
     sure = _sure_cuts(lines, rows, layer)
     sides = [([place for place, _ in side], side) for side in edges if side]
     found: list[TextLine] = []
@@ -176,17 +173,16 @@ def _crossing(line: TextLine, rows: _SideBySide) -> list[_Gap]:
         return []
     left, _, right, _ = line.box
     for heights in (_NEAR_ROWS, _FAR_ROWS):
-        found = [gap for gap in _near(line, rows.gaps, rows.bands, heights) if gap[1] < right and gap[2] > left]
+        found = [gap for gap in _near(line, rows.gaps, heights) if gap[1] < right and gap[2] > left]
         if found:
             return found
     return []
 
 
-def _near(line: TextLine, gaps: list[_Gap], bands: list[Box], heights: float = _NEAR_ROWS) -> list[_Gap]:
-    """Return the gaps within `heights` line heights of a line, and all in the line's own band."""
+def _near(line: TextLine, gaps: list[_Gap], heights: float = _NEAR_ROWS) -> list[_Gap]:
+    """Return the gaps within `heights` line heights of a line."""
     middle, reach = _middle(line), heights * max(line.box[3] - line.box[1], line.size)
-    upper, lower = (heights_around(line, bands) if bands else None) or (middle, middle)
-    first, last = bisect_left(gaps, (min(upper, middle - reach),)), bisect_left(gaps, (max(lower, middle + reach),))
+    first, last = bisect_left(gaps, (middle - reach,)), bisect_left(gaps, (middle + reach,))
     return gaps[first : min(last, first + _MOST_NEAR)]
 
 
@@ -214,7 +210,7 @@ def _between(wide: list[Gap], strips: list[_Strip], size: float, least_end: floa
             yield found
 
 
-def _edges(lines: list[TextLine], bands: list[Box]) -> tuple[_Edges, _SideBySide]:
+def _edges(lines: list[TextLine]) -> tuple[_Edges, _SideBySide]:
     """Return the edges of columns, none where there are too many, and the rows that they were found in."""
     left: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     right: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
@@ -231,21 +227,20 @@ def _edges(lines: list[TextLine], bands: list[Box]) -> tuple[_Edges, _SideBySide
             places |= {place, index}
             if min(len(one.text), len(other.text)) <= _CELL:
                 cells |= {place, index}
-    return _Edges(_of_several(left, min), _of_several(right, max)), _SideBySide(sorted(gaps), places, cells, bands)
+    return _Edges(_of_several(left, min), _of_several(right, max)), _SideBySide(sorted(gaps), places, cells)
 
 
 def _sure_cuts(lines: list[TextLine], rows: _SideBySide, layer: TextLayer) -> dict[int, list[float]]:
     """Return where to cut lines at gaps that are far wider than their spaces, and over or under another gap of a row.
 
     Where no row has its cells further apart, nothing else tells of their columns. The gaps are added to those of the
-    rows. A whole line between rows is one of them if it has such a gap under and over theirs.
+    rows.
     """
     layer.ask_for_words(map(lines.__getitem__, rows.cells))
     some = {at: loose(lines[at], layer) for at in sorted(rows.cells)}
     wide = _with_heights(lines, {at: [gap for gap, _ in gaps] for at, gaps in some.items()})
     found = {at: _sure_gaps(lines[at], gaps, wide, rows) for at, gaps in some.items()}
     rows.gaps[:] = sorted([*rows.gaps, *_with_heights(lines, found)])
-    rows.places.update([at for at in range(1, len(lines) - 1) if _is_between_rows(lines, at, rows, layer)])
     return {at: [*map(_center, gaps)] for at, gaps in found.items() if gaps}
 
 
@@ -259,28 +254,13 @@ def _sure_gaps(line: TextLine, gaps: list[tuple[Gap, bool]], wide: list[_Gap], r
     if not gaps:  # as in most lines
         return []
     middle, least = _middle(line), _SHARED * line.size
-    near = _near(line, wide, rows.bands), _near(line, rows.gaps, rows.bands)
+    near = _near(line, wide), _near(line, rows.gaps)
     return [gap for gap, certain in gaps if certain or _is_agreed((middle, *gap), *near, least)]
 
 
 def _is_agreed(own: _Gap, wide: list[_Gap], known: list[_Gap], least: float) -> bool:
     """Return whether a wide gap of another line is over or under a gap, or the cell behind a known one begins alike."""
     return any(_are_over(own, one, least) for one in wide) or any(_begin_alike(own, one) for one in known)
-
-
-def _is_between_rows(lines: list[TextLine], at: int, rows: _SideBySide, layer: TextLayer) -> bool:
-    """Return whether a whole line between rows has a wide gap under and over theirs."""
-    if at - 1 not in rows.cells or at + 1 not in rows.cells or at in rows.places:
-        return False
-    line = lines[at]
-    near = _crossing(line, rows)
-    if not near or not near[0][0] < _middle(line) < near[-1][0]:
-        return False
-    for (end, start), _ in loose(line, layer):
-        own = (_middle(line), end, start)
-        if {other[0] > own[0] for other in near if _are_over(own, other, _SHARED * line.size)} == {True, False}:
-            return True
-    return False
 
 
 def _are_over(one: _Gap, other: _Gap, least: float) -> bool:

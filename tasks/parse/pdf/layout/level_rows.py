@@ -6,7 +6,7 @@ from itertools import chain, groupby, pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cell_columns import Cell, Row, in_cells, span_of
-from docmill.tasks.parse.pdf.layout.page_table import Item, had_room, width_with_next
+from docmill.tasks.parse.pdf.layout.page_table import Item, had_room
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, Rule
 
@@ -103,17 +103,6 @@ def bands_of(rules: LevelRules) -> list[Box]:
     ]
 
 
-def heights_around(line: TextLine, bands: list[Box]) -> tuple[float, float] | None:
-    """Return where the band above that of a line begins and the one below ends; None if it stands in no band."""
-    number = _band(line, bands)
-    if number is None:
-        return None
-    left, top, _, bottom = bands[number]
-    above = next((one for one in bands if one[3] == top and one[0] == left), bands[number])
-    below = next((one for one in bands if one[1] == bottom and one[0] == left), bands[number])
-    return above[1], below[3]
-
-
 def _band(item: Item, bands: list[Box]) -> int | None:
     """Return the number of the band that a line stands in, None for none."""
     if not isinstance(item, TextLine):
@@ -163,10 +152,8 @@ STRAY = 4.0  # points: edges of one column differ by less, in its rounding and i
 _SHARED = 0.3  # of the height, which pieces on one level share
 _RISE = 1.6  # so many heights of a line may a cell begin above the middle of its row
 _CLOSE = 0.6  # of its height: a next line of one cell is closer, and the next row of a table that is set wide is not
-_OFF_STEP = 0.15  # of the distance between lines of a cell: the next row is further away than that
-_OFF_LINE = 0.5  # points by which that distance may differ: a line in another font is as far away to a few tenths
-_FAR_ROW = 2.0  # times that distance, by which the row above is further away than its lines: beyond, it is text
 _HIGHER = 0.35  # of its height, by which what stands in the middle of two lines is above the lower one
+_OFF_STEP = 0.15  # of the distance between lines of a cell, by which that of the next line differs
 _OFF_MIDDLE = 0.25  # of its height, by which a line is off the level of another
 _MOST_LINES = 12  # of a cell: with more, what is joined as one row is rather a column of text beside another
 
@@ -175,51 +162,8 @@ def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
     """Return items in their order, with those on one level, or between two rules of a table, as one row."""
     rows: list[list[Item]] = []
     for is_row, some in in_bands(items, rules):
-        rows += [some] if is_row else _with_outer_lines(_on_levels(some, rules))
+        rows += [some] if is_row else _on_levels(some, rules)
     return rows
-
-
-def _with_outer_lines(rows: list[list[Item]]) -> list[list[Item]]:
-    """Return rows, those of several cells with the lines above them that are as far apart as the lines of a cell.
-
-    The row above stands further away, and each line is full: it had no room for the next one's first word.
-    """
-    found: list[list[Item]] = []
-    for row in rows:
-        count = _lines_above(found, row) if len(row) > 1 and found and len(found[-1]) == 1 else 0
-        lines = [*chain.from_iterable(found[len(found) - count :])]
-        del found[len(found) - count :]
-        found.append([*lines, *row])
-    return found
-
-
-def _lines_above(rows: list[list[Item]], row: list[Item]) -> int:
-    """Return how many of the last rows are lines of the first cell of the row below them."""
-    cell = _first_cell(row)
-    if len(cell) < 2:
-        return 0
-    step, widest = middle(cell[1]) - middle(cell[0]), max(line.box[2] - line.box[0] for line in cell)
-    lower, count = cell[0], 0
-    for above in reversed(rows):
-        upper = above[-1]
-        if len(above) > 1 or not isinstance(upper, TextLine) or not _is_line_above(upper, lower, step, widest):
-            apart = gap(above, [lower]) + lower.height - step  # how much further the row above is
-            return count if _OFF_STEP * step < apart < _FAR_ROW * step else 0
-        lower, count = upper, count + 1
-    return 0
-
-
-def _first_cell(row: list[Item]) -> list[TextLine]:
-    cell = [line for line in row if isinstance(line, TextLine) and line.box[0] < row[0].box[2]]
-    return cell if cell == row[: len(cell)] else []
-
-
-def _is_line_above(upper: TextLine, lower: TextLine, step: float, widest: float) -> bool:
-    """Return whether a line stands such a step above the next one of its cell, whose first word had no room in it."""
-    off = abs(middle(lower) - middle(upper) - step)
-    if upper.size != lower.size or off > _OFF_LINE or not _is_aligned(upper, lower):
-        return False
-    return width_with_next(upper, lower) > widest
 
 
 def _on_levels(items: list[Item], rules: LevelRules) -> list[list[Item]]:

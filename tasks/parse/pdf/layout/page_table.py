@@ -102,12 +102,7 @@ class SetText(Protocol):
         """Return where it ends."""
 
 
-def width_with_next(one: SetText, other: SetText) -> float:
-    """Return how wide a line were in points with the first word of the next, by its share of the letters."""
-    first = (other.right - other.left) * len(other.text.split(" ", 1)[0]) / max(len(other.text), 1)
-    return one.right - one.left + first
-
-
 def had_room(one: SetText, other: SetText, room: float) -> bool:
     """Return whether the first word of a line had room behind the line above, in a cell `room` points wide."""
-    return width_with_next(one, other) < room - LAYOUT.margin * one.size
+    first = (other.right - other.left) * len(other.text.split(" ", 1)[0]) / max(len(other.text), 1)
+    return one.right - one.left + first < room - LAYOUT.margin * one.size

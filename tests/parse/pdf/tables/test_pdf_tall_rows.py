@@ -131,36 +131,6 @@ def test_a_repeated_header_whose_cells_touch_is_one_and_what_is_single_below_it_
     assert rows_of(pdf) == [[*row] for row in [header, *rows, *more]]
 
 
-def test_long_cells_make_a_table_where_all_stand_in_the_middle_of_their_rows() -> None:
-    long = ["how long it takes to read all", "of the files of a folder that", "is as large as this one, anew"]
-    rows: list[Row] = [
-        (long * 2, ["2.5, 2.7, and 2.9", "seconds of wall"], ["less than 3 s", "of wall time"], ["run all folders"]),
-        (long, ["140, 150, 170 MB", "at rest, then"], ["less than that", "is not there"], ["run one of them"]),
-        (long + long[:1], ["0.3, 0.4, and 0.2", "seconds of wall"], ["1 s of wall, at"], ["run all folders"]),
-    ]
-    for off in (0, 1):
-        pdf = page()
-        top = 760.0
-        for at, row in enumerate(rows):
-            cells = (row[0], [*[""] * (off * (at + 1)), *row[1]], *row[2:])
-            top = in_middle(pdf, (60.0, 320.0, 420.0, 460.0), top, cells)
-        assert bool(rows_of(pdf) == [said(row) for row in rows]) == (not off)
-
-
-def test_a_line_as_far_above_a_row_as_the_lines_of_its_first_cell_are_apart_belongs_to_it() -> None:
-    pdf = page()
-    top = 760.0
-    for row in (HEADER, TALL[1], TALL[3]):
-        top = in_middle(pdf, XS, top, row)
-    cell = ["how many of these files were", "read again in a second run", "of which nobody knows it"]
-    for at, line in enumerate(cell):
-        pdf.text(60, top - 14 - 12 * at, line)
-    for x, text in ((310, "12 of 900"), (410, "none"), (438, "the same")):
-        pdf.text(x, top - 30, text)
-    in_middle(pdf, XS, top - 46, TALL[4])
-    assert rows_of(pdf)[3] == [" ".join(cell), "12 of 900", "none", "the same"]
-
-
 def test_a_cell_of_many_lines_begins_above_the_one_line_of_the_first_cell() -> None:
     pdf = page()
     rows: list[Row] = [
@@ -173,23 +143,6 @@ def test_a_cell_of_many_lines_begins_above_the_one_line_of_the_first_cell() -> N
     for row in rows:
         top = in_middle(pdf, (60.0, 420.0), top, row)
     assert rows_of(pdf) == [said(row) for row in rows]
-
-
-def test_long_cells_without_a_header_make_a_table_where_all_begin_on_the_level_of_their_row() -> None:
-    rows: list[tuple[list[str], list[str]]] = [
-        (["a worker hangs, or loses its connection"], ["the others go on with what it had to do,", "after a while"]),
-        (["a batch of files kills two of the workers"], ["it is halved until one file is left, which", "is not read"]),
-        (["a worker dies over what it has to write", "again, or sends nothing back"], ["the driver writes it"]),
-        (["the driver dies, or is stopped by someone"], ["what it asked for is called off; the next", "run goes on"]),
-    ]
-    for off, found in ((0.0, [said(row) for row in rows]), (7.0, [])):
-        pdf = page()
-        y = 760.0
-        for names, text in rows:
-            pdf.lines(60, y, names)
-            pdf.lines(300, y - off, text)
-            y -= 32
-        assert rows_of(pdf) == found
 
 
 def test_a_repeated_header_is_released_where_one_of_its_cells_was_taken_for_furniture() -> None:
