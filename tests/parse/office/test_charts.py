@@ -144,6 +144,12 @@ def test_a_chart_of_office_2016_has_its_points_beside_its_series() -> None:
     assert chart_of(chart) == ("Where it went", [["", "Tons"], ["Milled", "90"], ["Lost", "10.5"]])
 
 
+@pytest.mark.parametrize(("deleted", "title"), [("0", "Rain"), ("1", "")])
+def test_a_chart_of_one_series_is_named_by_it_unless_its_title_was_removed(deleted: str, title: str) -> None:
+    one = series("Rain", points("May"), points("1"))
+    assert drawn(f'<c:chart><c:autoTitleDeleted val="{deleted}"/>{one}</c:chart>').title == title
+
+
 @pytest.mark.parametrize("inner", ["", "<c:chart/>", "<c:chart><c:ser/></c:chart>"])
 def test_a_chart_without_points_has_no_table(inner: str) -> None:
     assert drawn(inner) == ("", [])

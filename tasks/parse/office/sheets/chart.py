@@ -56,10 +56,16 @@ def chart_of(root: Any, cells: Cells = _none) -> Chart:
     series = [read.series(one) for one in islice(root.iter("{*}ser", "{*}series"), _MOST_SERIES)]
     above, beside = _axes(root)
     title = _words(root.find("{*}chart/{*}title"))
-    if not title and len(series) == 1:
+    if not title and len(series) == 1 and not _is_untitled(root):
         title = series[0].name  # as Office shows it
     axes = f"({', '.join(beside)})" if beside else ""
     return Chart(" ".join(filter(None, (title, axes))), _table(series, above))
+
+
+def _is_untitled(root: Any) -> bool:
+    """Return whether somebody has removed the title that Office gives a chart of one series."""
+    stated = root.find("{*}chart/{*}autoTitleDeleted")
+    return stated is not None and stated.get("val", "1") in ("1", "true")
 
 
 def _words(title: Any) -> str:
