@@ -26,6 +26,8 @@ EACH = 6
 POLL_S = 0.2
 _SLACK_S = 2.0
 """Seconds for what is neither a question nor a run: threads that wait for a processor of a busy machine."""
+_PAUSE_S = 0.2
+"""Seconds between two looks at the store, which the watch fills in the same process."""
 _WORD = re.compile(r"\bw\d+\b")
 
 
@@ -122,6 +124,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 
 
 def words_in(bench: Workbench) -> set[str]:
+    time.sleep(_PAUSE_S)
     return {word for chunk in bench.chunks() for word in _WORD.findall(chunk.text)}
 
 
