@@ -201,14 +201,7 @@ def _embed(
         for number, rows in groups:
             staging.embed_in_portions(rows, source.shortened, folder / f"embeddings-{number:05d}.parquet")
         return 0
-    encoder = load_encoder(space.model, space.revision, dtype=space.dtype)
-    for piece, rows in left:
-        source.check(by_vector(read_stored_file(root, piece)).take(rows), encoder)
-    paid: DocumentEncoder = encoder
-    if payer:
-        from docmill.storage.embedding.api_encoder import paid_by
-
-        paid = paid_by(encoder, payer)
+    paid = _paid_encoder(source, space, left, payer)
     done = 0
     for number, rows in groups:
         progress(done, total)
@@ -220,6 +213,23 @@ def _embed(
             )
     progress(done, total)
     return done
+
+
+def _paid_encoder(
+    source: VectorSource,
+    space: EmbeddingSpace,
+    left: list[tuple[StoredFile, pa.Array]],
+    payer: EmbeddingPayer | None,
+) -> DocumentEncoder:
+    """Return the encoder of a space, once it is known to read every chunk that lacks a vector."""
+    encoder = load_encoder(space.model, space.revision, dtype=space.dtype)
+    for piece, rows in left:
+        source.check(by_vector(read_stored_file(source.base.root, piece)).take(rows), encoder)
+    if not payer:
+        return encoder
+    from docmill.storage.embedding.api_encoder import paid_by
+
+    return paid_by(encoder, payer)
 
 
 def _lacking(source: VectorSource, packs: Packs) -> Iterator[tuple[StoredFile, pa.Array]]:
