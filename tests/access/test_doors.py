@@ -92,7 +92,7 @@ def questions(company: Workbench) -> Iterator[tuple[str, str, Any]]:
         yield "GET", path, None
 
 
-_APART = {"created", "run_id", "bytes", "store", "similarity"}
+_APART = {"created", "run_id", "bytes", "store", "similarity", "source_runs"}
 
 
 def bare(value: Any) -> Any:
