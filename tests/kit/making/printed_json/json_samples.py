@@ -77,8 +77,8 @@ COMMANDS: dict[str, Command] = {
     "remove": ("remove", "docs"),
     "erase": ("erase", "git.md"),
 }  # fmt: skip
-ENDLESS = ("watch",)
-"""Commands that end by a signal only, and so give no sample."""
+UNSAMPLED = ("watch", "learn undo")
+"""Commands without a sample: one ends by a signal only, the other takes back what judged queries have changed."""
 
 
 @cache
