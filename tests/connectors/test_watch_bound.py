@@ -147,6 +147,7 @@ def test_changes_of_three_sources_are_in_the_store_within_the_bound(world: World
             began = time.monotonic()
             watch.until(lambda: words_in(bench) == world.words())
             lags.append(time.monotonic() - began)
+        time.sleep(10 * POLL_S)  # the run of the last change ends
         world.site.clear()
         world.post.clear()
         time.sleep(5 * POLL_S)
