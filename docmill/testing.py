@@ -118,8 +118,9 @@ def documents(draw: st.DrawFn) -> Parsed:
 
 
 def must_cover(parsed: Parsed) -> set[int]:
-    """Return the positions that have to be in some chunk."""
-    left_out = {i for e in parsed.elements if e.kind in LEFT_OUT for i in range(e.start_char, e.end_char)}
+    """Return the positions that have to be in some chunk; a document of pictures alone has none."""
+    may_miss = {*LEFT_OUT, "figure"}
+    left_out = {i for e in parsed.elements if e.kind in may_miss for i in range(e.start_char, e.end_char)}
     return {i for i, c in enumerate(parsed.text) if not c.isspace()} - left_out
 
 

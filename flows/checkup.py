@@ -51,6 +51,7 @@ _EXTRAS = {
     "langchain": "no `docmill.adapters.langchain`",
     "llama-index": "no `docmill.adapters.llama_index`",
     "mcp": "no `docmill mcp`",
+    "mysql": "no rows of MySQL and MariaDB",
     "ocr": "scanned pages and images are read by tesseract or not at all",
     "openai": "no contexts by models of OpenAI, or of servers like its",
     "postgres": "no `docmill export` to PostgreSQL",

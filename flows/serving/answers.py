@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from docmill.flows.serving.bounds import cut, entries_within, left_out, within
-from docmill.flows.serving.json_text import finite
+from docmill.flows.serving.json_text import finite, json_text
 from docmill.flows.serving.open_stores import ServedStore
 from docmill.flows.serving.query_notes import QueryNotes
 from docmill.storage.errors import QueryError
@@ -242,11 +242,12 @@ def sql(served: ServedStore, statement: str, rows: int, seconds: float, most: in
 
 
 def status(served: ServedStore, most: int) -> dict[str, Any]:
-    """Return what `docmill status --json` prints, with as many unreadable files as fit."""
+    """Return what `docmill status --json` prints, with as many sources and unreadable files as fit."""
     whole = served.store.status()
-    unreadable, left = entries_within(whole["unreadable"], most)
-    over = left_out(left, "entries", "SELECT uri, message FROM rejects WHERE reason = 'unreadable'")
-    return {**served.head, "status": {**whole, "unreadable": unreadable}, "left_out": over}
+    runs, sources_left = within(whole["source_runs"], most // 2)
+    unreadable, left = entries_within(whole["unreadable"], most - len(json_text(runs)))
+    over = left_out(left + sources_left, "entries", "SELECT uri, message FROM rejects WHERE reason = 'unreadable'")
+    return {**served.head, "status": {**whole, "source_runs": runs, "unreadable": unreadable}, "left_out": over}
 
 
 def snapshots(served: ServedStore, most: int) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def test_claims_are_prefixed_and_found_by_paths_and_none_sees_everything(tmp_pat
 WRONG: dict[str, Any] = {
     "ended": {"exp": time.time() - SKEW_S - 5},
     "endless": {"exp": None},
-    "not yet begun": {"nbf": time.time() + 900},
+    "not yet begun": {"nbf": time.time() + 86_400},
     "of another issuer": {"iss": "https://evil.example.org"},
     "of no issuer": {"iss": None},
     "for another audience": {"aud": "mail"},

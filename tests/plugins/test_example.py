@@ -202,7 +202,7 @@ def test_the_example_passes_the_suites_of_docmill(made: Project) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (made.site, ROOT)))}
     code = [*pytest_of_the_author, str(EXAMPLE / "suites.py")]
     done = subprocess.run(code, cwd=made.folder, env=environment, capture_output=True, text=True, check=False)
-    assert "14 passed" in done.stdout, done.stdout
+    assert "15 passed" in done.stdout, done.stdout
 
 
 def test_the_source_of_the_example_is_asked_for_changes(project: Project) -> None:

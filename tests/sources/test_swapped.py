@@ -6,6 +6,7 @@ import tarfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,8 +65,8 @@ def ingest_swapped(bench: Workbench, swap: Swap, monkeypatch: pytest.MonkeyPatch
     """Ingest a source that changes as soon as it is listed."""
     plain = discover.FolderSource.list
 
-    def listed(self: discover.FolderSource, options: DiscoverOptions, checkpoints: object) -> Listing:
-        found = plain(self, options, checkpoints)  # type: ignore[arg-type]
+    def listed(self: discover.FolderSource, options: DiscoverOptions, *more: Any) -> Listing:
+        found = plain(self, options, *more)
         swap(bench)
         return found
 
