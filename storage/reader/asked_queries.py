@@ -186,7 +186,8 @@ def _spellings(queries: Sequence[FrequentQuery], words: Words) -> dict[str, Coun
     """Return the spellings of each term of queries, each with the number of queries that have it."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for one in queries:
-        for word, terms in words(one.query.casefold()).items():
+        asked = one.query.casefold()
+        for word, terms in sorted(words(asked).items(), key=lambda item: asked.find(item[0])):
             found[terms[0]][word] += 1
     return found
 

@@ -137,7 +137,7 @@ def test_too_few_questions_leave_a_type_as_it_is(bench: Workbench) -> None:
     questions = load_questions(bench.folder / "q.csv")[:3]
     found = tune(settings_of(bench), [str(bench.docs)], questions, replace(TRIED, least=4))
     assert found.routes == []
-    assert found.skipped[0].endswith("3 questions, 4 are needed")
+    assert found.skipped[0].endswith("3 questions, 4 are needed: 1 more")
 
 
 def test_the_command_writes_what_won_and_the_next_ingest_embeds_nothing(
