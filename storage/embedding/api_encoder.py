@@ -25,7 +25,7 @@ from docmill.storage.embedding.api.payment import Payer
 from docmill.storage.embedding.cautious_tokens import cautious_folder
 from docmill.storage.embedding.plugin_encoder import PluginEncoder
 from docmill.storage.embedding.space import EmbeddingSpace, cache_file
-from docmill.storage.embedding.text_encoder import DocumentEncoder, TextEncoder
+from docmill.storage.embedding.text_encoder import DocumentEncoder, TextEncoder, unit
 from docmill.storage.embedding.token_counts import token_counts
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import write_whole
@@ -38,7 +38,6 @@ MOST_TOKENS = 100_000
 _COMPARED_S = 3600.0
 """Seconds for which a comparison holds for searches: seven short texts an hour cost next to nothing, and one request
 before each search would double its time."""
-_TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
 
 
 class ApiModel:
@@ -62,7 +61,7 @@ class ApiModel:
 
     def ask_probe(self) -> tuple[int, str]:
         """Return the dimension and the sketch of the vectors that the server gives now."""
-        vectors = _unit(self._ask(PROBE_TEXTS, ""))
+        vectors = unit(self._ask(PROBE_TEXTS, ""))
         dimension, sketch = vectors.shape[1], sketch_of(vectors)
         known = _noted(self.address).get("sketch", sketch)
         if distance(sketch, known) > TOLERANCE:
@@ -114,7 +113,7 @@ class ApiModel:
         def ask(some: list[str]) -> dict[str, Vectors]:
             made = self._ask(some, input_type)
             self._check(made.shape[1])
-            vectors = dict(zip(some, _unit(made), strict=True))
+            vectors = dict(zip(some, unit(made), strict=True))
             kept.put(vectors)  # before anything else can fail: they are paid for
             return vectors
 
@@ -247,11 +246,6 @@ def _side_by_side(
 def _counted(texts: Sequence[str]) -> list[int]:
     """Return the tokens of texts, at most."""
     return token_counts(texts, str(cautious_folder())) if texts else []
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
-    return unit
 
 
 def _file(address: ApiAddress, ending: str) -> Path:

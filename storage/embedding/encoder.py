@@ -17,7 +17,7 @@ from docmill.storage.embedding.model_spaces import describe_model, opaque_encode
 from docmill.storage.embedding.numpy_bert import NumpyBert
 from docmill.storage.embedding.shortened import ShortenedEncoder, split
 from docmill.storage.embedding.space import BFLOAT16, FLOAT32, EmbeddingSpace, is_onnx, is_static, model_dir
-from docmill.storage.embedding.text_encoder import Network, TextEncoder, TokenVectors, Window
+from docmill.storage.embedding.text_encoder import Network, TextEncoder, TokenVectors, Window, unit
 from docmill.storage.embedding.torch_bert import TorchBert, half_bert
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 from docmill.storage.process.no_telemetry import stay_offline
@@ -33,7 +33,6 @@ and 0.68 s of CPU time for one, four and sixteen texts of 130 tokens; the full o
 takes 0.28, 0.57 and 0.82 s."""
 _SHOWN = 60  # characters of a text in a message, enough to find it by
 _LOG = logging.getLogger("docmill.loading")
-_TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
 
 
 class Encoder:
@@ -112,7 +111,7 @@ class Encoder:
                 for i, row in zip(batch, rows, strict=True):
                     pooled[i] = _pooled(row, located[i][1], some[i].spans, len(prefix))
             found += [pooled[i] for i in range(len(some))]
-        return _unit(np.concatenate([np.empty((0, self.space.dimension), np.float32), *found]))
+        return unit(np.concatenate([np.empty((0, self.space.dimension), np.float32), *found]))
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """Return the vectors of each text's tokens, in the order of `texts`. Raises `StoreError` as `encode` does."""
@@ -128,7 +127,7 @@ class Encoder:
                 ids, spans = located[i]
                 # Special tokens stand for no part of the text.
                 said = [place for place, (start, end) in enumerate(spans) if start < end]
-                found[i] = TokenVectors(tuple(ids[place] for place in said), _unit(row[said]))
+                found[i] = TokenVectors(tuple(ids[place] for place in said), unit(row[said]))
         return [found[i] for i in range(len(texts))]
 
     def encode_query_tokens(self, text: str) -> TokenVectors:
@@ -178,13 +177,7 @@ class Encoder:
         network = self._network_for(lengths, documents)
         for batch in _batches(lengths, network.batch_tokens):
             vectors[batch] = network.embed([rows[i] for i in batch])
-        return _unit(vectors)
-
-
-def _unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    # A text without a known token has the vector 0, which has no direction.
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
-    return vectors
+        return unit(vectors)
 
 
 def _pooled(

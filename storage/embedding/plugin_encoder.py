@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from docmill.storage.embedding.cautious_tokens import cautious_folder
 from docmill.storage.embedding.space import FOLDERS, EmbeddingSpace
+from docmill.storage.embedding.text_encoder import unit
 from docmill.storage.errors import ConfigError, QueryError, StoreError, Terminal
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.origin import Origin
 from docmill.storage.plugins.registry import Registry, Seam
 
 _SHOWN = 60  # characters of a text in a message, enough to find it by
-_TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
 
 Vectors = npt.NDArray[np.float32]
 
@@ -132,8 +132,7 @@ class PluginEncoder:
         if vectors.shape != (count, self.space.dimension) or not np.isfinite(vectors).all():
             wanted = (count, self.space.dimension)
             raise ValueError(f"vectors must be finite and of the shape {wanted}, got {vectors.shape}")
-        unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
-        return unit
+        return unit(vectors)
 
 
 @cache

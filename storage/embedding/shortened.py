@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from docmill.storage.embedding.api.api_address import is_api
 from docmill.storage.embedding.space import EmbeddingSpace
-from docmill.storage.embedding.text_encoder import TextEncoder, TokenVectors, Window
+from docmill.storage.embedding.text_encoder import TextEncoder, TokenVectors, Window, unit
 from docmill.storage.errors import ConfigError
 
 _MARK = "?dimensions="
-_TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
 
 Vectors = npt.NDArray[np.float32]
 
@@ -52,9 +51,7 @@ def shortens(space: EmbeddingSpace, before: EmbeddingSpace) -> bool:
 
 def first_of(vectors: Vectors, dimensions: int) -> Vectors:
     """Return float32 (n, dimensions), rows of unit L2 norm."""
-    some = vectors[..., :dimensions]
-    unit: Vectors = some / np.maximum(np.linalg.norm(some, axis=-1, keepdims=True), _TINY)
-    return unit
+    return unit(vectors[..., :dimensions])
 
 
 @dataclass(frozen=True, slots=True)

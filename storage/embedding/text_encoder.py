@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from docmill.storage.embedding.space import EmbeddingSpace
 
+_LEAST_NORM = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -80,3 +82,9 @@ class Network(Protocol):
     def embed_tokens(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
         """Return for each row float32 (tokens, dim), the vectors that `embed` pools."""
         ...
+
+
+def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return float32 (..., dim), rows of unit L2 norm; a vector of zeros stays zero."""
+    scaled: npt.NDArray[np.float32] = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), _LEAST_NORM)
+    return scaled
