@@ -5,23 +5,20 @@ judge at the same time, while another one commits. Whoever judges the same again
 judgement quotes its passage, so that it is found again after a document was edited, renamed or split otherwise.
 """
 
-import io
-import logging
-from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from docmill.storage.errors import QueryError, StoreError, Transient
+from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.files import explain_full_disk, write_whole
+from docmill.storage.history import row_files
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
-from docmill.storage.objects.shared_files import NOTHING
 from docmill.storage.sentences.quotations import flat
 
 FOLDER = "judgements"
@@ -32,8 +29,6 @@ _GONE = ("withdrawn", "erased")
 MOST = 20_000
 """Judgements of a store, withdrawn ones included: ten people who judge 2,000 hits each. Reading so many files takes
 12 s of CPU, once for each process."""
-_NOTHING = f"{NOTHING}.parquet"
-_LOG = logging.getLogger("docmill.remote")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +66,7 @@ class Judgement:
 
 
 _NUMBERS = ("start_char", "end_char", "snapshot")
-JUDGEMENTS = pa.schema([(one.name, pa.int64() if one.name in _NUMBERS else pa.string()) for one in fields(Judgement)])
+JUDGEMENTS = row_files.schema_of(Judgement, **dict.fromkeys(_NUMBERS, pa.int64()))
 
 
 def now() -> str:
@@ -95,7 +90,7 @@ def keep(folder: StoreFolder, judgement: Judgement) -> None:
     Raises `QueryError` if the store has as many judgements as it takes.
     """
     path = folder.root / FOLDER / f"{key_of('judgement file', asdict(judgement))}.parquet"
-    if len(_files(folder.root)) >= MOST:
+    if len(row_files.in_folder(folder.root, FOLDER)) >= MOST:
         raise QueryError(f"the store has {MOST:,} judgements, which is the limit; export them and remove {path.parent}")
     _write(folder, path, judgement)
 
@@ -103,26 +98,17 @@ def keep(folder: StoreFolder, judgement: Judgement) -> None:
 def _write(folder: StoreFolder, path: Path, judgement: Judgement) -> None:
     try:
         with explain_full_disk(folder.root):
-            write_whole(path, _encode([judgement]))
+            write_whole(path, _encode(judgement))
     except OSError as error:  # a store that is served may be one that the server can only read
         raise StoreError(f"the judgement cannot be kept in {path.parent}: {error.strerror}") from error
-    try:
+    with row_files.kept_if_unshared(path):
         folder.share(FOLDER, path)
-    except Transient as error:  # the next refresh shares what only this machine has
-        _LOG.warning("%s: kept here, and not shared yet: %s", path, error)
 
 
-def _encode(rows: Iterable[Judgement]) -> bytes:
-    data = io.BytesIO()
+def _encode(judgement: Judgement) -> bytes:
     # Uncompressed and without statistics: a file has one row, and its footer is most of it.
-    pq.write_table(
-        pa.Table.from_pylist([asdict(one) for one in rows], schema=JUDGEMENTS),
-        data,
-        compression="none",
-        use_dictionary=False,
-        write_statistics=False,
-    )
-    return data.getvalue()
+    row = row_files.as_table([judgement], JUDGEMENTS)
+    return row_files.encoded(row, compression="none", use_dictionary=False, write_statistics=False)
 
 
 def withdraw(folder: StoreFolder, own: Judgement) -> None:
@@ -136,13 +122,13 @@ def forget(folder: StoreFolder, uris: Collection[str], hashes: Collection[str], 
     A file stays under its name without words: of a file that is missing here, another mirror would share its copy.
     """
     gone = 0
-    for path in _files(folder.root):
+    for path in row_files.in_folder(folder.root, FOLDER):
         own = _read(path)
         if own is None or own.verdict == "erased":
             continue
         if own.uri in uris or own.content_hash in hashes or _is_of(own, texts):
             blank = Judgement(own.judgement_id, own.created, "", "erased")
-            write_whole(path, _encode([blank]))
+            write_whole(path, _encode(blank))
             folder.share(FOLDER, path)
             gone += 1
     return gone
@@ -155,30 +141,19 @@ def _is_of(judgement: Judgement, texts: Collection[str]) -> bool:
 
 def read(root: Path) -> list[Judgement]:
     """Return the judgements that count, oldest first: the newest of each id, without withdrawn and damaged ones."""
-    found = [own for path in _files(root) if (own := _read(path)) is not None]
+    found = [own for path in row_files.in_folder(root, FOLDER) if (own := _read(path)) is not None]
     newest = {one.judgement_id: one for one in sorted(found, key=lambda one: (one.created, one.verdict))}
     return sorted((one for one in newest.values() if one.verdict not in _GONE), key=lambda one: one.created)
 
 
 def table(root: Path) -> pa.Table:
     """Return the judgements that count, as rows."""
-    return pa.Table.from_pylist([asdict(one) for one in read(root)], schema=JUDGEMENTS)
-
-
-def prepare(root: Path) -> None:
-    """Create an empty file with all columns, so that a view over the folder works before the first judgement."""
-    path = root / FOLDER / _NOTHING
-    if not path.exists():
-        write_whole(path, _encode([]))
+    return row_files.as_table(read(root), JUDGEMENTS)
 
 
 def damaged(root: Path) -> list[Path]:
     """Return the files that cannot be read."""
-    return [path for path in _files(root) if _read(path) is None and path.exists()]
-
-
-def _files(root: Path) -> list[Path]:
-    return sorted(path for path in (root / FOLDER).glob("[!.]*.parquet") if path.name != _NOTHING)
+    return [path for path in row_files.in_folder(root, FOLDER) if _read(path) is None and path.exists()]
 
 
 def _read(path: Path) -> Judgement | None:
@@ -191,6 +166,5 @@ def _read(path: Path) -> Judgement | None:
 @lru_cache(MOST)
 def _parsed(path: Path, _written: int) -> Judgement:
     """Return the judgement of a file; the time at which it was written says whether it is the one read before."""
-    (row,) = pq.ParquetFile(path).read().to_pylist()
-    known: dict[str, Any] = {name: value for name, value in row.items() if name in JUDGEMENTS.names}
-    return Judgement(**known)
+    (row,) = row_files.stored_rows(path, JUDGEMENTS)
+    return Judgement(**row)

@@ -4,26 +4,18 @@ Each decision is one small Parquet file in `learned/`, which is written once. A 
 when a person takes a change back.
 """
 
-import io
-import logging
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from docmill.storage.errors import Transient
 from docmill.storage.files import explain_full_disk, write_whole
+from docmill.storage.history import row_files
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
-from docmill.storage.objects.shared_files import NOTHING
 
 FOLDER = "learned"
-_NOTHING = f"{NOTHING}.parquet"
-_LOG = logging.getLogger("docmill.remote")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +59,7 @@ class LearnedChange:
 
 _KINDS: dict[str, pa.DataType] = {name: pa.int64() for name in ("questions", "wanted", "snapshot")}
 _KINDS |= {name: pa.float64() for name in ("gain", "low", "high")}
-LEARNED = pa.schema([(one.name, _KINDS.get(one.name, pa.string())) for one in fields(LearnedChange)])
+LEARNED = row_files.schema_of(LearnedChange, **_KINDS)
 
 
 def now() -> str:
@@ -79,45 +71,27 @@ def keep(folder: StoreFolder, change: LearnedChange) -> None:
     """Store a decision and share it with all machines; it replaces an earlier one of the same id."""
     path = folder.root / FOLDER / f"{key_of('learned', asdict(change))}.parquet"
     with explain_full_disk(folder.root):
-        write_whole(path, _encode([change]))
-    try:
+        write_whole(path, row_files.encoded(row_files.as_table([change], LEARNED)))
+    with row_files.kept_if_unshared(path):
         folder.share(FOLDER, path)
-    except Transient as error:  # the next refresh shares what only this machine has
-        _LOG.warning("%s: kept here, and not shared yet: %s", path, error)
 
 
 def read(root: Path) -> list[LearnedChange]:
     """Return the decisions, oldest first: the newest row of each id, at the place of its first."""
-    rows = sorted((one for path in _files(root) for one in _read(path)), key=lambda one: one.created)
+    rows = sorted(
+        (one for path in row_files.in_folder(root, FOLDER) for one in _read(path)), key=lambda one: one.created
+    )
     return list({one.change_id: one for one in rows}.values())
 
 
 def table(root: Path) -> pa.Table:
     """Return the decisions, as rows."""
-    return pa.Table.from_pylist([asdict(one) for one in read(root)], schema=LEARNED)
-
-
-def prepare(root: Path) -> None:
-    """Create an empty file with all columns, so that a view over the folder works before the first decision."""
-    path = root / FOLDER / _NOTHING
-    if not path.exists():
-        write_whole(path, _encode([]))
-
-
-def _files(root: Path) -> Iterator[Path]:
-    return (path for path in sorted((root / FOLDER).glob("[!.]*.parquet")) if path.name != _NOTHING)
+    return row_files.as_table(read(root), LEARNED)
 
 
 def _read(path: Path) -> list[LearnedChange]:
     try:
-        rows: list[dict[str, Any]] = pq.ParquetFile(path).read().to_pylist()
-        return [LearnedChange(**{name: value for name, value in row.items() if name in LEARNED.names}) for row in rows]
+        return [LearnedChange(**row) for row in row_files.stored_rows(path, LEARNED)]
     except (OSError, pa.ArrowException, ValueError, TypeError) as error:
-        _LOG.warning("%s, a learned setting, cannot be read: %s", path, error)
+        row_files.LOG.warning("%s, a learned setting, cannot be read: %s", path, error)
         return []
-
-
-def _encode(rows: Iterable[LearnedChange]) -> bytes:
-    data = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([asdict(one) for one in rows], schema=LEARNED), data)
-    return data.getvalue()

@@ -5,7 +5,6 @@ evaluation replaces it. `docmill sql` and `views.sql` show the files as the view
 also holds what became of each question, which they show as the view `asked_questions`.
 """
 
-import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -16,13 +15,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.storage.files import write_whole
+from docmill.storage.history import row_files
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.keys import key_of
-from docmill.storage.objects.shared_files import NOTHING
 
 FOLDER = "evaluations"
-_NOTHING = f"{NOTHING}.parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ class AskedQuestion:
 
 _KINDS: dict[str, pa.DataType] = {"snapshot": pa.int64(), "count": pa.int64(), "items": pa.list_(pa.string())}
 _KINDS |= {name: pa.float64() for name in ("value", "low", "high")} | {"item_values": pa.list_(pa.float64())}
-EVALUATIONS = pa.schema([(one.name, _KINDS.get(one.name, pa.string())) for one in fields(EvaluationRow)])
+EVALUATIONS = row_files.schema_of(EvaluationRow, **_KINDS)
 _NUMBERS = {name: pa.int64() for name in ("rank", "start_char", "end_char")} | {"right": pa.bool_()}
 
 
@@ -107,7 +105,7 @@ _ASKED = _struct(AskedQuestion, answers=pa.list_(_struct(ExpectedAnswer)), hits=
 ASKED_AT = ("created", "snapshot", "candidate", "subject", "subject_hash", "settings", "asking")
 """The columns of an evaluation that its questions have, too."""
 QUESTIONS = pa.schema([*(EVALUATIONS.field(name) for name in ASKED_AT), *_ASKED])
-_STORED = EVALUATIONS.append(pa.field("asked", pa.list_(_ASKED)))
+STORED = EVALUATIONS.append(pa.field("asked", pa.list_(_ASKED)))
 
 
 def state_of(snapshot: Snapshot) -> str:
@@ -126,7 +124,7 @@ def keep(folder: StoreFolder, rows: Sequence[EvaluationRow], asked: Sequence[Ask
     columns["asking"] = [name if asked else ""] * len(rows)
     columns["asked"] = [list(map(asdict, asked)) if number == 0 else [] for number in range(len(rows))]
     path = folder.root / FOLDER / f"{name}.parquet"
-    write_whole(path, _encode(pa.table(columns, schema=_STORED)))
+    write_whole(path, row_files.encoded(pa.table(columns, schema=STORED)))
     folder.share(FOLDER, path)
 
 
@@ -134,13 +132,13 @@ def forget_questions(folder: StoreFolder, uris: Collection[str]) -> int:
     """Remove the kept questions whose answers or hits are of some documents; return their number. Measures stay."""
     gone = 0
     for path in _files(folder.root):
-        table = _read(path, _STORED)
+        table = _read(path, STORED)
         asked = table.column("asked").to_pylist() if table else []
         left = [[one for one in each or () if not _names(one, uris)] for each in asked]
         count = sum(len(each or ()) for each in asked) - sum(map(len, left))
         if table and count:
-            column = pa.array(left, _STORED.field("asked").type)
-            write_whole(path, _encode(table.set_column(_STORED.get_field_index("asked"), "asked", column)))
+            column = pa.array(left, STORED.field("asked").type)
+            write_whole(path, row_files.encoded(table.set_column(STORED.get_field_index("asked"), "asked", column)))
             folder.share(FOLDER, path)
             gone += count
     return gone
@@ -149,20 +147,6 @@ def forget_questions(folder: StoreFolder, uris: Collection[str]) -> int:
 def _names(asked: Mapping[str, Any], uris: Collection[str]) -> bool:
     named = ((one["uri"], one.get("document")) for one in (*asked["answers"], *asked["hits"]))
     return any(name in uris for pair in named for name in pair)
-
-
-def prepare(root: Path) -> None:
-    """Create an empty file with all columns, so that a view over the folder works before the first evaluation."""
-    path = root / FOLDER / _NOTHING
-    if not _has_all_columns(path):  # it may be that of an older docmill
-        write_whole(path, _encode(_STORED.empty_table()))
-
-
-def _has_all_columns(path: Path) -> bool:
-    try:
-        return bool(pq.read_schema(path).names == _STORED.names)
-    except (OSError, pa.ArrowException):
-        return False
 
 
 def read(root: Path) -> pa.Table:
@@ -175,7 +159,7 @@ def read(root: Path) -> pa.Table:
 
 def read_asked(root: Path) -> pa.Table:
     """Return a row for each kept question of each evaluation, oldest first, in the columns of `QUESTIONS`."""
-    tables = [_questions(table) for file in _files(root) if (table := _read(file, _STORED)) is not None]
+    tables = [_questions(table) for file in _files(root) if (table := _read(file, STORED)) is not None]
     return pa.concat_tables([QUESTIONS.empty_table(), *tables]).sort_by([("created", "ascending")])
 
 
@@ -201,9 +185,3 @@ def _read(file: Path, schema: pa.Schema = EVALUATIONS) -> pa.Table | None:
         return pq.read_table(file, schema=schema, partitioning=None)
     except (OSError, pa.ArrowException):
         return None
-
-
-def _encode(table: pa.Table) -> bytes:
-    data = io.BytesIO()
-    pq.write_table(table, data, compression="zstd")
-    return data.getvalue()

@@ -6,27 +6,23 @@ time, so that another machine's older queries count no more either.
 """
 
 import fcntl
-import io
-import logging
 import re
 import socket
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import explain_full_disk, flocked, put_if_absent, remove, write_whole
+from docmill.storage.history import row_files
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
-from docmill.storage.objects.shared_files import NOTHING
 
 FOLDER = "queries"
 MOST_CHARACTERS = 500
@@ -35,10 +31,8 @@ _OF_A_FILE = 2_000  # queries, some 60 kB: a file is written anew each time that
 _CLEARED = "cleared"
 """In place of the mode, in the one row of a mark that all earlier queries count no more."""
 _MACHINE = ".machine"
-_NOTHING = f"{NOTHING}.parquet"
 _NAME = re.compile(r"(?P<machine>[0-9a-f]{12})-(?P<day>\d{8})-(?P<number>\d{4})")
 _FILES_READ = 4_096  # kept in memory; 100,000 queries are in some 50 to 200 files
-_LOG = logging.getLogger("docmill.remote")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +67,7 @@ class LoggedQuery:
 _KINDS: dict[str, pa.DataType] = {name: pa.int64() for name in ("snapshot", "hits")}
 _KINDS |= {name: pa.float64() for name in ("relevance", "confidence")}
 _KINDS |= {name: pa.bool_() for name in ("filtered", "restricted")}
-QUERIES = pa.schema([(one.name, _KINDS.get(one.name, pa.string())) for one in fields(LoggedQuery)])
+QUERIES = row_files.schema_of(LoggedQuery, **_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +111,8 @@ def clear(folder: StoreFolder) -> int:
         path = root / f"{_machine(root)}-{_day(mark.created)}-{_CLEARED}.parquet"
         write_whole(path, _encode([mark]))
         _share(folder, path)
-        _remove(folder, [one for one in _files(folder.root) if _newest(one) <= mark.created and one != path])
+        files = row_files.in_folder(folder.root, FOLDER)
+        _remove(folder, [one for one in files if _newest(one) <= mark.created and one != path])
     return gone
 
 
@@ -125,7 +120,8 @@ def prune(folder: StoreFolder, bounds: LogBounds) -> None:
     """Remove the files whose queries are all too old, were cleared, or are more than the log may have."""
     oldest = (datetime.now(UTC) - timedelta(days=bounds.days)).isoformat("T", "milliseconds")
     kept, over = 0, []
-    whole = [path for path in _files(folder.root) if _read(path) is not None]  # a repair sets the others aside
+    every = row_files.in_folder(folder.root, FOLDER)
+    whole = [path for path in every if _read(path) is not None]  # a repair sets the others aside
     files = sorted(whole, key=_newest, reverse=True)
     cleared = _cleared(files)
     for path in files:
@@ -140,7 +136,7 @@ def prune(folder: StoreFolder, bounds: LogBounds) -> None:
 
 def read(root: Path) -> list[LoggedQuery]:
     """Return the logged queries that count, oldest first, without those of damaged files."""
-    files = _files(root)
+    files = row_files.in_folder(root, FOLDER)
     cleared = _cleared(files)
     rows = (one for path in files for one in _read(path) or ())
     return sorted((one for one in rows if one.mode != _CLEARED and one.created > cleared), key=lambda one: one.created)
@@ -148,19 +144,12 @@ def read(root: Path) -> list[LoggedQuery]:
 
 def table(root: Path) -> pa.Table:
     """Return the logged queries that count, as rows."""
-    return pa.Table.from_pylist([asdict(one) for one in read(root)], schema=QUERIES)
-
-
-def prepare(root: Path) -> None:
-    """Create an empty file with all columns, so that a view over the folder works before the first query."""
-    path = root / FOLDER / _NOTHING
-    if not path.exists():
-        write_whole(path, _encode([]))
+    return row_files.as_table(read(root), QUERIES)
 
 
 def damaged(root: Path) -> list[Path]:
     """Return the files that cannot be read."""
-    return [path for path in _files(root) if _read(path) is None and path.exists()]
+    return [path for path in row_files.in_folder(root, FOLDER) if _read(path) is None and path.exists()]
 
 
 def machine_of(root: Path) -> str:
@@ -198,10 +187,8 @@ def _open_file(root: Path) -> tuple[Path, list[LoggedQuery]]:
 
 
 def _share(folder: StoreFolder, path: Path) -> None:
-    try:
+    with row_files.kept_if_unshared(path):
         folder.share_own(FOLDER, path)
-    except Transient as error:  # the next refresh shares what only this machine has
-        _LOG.warning("%s: kept here, and not shared yet: %s", path, error)
 
 
 def _remove(folder: StoreFolder, paths: Iterable[Path]) -> None:
@@ -209,14 +196,10 @@ def _remove(folder: StoreFolder, paths: Iterable[Path]) -> None:
     try:
         folder.unshare_files(FOLDER, [path.stem for path in gone])
     except Transient as error:
-        _LOG.warning("%s: old queries are not removed yet: %s", folder.name, error)
+        row_files.LOG.warning("%s: old queries are not removed yet: %s", folder.name, error)
         return
     for path in gone:
         remove(path)
-
-
-def _files(root: Path) -> list[Path]:
-    return sorted(path for path in (root / FOLDER).glob("[!.]*.parquet") if path.name != _NOTHING)
 
 
 def _cleared(files: Iterable[Path]) -> str:
@@ -230,9 +213,7 @@ def _newest(path: Path) -> str:
 
 
 def _encode(rows: Sequence[LoggedQuery]) -> bytes:
-    data = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([asdict(one) for one in rows], schema=QUERIES), data, compression="zstd")
-    return data.getvalue()
+    return row_files.encoded(row_files.as_table(rows, QUERIES))
 
 
 def _read(path: Path) -> tuple[LoggedQuery, ...] | None:
@@ -246,5 +227,4 @@ def _read(path: Path) -> tuple[LoggedQuery, ...] | None:
 @lru_cache(_FILES_READ)
 def _parsed(path: Path, _written: int, _file: int) -> tuple[LoggedQuery, ...]:
     """Return the queries of a file; time and number of the file say whether it is the one read before."""
-    rows: Iterator[dict[str, Any]] = iter(pq.ParquetFile(path).read().to_pylist())
-    return tuple(LoggedQuery(**{name: value for name, value in row.items() if name in QUERIES.names}) for row in rows)
+    return tuple(LoggedQuery(**row) for row in row_files.stored_rows(path, QUERIES))

@@ -17,7 +17,7 @@ from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import UNSUPPORTED, link, remove, sync_folder, write_whole
-from docmill.storage.history import judgements, learned, measurements, query_log, snapshots
+from docmill.storage.history import judgements, learned, measurements, query_log, row_files, snapshots
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.sql.views import ViewedStore, views_sql
 
@@ -74,12 +74,17 @@ def _folder(root: Path, number: int) -> Path:
     return root / FOLDER / f"{number:06d}"
 
 
+def prepare_folders(root: Path) -> None:
+    """Create an empty file in each folder next to the snapshots that views read."""
+    row_files.prepare(root, measurements.FOLDER, measurements.STORED)
+    row_files.prepare(root, judgements.FOLDER, judgements.JUDGEMENTS)
+    row_files.prepare(root, query_log.FOLDER, query_log.QUERIES)
+    row_files.prepare(root, learned.FOLDER, learned.LEARNED)
+
+
 def write_views(shown: StoredSnapshot) -> None:
     """Write `views.sql` with the present path of the store, if it is not so already."""
-    measurements.prepare(shown.root)
-    judgements.prepare(shown.root)
-    query_log.prepare(shown.root)
-    learned.prepare(shown.root)
+    prepare_folders(shown.root)
     path, script = shown.root / "views.sql", _script(shown)
     if not _holds(path, script):
         write_whole(path, script)

@@ -16,11 +16,11 @@ import pytest
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.history import judgements, learned, measurements, query_log
 from docmill.storage.sql.derived_views import OF_QUERIES, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.statement import SqlLimits
 from docmill.storage.sql.statement_pool import query, select_ids
 from docmill.storage.sql.views import ViewedStore, views_sql
+from docmill.storage.writer.current_folder import prepare_folders
 
 
 def rows(schema: pa.Schema, count: int, **columns: list[Any]) -> pa.Table:
@@ -327,10 +327,7 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     (root / "snapshots").mkdir()
     for number in (1, 2):
         (root / "snapshots" / f"{number:06d}.json").write_text(SNAPSHOT % number)
-    measurements.prepare(root)
-    judgements.prepare(root)
-    query_log.prepare(root)
-    learned.prepare(root)
+    prepare_folders(root)
     (root / "views.sql").write_text(views_sql(ViewedStore(root, "views.sql", 3, {})))
     assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == sorted(
         [
@@ -363,10 +360,7 @@ def test_views_show_what_current_shows(shelf: Shelf, tmp_path: Path) -> None:
     (root / "snapshots").mkdir()
     (root / "snapshots" / "000001.json").write_text(SNAPSHOT % 1)
     script = tmp_path / "live" / "views.sql"
-    measurements.prepare(root)
-    judgements.prepare(root)
-    query_log.prepare(root)
-    learned.prepare(root)
+    prepare_folders(root)
     script.write_text(views_sql(ViewedStore(root, "views.sql", 3, {})))
     part = root / "current" / "chunks" / "part-1.parquet"
     part.unlink()

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage.history import measurements
+from docmill.storage.history import measurements, row_files
 from tests.kit.workbench import MakeBench, Workbench
 
 QUESTIONS = """question,uri,phrase
@@ -86,7 +86,7 @@ def test_any_duckdb_reads_the_questions_and_files_of_an_older_docmill_have_none(
         pq.write_table(held.drop_columns(["asking", "asked"]), path)
     assert own.store.sql("SELECT DISTINCT asking FROM evaluations").to_pylist() == [{"asking": ""}]
     assert own.store.sql("FROM asked_questions").num_rows == 0
-    measurements.prepare(own.root)  # as the next run does
+    row_files.prepare(own.root, measurements.FOLDER, measurements.STORED)  # as the next run does
     evaluate(own, "--measure", "Success@5")
     with duckdb.connect() as connection:
         connection.execute(f"SET VARIABLE docmill_store = '{own.root}'")
