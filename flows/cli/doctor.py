@@ -7,7 +7,7 @@ import typer
 
 from docmill.flows.cli.terminal.capabilities import colours
 from docmill.flows.cli.terminal.command import assigned_of, takes
-from docmill.flows.cli.terminal.output import plain, print_json
+from docmill.flows.cli.terminal.output import AsJson, plain, print_json
 
 _COLOURS = {"ok": "green", "note": "yellow", "broken": "red"}
 _DEEP = typer.Option("--deep", help="Read every file of the store and compare its checksum, as verify does.")
@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 def doctor(
     context: typer.Context,
     deep: Annotated[bool, _DEEP] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check Python, packages, model, programs, store, Prefect and disk, and say what to type.
 

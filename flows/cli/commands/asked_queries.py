@@ -7,26 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.commands.search_and_sql import At, Mode
-from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.help_pages import GroupedCommands
-from docmill.flows.cli.terminal.output import note, print_found, print_json
+from docmill.flows.cli.terminal.command import command_group, settings_of, takes
+from docmill.flows.cli.terminal.output import AsJson, note, print_found, print_json
 from docmill.flows.runs.phases import counted
 
 if TYPE_CHECKING:
     from docmill.storage.reader.replay import ReplayedQuery
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _EMPTY = "No query is logged; `queries.log = true` in docmill.toml logs what is asked from then on."
 
 
 def register(app: typer.Typer) -> None:
     """Add the group and the command to `app`."""
-    group = typer.Typer(
-        cls=GroupedCommands,
-        help="Show what people ask, and what the documents do not answer.",
-        rich_markup_mode=None,
-        no_args_is_help=True,
-    )
+    group = command_group("Show what people ask, and what the documents do not answer.")
     group.command("list", cls=takes("store"))(list_queries)
     for command in (gaps, clear):
         group.command(cls=takes("store"))(command)

@@ -9,10 +9,8 @@ import typer
 from docmill.flows.cli.commands.evaluate_questions import QRELS, QUESTIONS, save_rows
 from docmill.flows.cli.commands.search_and_sql import At
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import note, print_json, print_rows
+from docmill.flows.cli.terminal.output import AsJson, note, print_json, print_rows
 from docmill.storage.errors import ConfigError, StoreError
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:

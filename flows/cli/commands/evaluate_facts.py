@@ -9,7 +9,7 @@ import typer
 from docmill.flows.cli.commands.evaluate_questions import save_rows
 from docmill.flows.cli.commands.search_and_sql import At, Mode
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import note, print_json, print_rows
+from docmill.flows.cli.terminal.output import AsJson, note, print_json, print_rows
 
 if TYPE_CHECKING:
     from docmill.flows.measure.fact_recall import Facts
@@ -39,7 +39,7 @@ def facts(
     top: Annotated[list[int] | None, TOP] = None,
     window: Annotated[int, WINDOW] = 0,
     kept: Annotated[Path | None, FACTS] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Have a language model list the facts of the right answers and check which of them the hits state."""
     settings = settings_of(context)

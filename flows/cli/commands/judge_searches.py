@@ -9,28 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.commands.search_and_sql import At
-from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.help_pages import GroupedCommands
-from docmill.flows.cli.terminal.output import note, plain, print_found, print_json
+from docmill.flows.cli.terminal.command import command_group, settings_of, takes
+from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json
 from docmill.flows.runs.phases import counted
 from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
     from docmill.storage.reader.judging import JudgedPassage
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _SHOWN = 60
 """Characters of a quotation in the list: enough to know it again, short enough for one line."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the group to `app`."""
-    group = typer.Typer(
-        cls=GroupedCommands,
-        help="Say which passages answer a query, for `evaluate` and `tune`.",
-        rich_markup_mode=None,
-        no_args_is_help=True,
-    )
+    group = command_group("Say which passages answer a query, for `evaluate` and `tune`.")
     group.command("list", cls=takes("store"))(list_judgements)
     for command in (add, withdraw, export):
         group.command(cls=takes("store"))(command)

@@ -7,7 +7,7 @@ import typer
 
 from docmill.flows.cli.commands.search_and_sql import At
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import note, plain, print_found, print_json, print_rows
+from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json, print_rows
 
 _DAY = len("2026-11-24")
 _OPENING = 60
@@ -29,7 +29,7 @@ def list_documents(
     limit: Annotated[int | None, typer.Option("-n", "--limit", min=1, metavar="N", help="Number of documents.")] = None,
     after: Annotated[str, typer.Option(metavar="URI", help="Only documents after this one.", show_default=False)] = "",
     at: At = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the documents: their type, chunks, size, dates and warnings."""
     settings = settings_of(context)
@@ -63,7 +63,7 @@ def show(
     context: typer.Context,
     uri: Annotated[str, typer.Argument(help="The uri of a document, as `docmill list` prints it.", show_default=False)],
     at: At = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show one document: its facts, its outline and its chunks."""
     settings = settings_of(context)

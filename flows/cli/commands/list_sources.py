@@ -1,13 +1,13 @@
 """The command `sources`: every known source with its settings, and what the last run saw of it."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from docmill.flows.cli.commands.init_file import toml_value
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import print_found
+from docmill.flows.cli.terminal.output import AsJson, print_found
 
 if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
@@ -21,9 +21,7 @@ def register(app: typer.Typer) -> None:
     app.command("sources", cls=takes("*"))(list_sources)
 
 
-def list_sources(
-    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-) -> None:
+def list_sources(context: typer.Context, as_json: AsJson = False) -> None:
     """List the sources: documents, settings, what the last run listed and fetched, and when it succeeded.
 
     These are the sources of the settings, and those that have documents in the store. What runs on other machines saw

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import note, plain, print_found, print_json
+from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json
 from docmill.flows.runs.phases import counted
 from docmill.storage.errors import QueryError
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from docmill.storage.upkeep.compact import Compaction
     from docmill.storage.upkeep.erase import Erased
     from docmill.storage.versions.removal import Removed
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:

@@ -10,7 +10,7 @@ import typer
 from docmill.flows.cli.commands.ingest_and_plan import print_report, run
 from docmill.flows.cli.commands.list_sources import seen
 from docmill.flows.cli.terminal.command import checked_settings_of, settings_of, takes
-from docmill.flows.cli.terminal.output import note, plain, print_found, print_json, print_rows
+from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json, print_rows
 from docmill.storage.address import is_address
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ VERBS = ("remove", "erase", "restore", "undelete", "reembed")
 _TO_THE_MINUTE = len("2026-11-24T15:40")
 MOST_NAMED = 10
 """What would be lost is named up to this number, which fits on a terminal; `--json` names all."""
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def register(app: typer.Typer) -> None:

@@ -9,14 +9,13 @@ import typer
 
 from docmill.flows.cli.commands.search_and_sql import At
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import note, plain, print_found, print_json
+from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json
 from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
     from docmill.storage.versions.diff import Change, Difference
     from docmill.storage.versions.restoring import Restored
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
 
 

@@ -8,9 +8,8 @@ import typer
 
 from docmill.flows.cli.commands.evaluate_questions import Made
 from docmill.flows.cli.commands.ingest_and_plan import Sources
-from docmill.flows.cli.terminal.command import checked_settings_of, settings_of, takes
-from docmill.flows.cli.terminal.help_pages import GroupedCommands
-from docmill.flows.cli.terminal.output import note, print_found, print_json, print_rows, print_text
+from docmill.flows.cli.terminal.command import checked_settings_of, command_group, settings_of, takes
+from docmill.flows.cli.terminal.output import AsJson, note, print_found, print_json, print_rows, print_text
 from docmill.flows.runs.phases import counted
 from docmill.storage.errors import ConfigError
 
@@ -33,19 +32,13 @@ SIZE = typer.Option("--size", metavar="N", help="Try this size in tokens; may be
 CONTEXT = typer.Option("--context", metavar="NAME", help="Try this contextualizer; may be repeated.")
 WEIGHT = typer.Option("--weight", min=0, max=1, metavar="X", help="Try this weight of the vectors; may be repeated.")
 WRITE = typer.Option("--write", help="Merge the result into docmill.toml, keeping comments; create it if needed.")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OUTPUT = typer.Option("--output", metavar="FILE", help="Write the result to a separate file.")
 
 
 def register(app: typer.Typer) -> None:
     """Add the command `tune` and the group `learn` to `app`."""
     app.command(cls=takes("*"))(tune)
-    group = typer.Typer(
-        cls=GroupedCommands,
-        help="Let judged queries change docmill.toml, with a way back.",
-        rich_markup_mode=None,
-        no_args_is_help=True,
-    )
+    group = command_group("Let judged queries change docmill.toml, with a way back.")
     group.command(cls=takes("*"))(run)
     group.command("list", cls=takes("store"))(list_changes)
     group.command(cls=takes("store"))(undo)

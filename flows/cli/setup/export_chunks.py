@@ -9,7 +9,7 @@ import typer
 from docmill.flows.cli.commands.search_and_sql import At, Principal
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.interruption import interruptible
-from docmill.flows.cli.terminal.output import note, print_json, print_text
+from docmill.flows.cli.terminal.output import AsJson, note, print_json, print_text
 from docmill.flows.cli.terminal.progress import waiting
 from docmill.storage.errors import ConfigError
 
@@ -55,7 +55,7 @@ def export(
     atlas: Annotated[
         bool, typer.Option("--atlas", help="Write the map for embedding-atlas: to NAME.parquet or a folder.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Sync chunks and vectors to a file or database.
 

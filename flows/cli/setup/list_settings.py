@@ -11,7 +11,7 @@ import typer
 
 from docmill.flows.cli.commands.init_file import toml_value
 from docmill.flows.cli.terminal.command import assigned_of, takes
-from docmill.flows.cli.terminal.output import plain, print_json
+from docmill.flows.cli.terminal.output import AsJson, plain, print_json
 from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 def settings(
     context: typer.Context,
     search: Annotated[list[str] | None, SEARCH] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the settings: value, where it comes from, meaning, default.
 

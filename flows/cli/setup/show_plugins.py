@@ -1,12 +1,11 @@
 """The command `plugins`: what other distributions add, and whether it can be used."""
 
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
 from docmill.flows.cli.terminal.command import takes
-from docmill.flows.cli.terminal.output import note, print_found
+from docmill.flows.cli.terminal.output import AsJson, note, print_found
 
 _COLUMNS = ("group", "name", "distribution", "version")
 
@@ -16,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command(cls=takes())(plugins)
 
 
-def plugins(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def plugins(as_json: AsJson = False) -> None:
     """List the installed plugins: group, name, distribution, version, and what is wrong with them.
 
     Exits with status 1 if one of them cannot be used.

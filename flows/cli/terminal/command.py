@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, g
 import typer
 
 from docmill.flows.cli.terminal.failure import FAILED, WRONG_USAGE, tell, tell_json, wants_json
-from docmill.flows.cli.terminal.help_pages import PanelledOptions
+from docmill.flows.cli.terminal.help_pages import GroupedCommands, PanelledOptions
 from docmill.flows.cli.terminal.output import note
 from docmill.storage.errors import ConfigError, DocmillError
 
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 _SETTINGS = ("set", "config")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # a `Path` has turned two slashes into one
+
+
+def command_group(purpose: str) -> typer.Typer:
+    """Return an empty group of commands, whose help begins with its purpose."""
+    return typer.Typer(cls=GroupedCommands, help=purpose, rich_markup_mode=None, no_args_is_help=True)
 
 
 def settings_of(context: typer.Context) -> "Settings":

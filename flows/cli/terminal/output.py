@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import accumulate
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +13,8 @@ from docmill.flows.cli.terminal.capabilities import colours, width_of_terminal
 from docmill.flows.runs.visible_text import STEERING, one_line, visible
 from docmill.flows.serving.json_text import escaped, json_text
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+"""The option of a command that prints its result with `print_json`."""
 NARROWEST = 12
 """Columns of a terminal that a cut cell keeps at least: with fewer, cells of a wide table would all look alike. A table
 that does not fit even so has longer lines than the terminal."""
