@@ -31,6 +31,7 @@ from docmill.flows.config.units import (
 )
 from docmill.storage.declared_keys import KINDS, Kind
 from docmill.storage.embedding.api.api_address import is_api, name_server, parse_address, spell
+from docmill.storage.embedding.shortened import shorten
 from docmill.storage.foreign_address import why_foreign
 from docmill.storage.schema import EVERYONE
 
@@ -126,10 +127,6 @@ class EmbeddingSettings(ConfigSection):
     def where(self) -> tuple[str, str]:
         """Return the model as stores and orders name it, with all that its server is asked, and its revision."""
         if not is_api(self.model):
-            from docmill.storage.embedding.shortened import (
-                shorten,  # loads numpy, which a wrong setting must not wait for
-            )
-
             return shorten(self.model, self.dimensions), self.revision
         options = self.model_dump(exclude={"model", "price", "dtype", "indexed", "late", "parts"})
         return spell(self.model, options), ""

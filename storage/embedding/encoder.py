@@ -15,9 +15,9 @@ import numpy.typing as npt
 from docmill.storage.embedding.agreement import HALF_TOLERANCE, agree, compare, light_network
 from docmill.storage.embedding.model_spaces import describe_model, opaque_encoder
 from docmill.storage.embedding.numpy_bert import NumpyBert
-from docmill.storage.embedding.shortened import ShortenedEncoder, split
+from docmill.storage.embedding.shortened import split
 from docmill.storage.embedding.space import BFLOAT16, FLOAT32, EmbeddingSpace, is_onnx, is_static, model_dir
-from docmill.storage.embedding.text_encoder import Network, TextEncoder, TokenVectors, Window, unit
+from docmill.storage.embedding.text_encoder import Network, ShortenedEncoder, TextEncoder, TokenVectors, Window, unit
 from docmill.storage.embedding.torch_bert import TorchBert, half_bert
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 from docmill.storage.process.no_telemetry import stay_offline

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from docmill.storage.embedding.cautious_tokens import cautious_folder
 from docmill.storage.embedding.space import FOLDERS, EmbeddingSpace
-from docmill.storage.embedding.text_encoder import unit
 from docmill.storage.errors import ConfigError, QueryError, StoreError, Terminal
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.origin import Origin
@@ -132,6 +131,8 @@ class PluginEncoder:
         if vectors.shape != (count, self.space.dimension) or not np.isfinite(vectors).all():
             wanted = (count, self.space.dimension)
             raise ValueError(f"vectors must be finite and of the shape {wanted}, got {vectors.shape}")
+        from docmill.storage.embedding.text_encoder import unit  # a run that finds nothing new needs none
+
         return unit(vectors)
 
 

@@ -88,3 +88,48 @@ def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Return float32 (..., dim), rows of unit L2 norm; a vector of zeros stays zero."""
     scaled: npt.NDArray[np.float32] = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), _LEAST_NORM)
     return scaled
+
+
+def first_of(vectors: npt.NDArray[np.float32], dimensions: int) -> npt.NDArray[np.float32]:
+    """Return float32 (n, dimensions), rows of unit L2 norm."""
+    return unit(vectors[..., :dimensions])
+
+
+@dataclass(frozen=True, slots=True)
+class ShortenedEncoder:
+    """A `TextEncoder` that returns the first numbers of another's vectors; those of tokens stay whole."""
+
+    whole: TextEncoder
+    space: EmbeddingSpace
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return what the whole encoder does, shortened."""
+        return first_of(self.whole.encode(texts), self.space.dimension)
+
+    def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]:
+        """Return what the whole encoder does, shortened."""
+        return first_of(self.whole.encode_late(windows), self.space.dimension)
+
+    def encode_query(self, text: str) -> npt.NDArray[np.float32]:
+        """Return what the whole encoder does, shortened."""
+        return first_of(self.whole.encode_query(text), self.space.dimension)
+
+    def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return what the whole encoder does, shortened."""
+        return first_of(self.whole.encode_queries(texts), self.space.dimension)
+
+    def fits(self, texts: Sequence[str]) -> list[bool]:
+        """Return what the whole encoder does."""
+        return self.whole.fits(texts)
+
+    def check(self, texts: Sequence[str]) -> None:
+        """Raise what the whole encoder does."""
+        self.whole.check(texts)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """Return what the whole encoder does."""
+        return self.whole.encode_tokens(texts)
+
+    def encode_query_tokens(self, text: str) -> TokenVectors:
+        """Return what the whole encoder does."""
+        return self.whole.encode_query_tokens(text)

@@ -27,7 +27,7 @@ from docmill.storage.keys import key_of
 FOLDER = "queries"
 MOST_CHARACTERS = 500
 """Characters of a query that are kept: a question has a line or two, and what is longer was pasted."""
-_OF_A_FILE = 2_000  # queries, some 60 kB: a file is written anew each time that a few are added
+_OF_A_FILE = 2_000  # queries, some 60 kB: a file is rewritten each time that a few are added
 _CLEARED = "cleared"
 """In place of the mode, in the one row of a mark that all earlier queries count no more."""
 _MACHINE = ".machine"

@@ -20,9 +20,9 @@ from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, with_ke
 from docmill.storage.artifacts.packs import Packs, pack_embeddings
 from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.embedding.encoder import TextEncoder, Window, load_encoder
-from docmill.storage.embedding.shortened import first_of, shortens
+from docmill.storage.embedding.shortened import shortens
 from docmill.storage.embedding.space import EmbeddingSpace
-from docmill.storage.embedding.text_encoder import DocumentEncoder
+from docmill.storage.embedding.text_encoder import DocumentEncoder, first_of
 from docmill.storage.errors import BudgetReached, StoreError
 from docmill.storage.files import check_room
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.shortened import first_of
+from docmill.storage.embedding.text_encoder import first_of
 from docmill.storage.process.one_blas_thread import one_blas_thread
 
 _K, _RESCORED = 10, 100
