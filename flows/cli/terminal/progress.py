@@ -95,7 +95,9 @@ class _Lines:
 
     def say_if_due(self, now: float) -> None:
         with self._lock:
-            if self._phase is not None and now >= self._due:
+            phase = self._phase
+            over = phase is None or phase.done == phase.total > 0  # the line of its end follows at once
+            if not over and now >= self._due:
                 self._due = now + EVERY_S
                 self.say()
 

@@ -85,7 +85,7 @@ def windows(text: str, piece: Piece, room: Room) -> list[tuple[int, int]]:
     start = piece.start
     while not room.fits(start, piece.end):
         high = max(start + 1, room.reach(start))
-        start = best_cut(text, min(room.reach(start, 0.5), high - 1), high) or _whole_cluster(text, start, high)
+        start = best_cut(text, min(room.reach(start, 0.5), high - 1), high) or _last_boundary(text, start, high)
         if start >= piece.end:
             break
         cuts.append((start, WORD))
@@ -108,6 +108,6 @@ def _may_part(text: str, place: int) -> bool:
     return is_boundary(text, place) and text[place - 1] not in _OPENING and text[place : place + 1] not in _CLOSING
 
 
-def _whole_cluster(text: str, start: int, high: int) -> int:
-    """Return the end of the grapheme cluster at `start`, or `high` if that is too far."""
-    return next((place for place in range(start + 1, high + 1) if is_boundary(text, place)), high)
+def _last_boundary(text: str, start: int, high: int) -> int:
+    """Return the last end of a grapheme cluster after `start`, brackets or not; `high` if there is none."""
+    return next((place for place in range(high, start, -1) if is_boundary(text, place)), high)
