@@ -45,6 +45,7 @@ from docmill.storage.history.probed_models import check_space, probe_model
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.ending import tidied
 from docmill.storage.process.malloc_tuning import spare_memory
+from docmill.storage.reader.model_reach import poorly_read
 from docmill.storage.schema import REFUSED, STALE, RejectRow, StagedDocument
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.current_folder import catch_up
@@ -119,6 +120,7 @@ def ingest(
         _execute(run, opened, how)
         run.report.pending = run.pending
         _report_embedding(run)
+        _report_reach(run)
         return run.report
 
 
@@ -132,6 +134,13 @@ def _report_embedding(run: Run) -> None:
         report.embedding["left"] = run.pending
         left = f"{counted(run.pending, 'chunks')} {'has' if run.pending == 1 else 'have'}"
         report.problems.append(f"{left} no vectors because --max-cost was reached; run again")
+
+
+def _report_reach(run: Run) -> None:
+    """Report the languages that the model cannot read, if the run has put documents into the store."""
+    new = run.report.documents.added + run.report.documents.changed
+    if new and run.report.snapshot and (stored := run.store.newest()):
+        run.report.problems += map(str, poorly_read(stored))
 
 
 @dataclass(frozen=True, slots=True)

@@ -432,9 +432,11 @@ class Store(StoreFeedback):
             `rejects`, `unreadable` files and folders with the reason, counts of documents by `sources` and
             `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use. `vectors` tells the
             `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and the `minutes` that a
-            run needs for these, or None. A store on an object store also has `synced`: when its mirror was last in step
-            with it (ISO 8601, UTC). If a language model was asked, `contexts` counts the chunks whose answers from it
-            are `missing`, `refused` or `stale`, with the last `reason`.
+            run needs for these, or None. `poorly_read` has the languages that the model cannot read, by their tag: the
+            number of `documents` and the `share` of their letters that are not read. A store on an object store also
+            has `synced`: when its mirror was last in step with it (ISO 8601, UTC). If a language model was asked,
+            `contexts` counts the chunks whose answers from it are `missing`, `refused` or `stale`, with the last
+            `reason`.
 
         Raises:
             docmill.errors.StoreError: A file of the snapshot is damaged.

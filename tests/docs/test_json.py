@@ -31,7 +31,7 @@ UNSEEN = {  # fields that need a gate, a price, a limit, a mirror, a fault, a lo
     "queries gaps": {"queries[]*"},
     "learn run": {"*"},
     "learn list": {"*"},
-    "status": {"synced", "unreadable.*", "contexts.reason"},
+    "status": {"poorly_read.*", "synced", "unreadable.*", "contexts.reason"},
     "publish": {"*"},
     "verify": {"*"},
     "plugins": {"*"},

@@ -113,3 +113,24 @@ def test_sql_and_python_agree_on_every_warning() -> None:
     every = [(f"{n}", *one) for n, text in enumerate(told) for one in warnings_of(text, beside.get(n, ()))]
     assert found == sorted(every)
     assert dict(columns) == {f"{n}": list(messages_of(text, beside.get(n, ()))) for n, text in enumerate(told)}
+
+
+JAPANESE = "水車は川のそばに立ち、冬の間も小麦を挽いている。粉は袋に詰められて、町の市場へ運ばれる。"
+
+
+def test_a_language_that_the_model_cannot_read_is_told_by_run_and_status(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    bench.write({f"{n}.md": f"# {n}\n\n{JAPANESE * 3}\n" for n in range(20)})
+    bench.write({"mill.md": "# The mill\n\nIt stands near the river and grinds the wheat in the winter.\n"})
+    (told,) = (problem for problem in bench.ingest().problems if "vectors say little" in problem)
+    assert told.startswith("vectors say little about 20 documents in the language ja: the embedding model cannot read ")
+    found = bench.store.status()["poorly_read"]
+    assert [*found] == ["ja"]
+    assert found["ja"]["documents"] == 20
+    assert 0.4 < found["ja"]["share"] < 0.9
+    bench.write({"mill.md": "# The mill\n\nIt stands near the river and grinds the rye in the winter.\n"})
+    for number in range(20):
+        (bench.docs / f"{number}.md").unlink()
+    report = bench.ingest(allow_delete=True)
+    assert not any("vectors say little" in problem for problem in report.problems)
+    assert bench.store.status()["poorly_read"] == {}

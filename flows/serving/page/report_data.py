@@ -135,9 +135,12 @@ def _between(store: Store, before: Store | None) -> dict[str, str]:
     return {name: asked.replace("OLD", old).replace("NEW", new) for name, asked in questions("BETWEEN").items()}
 
 
+_STATUS = ("snapshot", "created", "documents", "chunks", "rejects", "vectors", "poorly_read")
+
+
 def _about(served: ServedStore, held: Held, before: Store | None) -> dict[str, Any]:
     whole = served.store.status()
-    status = {name: whole[name] for name in ("snapshot", "created", "documents", "chunks", "rejects", "vectors")}
+    status = {name: whole[name] for name in _STATUS}
     made = datetime.now(UTC).isoformat(timespec="seconds")
     return {
         "head": served.head,

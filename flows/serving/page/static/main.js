@@ -92,6 +92,7 @@ function Where({ place, served: { stores, status } }) {
       <span>${number(status.documents)} documents, ${number(status.chunks)} chunks</span>
       <span><${Term} of="snapshot" /> ${status.snapshot}, ${time(status.created)}</span>
       ${status.vectors.pending > 0 && html`<span>vectors: ${Math.floor(100 * status.vectors.share)} %, keywords answer</span>`}
+      ${Object.entries(status.poorly_read).map(([lang, of]) => html`<span title=${`The embedding model cannot read ${Math.round(100 * of.share)} % of their letters. Name a multilingual model.`}>vectors say little about ${number(of.documents)} in ${lang}</span>`)}
       ${isReport && html`<span>a report of <span class="figure">${time(status.made)}</span></span>`}
       ${place.at && html`<a href=${link(place.view, { ...place, view: "", at: "" })}>to the newest</a>`}
     </div>

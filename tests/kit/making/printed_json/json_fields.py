@@ -395,6 +395,8 @@ dimension | integer | length of its vectors
 vectors.share | number | share of the chunks with vectors, from 0 to 1
 vectors.pending | integer | chunks without one
 vectors.minutes | number or null | minutes that a run needs for these; null if that is unknown
+poorly_read.*.documents | integer | documents in this language, of whose letters the model cannot read many
+poorly_read.*.share | number | share of their letters that it cannot read, from 0 to 1
 contexts.missing | integer | chunks that a language model should write about and could not yet; only if one was asked
 contexts.refused | integer | chunks about which it gave no usable answer
 contexts.stale | integer | chunks whose document has changed elsewhere since its answer
