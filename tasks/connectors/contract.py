@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-WATCH_S = "Seconds between two questions of `docmill watch` whether anything has changed; 0 takes --poll."
+WATCH_S = "How often `docmill watch` asks for changes, in seconds; 0 takes --poll."
 """The description of `watch_s`, to which a kind of sources may give another default."""
 
 

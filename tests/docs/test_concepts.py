@@ -1,4 +1,4 @@
-"""The pages about concepts agree with the code: what invalidates what, and the default routes."""
+"""The page about invalidation agrees with the code."""
 
 import os
 import re
@@ -19,7 +19,6 @@ from docmill.storage.errors import StoreError
 from docmill.storage.history.retention import Retention
 from docmill.storage.versions.restoring import restore
 from docmill.storage.versions.undelete import undelete
-from docmill.tasks.chunking.route import default_routes
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from docmill.tasks.split.strategies import SPLITTERS
@@ -277,8 +276,3 @@ def _texts(work: Work, vectors: int, said: str) -> str:
     if said == "new texts" and work.embedded:
         return said
     return {0: "none", vectors: "all"}.get(work.embedded, "some")
-
-
-def test_the_page_about_routing_has_the_default_strategy_of_each_content_type() -> None:
-    said = {kind.strip("`"): strategy.strip("`") for kind, strategy in rows("routing.md", "routes")}
-    assert said == {kind: route.strategy for kind, route in default_routes().by_type.items()}

@@ -16,13 +16,11 @@ STATUSES = {
 _RUN = {
     3: "a document was rejected or is stale, some of its text was lost, or a call to the language model failed, got"
     " no usable answer, or was left out because of a limit",
-    4: "the gate held the snapshot back",
-    5: "a source could not be reached, and the others were ingested",
 }
 STATUSES_OF = {
     "ingest": _RUN,
-    "plan": {3: "the run would reject a document or make one stale", 5: "as for `ingest`"},
-    "rejects": {3: "with `--retry`: as for `ingest`", 4: "with `--retry`: as for `ingest`"},
+    "plan": {3: "the run would reject a document or make one stale"},
+    "rejects": {3: "with `--retry`: as for `ingest`"},
     "verify": {1: "something was found"},
     "repair": {1: "documents would be lost without `--accept-loss`", 3: "some documents have to be ingested again"},
     "erase": {3: "a reader keeps an older snapshot open; erase again once it is closed"},

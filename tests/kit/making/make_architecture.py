@@ -69,18 +69,23 @@ class OwnProcess:
 
 
 def house(layer: str) -> str:
-    """Return the folders of a layer as a mermaid chart; an arrow says that a folder imports another.
+    """Return the rooms of a layer, its folders and what is below each, as a mermaid chart of their imports.
 
     Arrows that others imply are left out.
     """
-    whole = folder_graph()
-    names = {name for name in whole if _layer(name) == layer}
-    graph = {name: whole[name] & names for name in names}
-    lines = [_WIDE, "flowchart LR", *(f'    {_id(name)}["{name}"]' for name in sorted(names))]
-    lines += [
-        f"    {_id(upper)} --> {_id(lower)}" for upper in sorted(names) for lower in sorted(_direct(upper, graph))
-    ]
+    graph: dict[str, set[str]] = {}
+    for name, imported in folder_graph().items():
+        if _layer(name) == layer:
+            lower = {_room(one) for one in imported if _layer(one) == layer}
+            graph[_room(name)] = graph.get(_room(name), set()) | lower - {_room(name)}
+    lines = [_WIDE, "flowchart LR"]
+    lines += [f"    {upper} --> {lower}" for upper in sorted(graph) for lower in sorted(_direct(upper, graph))]
     return "\n".join(lines)
+
+
+def _room(name: str) -> str:
+    """Return the first folder below the layer, or the layer for the modules beside these."""
+    return "/".join(name.split("/")[:2]).rpartition("/")[2]
 
 
 @cache  # it ingests a document, which takes seconds

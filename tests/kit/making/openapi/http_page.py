@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from docmill.flows.config.settings import SearchSettings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.guard import MOST_BYTES
@@ -30,7 +31,9 @@ SHARED = """\
 A path says below which of these it takes, too: in the query of its address, or in the body."""
 SHARED_BY = 3
 """A parameter that as many paths describe alike is described once."""
-COLUMNS = ("parameter or field", "type", "default", "meaning")
+COLUMNS = ("name", "type", "default", "meaning")
+RANKING = {*SearchSettings.model_fields}
+"""Fields of a search that are settings, which are described with these."""
 Row = tuple[str, str, str, str]
 
 
@@ -58,7 +61,10 @@ def _path(title: str, one: dict[str, Any], told: dict[str, Any], shared: list[Ro
         schema = _named(body["content"]["application/json"]["schema"], told)
         yield f"The body is an object, such as {code(json.dumps(schema['examples'][0]))}."
     rows = _rows(one, told)
-    yield table(COLUMNS, [row for row in rows if row not in shared])
+    ranking = [row[0] for row in rows if row[0].strip("`") in RANKING]
+    yield table(COLUMNS, [row for row in rows if row not in shared and row[0] not in ranking])
+    if ranking:
+        yield f"Also these keys of [`[search]`](settings.md#search), for one search: {', '.join(ranking)}."
     if also := [row[0] for row in rows if row in shared]:
         yield f"Also {', '.join(also)}."
 

@@ -156,9 +156,7 @@ problem | text | why it cannot be used, or ""
 """),
     "plan": Printed("one object, the report that the run would give", _REPORT),
     "search": Printed("an array of hits, best first; with `--queries`, of objects `{\"query\": …, \"hits\": […]}`, "
-    "which have an `error` where a line could not be searched for. "
-    "If a bucket does not answer, the hits are those of the mirror: a line on standard error says how old it is, and "
-    "`docmill status --json` has as `synced` when it was last in step", """\
+    "which have an `error` where a line could not be searched for", """\
 rank | integer |
 score | number |
 vector_score | number or null |

@@ -32,7 +32,7 @@ _SET: dict[str, Any] = {
 _SECONDS = 0.1
 _MOST = 2  # elements of an array that a sample shows
 _DECIMALS = 3
-SHOWN = ("ingest", "search", "list", "show", "explain", "diff", "evaluate questions", "status")
+SHOWN = ("ingest", "search", "show", "diff", "evaluate questions", "status")
 """Commands with a sample: what others print is small, or much like one of these."""
 _WIDTH = 116  # of a line of a sample
 

@@ -15,7 +15,8 @@ from tests.kit.making.reference.markdown import code, page, prose, table
 
 HEAD = """\
 `docmill --help` lists the commands, `docmill COMMAND --help` shows one. A command prints its results on standard
-output, and everything else on standard error. [Exit statuses](exit-statuses.md) says how each can end.
+output, and everything else on standard error. [Exit statuses](exit-statuses.md) says how each can end. Below, defaults
+and bounds are in brackets.
 
 **Every command** takes `--help`, `--config FILE` (the settings file to use instead of the nearest `docmill.toml`) and
 `--debug` (show the traceback of an error). `docmill` itself takes `--version`, `--install-completion` and
@@ -95,7 +96,7 @@ def _section(name: str, command: Any, shared: set[tuple[str, str]]) -> Iterator[
     if hasattr(command, "commands"):
         return
     rows = _rows(command)
-    yield table(("argument or option", "meaning (default, bounds)"), [row for row in rows if row not in shared])
+    yield table(("option", "meaning"), [row for row in rows if row not in shared])
     also = [_name(row[0]) for row in rows if row in shared]
     run = {*RUN} <= {*also}
     if also := [one for one in also if one not in EVERYWHERE_ELSE and not (run and one in RUN)]:

@@ -23,8 +23,8 @@ FIELDS = (
 REJECTED = """\
 A document that cannot be used does not end a run. It becomes a row of the table [`rejects`](tables.md#rejects), with
 the code of a reason and a message; `docmill rejects` lists them. If the store has an earlier version of the document,
-it keeps that version, marked `stale`. docmill tries a rejected document again when its content or its parser changes,
-or when the setting or program behind the reason changes. `docmill ingest --retry` tries all of them now."""
+it keeps that version, marked `stale`. [Rejected files](../concepts/invalidation.md#rejected-files) are tried again when
+the file or the cause changes."""
 
 
 def made() -> str:
@@ -38,7 +38,7 @@ def made() -> str:
         "Errors and rejects",
         HEAD,
         block(tree),
-        table(("exception", "meaning"), map(_class, _classes())),
+        *map(_class, [one for one in _classes() if one.__name__ not in tree]),
         "## What a command prints",
         PRINTED,
         block(SAMPLE, "json"),
@@ -54,8 +54,9 @@ def _classes() -> list[type[Exception]]:
     return [one for one in found if one.__module__ == errors.__name__]
 
 
-def _class(one: type[Exception]) -> tuple[str, str]:
-    return code(one.__name__), prose(" ".join((one.__doc__ or "").split()))
+def _class(one: type[Exception]) -> str:
+    """Return a line about an exception that the tree leaves out."""
+    return f"{code(one.__name__)}: {prose(' '.join((one.__doc__ or '').split()))}"
 
 
 def _linked(text: str) -> str:

@@ -16,6 +16,9 @@ the format of a file.
 
 A file that no parser reads becomes a row of the table [`rejects`](tables.md#rejects) with a
 [reason](errors.md#reject-reasons)."""
+UNREAD = """\
+docmill recognises these kinds of files and does not read them. Each is rejected as `unsupported`, with a message that
+names the formats to convert it to:"""
 READERS = """\
 [`[[parse.readers]]`](settings.md#parse_readers) sends files to another reader than the parser of their format.
 `docmill plugins` lists those that other distributions add."""
@@ -70,8 +73,4 @@ def _languages() -> str:
 
 
 def _unread() -> str:
-    """Return a row for each thing to do instead, with the kinds of files that it is for."""
-    alike: dict[str, list[str]] = {}
-    for kind, said in INSTEAD.items():
-        alike.setdefault(said, []).append(kind)
-    return table(("kinds", "instead"), [(codes(kinds), prose(said)) for said, kinds in alike.items()])
+    return f"{UNREAD} {codes(INSTEAD)}."

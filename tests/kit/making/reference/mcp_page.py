@@ -9,11 +9,10 @@ from docmill.flows.config.settings import Settings
 from tests.kit.making.reference.markdown import code, page, prose, table
 
 HEAD = """\
-The tools of [`docmill mcp`](../guides/mcp.md); a client also gets what each returns, with examples.
-`plan` and `ingest` exist
-only with `--allow-ingest`, `judge` only with `--allow-judging`. Each answer is one object: in `structuredContent`, and
-as the same JSON in a text. It has `store` and `snapshot`; fields of hits, chunks, documents and snapshots are those of
-[`--json`](json.md).
+The tools of [`docmill mcp`](../guides/mcp.md); a client also gets what each returns, with examples. `plan` and `ingest`
+exist only with `--allow-ingest`, `judge` only with `--allow-judging`. Each answer is one object: in
+`structuredContent`, and as the same JSON in a text. It has `store` and `snapshot`; fields of hits, chunks, documents
+and snapshots are those of [`--json`](json.md).
 
 Documents are resources, too: `{resource}`."""
 

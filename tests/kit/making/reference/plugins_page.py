@@ -12,6 +12,12 @@ choose it by its name. docmill's own parts are in the same registries, so their 
 guide [Write a plugin](../guides/extend.md) builds one of each kind.
 
 Names of `docmill.plugins` and `docmill.testing` keep their meaning within a minor version."""
+OWN = {
+    "docmill.parsers": "the [formats](formats.md)",
+    "docmill.splitters": "the [strategies](strategies.md)",
+    "docmill.sources": "[buckets](../guides/s3.md#sources-in-a-bucket) and [other sources](sources.md)",
+}
+"""Groups whose names have a page."""
 PROTOCOLS = """\
 ## Protocols
 
@@ -32,7 +38,7 @@ def made() -> str:
         (
             code(one.seam.group),
             f"[{code(one.seam.protocol.__name__)}](#{_name(one.seam.protocol)})",
-            codes(name for name in one.own if name != fake_encoder.NAME),  # which tests add
+            OWN.get(one.seam.group) or codes(name for name in one.own if name != fake_encoder.NAME),  # which tests add
         )
         for one in REGISTRIES
     ]
@@ -57,5 +63,4 @@ def _name(protocol: type) -> str:
 
 
 def _shown(module: str, name: str, options: str = "") -> str:
-    shown = "heading_level: 3\n      show_root_full_path: false"
-    return f"::: docmill.{module}.{name}\n    options:\n      {shown}{options}"
+    return f"::: docmill.{module}.{name}\n    options:\n      heading_level: 3{options}"

@@ -1,7 +1,6 @@
 """The page on Python: the public names, whose docstrings the site prints."""
 
-import docmill
-from tests.kit.making.reference.markdown import code, page, table
+from tests.kit.making.reference.markdown import code, page
 
 HEAD = """\
 `import docmill` imports nothing heavy; each name loads what it needs when it is first used. The names below keep their
@@ -29,8 +28,8 @@ CLASSES = (
     "Settings",
 )
 TYPES = (
-    ("Mode", 'The type of `mode`: `"hybrid"`, `"vector"` or `"keyword"`.'),
-    ("SearchArguments", "The type of the [options of a search](#options-of-a-search), a `TypedDict`."),
+    ("Mode", 'the type of `mode`, which is `"hybrid"`, `"vector"` or `"keyword"`.'),
+    ("SearchArguments", "the type of the [options of a search](#options-of-a-search), a `TypedDict`."),
 )
 OPTIONS = "docmill.storage.retrieval.candidates.search_options.SearchOptions"
 MORE = f"""\
@@ -53,10 +52,9 @@ Two Prefect flows are entry points of deployments and keep their names and param
 
 def made() -> str:
     """Return the page."""
-    rows = [(f"[{code(name)}](#docmill.{name})", _first(name)) for name in (*FUNCTIONS, *CLASSES)]
-    rows += [(code(name), said) for name, said in TYPES]
+    types = " ".join(f"{code(name)}: {said}" for name, said in TYPES)
     names = [f"::: docmill.{name}{_members(name)}" for name in (*FUNCTIONS, *CLASSES)]
-    return page("Python", HEAD, table(("name", ""), rows), ERRORS, FLOWS, *names, MORE)
+    return page("Python", HEAD, types, ERRORS, FLOWS, *names, MORE)
 
 
 def _members(name: str) -> str:
@@ -70,7 +68,3 @@ def _members(name: str) -> str:
     if name == "Store":
         return "\n    options:\n      inherited_members: true"
     return f"\n    options:\n      members: {members.get(name, 'false')}\n      show_signature: false"
-
-
-def _first(name: str) -> str:
-    return (getattr(docmill, name).__doc__ or "").partition("\n")[0]

@@ -14,13 +14,9 @@ HEAD = """\
 Every region of a document has a content type. It depends on the content, not only on the file format. The
 content type selects the route: the [strategy](strategies.md) that splits the region, with its options.
 `docmill explain FILE` shows the regions of a file, their types, the signs, and the rule that routed each."""
-ORDER = """\
-The first of these rules that fits a region decides:
-
-1. the front matter of the document: `docmill: {strategy: structure, size: 120}`;
-2. the first `[[routes]]` whose `glob` matches the uri;
-3. the `[[routes]]` whose `type` is the content type;
-4. the default in the table above."""
+ROUTES = """\
+[Routing](../concepts/routing.md) says which rule decides, and [settings](settings.md#routes-and-its-fields) lists the
+fields of a rule."""
 EXAMPLE = """\
 [[routes]]
 glob = "manuals/**"
@@ -49,9 +45,8 @@ def made() -> str:
         HEAD,
         table(("content type", "what it is", "default strategy"), map(_type, CONTENT_TYPES)),
         "## Routes",
-        ORDER,
+        ROUTES,
         block(EXAMPLE, "toml"),
-        "The fields of a rule are on the page on [settings](settings.md#routes-and-its-fields).",
         "## Signs",
         "The content type with the highest score wins. A score is between 0 and 1, and grows with these signs:",
         table(("content type", "looks for"), [(code(kind), prose(_signs(kind))) for kind in SCORES]),

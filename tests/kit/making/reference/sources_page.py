@@ -1,5 +1,6 @@
 """The page on sources: every connector with the addresses that it reads, and each key of its settings."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Literal, get_args, get_origin
@@ -22,23 +23,49 @@ _NAMES: dict[Any, str] = {
 }  # fmt: skip
 
 
+SHARED = """\
+## Settings that sources share
+
+A source says above which of these it has, with its default."""
+SHARED_BY = 3
+"""A setting that as many sources describe alike is described once."""
+COLUMNS = ("key", "type", "default", "meaning")
+Row = tuple[str, str, str, str]
+
+
 def made() -> str:
     """Return the page."""
-    places = groupby(CONNECTORS.items(), lambda each: each[1].place)
-    return page("Sources", HEAD, *(part for _, group in places for part in _section([*group])))
+    places = [[*group] for _, group in groupby(CONNECTORS.items(), lambda each: each[1].place)]
+    told = Counter(_shared(row) for group in places for row in _rows(group))
+    shared = [row for row, number in told.items() if number >= SHARED_BY]
+    sections = (part for group in places for part in _section(group, shared))
+    return page("Sources", HEAD, *sections, SHARED, table(("key", "type", "meaning"), shared))
 
 
-def _section(group: list[tuple[str, Any]]) -> Iterator[str]:
+def _rows(group: list[tuple[str, Any]]) -> list[Row]:
+    return [_row(each) for each in group[0][1].load().settings.model_fields.items()]
+
+
+def _shared(row: Row) -> tuple[str, str, str]:
+    """Return what sources with other defaults may have in common."""
+    name, kind, _, meaning = row
+    return name, kind, meaning
+
+
+def _section(group: list[tuple[str, Any]], shared: list[tuple[str, str, str]]) -> Iterator[str]:
     _, connector = group[0]
     plugin = connector.load()
     yield f"## {connector.kind}"
     addresses = ", ".join(code(f"{scheme}://{'…' if one.takes else 'NAME'}") for scheme, one in group)
     yield prose(f"{connector.reads[0].upper()}{connector.reads[1:]}: {addresses}.")
     yield prose(" ".join((plugin.settings.__doc__ or "").split()))
-    yield table(("key", "type", "default", "meaning"), map(_row, plugin.settings.model_fields.items()))
+    rows = _rows(group)
+    yield table(COLUMNS, [row for row in rows if _shared(row) not in shared])
+    also = ", ".join(f"{row[0]} ({row[2]})" for row in rows if _shared(row) in shared)
+    yield f"Also {also}." if also else ""
 
 
-def _row(named: tuple[str, FieldInfo]) -> tuple[str, str, str, str]:
+def _row(named: tuple[str, FieldInfo]) -> Row:
     name, field = named
     default = field.get_default()
     plain = list(default) if isinstance(default, tuple) else default
