@@ -43,6 +43,13 @@ class Watched:
         """Return how many seconds lie between two questions, where others are asked every `poll_s`."""
         return (self.source.watch_s if self.source else 0.0) or poll_s
 
+    def wait(self, seconds: float, ended: threading.Event) -> bool:
+        """Let the source tell of a change by itself; False if it cannot."""
+        try:
+            return self.source is not None and seconds > 0 and self.source.wait(seconds, ended)
+        except Exception:  # the next look meets it as well
+            return False
+
     def spelled(self, poll_s: float) -> str:
         """Return in words how the source is watched."""
         how = f"polling {self.argument} every {self.every_s(poll_s):g} s: {self.why_polled}"
@@ -119,7 +126,7 @@ class Lookout:
         self.watched = tuple(watched)
         self._folders = {folder: _identity(folder) for folder in folders if self._events}
         self._polls = [
-            Poll(partial(self._look, one), one.every_s(self.options.poll_s), self._stirred)
+            Poll(partial(self._look, one), one.wait, one.every_s(self.options.poll_s), self._stirred)
             for one in self.watched
             if one.why_polled
         ]

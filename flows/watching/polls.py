@@ -5,18 +5,24 @@ import time
 from collections.abc import Callable
 
 _TURN_S = 0.2  # between two looks whether the watch has ended
+LEAST_S = 1.0
+"""Seconds between two looks that a source asks for: one that never stops to tell of changes costs no more than these."""
 Seen = frozenset[tuple[object, ...]] | str
 """What a look at a source found: a tuple for each path, a text that changes with them, or the error that hid them."""
+
+
+Wait = Callable[[float, threading.Event], bool]
+"""Waits until a source tells of a change, for so many seconds and until the event; False at once if it cannot tell."""
 
 
 class Poll:
     """Looks at a source every `every_s` seconds, and sets `stirred` when it differs from what a run has seen.
 
-    A source that answers slowly holds up no other. The thread ends with the process, or after `end`.
+    Between two looks it lets the source `wait`, which may tell of a change by itself; the next look follows. A source that answers slowly holds up no other. The thread ends with the process, or after `end`.
     """
 
-    def __init__(self, look: Callable[[], Seen], every_s: float, stirred: threading.Event) -> None:
-        self._look, self._every_s, self._stirred = look, every_s, stirred
+    def __init__(self, look: Callable[[], Seen], wait: Wait, every_s: float, stirred: threading.Event) -> None:
+        self._look, self._wait, self._every_s, self._stirred = look, wait, every_s, stirred
         self._before: Seen | None = None
         self._latest: Seen | None = None
         self._ended = threading.Event()
@@ -45,4 +51,6 @@ class Poll:
             self._looked.set()
             if self.differs:
                 self._stirred.set()
-            self._ended.wait(due - time.monotonic())
+            self._ended.wait(min(LEAST_S, self._every_s))
+            if not self._wait(due - time.monotonic(), self._ended):
+                self._ended.wait(due - time.monotonic())

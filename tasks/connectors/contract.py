@@ -63,6 +63,10 @@ class SourceReader(Protocol):
     It may have a method `mark() -> str | None`, the question of `docmill watch`: a text that changes whenever a listing
     would, for a fraction of its cost, or None if only a listing tells. Without it, a watch lists. A thread of its own
     calls it, on a reader that no run uses.
+
+    Beside it may be `wait(seconds: float, ended: threading.Event) -> bool`, called between two marks: wait until the
+    source itself tells of a change, so many seconds are over, or `ended` is set. Return False at once if the source
+    cannot tell; the watch then waits by itself.
     """
 
     def list(self, checkpoint: str) -> SourceListing:

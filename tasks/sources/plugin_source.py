@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from pydantic import ValidationError
@@ -125,6 +126,12 @@ class PluginSource(NamedSource):
             return None
         with self._blamed(SourceError):
             return ask()
+
+    def wait(self, seconds: float, ended: Event) -> bool:
+        """Let the plugin wait for a change; False if it cannot."""
+        wait: Callable[[float, Event], bool] | None = getattr(self.reader, "wait", None)
+        with self._blamed(SourceError):
+            return wait is not None and wait(seconds, ended)
 
     def _checked(self, found: Checkpoint) -> Checkpoint:
         """Return a listing that holds no credential: names, versions and the checkpoint are stored."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
+from threading import Event
 from typing import Literal, Protocol
 
 from docmill.tasks.connectors.contract import SourceItem
@@ -180,6 +181,10 @@ class Source(Protocol):
         """Return a text that changes whenever a listing would, asked for cheaply; None if only a listing tells."""
         ...
 
+    def wait(self, seconds: float, ended: Event) -> bool:
+        """Wait until the source tells of a change by itself, or until the time is over; False at once if it cannot."""
+        ...
+
 
 @dataclass(frozen=True)
 class NamedSource:
@@ -201,6 +206,10 @@ class NamedSource:
     def mark(self) -> str | None:
         """Return None: only a listing tells of changes."""
         return None
+
+    def wait(self, seconds: float, ended: Event) -> bool:  # noqa: ARG002
+        """Return False: no source of this kind tells of changes by itself."""
+        return False
 
     def covers(self, uri: str) -> bool:
         """Return whether a document with this uri would come from this source."""

@@ -4,11 +4,14 @@ import base64
 import binascii
 import imaplib
 import re
+import selectors
 import socket
 import ssl
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import Event
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -29,6 +32,10 @@ _BATCH_BYTES = 8 << 20
 """Bytes of mails that one request asks for, which are in memory together."""
 _MARGIN_BYTES = 4 << 20
 """Bytes of an answer beside the mails that were asked for."""
+IDLE_S = 28 * 60.0
+"""Seconds of one IDLE: a server may close a connection that says nothing for 29 minutes (RFC 2177)."""
+_TURN_S = 0.2  # between two looks whether the watch has ended
+_IDLE_TAG = b"IDLE1"
 _PORT, _SSL_PORT = 143, 993
 _HERE = ("127.0.0.1", "::1", "localhost")
 _LATER = re.compile(r"\[(?:UNAVAILABLE|INUSE|LIMIT|SERVERBUG|OVERQUOTA|THROTTLED)\]|too many", re.IGNORECASE)
@@ -46,6 +53,8 @@ class Imap:
         self._end: Callable[[], object] = lambda: None
         self._chosen = ""
         self._raw: dict[str, bytes] = {}
+        self._marked: dict[str, list[str]] = {}
+        self._idles: bool | None = None  # None: the connection was not asked
 
     def folders(self) -> Mapping[str, bool]:
         """Return the folders with `/` between their steps, and whether each is for mails that nobody searches."""
@@ -78,11 +87,34 @@ class Imap:
     def mark(self, folder: str) -> str:
         """Return the UIDVALIDITY of a folder, the next UID, the number of mails, and which are marked as deleted."""
         with self._explained():
-            self._chosen = ""  # to open it once more tells the numbers of now
-            connection = self._choose(folder)
-            told = [_told(connection, name) for name in ("UIDVALIDITY", "UIDNEXT", "EXISTS")]
+            connection, told = self._numbers(folder)
+            self._marked[folder] = told
             found = self._asked(connection.uid("SEARCH", "DELETED"))
             return " ".join([*told, *((line or b"").decode("ascii", "replace") for line in found)])
+
+    def wait(self, folder: str, seconds: float, ended: Event) -> bool:
+        """Wait until the server tells of a change of a folder, for `seconds` at most; the mark is asked for then.
+
+        Returns False at once if the server does not tell of changes (IDLE, RFC 2177).
+        """
+        with self._explained():
+            if not self._can_idle():
+                return False
+            connection, told = self._numbers(folder)
+            return told != self._marked[folder] or _idled(connection, min(seconds, IDLE_S), self._timeout_s, ended)
+
+    def _can_idle(self) -> bool:
+        """Return whether the server tells of changes; most say so only to those who have signed in."""
+        connection = self._opened()
+        if self._idles is None:
+            self._idles = b"IDLE" in b" ".join(self._asked(connection.capability())).upper().split()
+        return self._idles
+
+    def _numbers(self, folder: str) -> tuple["_Bounded", list[str]]:
+        """Open a folder once more, and return its UIDVALIDITY, the next UID, and the number of mails."""
+        self._chosen = ""
+        connection = self._choose(folder)
+        return connection, [_told(connection, name) for name in ("UIDVALIDITY", "UIDNEXT", "EXISTS")]
 
     def read(self, folder: str, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Yield mails with their UIDs; a connection that the server has closed meanwhile is opened again."""
@@ -167,7 +199,7 @@ class Imap:
                 self._close()
 
     def _close(self) -> None:
-        self._connection, self._chosen = None, ""
+        self._connection, self._chosen, self._idles = None, "", None
         self._end()
 
     @contextmanager
@@ -202,6 +234,35 @@ class _Bounded(imaplib.IMAP4):
 
 class _BoundedSSL(imaplib.IMAP4_SSL, _Bounded):
     """Such a connection that is encrypted from the first byte."""
+
+
+def _idled(connection: imaplib.IMAP4, seconds: float, timeout_s: float, ended: Event) -> bool:
+    """Let the server say anything for `seconds`, or until `ended`; return False if it refuses.
+
+    `imaplib` knows IDLE from Python 3.14 on. What a server says in one breath with its consent is heard at the end.
+    """
+    connection.send(_IDLE_TAG + b" IDLE\r\n")
+    said = _lines_until(connection, (b"+", _IDLE_TAG), timeout_s)
+    if not said[-1].startswith(b"+"):  # it announces IDLE, and refuses it
+        return False
+    told, end = said[1:], time.monotonic() + seconds
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.socket(), selectors.EVENT_READ)
+        while not told and not ended.is_set() and (left := end - time.monotonic()) > 0:
+            told = selector.select(min(left, _TURN_S))
+    connection.send(b"DONE\r\n")
+    _lines_until(connection, (_IDLE_TAG,), timeout_s)
+    return True
+
+
+def _lines_until(connection: imaplib.IMAP4, starts: tuple[bytes, ...], timeout_s: float) -> list[bytes]:
+    """Return what a server says up to a line with such a start."""
+    said, end = list[bytes](), time.monotonic() + timeout_s
+    while not said or not said[-1].startswith(starts):
+        said.append(connection.readline())
+        if not said[-1] or time.monotonic() > end:
+            raise imaplib.IMAP4.abort("it does not end IDLE")
+    return said
 
 
 def _connected(address: Any, timeout_s: float, most_bytes: int) -> _Bounded:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
@@ -72,6 +72,7 @@ class MailReader:
         self._places: dict[str, tuple[str, str]] = {}
         self._due: dict[str, int] = {}
         self._lock = Lock()
+        self._told_of = ""
 
     def list(self, checkpoint: str) -> SourceListing:
         """Return the mails that are new since the checkpoint, which has the names of all by folder and id."""
@@ -111,7 +112,15 @@ class MailReader:
         """Return what changes whenever a mail comes or goes."""
         store = self._opened()
         folders = chosen(store.folders(), self._settings.folders)
+        self._told_of = "INBOX" if "INBOX" in folders else (*folders, "")[0]
         return key_of(*(f"{folder} {store.mark(folder)}" for folder in folders))
+
+    def wait(self, seconds: float, ended: Event) -> bool:
+        """Wait until the server tells of a change of INBOX, or else of the first folder: it tells of one at a time.
+
+        Return False at once if it does not tell.
+        """
+        return isinstance(self._store, Imap) and self._store.wait(self._told_of, seconds, ended)
 
     def _opened(self) -> MailStore:
         self._store = self._store or _store(self._settings)

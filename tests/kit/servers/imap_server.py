@@ -5,10 +5,12 @@ import socketserver
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from select import select
 from threading import Thread
 from typing import Any
 
 _WORD = re.compile(r'"((?:\\.|[^"\\])*)"|(\([^)]*\)|[^\s"]+)')
+_TURN_S = 0.02
 Fault = Callable[[Any, str], bool]
 """Answers a command in place of the server, and returns whether it did."""
 
@@ -36,6 +38,7 @@ class Account:
     asked: list[str] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
     fault: Fault | None = None
+    idles: bool = True
 
     @property
     def address(self) -> str:
@@ -72,7 +75,7 @@ class _Handler(socketserver.StreamRequestHandler):
         self.wfile.write((line.encode() if isinstance(line, str) else line) + b"\r\n")
 
     def do_capability(self) -> None:
-        self.say("* CAPABILITY IMAP4rev1 AUTH=XOAUTH2")
+        self.say(f"* CAPABILITY IMAP4rev1 AUTH=XOAUTH2{' IDLE' if self.account.idles else ''}")
 
     def do_logout(self) -> None:
         self.say("* BYE")
@@ -102,6 +105,19 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def do_noop(self) -> None:
         pass
+
+    def do_idle(self) -> str | None:
+        """Tell of mails that come, or are marked as deleted, until the client is done."""
+        if not self.account.idles:
+            return "BAD no such command"
+        self.say("+ idling")
+        before = [*self.box.mails], {*self.box.deleted}
+        while not select([self.connection], [], [], _TURN_S)[0]:
+            now = [*self.box.mails], {*self.box.deleted}
+            if now != before:
+                self.say(f"* {len(self.box.mails)} EXISTS")
+                before = now
+        return None if self.rfile.readline() == b"DONE\r\n" else "BAD not done"
 
     def do_uid_search(self, *words: str) -> None:
         if words == ("DELETED",):
