@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 _TURN_S = 0.2  # between two looks whether the watch has ended
 LEAST_S = 1.0
-"""Seconds between two looks that a source asks for: one that never stops to tell of changes costs no more than these."""
+"""Seconds between two looks that a source asks for: one that never stops telling of changes costs no more."""
 Seen = frozenset[tuple[object, ...]] | str
 """What a look at a source found: a tuple for each path, a text that changes with them, or the error that hid them."""
-
-
 Wait = Callable[[float, threading.Event], bool]
 """Waits until a source tells of a change, for so many seconds and until the event; False at once if it cannot tell."""
 
@@ -18,7 +16,8 @@ Wait = Callable[[float, threading.Event], bool]
 class Poll:
     """Looks at a source every `every_s` seconds, and sets `stirred` when it differs from what a run has seen.
 
-    Between two looks it lets the source `wait`, which may tell of a change by itself; the next look follows. A source that answers slowly holds up no other. The thread ends with the process, or after `end`.
+    Between two looks it lets the source `wait`, which may tell of a change by itself; the next look follows. A source
+    that answers slowly holds up no other. The thread ends with the process, or after `end`.
     """
 
     def __init__(self, look: Callable[[], Seen], wait: Wait, every_s: float, stirred: threading.Event) -> None:

@@ -6,7 +6,7 @@ allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -58,6 +58,8 @@ _ROWS_AT_ONCE = 10_000  # rows between two checks of the memory limit
 _KEPT_DATASETS = 2 * len(SCHEMAS)
 """Tables whose footers stay in memory: those of two snapshots, as each statement names all tables of one. Reading the
 footers of 256 files again takes as long as a sum over a column of them."""
+_KEPT_CONNECTIONS = 2
+"""Connections that a process keeps, of some MB each: a program that filters searches and runs statements has two."""
 _SHOW_TABLES = re.compile(r"\s*SHOW\s+TABLES\s*;?\s*", re.IGNORECASE)
 _MACRO = """
 CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(encode(named::VARCHAR)) || '"')
@@ -65,40 +67,84 @@ CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(enc
 
 
 def load() -> int | None:
-    """Load what statements need; return the bytes of address space that DuckDB takes at rest, or None if unknown."""
+    """Load what statements need; return the bytes of address space that they take at rest, or None if unknown."""
     import duckdb
     import pyarrow.dataset  # noqa: F401
 
-    with closing(duckdb.connect(":memory:")):  # its threads run
+    with ExitStack() as open_:
+        for _ in range(_KEPT_CONNECTIONS + 1):
+            open_.enter_context(closing(duckdb.connect(":memory:")))  # its threads run
         return address_space()
 
 
 @contextmanager
-def answered(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator[Rows]:
+def answered(statement: Statement, extra: Mapping[str, pa.Table], kept: "KeptConnections") -> Iterator[Rows]:
     """Run a statement over its tables and those of `extra`; give the columns and the batches of its rows.
 
-    Raises `QueryError` for anything but one SELECT or one predicate, for a wrong one, and for one beyond its limits.
+    `kept` are the connections of earlier statements. Raises `QueryError` for anything but one SELECT or one predicate,
+    for a wrong one, and for one beyond its limits.
     """
     import duckdb
 
     limits = statement.limits
-    with _connect(statement, extra) as connection:
+    with kept.connection(statement, extra) as connection:
         source = _where(statement) if statement.is_predicate else _only_select(connection, statement.sql)
         try:
-            reader = connection.sql(source.ran).to_arrow_reader(_ROWS_AT_ONCE)
-            yield reader.schema, _bounded(_first(reader, limits.rows), limits)
+            with connection.sql(source.ran).to_arrow_reader(_ROWS_AT_ONCE) as reader:
+                yield reader.schema, _bounded(_first(reader, limits.rows), limits)
         except (duckdb.BinderException, duckdb.CatalogException) as error:
             raise QueryError(_explain(_placed(connection, error, source), limits, connection, source)) from None
         except (duckdb.Error, pa.ArrowException, OSError) as error:  # failures during the stream come through Arrow
             raise QueryError(_explain(error, limits, connection, source)) from None
 
 
-@contextmanager
-def _connect(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["duckdb.DuckDBPyConnection"]:
+class KeptConnections:
+    """Connections with the views of the tables that were asked last, because creating these takes a tenth of a second.
+
+    A statement gets the connection of an earlier one only if both name the same files, keys and limits.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[object, ...], duckdb.DuckDBPyConnection] = {}
+
+    @contextmanager
+    def connection(self, statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["duckdb.DuckDBPyConnection"]:
+        """Give a connection for one statement, which is kept unless the statement fails."""
+        key = _key(statement, extra)
+        for paths in statement.files.values():
+            _check_present(paths)
+        with ExitStack() as failing:
+            earlier = self._kept.pop(key) if key in self._kept else None
+            connection = failing.enter_context(closing(earlier or _connected(statement)))
+            for name, table in extra.items():
+                connection.register(f"stored_{name}", table)
+                stored = with_derived(name, f"FROM stored_{name}", {})
+                connection.execute(f"CREATE OR REPLACE VIEW {name} AS {stored}")
+            if "queries" in extra:
+                _derive(connection, OF_QUERIES)
+            yield connection
+            failing.pop_all()
+        self._kept[key] = connection
+        while len(self._kept) > _KEPT_CONNECTIONS:
+            self._kept.pop(next(iter(self._kept))).close()
+
+    def holds(self, statement: Statement, extra: Mapping[str, pa.Table]) -> bool:
+        """Return whether a connection is kept for such a statement."""
+        return _key(statement, extra) in self._kept
+
+
+def _key(statement: Statement, extra: Mapping[str, pa.Table]) -> tuple[object, ...]:
+    """Return what a connection has to have in common with the statements that use it."""
+    return (*map(str, (statement.files, statement.past, statement.keys, statement.limits)), *sorted(extra))
+
+
+def _connected(statement: Statement) -> "duckdb.DuckDBPyConnection":
+    """Return a connection with views of a statement's files, and with its limits."""
     import duckdb
 
     files, limits = statement.files, statement.limits
-    with closing(duckdb.connect(":memory:")) as connection:
+    with ExitStack() as failing:
+        connection = failing.enter_context(closing(duckdb.connect(":memory:")))
         for name in files.keys() & SCHEMAS.keys():
             _register(connection, name, name, files[name], statement.keys)
             connection.execute(_MACRO.format(name=name))
@@ -109,19 +155,13 @@ def _connect(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["d
             _derive(connection, OF_VECTORS)
             connection.execute(f"CREATE {NEIGHBOURS}")
         for at, tables in statement.past.items():
-            for name, paths in tables.items():
-                _register(
-                    connection, f"{name}_at_{at.encode().hex()}", name, paths, statement.keys
-                )  # hex: A and a are two tags
-        for name, table in extra.items():
-            connection.register(f"stored_{name}", table)
-            connection.execute(f"CREATE VIEW {name} AS {with_derived(name, f'FROM stored_{name}', {})}")
-        if "queries" in extra:
-            _derive(connection, OF_QUERIES)
+            for name, paths in tables.items():  # in hex, because A and a are two tags
+                _register(connection, f"{name}_at_{at.encode().hex()}", name, paths, statement.keys)
         bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
         for option, value in {**bounds, **_SANDBOX}.items():
             connection.execute(f"SET {option} = {value}")
-        yield connection
+        failing.pop_all()
+    return connection
 
 
 def _register(
@@ -142,7 +182,7 @@ def _register(
 
 def _derive(connection: "duckdb.DuckDBPyConnection", views: Mapping[str, str]) -> None:
     for name, select in views.items():
-        connection.execute(f"CREATE VIEW {name} AS {select}")
+        connection.execute(f"CREATE OR REPLACE VIEW {name} AS {select}")
 
 
 def _register_embeddings(connection: "duckdb.DuckDBPyConnection", packs: Sequence[Path]) -> None:

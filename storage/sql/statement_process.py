@@ -14,7 +14,7 @@ from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.process.child_process import die_with, lower
 from docmill.storage.process.malloc_tuning import give_back
 from docmill.storage.process.no_network import refuse_network
-from docmill.storage.sql.sandbox import answered, load
+from docmill.storage.sql.sandbox import KeptConnections, answered, load
 from docmill.storage.sql.statement import (
     END,
     FAILED,
@@ -48,7 +48,7 @@ def serve(arguments: list[str]) -> None:
     die_with(parent)
     refuse_network()
     # Before the limits: the libraries take address space that is not the statement's.
-    rest = load()
+    rest, kept = load(), KeptConnections()
     lower(resource.RLIMIT_CORE, 0)
     lower(resource.RLIMIT_FSIZE, 0)  # no statement writes a file
     with socket.socket(fileno=fd) as pipe, pipe.makefile("rb") as source:
@@ -56,7 +56,7 @@ def serve(arguments: list[str]) -> None:
         while asked := _next(source):
             _limit(asked[0].limits, rest)
             pipe.sendall(frame(TAKEN))
-            pipe.sendall(_answer(pipe, *asked))
+            pipe.sendall(_answer(pipe, *asked, kept))
             # An alarm that is left would end the process while it waits for the next statement.
             signal.setitimer(signal.ITIMER_REAL, 0)
             # The process waits for minutes, perhaps; what one large statement took is not its to keep.
@@ -87,10 +87,10 @@ def _limit(limits: SqlLimits, rest: int | None) -> None:
         lower(resource.RLIMIT_AS, rest + (limits.memory_mb << 20) + _SPARE_MEMORY)
 
 
-def _answer(pipe: socket.socket, statement: Statement, extra: dict[str, pa.Table]) -> bytes:
+def _answer(pipe: socket.socket, statement: Statement, extra: dict[str, pa.Table], kept: KeptConnections) -> bytes:
     """Send the rows of a statement; return the last frame, which says whether they are whole."""
     try:
-        with answered(statement, extra) as rows:
+        with answered(statement, extra, kept) as rows:
             _send(pipe, *rows)
         return frame(END)
     except StoreError as error:

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -16,8 +16,9 @@ import pytest
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.sql import sandbox
 from docmill.storage.sql.derived_views import OF_QUERIES, OF_ROWS, OF_VECTORS
-from docmill.storage.sql.statement import SqlLimits
+from docmill.storage.sql.statement import SqlLimits, Statement
 from docmill.storage.sql.statement_pool import query, select_ids
 from docmill.storage.sql.views import ViewedStore, views_sql
 from docmill.storage.writer.current_folder import prepare_folders
@@ -366,3 +367,33 @@ def test_views_show_what_current_shows(shelf: Shelf, tmp_path: Path) -> None:
     part.unlink()
     assert command_line(script, "SELECT count(*) FROM chunks") == "3"
     shutil.rmtree(root)
+
+
+def test_a_connection_is_kept_for_statements_of_the_same_files_until_one_fails(shelf: Shelf) -> None:
+    kept, extra = sandbox.KeptConnections(), {"snapshots": pa.table({"snapshot": [1], "created": ["2026"]})}
+    count = Statement("SELECT count(*) FROM chunks", shelf.files)
+
+    def connection(statement: Statement) -> int:
+        with kept.connection(statement, extra) as opened:
+            return id(opened)
+
+    def answer(statement: Statement, more: dict[str, pa.Table] = extra) -> int:
+        with sandbox.answered(statement, more, kept) as (_, batches):
+            return int(next(batches).column(0)[0].as_py())
+
+    first = connection(count)
+    assert (answer(count), answer(replace(count, sql="SELECT max(snapshot) FROM snapshots"))) == (4, 1)
+    newer = {"snapshots": pa.table({"snapshot": [7], "created": ["2027"], "run_id": ["r"]})}
+    assert answer(replace(count, sql="SELECT max(snapshot) FROM snapshots"), newer) == 7
+    assert connection(count) == first
+    assert answer(replace(count, files={**shelf.files, "chunks": shelf.files["chunks"][:1]})) == 3
+    assert connection(replace(count, limits=SqlLimits(seconds=3))) != first
+    with pytest.raises(QueryError), sandbox.answered(replace(count, sql="SELECT nothing"), extra, kept):
+        pass
+    assert not kept.holds(count, extra)
+    assert answer(count) == 4
+    place = shelf.chunk_file
+    away = place.rename(shelf.root / "away")
+    with pytest.raises(StoreError, match="missing"), kept.connection(count, extra):
+        pass
+    away.rename(place)

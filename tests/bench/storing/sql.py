@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.reader.store import open_store
-from docmill.storage.sql.sandbox import answered
+from docmill.storage.sql.sandbox import KeptConnections, answered
 from docmill.storage.sql.statement import Statement
 from docmill.storage.sql.statement_pool import StatementPool
 from tests.bench.storing.keywords import make_chunks
@@ -59,7 +59,7 @@ def measure(count: int, turns: int, root: Path) -> list[Figure]:
 
 
 def _here(statement: Statement) -> pa.Table:
-    with answered(statement, {}) as (schema, batches):
+    with answered(statement, {}, KeptConnections()) as (schema, batches):
         return pa.Table.from_batches(batches, schema)
 
 
