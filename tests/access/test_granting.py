@@ -99,7 +99,7 @@ def answers(bench: Workbench) -> Iterator[Any]:
             yield store.status()["documents"], store.status()["chunks"]
 
 
-@pytest.mark.parametrize("changes", [12, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("changes", [5, pytest.param(200, marks=pytest.mark.soak)])
 def test_after_each_change_of_access_and_metadata_answers_are_those_of_a_store_built_from_nothing(
     tmp_path: Path, changes: int
 ) -> None:
