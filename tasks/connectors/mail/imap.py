@@ -245,11 +245,11 @@ def _idled(connection: imaplib.IMAP4, seconds: float, timeout_s: float, ended: E
     said = _lines_until(connection, (b"+", _IDLE_TAG), timeout_s)
     if not said[-1].startswith(b"+"):  # it announces IDLE, and refuses it
         return False
-    told, end = said[1:], time.monotonic() + seconds
+    told, end = len(said) > 1, time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:
         selector.register(connection.socket(), selectors.EVENT_READ)
         while not told and not ended.is_set() and (left := end - time.monotonic()) > 0:
-            told = selector.select(min(left, _TURN_S))
+            told = bool(selector.select(min(left, _TURN_S)))
     connection.send(b"DONE\r\n")
     _lines_until(connection, (_IDLE_TAG,), timeout_s)
     return True
