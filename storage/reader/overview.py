@@ -12,7 +12,6 @@ from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.history.source_log import logged_sources
-from docmill.storage.reader.model_reach import poorly_read
 from docmill.storage.schema import CONTEXT_STATES
 from docmill.storage.sql.document_warnings import lost_text
 from docmill.storage.tables.tables import read_table
@@ -38,7 +37,6 @@ def status_of(stored: StoredSnapshot) -> dict[str, Any]:
         "model": stored.snapshot.space.model,
         "dimension": stored.snapshot.space.dimension,
         "vectors": stored.snapshot.vector_state(),
-        "poorly_read": {one.lang: {"documents": one.documents, "share": one.share} for one in poorly_read(stored)},
         **_contexts(stored),
         "bytes": disk_use(stored.root),
         **({"synced": when.isoformat("T", "seconds")} if when else {}),

@@ -15,6 +15,7 @@ from docmill.storage.process.computed_once import computed_once
 from docmill.storage.reader.asked_queries import AskingAgain, ContentGap, content_gaps
 from docmill.storage.reader.facets import ValueCount, value_counts
 from docmill.storage.reader.feedback import StoreFeedback
+from docmill.storage.reader.model_reach import poorly_read
 from docmill.storage.reader.narrowed_stores import NarrowedStores
 from docmill.storage.reader.overview import history_table, status_of
 from docmill.storage.reader.replay import ReplayedQuery, by_movement, replayed
@@ -445,7 +446,12 @@ class Store(StoreFeedback):
             >>> store.status()["documents"]
             3
         """
-        return status_of(self.stored)
+        return {**status_of(self.stored), "poorly_read": self.poorly_read}
+
+    @computed_once
+    def poorly_read(self) -> dict[str, dict[str, float]]:
+        """The languages that the model cannot read, as `status` has them, from a sample of the documents."""
+        return {one.lang: {"documents": one.documents, "share": one.share} for one in poorly_read(self.stored)}
 
     def history(self) -> list[dict[str, Any]]:
         """Return the kept snapshots up to the open one.

@@ -66,13 +66,14 @@ class PageRoutes:
         return router
 
     def newest(self, store: str | None = None, at: str | None = None) -> Response:
-        """Return what is in service. A page asks every few seconds, so this reads no file."""
+        """Return what is in service. A page asks every few seconds, so this reads files of a snapshot only once."""
         self.ahead.note_page()
         served = asked_store(self._stores, store, at)
         snapshot = served.store.snapshot
         counts = {name: snapshot.rows(name) for name in ("documents", "chunks")}
         vectors = snapshot.vector_state()
         status = {"snapshot": snapshot.number, "created": snapshot.created, **counts, "vectors": vectors}
+        status["poorly_read"] = served.store.poorly_read
         return as_json({**served.head, "status": status, "stores": self._stores.names})
 
     def rows(self, asked: RowsQuestion) -> Response:
