@@ -39,6 +39,20 @@ deployments:
       name: docmill
 
   - name: docmill
+    description: Let judged queries change docmill.toml where that gains beyond chance.
+    entrypoint: docmill.flows.learn.learn
+    parameters: {{}}
+    schedules:
+      - cron: "0 2 * * *"
+        timezone: Etc/UTC
+        active: false  # it changes docmill.toml: switch it on here or on Prefect's page
+    concurrency_limit:
+      limit: 1
+      collision_strategy: CANCEL_NEW
+    work_pool:
+      name: docmill
+
+  - name: docmill
     description: Measure how well the store answers questions whose answers are known.
     entrypoint: docmill.flows.evaluate.evaluate
     parameters: {{}}  # `questions` is named in the form

@@ -9,7 +9,7 @@ from docmill.storage.retrieval.candidates.search_options import SearchArguments
 
 def how_of(chosen: SearchSettings) -> SearchArguments:
     """Return the search options by name."""
-    return cast(SearchArguments, chosen.model_dump())
+    return cast(SearchArguments, chosen.model_dump(exclude={"cache", "cache_alike"}))
 
 
 def log_bounds_of(chosen: QueriesSettings) -> LogBounds:

@@ -264,6 +264,20 @@ class SearchSettings(ConfigSection):
     min_confidence: Share = Field(
         default=0.0, ge=0, le=1, description="Leave out hits that answer the question with less confidence than this."
     )
+    cache: Queries = Field(
+        default=0,
+        ge=0,
+        le=100_000,
+        description="Answers that `docmill serve` and `mcp` keep in memory for who asks the same again, for each open"
+        " snapshot and each set of rights; 0 is off.",
+    )
+    cache_alike: Share = Field(
+        default=1.0,
+        gt=0,
+        le=1,
+        description="Least cosine of two questions at which the kept answer to one is given to the other; 1 keeps"
+        " answers for the same words only.",
+    )
 
 
 class RunSettings(ConfigSection):

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from docmill.flows.serving.bounds import cut, entries_within, left_out, within
 from docmill.flows.serving.json_text import finite, json_text
+from docmill.flows.serving.kept_searches import KeptSearches
 from docmill.flows.serving.open_stores import ServedStore
 from docmill.flows.serving.query_notes import QueryNotes
 from docmill.storage.errors import QueryError
@@ -17,7 +19,7 @@ from docmill.storage.reader.figure import figures_of
 from docmill.storage.reader.outline import Section
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments
+from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments, options_of
 from docmill.storage.schema import ChunkRow, DocumentRow, KeptPicture
 from docmill.storage.versions.diff import diff
 
@@ -40,12 +42,13 @@ _MORE_ROWS = "ask for fewer rows or columns, or count them in SQL"
 class Searching:
     """How the settings have searches rank; `rewrite` words a query anew if they ask a language model to.
 
-    `notes` log what is asked, if they say so.
+    `notes` log what is asked, and `kept` holds answers for who asks again, if they say so.
     """
 
     how: SearchArguments
     rewrite: Rewrite | None = None
     notes: QueryNotes | None = None
+    kept: KeptSearches | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +86,18 @@ class AskedChunk:
 
 
 def found(served: ServedStore, asked: AskedSearch) -> dict[str, Any]:
-    """Return the hits of a search."""
+    """Return the hits of a search; `answered_as` names the question whose kept answer they are, if it is another."""
     how = asked.searching
-    hits = served.store.search(asked.query, asked.k, asked.mode, asked.where, rewrite=how.rewrite, **how.how)
+    search = partial(served.store.search, asked.query, asked.k, asked.mode, asked.where, rewrite=how.rewrite, **how.how)
+    query, hits = asked.query, None
+    if how.kept is not None:
+        kept = how.kept.get(served.store, asked.query, options_of(asked.k, asked.mode, asked.where, how.how), search)
+        query, hits = kept.query, kept.hits
+    hits = search() if hits is None else hits
     if how.notes is not None:
         how.notes.note(served.store, asked.query, hits, asked.mode, asked.where is not None, current_asker().client)
-    return {**served.head, "query": asked.query, **_hits(hits, asked.most)}
+    other = {} if query == asked.query else {"answered_as": query}
+    return {**served.head, "query": asked.query, **other, **_hits(hits, asked.most)}
 
 
 def similar(served: ServedStore, chunk_id: str, k: int, where: str | None, most: int) -> dict[str, Any]:

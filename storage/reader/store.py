@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from docmill.storage.access.principals import check_principals
@@ -89,6 +91,16 @@ def _narrowed_to(
 def make_ahead(fresh: "Store", earlier: "Store", principals: frozenset[str]) -> "Store":
     """Return what principals see of a snapshot, made with what they have seen of an earlier one."""
     return fresh._narrowed.get(principals, earlier._narrowed.held(principals))
+
+
+def query_vector(store: "Store", query: str) -> npt.NDArray[np.float32] | None:
+    """Return the vector of a query, (dim,) of unit L2 norm, or None if it is too long for the model.
+
+    Raises `QueryError` and `StoreError` as a search does.
+    """
+    check_query(query)
+    sources = store._sources
+    return sources.query_vector(query) if sources.encoder.fits([query])[0] else None
 
 
 _REPLAYED = 100  # frequent queries, unless others are given: two seconds for both snapshots

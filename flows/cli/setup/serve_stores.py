@@ -243,12 +243,15 @@ def searching_of(settings: "Settings") -> "Searching":
 
 
 def _noted(settings: "Settings", door: str) -> "Searching":
-    """Return how the settings have searches rank and logged."""
+    """Return how the settings have searches rank, logged, and kept for who asks again."""
     from docmill.flows.config.search_settings import log_bounds_of
+    from docmill.flows.serving.kept_searches import KeptSearches
     from docmill.flows.serving.query_notes import QueryNotes
 
+    cache, alike = settings.search.cache, settings.search.cache_alike
+    kept = KeptSearches(cache, alike) if cache else None
     notes = QueryNotes(log_bounds_of(settings.queries), door) if settings.queries.log else None
-    return replace(searching_of(settings), notes=notes)
+    return replace(searching_of(settings), notes=notes, kept=kept)
 
 
 def _runs(settings: "Settings", name: str) -> "RunTools":

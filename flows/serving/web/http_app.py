@@ -53,7 +53,7 @@ def http_app(
     `settings` say how the page reads and splits documents; without them, the defaults do. `audit` notes who asked what.
     With `judging`, clients may add judgements to the stores; nothing else of a store changes.
     """
-    metrics, page = Metrics(stores), PageRoutes(stores, settings or Settings())
+    metrics, page = Metrics(stores, searching.kept), PageRoutes(stores, settings or Settings())
     app = FastAPI(
         title="docmill",
         version=version("docmill"),

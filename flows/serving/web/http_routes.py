@@ -124,8 +124,9 @@ class HttpRoutes:
         """Find the chunks that answer a question best: hits as `docmill search --json` prints them."""
         served = self._at(asked.store, asked.at)
         self._metrics.searched(served.name, asked.mode)
-        notes = None if asked.typing else self._searching.notes
-        how = Searching(asked.how(self._searching.how), self._searching.rewrite, notes)
+        own = self._searching
+        notes, kept = (None, None) if asked.typing else (own.notes, own.kept)
+        how = Searching(asked.how(own.how), own.rewrite, notes, kept)
         question = AskedSearch(asked.query, asked.k, asked.mode, asked.where, how, asked.max_characters)
         return as_json(answers.found(served, question))
 

@@ -1,11 +1,16 @@
 """Metrics: what a server counts, as text for Prometheus."""
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 from docmill.flows.serving.guard import App, Message, Receive, Scope, Send
+from docmill.flows.serving.kept_searches import KeptSearches, Outcome
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.storage.errors import DocmillError
 
@@ -18,9 +23,11 @@ _TABLES = ("documents", "chunks", "rejects")
 class Metrics:
     """The counters of one server."""
 
-    def __init__(self, stores: OpenStores) -> None:
+    def __init__(self, stores: OpenStores, kept: KeptSearches | None = None) -> None:
         self._stores = stores
         self._registry = CollectorRegistry()
+        if kept is not None:
+            self._registry.register(_CachedSearches(kept))
         self._requests = Counter(
             "docmill_requests", "Requests, by path and status.", ("path", "status"), registry=self._registry
         )
@@ -62,6 +69,22 @@ class Metrics:
             gauge.labels(name).set(snapshot.rows(table))
         self._number.labels(name).set(snapshot.number)
         self._age.labels(name).set((datetime.now(UTC) - datetime.fromisoformat(snapshot.created)).total_seconds())
+
+
+class _CachedSearches(Collector):
+    """How the cache of answers did; its share of hits is that of `same` and `alike`."""
+
+    def __init__(self, kept: KeptSearches) -> None:
+        self._kept = kept
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """Yield the counter."""
+        family = CounterMetricFamily(
+            "docmill_cached_searches", "Searches of the cache of answers, by what it had.", labels=("found",)
+        )
+        for outcome in get_args(Outcome):
+            family.add_metric((outcome,), self._kept.counts[outcome])
+        yield family
 
 
 class CountingApp:

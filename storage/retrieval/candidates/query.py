@@ -60,10 +60,9 @@ class Query:
         """The vectors of the query's windows, (windows, dim), rows of unit L2 norm."""
         if self._vectors is not None:
             return self._vectors
-        encoder, windows = self.sources.encoder, self.windows
-        if len(windows) > 1:
-            return encoder.encode_queries(windows)
-        alone: Vector = encoder.encode_query(self.text)[None]
+        if len(self.windows) > 1:
+            return self.sources.encoder.encode_queries(self.windows)
+        alone: Vector = self.sources.query_vector(self.text)[None]
         return alone
 
     @property

@@ -1,7 +1,8 @@
 """Snapshot sources: what a search reads from one snapshot: both indexes, the encoder, rows, ordinals and texts."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,6 +39,9 @@ from docmill.storage.writer.posting_rows import stored_rows
 
 Vector = npt.NDArray[np.float32]
 _SHOWN = [field.name for field in fields(ShownChunk)]
+_QUERIES_KEPT = 1_000
+"""Vectors of queries in memory, 1.5 MB with the bundled model. People ask a query again in another mode, with another
+condition and for its facets; encoding it takes most of a search of a small store."""
 _SCORING = Scoring(idf="positive")  # each word of the query that a chunk contains must raise its score
 
 
@@ -76,6 +80,11 @@ class SnapshotReader:
 
             return compared_with(encoder, space.probe)
         return encoder
+
+    @computed_once
+    def query_vector(self) -> Callable[[str], Vector]:
+        """Returns the vector of a query that the model takes whole, (dim,) of unit L2 norm; kept by its text."""
+        return lru_cache(_QUERIES_KEPT)(self.encoder.encode_query)
 
     def nearest(self, vector: Vector, k: int, allowed: Collection[str] | None) -> list[tuple[str, float]]:
         """Return (chunk id, cosine similarity) of the chunks nearest to a unit vector."""

@@ -70,7 +70,7 @@ def by_model(query: Query, rewrite: Rewrite) -> list[Candidate]:
         for one in found.values():
             one.note(REMARK, f"asked in its own words alone: {why}")
     for words in wordings:
-        vector = query.sources.encoder.encode_query(words) if query.options.mode != "keyword" else None
+        vector = query.sources.query_vector(words) if query.options.mode != "keyword" else None
         for one in query.rank(
             None if vector is None else vector[None], words if query.options.mode != "vector" else ""
         ):

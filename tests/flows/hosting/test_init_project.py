@@ -268,8 +268,19 @@ def test_the_deployments_fit_the_schema_of_prefect(tmp_path: Path, flags: list[s
     read = PrefectYamlModel.model_validate(yaml.safe_load((tmp_path / "prefect.yaml").read_text()))
     assert [one.entrypoint for one in read.deployments] == [
         "docmill.flows.ingest.ingest",
+        "docmill.flows.learn.learn",
         "docmill.flows.evaluate.evaluate",
     ]
+
+
+@pytest.mark.parametrize("flags", [["--prefect"], ["--docker"], ["--k8s"]])
+def test_learning_is_deployed_for_each_night_and_waits_to_be_switched_on(tmp_path: Path, flags: list[str]) -> None:
+    init(tmp_path, *flags)
+    for file in (tmp_path / "prefect.yaml", ROOT / "deployments" / "prefect.yaml"):
+        every = yaml.safe_load(file.read_text())["deployments"]
+        (own,) = (one for one in every if one["entrypoint"] == "docmill.flows.learn.learn")
+        assert [(one["cron"], one["active"]) for one in own["schedules"]] == [("0 2 * * *", False)]
+        assert own["concurrency_limit"] == {"limit": 1, "collision_strategy": "CANCEL_NEW"}
 
 
 @pytest.mark.flow

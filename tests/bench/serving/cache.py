@@ -1,0 +1,146 @@
+"""Measure the cache of answers: `python -m tests.bench.serving.cache [--data FOLDER] [SET ...]`.
+
+Ten hundred questions are asked of a store: those of a judged set, frequent ones often (Zipf), half of them spelled
+otherwise than before. For each least cosine, the table tells the share of questions that the cache answers, what the
+answers share with those of a search (overlap@10, and the same best hit), and the median time. Without a folder of data,
+the set is the corpus of the tests, with each of its questions.
+"""
+
+import argparse
+import csv
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+
+from docmill.flows.config.settings import Settings
+from docmill.flows.runs.engine import LocalEngine
+from docmill.flows.runs.pipeline import ingest
+from docmill.flows.serving.kept_searches import KeptSearches
+from docmill.storage.reader.store import open_store
+from docmill.storage.retrieval.candidates.search_options import SearchOptions
+from tests.bench.sets.catalogue import chosen
+from tests.bench.sets.collection import Given
+
+_HERE = Path(__file__).parents[2]
+_ASKED, _K, _SEED = 1000, 10, 7
+_AS_BEFORE = 0.5
+"""The share of questions that are asked in the words of the set."""
+_BOUNDS = (1.0, 0.98, 0.95, 0.9, 0.85, 0.8)
+
+
+def _typo(text: str, rng: random.Random) -> str:
+    place = rng.randrange(max(1, len(text) - 2))
+    return text[:place] + text[place + 1 : place + 2] + text[place] + text[place + 2 :]
+
+
+def _short(text: str, _: random.Random) -> str:
+    words = text.split()
+    dropped = {"the", "a", "an", "is", "are", "do", "does", "did", "of", "to", "in"}
+    return " ".join(word for word in words if word.lower() not in dropped) or text
+
+
+_SPELLINGS: Sequence[Callable[[str, random.Random], str]] = (
+    lambda text, _: text.lower(),
+    lambda text, _: text.rstrip("?. "),
+    lambda text, _: f"please tell me: {text}",
+    _typo,
+    _short,
+)
+
+
+def stream(questions: Sequence[str], asked: int = _ASKED, seed: int = _SEED) -> list[str]:
+    """Return questions as people ask them: the first of a shuffled list most often, and half spelled otherwise."""
+    rng = random.Random(seed)
+    order = rng.sample([*questions], len(questions))
+    drawn = rng.choices(order, [1 / rank for rank in range(1, len(order) + 1)], k=asked)
+    return [text if rng.random() < _AS_BEFORE else rng.choice(_SPELLINGS)(text, rng) for text in drawn]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a cache did: shares of all questions, and of its answers what they share with those of a search."""
+
+    bound: float
+    same: float
+    alike: float
+    overlap: float
+    best: float
+    ms: float
+
+
+def measure(folder: Path, asked: Sequence[str], bound: float, most: int = _ASKED) -> Measured:
+    """Ask a store anew, and compare the answers of the cache with those of searches."""
+    options, kept = SearchOptions(_K), KeptSearches(most, bound)
+    with open_store(folder) as store:
+        store.search("warm", _K)
+        times, found = list[float](), list[list[str]]()
+        for text in asked:
+            start = time.perf_counter()
+            answer = kept.get(store, text, options, lambda text=text: store.search(text, _K))  # type: ignore[misc]
+            times.append(1000 * (time.perf_counter() - start))
+            found.append([hit.chunk_id for hit in answer.hits])
+        true = [[hit.chunk_id for hit in store.search(text, _K)] for text in asked]
+    pairs = [(one, own) for one, own in zip(found, true, strict=True) if own]
+    overlap = fmean(len({*one} & {*own}) / len(own) for one, own in pairs)
+    best = fmean(one[:1] == own[:1] for one, own in pairs)
+    shares = {name: kept.counts[name] / len(asked) for name in ("same", "alike")}
+    return Measured(bound, shares["same"], shares["alike"], overlap, best, median(times))
+
+
+def show(name: str, asked: Sequence[str], rows: Sequence[Measured]) -> None:
+    """Print a table."""
+    again = 1 - len({*asked}) / len(asked)
+    frequent = Counter(asked).most_common(1)[0][1]
+    print(f"\n## {name}: {len(asked)} questions, {again:.0%} in words asked before, one of them {frequent} times\n")
+    print("| cache_alike | from the cache | same words | other words | overlap@10 | same best hit | ms p50 |")
+    print("|---:|---:|---:|---:|---:|---:|---:|")
+    for one in rows:
+        print(
+            f"| {one.bound:g} | {one.same + one.alike:.0%} | {one.same:.0%} | {one.alike:.0%} "
+            f"| {one.overlap:.3f} | {one.best:.3f} | {one.ms:.1f} |"
+        )
+
+
+def _stored(documents: Path, folder: Path) -> Path:
+    with LocalEngine() as engine:
+        ingest(Settings(store=folder / "store"), [str(documents)], engine)
+    return folder / "store"
+
+
+def own_questions() -> list[str]:
+    """Return the questions of the corpus of the tests."""
+    with (_HERE / "corpus_questions.csv").open(encoding="utf-8") as rows:
+        return [row["question"] for row in csv.DictReader(rows)]
+
+
+def main() -> None:
+    """Print a table for each set."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="folder of judged sets")
+    parser.add_argument("sets", nargs="*", help="names of judged sets")
+    given = parser.parse_args()
+    if not given.sets:
+        _table("corpus of the tests", _HERE / "corpus", own_questions())
+    for one in chosen(given.sets) if given.sets else ():
+        collection = one.read(Given(given.data))
+        if collection is None:
+            raise SystemExit(f"{given.data} has no {one.name}")
+        with tempfile.TemporaryDirectory() as folder:
+            collection.write(Path(folder))
+            _table(one.name, Path(folder), [question.text for question in collection.questions])
+
+
+def _table(name: str, documents: Path, questions: Sequence[str]) -> None:
+    asked = stream(questions)
+    with tempfile.TemporaryDirectory() as folder:
+        store = _stored(documents, Path(folder))
+        show(name, asked, [measure(store, asked, bound) for bound in _BOUNDS])
+
+
+if __name__ == "__main__":
+    main()
