@@ -328,7 +328,7 @@ class StoreTools:
 
     @told
     def status(self, at: At = None, store: StoreName = None, max_characters: Most = 20_000) -> Answer:
-        """Tell what a store holds: its snapshot and when it was made, counts of documents, chunks and rejects, formats.
+        """Show what a store contains: its snapshot and its time, counts of documents, chunks and rejects, formats.
 
         `stores` names all stores of this server.
 
@@ -364,7 +364,7 @@ class StoreTools:
         store: StoreName = None,
         max_characters: Most = 20_000,
     ) -> Answer:
-        """Tell what people ask most, or what they ask and the documents do not answer, if the server logs queries.
+        """List what people ask most, or what the documents do not answer, if the server logs queries.
 
         Returns `queries`, most frequent first, or `gaps`: groups of queries about one subject, with its words.
 
@@ -383,7 +383,7 @@ class StoreTools:
         store: StoreName = None,
         max_characters: Most = 20_000,
     ) -> Answer:
-        """Ask the 100 most frequent queries of two snapshots, and tell what moved: documents that entered and left.
+        """Ask the 100 most frequent queries of two snapshots, and show what moved: documents that entered and left.
 
         Example:
             {"old": 41}

@@ -208,11 +208,11 @@ class HttpRoutes:
         store: StoreName = None,
         most: Most = MOST,
     ) -> Response:
-        """Tell what changed between two snapshots, as `docmill diff --json` does."""
+        """Show what changed between two snapshots, as `docmill diff --json` does."""
         return as_json(answers.difference(self._at(store, new), self._at(store, old), text, most))
 
     def status(self, at: At = None, store: StoreName = None, most: Most = MOST) -> Response:
-        """Tell what a store holds, as `docmill status --json` does, and name the served stores."""
+        """Show what a store contains, as `docmill status --json` does, and name the served stores."""
         return as_json({**answers.status(self._at(store, at), most), "stores": self._stores.names})
 
     def queries(self, store: StoreName = None, most: Most = MOST) -> Response:
@@ -227,7 +227,7 @@ class HttpRoutes:
         return as_json(answers.gaps(self._at(store, at), most))
 
     def replay(self, old: Earlier, new: Later, store: StoreName = None, most: Most = MOST) -> Response:
-        """Ask the most frequent queries of two snapshots, and tell what moved, as `docmill replay --json` does."""
+        """Ask the most frequent queries of two snapshots, and show what moved, as `docmill replay --json` does."""
         self._check_whole()
         return as_json(answers.replay(self._at(store, new), self._at(store, old), self._searching, most))
 
@@ -242,7 +242,7 @@ class HttpRoutes:
         return as_json({**answers.judged(self._at(store, at), query, most), "judging": self._judging})
 
     def judge(self, asked: JudgementQuestion) -> Response:
-        """Keep what a person says of an answer to a query. It replaces what the same person has said of it before."""
+        """Save a person's judgement of an answer to a query, in place of an earlier one."""
         self._check_judging()
         own = self._at(asked.store, asked.at)
         opinion = asked.model_dump(exclude={"query", "chunk_id", "relevant", "at", "store"})
@@ -260,11 +260,11 @@ class HttpRoutes:
             raise HTTPException(403, "this server was started with --no-judging")
 
     async def healthz(self) -> Response:  # in the event loop: threads may all be busy
-        """Tell that the server is there, without a token."""
+        """Health check, without a token."""
         return as_json({"status": "ok"})
 
     def metrics(self) -> Response:
-        """Tell what the server has counted, for all clients: no answer for one that does not see everything."""
+        """Return the metrics of all clients, to clients that see everything."""
         self._check_whole()
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 

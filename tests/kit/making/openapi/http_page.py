@@ -18,9 +18,10 @@ from docmill.flows.serving.web.http_app import http_app
 from tests.kit.making.reference.markdown import code, page, prose, table
 
 HEAD = f"""\
-The paths of [`docmill serve`](../guides/http.md), as `/openapi.json` describes them. Each answer is one object of JSON.
-It has `store` and `snapshot`; fields of hits, chunks, documents and snapshots are those of [`--json`](json.md).
-`left_out` is null, or says what did not fit into `max_characters`. A request may have {MOST_BYTES:,} bytes."""
+The paths of [`docmill serve`](../guides/http.md); `/openapi.json` also has the greatest length of each text. Each
+answer is one object of JSON. It has `store` and `snapshot`; fields of hits, chunks, documents and snapshots are those
+of [`--json`](json.md). `left_out` is null, or says what did not fit into `max_characters`. A request may have
+{MOST_BYTES:,} bytes."""
 FAILED = """\
 The body is `{"error": {"kind": ..., "message": ..., "retry": ..., "status": ...}}`, with the fields of an
 [error of the command line](errors.md#what-a-command-prints); `status` is that of HTTP."""
@@ -28,7 +29,7 @@ The body is `{"error": {"kind": ..., "message": ..., "retry": ..., "status": ...
 SHARED = """\
 ## Parameters that paths share
 
-A path says below which of these it takes, too: in the query of its address, or in the body."""
+Most paths take these, too: in the query of the address, or in the body."""
 SHARED_BY = 3
 """A parameter that as many paths describe alike is described once."""
 COLUMNS = ("name", "type", "default", "meaning")
@@ -65,8 +66,6 @@ def _path(title: str, one: dict[str, Any], told: dict[str, Any], shared: list[Ro
     yield table(COLUMNS, [row for row in rows if row not in shared and row[0] not in ranking])
     if ranking:
         yield f"Also these keys of [`[search]`](settings.md#search), for one search: {', '.join(ranking)}."
-    if also := [row[0] for row in rows if row in shared]:
-        yield f"Also {', '.join(also)}."
 
 
 def _rows(one: dict[str, Any], told: dict[str, Any]) -> list[Row]:
@@ -103,8 +102,7 @@ def _kind(one: dict[str, Any]) -> str:
     low = f" from {one['minimum']:,.10g}" if "minimum" in one else ""
     above = f" above {one['exclusiveMinimum']:,.10g}" if "exclusiveMinimum" in one else ""
     high = f" to {one['maximum']:,.10g}" if "maximum" in one else ""
-    length = f" of at most {one['maxLength']:,} characters" if "maxLength" in one else ""
-    return f"{one['type']}{low}{above}{high}{length}"
+    return f"{one['type']}{low}{above}{high}"
 
 
 def _default(one: dict[str, Any]) -> str:

@@ -1,7 +1,5 @@
 """The page on formats: what is read, by which parser, and the names and first bytes that tell it."""
 
-from docmill.tasks.parse.dispatch.parser import Parser
-from docmill.tasks.parse.dispatch.parsers import PARSERS
 from docmill.tasks.parse.format import Format
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import LANGUAGES
@@ -14,19 +12,16 @@ inside a container; the name of the file, if the text confirms it; unmistakable 
 ([magika](https://github.com/google/magika)), if name and text disagree or say nothing. `docmill explain FILE` shows
 the format of a file.
 
-A file that no parser reads becomes a row of the table [`rejects`](tables.md#rejects) with a
-[reason](errors.md#reject-reasons)."""
+[Settings](../guides/readers.md) can choose another reader for some files. A file that no parser reads becomes a row of
+the table [`rejects`](tables.md#rejects) with a [reason](errors.md#reject-reasons)."""
 UNREAD = """\
 docmill recognises these kinds of files and does not read them. Each is rejected as `unsupported`, with a message that
 names the formats to convert it to:"""
-READERS = """\
-[`[[parse.readers]]`](settings.md#parse_readers) sends files to another reader than the parser of their format.
-`docmill plugins` lists those that other distributions add."""
 ARCHIVES = """\
-zip and tar archives, and files packed with gzip, bzip2, xz or zstd, are opened; each file inside is a document with a
-uri of its own, such as `mail.zip/2024/offer.pdf`. The same holds for files attached to mail and PDFs, and for
-those embedded in docx, pptx and xlsx, also within OLE: `offer.pdf/terms.txt`, `plan.docx/Budget.xlsx`. The data of a
-chart is a part of its document. `[archives]` has [limits](settings.md#archives) for what is opened.
+zip and tar archives, and files packed with gzip, bzip2, xz or zstd, are opened within [limits](settings.md#archives);
+each file inside is a document with a uri of its own, such as `mail.zip/2024/offer.pdf`. The same holds for files
+attached to mail and PDFs, and for those embedded in docx, pptx and xlsx: `offer.pdf/terms.txt`,
+`plan.docx/Budget.xlsx`.
 
 A data file of Outlook is one document. Its attachments, calendars and contacts are documents beside it, such as
 `old.pst/offer.pdf`. `readpst` takes it apart, which Debian has in `pst-utils` and Homebrew in `libpst`. Such files are
@@ -41,9 +36,6 @@ def made() -> str:
         "Formats",
         HEAD,
         _formats(),
-        "## Other readers",
-        READERS,
-        table(("reader", "formats that it takes"), [(code(one.name), codes(one.formats)) for one in _others()]),
         "## Archives and attachments",
         ARCHIVES,
         "## Source code",
@@ -57,10 +49,6 @@ def made() -> str:
 def _formats() -> str:
     rows = [(code(form.name), prose(form.files), _suffixes(form), prose(form.by)) for form in FORMATS.values()]
     return table(("format", "files", "suffixes", "read by"), rows)
-
-
-def _others() -> list[Parser]:
-    return [one for name, one in PARSERS.own.items() if name not in FORMATS]
 
 
 def _suffixes(form: Format) -> str:

@@ -1,19 +1,16 @@
-"""The page on content types: what each is, what tells it, and the strategy to which it is routed."""
-
-from functools import partial
+"""The page on content types: what each is, and the strategy to which it is routed."""
 
 from docmill.tasks.chunking.route import default_routes
-from docmill.tasks.detect import lawful
 from docmill.tasks.detect.content_types import CONTENT_TYPES
-from docmill.tasks.detect.scores import SCORES
 from docmill.tasks.detect.verdict import DATA_LANGUAGES
 from docmill.tasks.parse.formats import FORMATS as READ
 from tests.kit.making.reference.markdown import block, code, codes, page, prose, table
 
 HEAD = """\
 Every region of a document has a content type. It depends on the content, not only on the file format. The
-content type selects the route: the [strategy](strategies.md) that splits the region, with its options.
-`docmill explain FILE` shows the regions of a file, their types, the signs, and the rule that routed each."""
+content type selects the route: the [strategy](strategies.md) that splits the region, with its options. The type with
+the highest score wins. `docmill explain FILE` shows the regions of a file, their types, the signs that speak for each,
+and the rule that routed each."""
 ROUTES = """\
 [Routing](../concepts/routing.md) says which rule decides, and [settings](settings.md#routes-and-its-fields) lists the
 fields of a rule."""
@@ -47,9 +44,6 @@ def made() -> str:
         "## Routes",
         ROUTES,
         block(EXAMPLE, "toml"),
-        "## Signs",
-        "The content type with the highest score wins. A score is between 0 and 1, and grows with these signs:",
-        table(("content type", "looks for"), [(code(kind), prose(_signs(kind))) for kind in SCORES]),
         "## Formats that decide",
         FORMATS,
         table(("content type", "formats"), _deciding()),
@@ -60,15 +54,6 @@ def made() -> str:
 def _type(kind: str) -> tuple[str, str, str]:
     strategy = default_routes().by_type[kind].strategy
     return code(kind), prose(CONTENT_TYPES[kind]), f"[{code(strategy)}](strategies.md#{strategy})"
-
-
-def _signs(kind: str) -> str:
-    """Return what the functions that score a type look for, by their docstrings."""
-    score = SCORES[kind]
-    if not isinstance(score, partial):
-        return (lawful.__doc__ or "").partition(" by ")[2].removesuffix(".")
-    says = [(sign.look.__doc__ or "").partition("\n")[0] for sign in score.args[0]]
-    return "; ".join(said.removeprefix("Look for ").removesuffix(".").partition("; ")[0] for said in says)
 
 
 def _deciding() -> list[tuple[str, str]]:

@@ -13,9 +13,9 @@ from docmill.flows.config.units import Unit
 from tests.kit.making.reference.markdown import block, code, page, prose, table
 
 HEAD = """\
-`docmill init` writes a `docmill.toml` with every key, its default and its meaning. `docmill settings` shows what each
-key is now, and where that comes from; `docmill settings WORD` finds keys. In Python they are the fields of
-[`docmill.Settings`](python.md#docmill.Settings), or `options={"parse.workers": 2}` of `docmill.ingest`.
+`docmill init` writes a `docmill.toml` with every key. `docmill settings WORD` shows what keys are now, and where that
+comes from. In Python they are the fields of [`docmill.Settings`](python.md#docmill.Settings), or
+`options={"parse.workers": 2}` of `docmill.ingest`.
 
 Each key can be set in four places. The first that sets it wins:
 

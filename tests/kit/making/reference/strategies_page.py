@@ -48,7 +48,6 @@ def made() -> str:
         "Strategies and contexts",
         HEAD,
         block(EXAMPLE, "toml"),
-        f"The strategies: {', '.join(f'[{code(name)}](#{name})' for name in SPLITTERS)}.",
         "## Options of every strategy",
         _options(fields(Options), f"{MIN_SIZE} to {MAX_SIZE}"),
         "The table `optimize` has two keys:",
