@@ -6,8 +6,8 @@
     class TestParagraphs(SplitterSuite):
         strategy = "paragraphs"
 
-The plugin must be installed, an editable install included, for its name is looked up as a run does. The strategies of
-docmill are tested by the same functions. `docmill.plugins` says what each property is for. The suites need hypothesis.
+The plugin must be installed (`pip install --editable` will do), because its name is looked up as in a run. docmill's
+own strategies are tested by the same functions. `docmill.plugins` explains each property. The suites need hypothesis.
 """
 
 import random
@@ -155,14 +155,14 @@ def check_chunks(parsed: Parsed, found: list[Draft], limit: int) -> None:
 
 
 def check_document(parsed: Parsed, limit: int, strategy: str, options: Mapping[str, Any]) -> None:
-    """Assert that a document has the chunks that `check_chunks` asks for, and has them again at the next call."""
+    """Assert `check_chunks` of a document, and that the next call returns the same chunks."""
     found = chunks(parsed, strategy, limit, context=8, **options)
     check_chunks(parsed, found, limit)
     assert found == chunks(parsed, strategy, limit, context=8, **options)
 
 
 def check_part(parsed: Parsed, start: int, end: int, strategy: str, options: Mapping[str, Any]) -> None:
-    """Assert that the spans of a part lie in it, in order, and leave out nothing of it."""
+    """Assert that the spans of a part are within it, in order, and leave nothing out."""
     splitter, whole = SPLITTERS[strategy], Part.whole(parsed, Tokens(parsed.text, tokenizer()))
     spans = splitter.split(whole.within(start, end), options_of(strategy, options).within(16))
     assert all(start <= span.start < span.end <= end for span in spans)
@@ -178,7 +178,7 @@ def check_long_line(text: str, strategy: str, options: Mapping[str, Any]) -> Non
 
 
 def check_contexts(parsed: Parsed, limit: int, contextualizer: str) -> None:
-    """Assert that contexts keep to 8 tokens, leave the chunks whole and within the limit, and come again.
+    """Assert that contexts keep to 8 tokens, leave the chunks whole and within the limit, and are the same again.
 
     The context of a chunk of the role `summary` is a summary, which may be longer.
     """

@@ -59,7 +59,7 @@ class Asking:
     """How an adapter searches.
 
     Attributes:
-        store: The path or the address of a store, which is then searched by its newest snapshot, or an open store.
+        store: An open store, or the path or address of one, whose newest snapshot is then searched.
         k: How many hits to return at most.
         mode: `"hybrid"`, `"vector"` or `"keyword"`.
         where: An SQL predicate over the columns of chunks and documents.
@@ -80,7 +80,7 @@ class Asking:
     def changed(self, given: Mapping[str, Any]) -> Self:
         """Return the same with other values; None, which a framework passes for what was not given, changes none.
 
-        Raises `TypeError` for a name that is not an attribute: what is left out in silence may be a filter.
+        Raises `TypeError` for an unknown name, because an ignored filter would show too much.
         """
         check_names("a search", given, [one.name for one in fields(self)])
         return replace(self, **{name: value for name, value in given.items() if value is not None})

@@ -19,7 +19,7 @@ _NAME = re.compile(r"(?:meta(?:data)?\.)?([^\W\d]\w*)")
 def condition(given: object) -> str:
     """Return a filter as SQL: LangChain's or Haystack's dict, or LlamaIndex's `MetadataFilters`.
 
-    Raises `QueryError` for what is no filter: one that is left out in silence would show what it hides.
+    Raises `QueryError` for anything else, because an ignored filter would show what it should hide.
     """
     if isinstance(given, Mapping):
         return _of_haystack(given) if "operator" in given else _of_dict(given)
@@ -31,7 +31,7 @@ def condition(given: object) -> str:
 
 
 def both(where: str | None, given: object) -> str | None:
-    """Return a condition that holds where `where` and a filter do; None if there is neither."""
+    """Return `where` and a filter as one condition; None if there is neither."""
     found = condition(given) if given else ""
     return f"({where}) AND {found}" if where and found else found or where
 

@@ -69,7 +69,7 @@ class DocmillRetriever:
         where: str | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, list[Document]]:
-        """Return the documents of a query, best first; what is given beside it holds for this query.
+        """Return the documents of a query, best first. The other arguments apply to this query only.
 
         `filters` are those of Haystack: `{"field": "meta.team", "operator": "==", "value": "sales"}`. They narrow what
         `where` leaves.

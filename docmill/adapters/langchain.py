@@ -88,7 +88,7 @@ class DocmillRetriever(BaseRetriever):
     ) -> list[Document]:
         given = changes.pop("filter", None)
         asking = self._asking().changed(changes)
-        # The retriever's own filter holds in any case: a question may narrow what is found, and not widen it.
+        # The retriever's own filter always applies: a question may narrow it, not widen it.
         asking = asking.changed({"where": both(both(asking.where, self.filter), given)})
         return [self._document(one) for one in asking.found(query)]
 

@@ -122,10 +122,10 @@ class Store(StoreFeedback):
     """
 
     def seen_by(self, principals: Iterable[str]) -> "Store":
-        """Return the snapshot as principals may see it: as if the store held only the documents that are theirs.
+        """Return the snapshot as principals may see it, as if the store had only their documents.
 
-        All methods of the returned store, scores and counts included, are those of such a store. It is made in a
-        temporary folder, in seconds for 100,000 chunks, and kept for the next call with principals of equal rights. It
+        All methods of the returned store answer so, scores and counts included. It is made in a temporary folder, in
+        seconds for 100,000 chunks, and kept for the next call with principals of equal rights. It
         has no rejects, runs, costs, evaluations, deleted documents and other snapshots. Of an older snapshot, it lacks
         the documents that the newest one no longer shows to these principals.
 
@@ -206,13 +206,13 @@ class Store(StoreFeedback):
         principals: Iterable[str] | None = None,
         **how: Unpack[SearchArguments],
     ) -> list[list[Hit]]:
-        """Return the hits of several queries, which takes less time than one `search` for each.
+        """Return the hits of several queries, faster than by one `search` each.
 
         The predicate is evaluated once and all queries are encoded in one batch. The batch rounds vectors differently:
         scores can differ from those of `search` by about 1e-6.
 
         Args:
-            texts: The queries. The other arguments are those of `search` and hold for all queries.
+            texts: The queries. The other arguments are as in `search` and apply to all queries.
             k: How many hits to return at most for each query.
             mode: As in `search`.
             where: As in `search`.
@@ -311,7 +311,7 @@ class Store(StoreFeedback):
 
         Args:
             statement: One SELECT in the SQL of DuckDB.
-            rows: How many rows to return at most; those after them are left out. None returns all.
+            rows: How many rows to return at most. None returns all.
             seconds: How long the statement may run, by the wall clock.
 
         Returns:
@@ -339,7 +339,7 @@ class Store(StoreFeedback):
         since: int | str | None = None,
         replace: bool = False,
     ) -> "Exported":
-        """Bring a file or a database of another program up to date with the chunks of the snapshot.
+        """Sync chunks and vectors to a file or a database of another program.
 
         A row has the columns that the guide on exports lists, among them the vector. The next export writes the rows
         that are new or changed, and removes those of chunks that have left. An export that was interrupted is finished
@@ -351,8 +351,8 @@ class Store(StoreFeedback):
                 `postgresql://HOST/DATABASE`. A password comes from the environment.
             table: The table or collection in a database. None takes `chunks`.
             where: An SQL predicate, as in `search`: only chunks for which it is true.
-            since: The number or the tag of an earlier snapshot: only chunks that are new or have changed since then,
-                and the ids of those that have left, for files only.
+            since: The number or the tag of an earlier snapshot: only chunks that are new or changed since then, and the
+                ids of removed ones. For files only.
             replace: Write all rows again, also where the target holds an export of another store, another condition,
                 another embedding model or a newer snapshot.
 
@@ -380,8 +380,8 @@ class Store(StoreFeedback):
     def gaps(self, most: int = 200) -> list[ContentGap]:
         """Return what people ask and the store has no good answer to, grouped by meaning.
 
-        Asks again those that had no hit of confidence .2, or were judged to have no answer here, and leaves out what
-        this snapshot answers, and queries for which a passage was judged right.
+        Asks the queries again that had no hit of confidence .2, or that a person judged to have no answer here. Leaves
+        out queries that this snapshot answers, and those with a passage that was judged right.
 
         Args:
             most: How many queries to ask again at most, the most frequent ones.
@@ -418,7 +418,7 @@ class Store(StoreFeedback):
             queries: The queries. None takes the 100 that the log has most often.
             k: How many hits of each query to compare.
             mode: As in `search`.
-            **how: As in `search`; they hold for both.
+            **how: As in `search`, for both snapshots.
 
         Returns:
             One entry for each query, those that moved most first: `entered` are documents that only `other` finds.
@@ -443,7 +443,7 @@ class Store(StoreFeedback):
             `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`, of
             `stale` ones, of those with `lost_text` (the view `warnings` says what is missing), of `chunks` and
             `rejects`, `unreadable` files and folders with the reason, counts of documents by `sources` and
-            `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use. `vectors` tells the
+            `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use. `vectors` has the
             `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and the `minutes` that a
             run needs for these, or None. `poorly_read` has the languages that the model cannot read, by their tag: the
             number of `documents` and the `share` of their letters that are not read. A store on an object store also
