@@ -14,8 +14,8 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
-from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.files import explain_full_disk, write_whole
+from docmill.storage.errors import QueryError
+from docmill.storage.files import write_whole
 from docmill.storage.history import row_files
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
@@ -92,17 +92,7 @@ def keep(folder: StoreFolder, judgement: Judgement) -> None:
     path = folder.root / FOLDER / f"{key_of('judgement file', asdict(judgement))}.parquet"
     if len(row_files.in_folder(folder.root, FOLDER)) >= MOST:
         raise QueryError(f"the store has {MOST:,} judgements, which is the limit; export them and remove {path.parent}")
-    _write(folder, path, judgement)
-
-
-def _write(folder: StoreFolder, path: Path, judgement: Judgement) -> None:
-    try:
-        with explain_full_disk(folder.root):
-            write_whole(path, _encode(judgement))
-    except OSError as error:  # a store that is served may be one that the server can only read
-        raise StoreError(f"the judgement cannot be kept in {path.parent}: {error.strerror}") from error
-    with row_files.kept_if_unshared(path):
-        folder.share(FOLDER, path)
+    row_files.keep(folder, path, _encode(judgement), "the judgement")
 
 
 def _encode(judgement: Judgement) -> bytes:

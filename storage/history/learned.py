@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from docmill.storage.files import explain_full_disk, write_whole
 from docmill.storage.history import row_files
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
@@ -70,10 +69,7 @@ def now() -> str:
 def keep(folder: StoreFolder, change: LearnedChange) -> None:
     """Store a decision and share it with all machines; it replaces an earlier one of the same id."""
     path = folder.root / FOLDER / f"{key_of('learned', asdict(change))}.parquet"
-    with explain_full_disk(folder.root):
-        write_whole(path, row_files.encoded(row_files.as_table([change], LEARNED)))
-    with row_files.kept_if_unshared(path):
-        folder.share(FOLDER, path)
+    row_files.keep(folder, path, row_files.encoded(row_files.as_table([change], LEARNED)), "the learned setting")
 
 
 def read(root: Path) -> list[LearnedChange]:
@@ -87,6 +83,11 @@ def read(root: Path) -> list[LearnedChange]:
 def table(root: Path) -> pa.Table:
     """Return the decisions, as rows."""
     return row_files.as_table(read(root), LEARNED)
+
+
+def damaged(root: Path) -> list[Path]:
+    """Return the files that cannot be read."""
+    return [path for path in row_files.in_folder(root, FOLDER) if not _read(path) and path.exists()]
 
 
 def _read(path: Path) -> list[LearnedChange]:

@@ -124,8 +124,7 @@ def keep(folder: StoreFolder, rows: Sequence[EvaluationRow], asked: Sequence[Ask
     columns["asking"] = [name if asked else ""] * len(rows)
     columns["asked"] = [list(map(asdict, asked)) if number == 0 else [] for number in range(len(rows))]
     path = folder.root / FOLDER / f"{name}.parquet"
-    write_whole(path, row_files.encoded(pa.table(columns, schema=STORED)))
-    folder.share(FOLDER, path)
+    row_files.keep(folder, path, row_files.encoded(pa.table(columns, schema=STORED)), "the evaluation")
 
 
 def forget_questions(folder: StoreFolder, uris: Collection[str]) -> int:

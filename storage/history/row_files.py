@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from docmill.storage.errors import Transient
-from docmill.storage.files import write_whole
+from docmill.storage.errors import StoreError, Transient
+from docmill.storage.files import explain_full_disk, write_whole
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.objects.shared_files import NOTHING
 
 LOG = logging.getLogger("docmill.remote")
@@ -59,6 +60,17 @@ def _has_all_columns(path: Path, schema: pa.Schema) -> bool:
         return bool(pq.read_schema(path).names == schema.names)
     except (OSError, pa.ArrowException):
         return False
+
+
+def keep(folder: StoreFolder, path: Path, data: bytes, what: str) -> None:
+    """Write a file of rows and share it with all machines; raise `StoreError`, naming `what`, if it cannot be kept."""
+    try:
+        with explain_full_disk(folder.root):
+            write_whole(path, data)
+    except OSError as error:  # a store that is served may be one that the server can only read
+        raise StoreError(f"{what} cannot be kept in {path.parent}: {error.strerror}") from error
+    with kept_if_unshared(path):
+        folder.share(path.parent.name, path)
 
 
 @contextmanager

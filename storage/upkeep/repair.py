@@ -16,8 +16,9 @@ from docmill.storage.artifacts.packs import Packs, figure_keys, pack_embeddings,
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, fault, remove, write_immutable
-from docmill.storage.history import aside, judgements, measurements, query_log
+from docmill.storage.history import aside
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.history.kept_rows import KEPT_ROWS
 from docmill.storage.history.snapshots import StoredFile, vector_tag
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
@@ -171,7 +172,7 @@ def _mend(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str], encode:
         mended = _commit(base, mended, kinds)
         yield f"committed snapshot {mended.number}"
     yield from _remove_unreadable(mended, kinds)
-    if changed or kinds & {"current", "evaluations", "judgements", "queries"}:
+    if changed or kinds & {"current", *(kept.kind for kept in KEPT_ROWS)}:
         # The tables may be as before, but current/ itself may have been what was damaged.
         current_folder.publish(mended)
         yield f"current/ shows snapshot {mended.number}"
@@ -224,16 +225,10 @@ def _commit(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str]) -> St
 
 def _remove_unreadable(mended: StoredSnapshot, kinds: set[str]) -> Iterator[str]:
     """Remove damaged files that the newest snapshot does not need."""
-    for path in measurements.damaged(mended.root) if "evaluations" in kinds else ():
-        # Not removed: a measurement cannot be made again once its snapshot is gone.
-        aside.move(mended.root, path.relative_to(mended.root).as_posix())
-        yield f"set aside {path.name}, the results of an evaluation, which could not be read: measure again"
-    for path in judgements.damaged(mended.root) if "judgements" in kinds else ():
-        aside.move(mended.root, path.relative_to(mended.root).as_posix())
-        yield f"set aside {path.name}, a judgement, which could not be read: judge again"
-    for path in query_log.damaged(mended.root) if "queries" in kinds else ():
-        aside.move(mended.root, path.relative_to(mended.root).as_posix())
-        yield f"set aside {path.name}, logged queries, which could not be read"
+    for kept in (kept for kept in KEPT_ROWS if kept.kind in kinds):
+        for path in kept.damaged(mended.root):
+            aside.move(mended.root, path.relative_to(mended.root).as_posix())
+            yield f"set aside {path.name}, {kept.what}, which could not be read{kept.remedy}"
     for file in verify_older.damaged_postings(mended) if kinds & {"past", "keywords"} else ():
         remove(mended.root / file.path)
         yield f"removed {file.path}, postings of older snapshots; searches of these build them again"

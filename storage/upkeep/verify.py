@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,9 +17,10 @@ from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, vector_
 from docmill.storage.artifacts.packs import Packs, decode_parsed, figure_keys
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault
-from docmill.storage.history import judgements, measurements, query_log, snapshots
+from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import named_files
+from docmill.storage.history.kept_rows import KEPT_ROWS, KeptRows
 from docmill.storage.history.retention import hold
 from docmill.storage.history.snapshots import vector_tag
 from docmill.storage.keys import embedding_key
@@ -51,7 +53,7 @@ these 3 s. Fewer looks would report a store that is merely being written."""
 class Finding:
     """A difference.
 
-    `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations, judgements, queries,
+    `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations, judgements, queries, learned,
     snapshot or past.
     `snapshot` is a newest snapshot whose own file is damaged; `past` concerns files that the newest snapshot does not
     need, and an erasure that is not finished. `mend` says what to do.
@@ -127,7 +129,7 @@ def _repair(stored: StoredSnapshot) -> str:
 
 def _mend(stored: StoredSnapshot, kind: str) -> str:
     command = _repair(stored)
-    if kind in ("vectors", "keywords", "embeddings", "current", "evaluations", "judgements", "queries"):
+    if kind in ("vectors", "keywords", "embeddings", "current", *(kept.kind for kept in KEPT_ROWS)):
         return command
     return f"restore the file from a copy of the store, or: {command}"
 
@@ -298,22 +300,10 @@ def _check_current(stored: StoredSnapshot) -> Iterator[Finding]:
     yield Finding("current", f"current/ shows snapshot {published}, not {newest}", _mend(stored, "current"))
 
 
-def _check_evaluations(stored: StoredSnapshot) -> Iterator[Finding]:
-    for path in measurements.damaged(stored.root):
-        message = f"{path.relative_to(stored.root)} cannot be read; repeat the evaluation"
-        yield Finding("evaluations", message, _mend(stored, "evaluations"))
-
-
-def _check_judgements(stored: StoredSnapshot) -> Iterator[Finding]:
-    for path in judgements.damaged(stored.root):
-        message = f"{path.relative_to(stored.root)} cannot be read; judge again"
-        yield Finding("judgements", message, _mend(stored, "judgements"))
-
-
-def _check_queries(stored: StoredSnapshot) -> Iterator[Finding]:
-    for path in query_log.damaged(stored.root):
-        message = f"{path.relative_to(stored.root)}, logged queries, cannot be read"
-        yield Finding("queries", message, _mend(stored, "queries"))
+def _check_kept(kept: KeptRows, stored: StoredSnapshot) -> Iterator[Finding]:
+    for path in kept.damaged(stored.root):
+        message = f"{path.relative_to(stored.root)}, {kept.what}, cannot be read{kept.remedy}"
+        yield Finding(kept.kind, message, _mend(stored, kept.kind))
 
 
 _CHECKS: dict[str, Check] = {
@@ -324,9 +314,7 @@ _CHECKS: dict[str, Check] = {
     "vectors": _check_vectors,
     "keywords": _check_keywords,
     "current": _check_current,
-    "evaluations": _check_evaluations,
-    "judgements": _check_judgements,
-    "queries": _check_queries,
+    **{kept.kind: partial(_check_kept, kept) for kept in KEPT_ROWS},
 }
 _DEEP_CHECKS: dict[str, Check] = {
     "space": _check_space,

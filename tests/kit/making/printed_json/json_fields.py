@@ -414,7 +414,7 @@ remedy | text | what to type, or empty
 """),
     "verify": Printed("an array: an object for each finding; empty if all is well", """\
 kind | text | what the finding is of: `tables`, `texts`, `embeddings`, `space`, `vectors`, `keywords`, `current`,\
- `evaluations`, `judgements`, `snapshot` or `past`
+ `evaluations`, `judgements`, `queries`, `learned`, `snapshot` or `past`
 message | text | what differs
 mend | text | what to do
 """),
