@@ -442,6 +442,11 @@ class Settings(ConfigSection):
         default="",
         description="Folder for local copies of stores on object storage; empty uses the user's cache folder.",
     )
+    uploads: str = Field(
+        default="",
+        description="Folder for files that people add on the page of `docmill serve --allow-ingest`, within one of"
+        " `sources`; empty takes no files.",
+    )
     discover: DiscoverSettings = DiscoverSettings()
     parse: ParseSettings = ParseSettings()
     archives: ArchivesSettings = ArchivesSettings()

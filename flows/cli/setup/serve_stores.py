@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from docmill.flows.serving.answers import Searching
     from docmill.flows.serving.audit import AuditLog
     from docmill.flows.serving.open_stores import OpenStores
+    from docmill.flows.serving.page.adding import Adding
     from docmill.flows.serving.protocol.mcp_runs import RunTools
 
 LOOPBACK, PORT = "127.0.0.1", 8642
@@ -84,7 +85,10 @@ def mcp(
     if http and principal:
         raise ConfigError("--principal is for one client: with --http, DOCMILL_TOKENS names those of each token")
     access = _access(host, port, no_token, allow_host, ()) if http else None
-    served = _opened(stores, settings, access.without_asker if access else _named(principal), allow_ingest)
+    principals = access.without_asker if access else _named(principal)
+    if allow_ingest:
+        _check_whole(principals)
+    served = _opened(stores, settings, principals, "--allow-ingest" * allow_ingest)
     runs = _runs(settings, served.names[0]) if allow_ingest else None
     server = mcp_server(served, _noted(settings, "mcp"), runs, _log(audit), allow_judging)
     threading.Thread(target=served.take_up, daemon=True).start()  # the model loads while the client introduces itself
@@ -115,6 +119,10 @@ def serve(
     judging: Annotated[
         bool, typer.Option("--judging/--no-judging", help="Let clients judge hits, which adds files to the stores.")
     ] = True,
+    allow_ingest: Annotated[
+        bool,
+        typer.Option("--allow-ingest", help="Let whoever has the token add files, folders and URLs on the page."),
+    ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Also ingest the setting `sources`, at the start and after each change.")
     ] = False,
@@ -135,9 +143,10 @@ def serve(
     from docmill.flows.serving.web.http_app import http_app
 
     access = _access(host, port, no_token, allow_host, allow_origin or ())
-    served = _opened(stores, settings, access.without_asker, is_watched=watch)
+    served = _opened(stores, settings, access.without_asker, "--allow-ingest" if allow_ingest else "--watch" * watch)
+    adding = _adding(settings, served, access) if allow_ingest else None
     entry = f"/#token={made}" if (made := _made(access)) else ""
-    app = http_app(served, _noted(settings, "http"), access, settings, _log(audit), judging)
+    app = http_app(served, _noted(settings, "http"), access, settings, _log(audit), judging, adding)
     with _watching(settings) if watch else nullcontext():
         listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}{entry}"))
 
@@ -185,16 +194,30 @@ def _opened(
     stores: Sequence[str] | None,
     settings: "Settings",
     principals: frozenset[str],
-    may_ingest: bool = False,
-    is_watched: bool = False,
+    writing: str = "",
 ) -> "OpenStores":
-    from docmill.flows.serving.open_stores import SEES_ALL, OpenStores
+    """Open stores to serve; the option `writing` has the setting `store` made, if it is not there."""
+    from docmill.flows.serving.open_stores import OpenStores
 
-    if may_ingest and principals != SEES_ALL:
-        raise ConfigError("--allow-ingest tells of all documents: leave it out, or serve without principals")
     named = places(stores or (), settings)
-    _check(named, settings, "--allow-ingest" if may_ingest else "--watch" if is_watched else "")
+    _check(named, settings, writing)
     return OpenStores(named, principals)
+
+
+def _check_whole(principals: frozenset[str]) -> None:
+    from docmill.flows.serving.open_stores import SEES_ALL
+
+    if principals != SEES_ALL:
+        raise ConfigError("--allow-ingest tells of all documents: leave it out, or serve without principals")
+
+
+def _adding(settings: "Settings", served: "OpenStores", access: "Access") -> "Adding":
+    """Return what people may add on the page; raise `ConfigError` where anybody could, or there is no source."""
+    from docmill.flows.serving.page.adding import Adding
+
+    if not access.has_token:
+        raise ConfigError("--allow-ingest lets clients add what this user can read: leave out --no-token")
+    return Adding(settings, served)
 
 
 def places(stores: Sequence[str], settings: "Settings") -> dict[str, Path]:

@@ -12,6 +12,7 @@ from docmill.flows.serving import answers
 from docmill.flows.serving.asked_store import asked_store
 from docmill.flows.serving.json_response import as_json, ready_json
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.flows.serving.page.adding import Adding
 from docmill.flows.serving.page.answer_files import keep_answer, read_answer
 from docmill.flows.serving.page.answers_ahead import AnswersAhead, identity
 from docmill.flows.serving.page.facet_rows import AskedFacets, facet_rows
@@ -38,10 +39,14 @@ _MOST_KEPT = 4  # maps in memory, each some 10 MB at 100,000 chunks
 
 
 class PageRoutes:
-    """The paths of the page, over the stores in service; `settings` say how documents are read and split."""
+    """The paths of the page, over the stores in service; `settings` say how documents are read and split.
 
-    def __init__(self, stores: OpenStores, settings: Settings) -> None:
+    `adding` is what people may add, if anything.
+    """
+
+    def __init__(self, stores: OpenStores, settings: Settings, adding: Adding | None = None) -> None:
         self._stores = stores
+        self._adding = adding
         self._originals = Originals(settings)
         self._trials = SplitTrials(settings)
         self.ahead = AnswersAhead(stores)
@@ -74,7 +79,8 @@ class PageRoutes:
         vectors = snapshot.vector_state()
         status = {"snapshot": snapshot.number, "created": snapshot.created, **counts, "vectors": vectors}
         status["poorly_read"] = served.store.poorly_read
-        return as_json({**served.head, "status": status, "stores": self._stores.names})
+        may_add = self._adding.told() if self._adding and at is None else None
+        return as_json({**served.head, "status": status, "stores": self._stores.names, "adding": may_add})
 
     def rows(self, asked: RowsQuestion) -> Response:
         """Return the rows of a statement as `/sql` does; the pictures of a page ask the same of a snapshot again."""

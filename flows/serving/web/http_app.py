@@ -18,6 +18,7 @@ from docmill.flows.serving.audit import AuditedApp, AuditLog
 from docmill.flows.serving.guard import OPEN, App, Guard, error_of
 from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.page.adding import Adding
 from docmill.flows.serving.page.answers_ahead import AnswersAhead
 from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
 from docmill.flows.serving.page.page_routes import PageRoutes
@@ -47,23 +48,27 @@ def http_app(
     settings: Settings | None = None,
     audit: AuditLog | None = None,
     judging: bool = True,
+    adding: Adding | None = None,
 ) -> App:
     """Return the application that `docmill serve` runs; pages of `access.origins` may read its answers.
 
     `settings` say how the page reads and splits documents; without them, the defaults do. `audit` notes who asked what.
-    With `judging`, clients may add judgements to the stores; nothing else of a store changes.
+    With `judging`, clients may add judgements to the stores. With `adding`, those who see all may add documents on the
+    page. Nothing else of a store changes.
     """
-    metrics, page = Metrics(stores, searching.kept), PageRoutes(stores, settings or Settings())
+    metrics, page = Metrics(stores, searching.kept), PageRoutes(stores, settings or Settings(), adding)
     app = FastAPI(
         title="docmill",
         version=version("docmill"),
         description=_DESCRIPTION,
-        lifespan=lambda _: _looking(stores, page.ahead, searching.notes),
+        lifespan=lambda _: _looking(stores, page.ahead, searching.notes, adding),
         redoc_url=None,
         docs_url=None,  # its page loads scripts from the internet
     )
     app.include_router(HttpRoutes(stores, searching, metrics, judging).router())
     app.include_router(page.router())
+    if adding is not None:
+        app.include_router(adding.router())
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
     _add_errors(app, stores)
@@ -81,7 +86,9 @@ def http_app(
 
 
 @asynccontextmanager
-async def _looking(stores: OpenStores, ahead: AnswersAhead, notes: QueryNotes | None) -> AsyncIterator[None]:
+async def _looking(
+    stores: OpenStores, ahead: AnswersAhead, notes: QueryNotes | None, adding: Adding | None
+) -> AsyncIterator[None]:
     """Take up newer snapshots, and answer ahead about them, while the server runs; no request waits for either."""
     done = threading.Event()
 
@@ -104,6 +111,8 @@ async def _looking(stores: OpenStores, ahead: AnswersAhead, notes: QueryNotes | 
     finally:
         done.set()
         ahead.close()
+        if adding is not None:
+            adding.close()
         if notes is not None:
             await asyncio.to_thread(notes.close)
         for thread in threads:

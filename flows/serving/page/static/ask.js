@@ -35,10 +35,16 @@ const entered = isReport ? undefined : enter();
 export async function ask(path, body, signal) {
   if (isReport) return answered(path, body);
   await entered;
+  return answerTo(path, { method: body ? "POST" : "GET", signal, body: body && JSON.stringify(body) }, body && "application/json");
+}
+
+/** Send a piece of a file. */
+export const sendPiece = (path, piece) => answerTo(path, { method: "POST", body: piece }, "application/octet-stream");
+
+async function answerTo(path, sent, type) {
   // The first header has the server refuse in the body alone: a browser logs a failing status as an error of the page.
-  const headers = { "Docmill-Page": "1", ...headersOf(token()), ...(body && { "Content-Type": "application/json" }) };
-  const sent = { method: body ? "POST" : "GET", headers, signal, body: body && JSON.stringify(body) };
-  const answer = await fetch(path, sent).catch((error) => {
+  const headers = { "Docmill-Page": "1", ...headersOf(token()), ...(type && { "Content-Type": type }) };
+  const answer = await fetch(path, { ...sent, headers }).catch((error) => {
     if (error.name === "AbortError") throw error;
     throw new Refused({ message: "The server does not answer. Is `docmill serve` still running?" });
   });

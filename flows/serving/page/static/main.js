@@ -6,6 +6,7 @@ import { Busy, Empty, Failure } from "./parts.js";
 import { go, link, parse, usePlace } from "./state.js";
 import { Term } from "./terms.js";
 import { number, time } from "./words.js";
+import { Add, useDrops } from "./add.js";
 import { Asked } from "./asked.js";
 import { Chunks } from "./chunks.js";
 import { Compare } from "./compare.js";
@@ -17,7 +18,7 @@ import { ChunkMap } from "./map.js";
 import { Queries } from "./queries.js";
 import { Search } from "./search.js";
 
-const VIEWS = { search: Search, documents: Documents, health: Health, compare: Compare, map: ChunkMap, document: Document, chunks: Chunks, questions: Asked, judgements: Judgements, asked: Queries };
+const VIEWS = { search: Search, add: Add, documents: Documents, health: Health, compare: Compare, map: ChunkMap, document: Document, chunks: Chunks, questions: Asked, judgements: Judgements, asked: Queries };
 const TABS = [["search", "Search"], ["documents", "Documents"], ["map", "Map"], ["health", "Health"], ["compare", "Compare"]];
 const LOOK_MS = 5000; // between two looks for a newer snapshot; the answer is a few hundred bytes
 
@@ -25,6 +26,7 @@ function App() {
   const place = usePlace();
   const [state, set] = useState({});
   useEffect(() => look(place, set), [place.store, place.at]);
+  useDrops(state.adding);
   useEffect(() => {
     document.title = `${place.uri ?? (place.q || place.view)} · docmill`;
     document.getElementById("main")?.focus({ preventScroll: true });
@@ -37,7 +39,7 @@ function App() {
     <main id="main" tabindex="-1">
       ${state.error && html`<${Failure} error=${state.error} />`}
       ${!state.status && !state.error && html`<${Busy} what="Opening the store" />`}
-      ${state.status && (View ? html`<${View} key=${`${place.view} ${place.store} ${place.uri} ${state.snapshot}`} place=${place} status=${state.status} stores=${state.stores} />` : html`<${Unknown} />`)}
+      ${state.status && (View ? html`<${View} key=${`${place.view} ${place.store} ${place.uri} ${place.view === "add" ? "" : state.snapshot}`} place=${place} status=${state.status} stores=${state.stores} adding=${state.adding} />` : html`<${Unknown} />`)}
     </main>
   `;
 }
@@ -75,7 +77,7 @@ const Head = ({ place, served }) => html`
   <header>
     <a class="brand" href=${link("search")} aria-label="docmill, search"><img src="page/favicon.svg" alt="" width="24" height="24" /> <span class="name">docmill</span></a>
     <nav aria-label="Views">
-      ${TABS.map(([view, shown]) => html`<a href=${link(view)} aria-current=${place.view === view ? "page" : null}>${shown}</a>`)}
+      ${[...TABS, ...(served.adding ? [["add", "Add"]] : [])].map(([view, shown]) => html`<a href=${link(view)} aria-current=${place.view === view ? "page" : null}>${shown}</a>`)}
     </nav>
     ${served.status && html`<${Where} place=${place} served=${served} />`}
   </header>
