@@ -36,5 +36,5 @@ def test_a_damaged_file_is_found_and_set_aside(make_bench: MakeBench, kept: Kept
 def test_rows_that_cannot_be_written_are_told(make_bench: MakeBench) -> None:
     bench = make_bench({"a.md": "# A\n\nThe mill.\n"})
     (bench.root / "blocked").write_text("a file where a folder has to be")
-    with pytest.raises(StoreError, match="the judgement cannot be kept in .*blocked"):
+    with pytest.raises(StoreError, match=r"the judgement cannot be kept in .*blocked"):
         row_files.keep(open_folder(bench.root), bench.root / "blocked" / "1.parquet", b"rows", "the judgement")
