@@ -23,7 +23,7 @@ from docmill.tasks.carrying.perform import BATCH, ORDER, RAW, STORED, TABLES
 from docmill.tasks.document.process import PhaseSeconds, reject
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.document.work_item import WorkItem
-from docmill.tasks.paths.local_file import ANYWHERE
+from docmill.tasks.paths.local_file import ANYWHERE, LocalFile
 from docmill.tasks.workers.plain_json import encode
 
 _LEVEL = 1  # of compression: the driver sends text faster than it could compress it better
@@ -87,27 +87,46 @@ def _halves(sender: Sender, task: Order, sent: SentStep, why: WorkerLost) -> lis
 def _pack(sender: Sender, task: Order, target: Path) -> None:
     """Write what a worker needs for a batch."""
     stored = [work.text_key for work in task.works if work.text_key]
-    works = tuple(replace(work, path=sender.address_of(work.path), place=(), reach=ANYWHERE) for work in task.works)
+    works = tuple(_sent(work, sender) for work in task.works)
     answering = replace(task.answering, packs=(), target=Path("asked"), asking=None)
     order = Order(Path("batch"), works, _travelling(task.recipe), (Path(STORED),) if stored else (), answering)
     with ZipFile(target, "w", ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         archive.writestr(ORDER, encode(order))
-        for work, sent in zip(task.works, works, strict=True):
-            if not sent.path and not work.text_key:
-                _add(archive, work)
+        for name, file in _files(task.works, works).items():
+            _add(archive, name, file)
         if stored:
             with temporary(sender.folder) as draft:
                 write_pack(draft, Packs(task.text_packs).take(sorted({*stored})), "texts")
                 archive.write(draft, STORED)
 
 
-def _add(archive: ZipFile, work: WorkItem) -> None:
-    """Add the file of a work; the worker rejects one whose file is not there."""
+def _sent(work: WorkItem, sender: Sender) -> WorkItem:
+    """Return a work with the addresses of its files, where workers can read these."""
+    pictures = tuple(replace(one, path=sender.address_of(one.path), reach=ANYWHERE) for one in work.pictures)
+    return replace(work, path=sender.address_of(work.path), place=(), reach=ANYWHERE, pictures=pictures)
+
+
+def _files(works: Sequence[WorkItem], sent: Sequence[WorkItem]) -> dict[str, LocalFile]:
+    """Return the files to send along by their names there: those of works to parse that workers cannot read."""
+    found = dict[str, LocalFile]()
+    for work, far in zip(works, sent, strict=True):
+        if work.text_key:
+            continue
+        if not far.path:
+            found[work.key] = work.file
+        found |= {
+            one.content_hash: one.file for one, other in zip(work.pictures, far.pictures, strict=True) if not other.path
+        }
+    return found
+
+
+def _add(archive: ZipFile, name: str, local: LocalFile) -> None:
+    """Add a file; the worker rejects a work whose file is not there."""
     try:
-        file = work.file.open()
+        file = local.open()
     except OSError:
         return
-    with file, archive.open(f"{RAW}/{work.key}", "w") as copy:
+    with file, archive.open(f"{RAW}/{name}", "w") as copy:
         shutil.copyfileobj(file, copy)
 
 

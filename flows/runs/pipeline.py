@@ -60,6 +60,7 @@ from docmill.tasks.sources.expand import Listed, expand, without_files
 from docmill.tasks.sources.fingerprint import Fingerprints
 from docmill.tasks.sources.grants import granted
 from docmill.tasks.sources.listings import Listings
+from docmill.tasks.sources.pictures_beside import pictured
 from docmill.tasks.sources.sidecars import Sidecars, described
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Source, SourceFile
 from docmill.tasks.workers.pool import close_pools
@@ -284,7 +285,8 @@ def _planned(run: Run, listings: list[Listed], expanded: list[Listed], how: RunO
             raise SourceLost(lost)
     with run.step("discover"):
         left_far = [work for work in todo.works if not work.place and run.far_address(work.path)]
-        _bring(run, {work.path for work in todo.works} - {work.path for work in left_far})
+        shown = {one.path for work in todo.works for one in work.pictures if not run.far_address(one.path)}
+        _bring(run, ({work.path for work in todo.works} - {work.path for work in left_far}) | shown)
         run.incoming.count_read({work.path: work.size for work in left_far})
     return ToDo(listings, expanded, left.state, todo)
 
@@ -296,7 +298,7 @@ def _discover(run: Run, listings: list[Listed], kept: _Caches, how: RunOptions) 
         (source, replace(listing, found=seen.taken(listing.found))) for source, listing in _brought(run, listings, seen)
     ]
     documents = granted(described(taken, kept.sidecars, bring), grants_of(run.settings))
-    return expand(documents, kept.listings, opener_of(run.settings), how.retry, bring)
+    return expand(pictured(documents), kept.listings, opener_of(run.settings), how.retry, bring)
 
 
 def _told(todo: Plan) -> str:

@@ -203,7 +203,10 @@ def _naming_plugins(why: Rejected) -> Rejected:
 def _asked_again(job: WorkRequest, asking: WorkResult, answers: Lookup) -> WorkRequest:
     """Return the job that splits a document again with the new answers."""
     row = asking.document
-    known = replace(job.work, content_hash=row.content_hash, size=row.size, format=row.format, language=row.language)
+    known = replace(
+        job.work, content_hash=row.content_hash, size=row.size, format=row.format, language=row.language,
+        text_key=row.text_key,
+    )  # fmt: skip
     lookup = job.lookup.with_all_of(answers.only(asking.asked, asking.unsaid))
     return replace(job, work=known, stored=asking.parsed or job.stored, lookup=lookup)
 

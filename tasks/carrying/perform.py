@@ -25,7 +25,7 @@ from docmill.storage.objects.bucket import Vanished, connect
 from docmill.storage.objects.freight import Freight
 from docmill.storage.plugins.origin import described
 from docmill.storage.process.processors import processors
-from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
+from docmill.tasks.archive.holding import head_bytes, held_by
 from docmill.tasks.batch.batch import Answering, Hands, Order, carry_out, mapped, wants
 from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import load_order
@@ -194,14 +194,19 @@ def _localized(order: Order, task: Parcel, folder: Path) -> Order:
 
 
 def _brought(work: WorkItem, folder: Path) -> WorkItem:
-    """Return a work whose file is here; an object is read from where the source has it."""
-    path = folder / work.key
-    if work.path.startswith(_OBJECT):
-        folder.mkdir(exist_ok=True)
-        above, _, name = work.path.rpartition("/")
+    """Return a work whose files are here; an object is read from where the source has it."""
+    pictures = tuple(replace(one, path=_path_here(one.path, folder / one.content_hash)) for one in work.pictures)
+    return replace(work, path=_path_here(work.path, folder / work.key), pictures=pictures)
+
+
+def _path_here(address: str, path: Path) -> str:
+    """Return where a file is on this machine, after a download of an object."""
+    if address.startswith(_OBJECT) and not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        above, _, name = address.rpartition("/")
         with suppress(Vanished):  # the step then rejects it, as a file that is gone
             connect(above).download(name, path)
-    return replace(work, path=str(path))
+    return str(path)
 
 
 def _recipe(recipe: Recipe, task: Parcel) -> Recipe:
@@ -255,8 +260,8 @@ def _print_of(address: str, path: Path) -> tuple[str, str] | None:
     except Vanished:
         return None
     with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    taken = hash_file(path), may_hold(name, head)
+        head = file.read(head_bytes(name))
+    taken = hash_file(path), held_by(name, head)
     path.unlink()
     return taken
 

@@ -20,6 +20,7 @@ from docmill.tasks.detect.regions import find_regions
 from docmill.tasks.detect.verdict import Verdict, detect
 from docmill.tasks.document.figure_rows import figure_rows
 from docmill.tasks.document.recipe import WITH, Recipe, suffix_of
+from docmill.tasks.document.shown_pictures import read_pictures
 from docmill.tasks.document.work_item import WorkItem, rejected_row
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
@@ -28,6 +29,7 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.metadata import Facts, facts_of
 from docmill.tasks.parse.titles.cover import COVER, cover
+from docmill.tasks.paths.content import content_of
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.memory_release import release
 from docmill.tasks.workers.worker import announce
@@ -90,9 +92,9 @@ def _processed(job: WorkRequest) -> WorkResult:
         file_type = FileType(job.work.format, job.work.language)
         announce(parser_name(file_type, job.reader))
         return _split(job, file_type, job.stored)
-    # The hash is taken of these bytes: the file may have changed since the sources were listed.
+    # The hashes are taken of these bytes: the files may have changed since the sources were listed.
     data = _read(job.work, job.recipe.max_file_bytes)
-    work = replace(job.work, content_hash=hash_bytes(data), size=len(data))
+    work, pictures = read_pictures(replace(job.work, content_hash=hash_bytes(data), size=len(data)))
     try:
         file_type = detect_file_type(PurePosixPath(work.uri).name, data)
     except Rejected as why:
@@ -101,11 +103,11 @@ def _processed(job: WorkRequest) -> WorkResult:
     parser = parser_name(file_type, job.reader)
     announce(parser)
     try:
-        parsed = parse(data, file_type, job.recipe.parse, job.reader)
+        parsed = parse(data, file_type, replace(job.recipe.parse, pictures=pictures), job.reader)
     except Rejected as why:
         return reject(work, why, parser)
     finally:
-        del data  # before the text is split: both together may exceed the memory limit for a large file
+        del data, pictures  # before the text is split: both together may exceed the memory limit for a large file
         release()
     return _split(replace(job, work=work), file_type, parsed)
 
@@ -162,7 +164,8 @@ def _document(
     content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in judged.routed))
     # YAML has dates, which JSON lacks; sorted, equal metadata make equal rows.
     metadata = json.dumps(parsed.metadata | _cover(parsed), ensure_ascii=False, default=str, sort_keys=True)
-    text_key = known or recipe.text_key(work.uri, work.content_hash, file_type, metadata)
+    content = content_of(work.content_hash, work.pictures)
+    text_key = known or recipe.text_key(work.uri, content, file_type, metadata)
     return StagedDocument(
         work_key=work.key,
         content_hash=work.content_hash,

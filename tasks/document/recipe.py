@@ -6,6 +6,7 @@ invalidates what:
 | what changes | what is done again | the key that changes |
 |---|---|---|
 | the content of a file | all of it | `work_key`, and with it all others |
+| a picture beside a page that the page shows | the same | `work_key`, and with it all others |
 | the suffix of a name, where it decides the type | all of it | `work_key` |
 | the version of a parser, or an option of [parse] that the parser reads | parsing and what follows | `text_key` |
 | the reader that [[parse.readers]] chooses, its options, the version of its plugin | the same | `text_key` |
@@ -42,12 +43,13 @@ from docmill.tasks.parse.dispatch.readers import ReaderTable, may_be_scanned, pa
 from docmill.tasks.parse.format import FILE_TYPE_VERSION, FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.pdf.ocr.engines import RAPIDOCR, TESSERACT
+from docmill.tasks.paths.content import FileContent
 from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.split.syntax.grammars import absent
 from docmill.tasks.workers.limits import Limits
 
-_LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
-"""Options of parsing that decide whether a document is read, and not how."""
+_LIMITING = ("passwords", "max_characters", "max_unpacked_bytes", "pictures")
+"""Options of parsing that decide whether a document is read, and not how; and what belongs to one document."""
 _REMEMBERED = 1 << 14
 """Keys of each kind that a process keeps for its next run, in 7 MB: those of so many documents take 0.1 s to make."""
 _PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract", "readpst")
@@ -100,14 +102,14 @@ class Recipe:
         plugins += self._readers_key(uri, form is None)
         return key_of("attempt", FILE_TYPE_VERSION, LISTING_VERSION, versions, (how, *cause), *plugins)
 
-    def text_key(self, uri: str, content_hash: str, file_type: FileType, metadata: str = "") -> str:
+    def text_key(self, uri: str, content: FileContent, file_type: FileType, metadata: str = "") -> str:
         """Return the key of the canonical text of some content, or "" if nothing that is installed reads its format.
 
         `metadata` is that of its document: OCR is part of the key only if it read pages or would.
         """
-        return self._text_key(uri, content_hash, file_type, may_be_scanned(file_type, metadata))
+        return self._text_key(uri, content, file_type, may_be_scanned(file_type, metadata))
 
-    def _text_key(self, uri: str, content_hash: str, file_type: FileType, scanned: bool) -> str:
+    def _text_key(self, uri: str, content: FileContent, file_type: FileType, scanned: bool) -> str:
         reader = self.readers.chosen(uri)
         # The options of a reader are no part of a hash, but of its text.
         known = file_type, suffix_of(uri), repr(reader) if reader else "", scanned
@@ -115,25 +117,28 @@ class Recipe:
             parser = parser_key(file_type, self.parse, reader, scanned)
             claimed = format_of_suffix(known[1])
             self._parsers[known] = key_of(parser, claimed) if parser and claimed else parser
-        return _text_key(content_hash, self._parsers[known]) if self._parsers[known] else ""
+        return _text_key(content, self._parsers[known]) if self._parsers[known] else ""
 
-    def is_current(self, uri: str, content_hash: str, file_type: FileType, text_key: str, metadata: str = "") -> bool:
+    def is_current(
+        self, uri: str, content: FileContent, file_type: FileType, text_key: str, metadata: str = ""
+    ) -> bool:
         """Return whether the parsers of today would make the text that is stored under a key.
 
         A document whose plugin is gone keeps its text: nothing can be put in its place. One without scanned pages may
         have the key of one with them, as all PDFs of older stores with `ocr = true` do.
         """
-        own = self.text_key(uri, content_hash, file_type, metadata)
-        return own in (text_key, "") or text_key == self._text_key(uri, content_hash, file_type, True) != own
+        own = self.text_key(uri, content, file_type, metadata)
+        return own in (text_key, "") or text_key == self._text_key(uri, content, file_type, True) != own
 
-    def work_key(self, uri: str, content_hash: str, text_key: str) -> str:
+    def work_key(self, uri: str, content: FileContent, text_key: str) -> str:
         """Return the key that files of equal content, type and route share."""
         route = self.routes.route(uri, "")
         named = [route.contextualizer] if route.contextualizer else []
         split = [part for one in route.ensemble for part in (one.strategy, dict(one.options))]
         reader = self.readers.chosen(uri)
         read = ["read", *reader.spelled()] if reader else []
-        return key_of("work", content_hash, suffix_of(uri), text_key, *split, *named, *read)
+        shown = ["pictures", content.pictures] if content.pictures else []
+        return key_of("work", content.hash, suffix_of(uri), text_key, *split, *named, *read, *shown)
 
     def chunk_key(self, text_key: str, uri: str, content_types: Iterable[str], metadata: str) -> str:
         """Return the key of the chunks of a canonical text with regions of some types; `metadata` is its row's."""
@@ -182,8 +187,8 @@ class Recipe:
 
 
 @lru_cache(_REMEMBERED)
-def _text_key(content_hash: str, parser: str) -> str:
-    return key_of("text", content_hash, parser)
+def _text_key(content: FileContent, parser: str) -> str:
+    return key_of("text", content.hash, parser, *([content.pictures] if content.pictures else []))
 
 
 @lru_cache(_REMEMBERED)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import StagedDocument
 from docmill.tasks.document.recipe import suffix_of
+from docmill.tasks.paths.content import PictureBeside
 from docmill.tasks.paths.local_file import ANYWHERE, LocalFile, Reach
 
 
@@ -14,7 +15,7 @@ class WorkItem:
 
     `text_key` is set if the canonical text is already stored. `uri` gives the suffix and the route. `place` is the path
     of a member in the archive at `path`; once it is unpacked, `path` is that of the member. `reach` is where `path` may
-    lead.
+    lead. `pictures` are those beside the file that it shows.
     """
 
     key: str
@@ -27,6 +28,7 @@ class WorkItem:
     language: str = ""
     place: tuple[int, ...] = ()
     reach: Reach = ANYWHERE
+    pictures: tuple[PictureBeside, ...] = ()
 
     @property
     def file(self) -> LocalFile:

@@ -1,7 +1,7 @@
 """Format: a name, a version, and a function from bytes to a parsed document."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from docmill.storage.schema import Parsed
@@ -26,7 +26,8 @@ class ParseOptions:
     `language` is the programming language of source code; `parse` sets it from the file type. With
     `ocr` text in pictures is read by `ocr_engine`, which may give a version after its name; `ocr_languages` are
     tesseract's names, such as "eng+deu". With `comments` those of
-    Word documents and OpenDocument texts are read.
+    Word documents and OpenDocument texts are read. `pictures` are the files beside a page that it shows, by their
+    paths relative to it.
     """
 
     language: str = ""
@@ -38,6 +39,7 @@ class ParseOptions:
     max_characters: int = 50_000_000
     max_elements: int = 1_000_000
     max_unpacked_bytes: int = 500_000_000
+    pictures: Mapping[str, bytes] = field(default_factory=dict, repr=False, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from docmill.storage.tables.row_columns import RowColumns
 from docmill.storage.tables.tables import at_once, read_buckets, read_stored_file
 from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.parse.format import FileType
+from docmill.tasks.paths.content import FileContent
 from docmill.tasks.publishing.declare import declared_of
 from docmill.tasks.publishing.plan import KnownContents, KnownDocument, StoreState
 from docmill.tasks.sources.source import Listing, Source, SourceFile
@@ -36,6 +37,7 @@ _FILE = pa.schema(
         ("content_hash", pa.string()),
         ("link", pa.string()),
         ("described", pa.string()),
+        ("pictures", pa.string()),
     ]
 )
 """What is compared of a file. Without a hash, which one that cannot be used lacks, it equals no document."""
@@ -86,7 +88,7 @@ def _told(source: Source, listing: Listing) -> Iterator[pa.Table]:
         return
     same = {
         name: pa.repeat(pa.scalar(text, pa.string()), files.table.num_rows)
-        for name, text in (("source", source.name), ("link", ""), ("described", ""))
+        for name, text in (("source", source.name), ("link", ""), ("described", ""), ("pictures", ""))
     }
     told = {name: files.table.column(name) for name in files.table.column_names if name in _FILE.names}
     yield pa.table([(same | told)[name] for name in _FILE.names], _FILE)
@@ -97,7 +99,15 @@ def _told(source: Source, listing: Listing) -> Iterator[pa.Table]:
 def _rows_of(files: Iterable[SourceFile]) -> pa.Table:
     """Return the rows of `_FILE` of files that are objects."""
     rows = [
-        (file.uri, file.source, None if file.reason else file.content_hash, file.link, file.described) for file in files
+        (
+            file.uri,
+            file.source,
+            None if file.reason else file.content_hash,
+            file.link,
+            file.described,
+            file.content.pictures,
+        )
+        for file in files
     ]
     columns = [[row[place] for row in rows] for place in range(len(_FILE))]
     return pa.table([pa.array(values, one.type) for values, one in zip(columns, _FILE, strict=True)], _FILE)
@@ -143,7 +153,7 @@ def _compare(known: pa.Table, files: pa.Table, rows: Rows, left: "_LeftToPlan", 
     beside = files.take(places)
     same = _alike(known, beside) & ~left.holds(known.column("uri"), uris)
     alike = np.flatnonzero(same)
-    same[alike] = left.current(known.take(pa.array(alike)))
+    same[alike] = left.current(*(table.take(pa.array(alike)) for table in (known, beside)))
     found.same[rows[places.filter(pa.array(same)).to_numpy()]] = True
     found.leave(from_table(known.filter(pa.array(~same)), KnownDocument))
 
@@ -175,17 +185,19 @@ class _LeftToPlan:
         left = pa.concat_arrays([self.named, several])
         return np.array(pc.is_in(known, value_set=left).to_numpy(), bool)
 
-    def current(self, known: pa.Table) -> list[bool]:
-        """Return which documents this recipe would parse and split as they are."""
-        columns = (known.column(name).to_pylist() for name in _MADE_BY)
+    def current(self, known: pa.Table, files: pa.Table) -> list[bool]:
+        """Return which documents this recipe would parse and split as they are, given the file of each."""
+        columns = (column.to_pylist() for column in (files.column("pictures"), *map(known.column, _MADE_BY)))
         return [self._is_current(*row) for row in zip(*columns, strict=True)]
 
-    def _is_current(self, uri: str, content_hash: str, form: str, language: str, text_key: str, *split: Any) -> bool:
+    def _is_current(
+        self, pictures: str, uri: str, content_hash: str, form: str, language: str, text_key: str, *split: Any
+    ) -> bool:
         content_types, metadata, chunk_key, described, values, warnings = split
         if self.retyped and declared_of(self.recipe.keys, metadata, described) != (values, tuple(warnings)):
             return False
         kind = FileType(form, language)
-        return self.recipe.is_current(uri, content_hash, kind, text_key, metadata) and (
+        return self.recipe.is_current(uri, FileContent(content_hash, pictures), kind, text_key, metadata) and (
             self.recipe.chunk_key(text_key, uri, content_types, metadata) == chunk_key
         )
 
@@ -222,11 +234,11 @@ def _with_contents(base: StoredSnapshot, state: StoreState, listings: Sequence[L
     committed = KnownContents(replace(state, staged=()), recipe)
     new = [file for file in files if not _has(own.get(file.uri), file)]
     # What has moved is among the documents that are left: its name is gone. Then no table is searched for it.
-    lacking = {file.content_hash for file in new if not committed.content(file.uri, file.content_hash, None)}
+    lacking = {file.content_hash for file in new if not committed.content(file, None)}
     same_bytes = {(row.content_hash, suffix_of(row.uri)): row for row in _having(base, "content_hash", lacking)}
     state = replace(state, elsewhere=tuple(same_bytes.values()))
     contents = KnownContents(state, recipe)
-    keys = set(filter(None, (contents.lacking(file.uri, file.content_hash, own.get(file.uri)) for file in files)))
+    keys = set(filter(None, (contents.lacking(file, own.get(file.uri)) for file in files)))
     same_chunks = {row.chunk_key: row for row in _having(base, "chunk_key", keys)}
     return replace(state, elsewhere=(*state.elsewhere, *same_chunks.values()))
 

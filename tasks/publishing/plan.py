@@ -13,6 +13,7 @@ from docmill.storage.schema import RejectRow, StagedDocument
 from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.document.work_item import WorkItem, rejected_row
 from docmill.tasks.parse.format import FileType
+from docmill.tasks.paths.content import content_of
 from docmill.tasks.publishing.declare import Declared, declared_of
 from docmill.tasks.sources.source import UNREADABLE, Listing, Source, SourceFile
 
@@ -187,23 +188,24 @@ class KnownContents:
         self._by_chunks: dict[str, Known] = {row.chunk_key: row for row in staged}
         self._by_chunks |= {row.chunk_key: row for row in stored}
 
-    def content(self, uri: str, content_hash: str, row: KnownDocument | None) -> Known | None:
+    def content(self, file: SourceFile, row: KnownDocument | None) -> Known | None:
         """Return a row of this content whose text is what today's parsers would produce."""
+        digest, uri = file.content_hash, file.uri
         # The suffix belongs to the content: the same bytes are another document as .csv than as .txt.
-        known = row if row and row.content_hash == content_hash else self._known.get((content_hash, suffix_of(uri)))
+        known = row if row and row.content_hash == digest else self._known.get((digest, suffix_of(uri)))
         if known is None:
             return None
-        is_current = self.recipe.is_current(uri, content_hash, file_type(known), known.text_key, known.metadata)
+        is_current = self.recipe.is_current(uri, file.content, file_type(known), known.text_key, known.metadata)
         return known if is_current else None
 
     def chunks(self, uri: str, known: Known) -> Known | None:
         """Return the row with the chunks of this text under the route of `uri`, unless they are stale."""
         return None if uri in self._outdated else self._by_chunks.get(self._chunk_key(uri, known))
 
-    def lacking(self, uri: str, content_hash: str, row: KnownDocument | None) -> str:
-        """Return the key of the chunks of this content under the route of `uri` if no row known here has them."""
-        known = self.content(uri, content_hash, row)
-        key = self._chunk_key(uri, known) if known else ""
+    def lacking(self, file: SourceFile, row: KnownDocument | None) -> str:
+        """Return the key of the chunks of this content under the route of a file if no row known here has them."""
+        known = self.content(file, row)
+        key = self._chunk_key(file.uri, known) if known else ""
         return "" if key in self._by_chunks else key
 
     def declares(self, row: KnownDocument) -> bool:
@@ -224,7 +226,7 @@ def _place(
     file: SourceFile, content_hash: str, row: KnownDocument | None, contents: KnownContents, result: Plan
 ) -> None:
     """Look a file up among the stored contents, and add it to the matching list of the plan."""
-    known = contents.content(file.uri, content_hash, row)
+    known = contents.content(file, row)
     chunked = contents.chunks(file.uri, known) if known else None
     held = _held(row, content_hash)
     # Its chunks may be stored by another document, under a route that this one has not had.
@@ -249,7 +251,7 @@ def _work(file: SourceFile, content_hash: str, known: Known | None, recipe: Reci
     text_key = known.text_key if known else ""
     identity = content_hash or file.path  # an unreadable file is different from every other
     return WorkItem(
-        key=recipe.work_key(file.uri, identity, text_key),
+        key=recipe.work_key(file.uri, content_of(identity, file.pictures), text_key),
         uri=file.uri,
         path=file.path,
         place=file.place,
@@ -259,6 +261,7 @@ def _work(file: SourceFile, content_hash: str, known: Known | None, recipe: Reci
         format=known.format if known else "",
         language=known.language if known else "",
         reach=file.reach,
+        pictures=file.pictures,
     )
 
 

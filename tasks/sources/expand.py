@@ -46,7 +46,7 @@ def expand(
 
 def _holders(listings: Iterable[Listed]) -> list[SourceFile]:
     """Return the files that may hold others."""
-    return [file for _, listing in listings for file in _few(listing.found) if file.holds]
+    return [file for _, listing in listings for file in _few(listing.found) if file.holds in HOLDERS]
 
 
 def _few(files: Sequence[SourceFile]) -> Sequence[SourceFile]:

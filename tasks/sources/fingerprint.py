@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from docmill.storage.files import write_whole
 from docmill.storage.keys import KEY_BYTES
 from docmill.storage.tables.row_columns import RowColumns
-from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
+from docmill.tasks.archive.holding import head_bytes, held_by
 from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.sources.source import SourceFile, is_origin, may_exist
 
@@ -34,7 +34,7 @@ _SCHEMA = pa.schema(
         ("hash", pa.string()),
         ("holds", pa.string()),
     ],
-    metadata={"docmill.version": "3"},  # raise it when the answers of `may_hold` change
+    metadata={"docmill.version": "4"},  # raise it when the answers of `held_by` change
 )
 _WIDE = _SCHEMA.set(0, _SCHEMA.field("path").with_type(pa.large_string()))
 """The same columns in memory, where the paths of millions of files may take more than 2 GB."""
@@ -55,7 +55,7 @@ HOLDERS = ("archive", "mail", "document")
 
 
 class Fingerprint(NamedTuple):
-    """A content hash, and what the file may hold: one of `HOLDERS` or nothing."""
+    """A content hash, and what the file may hold: one of `HOLDERS`, or what else `held_by` tells."""
 
     hash: str
     holds: str
@@ -252,11 +252,11 @@ def _path_of(store: Path) -> Path:
 def _take(local: LocalFile) -> Fingerprint:
     digest = blake2b(digest_size=KEY_BYTES)
     with local.open() as file:
-        piece = head = file.read(_PIECE)
+        piece = head = file.read(max(head_bytes(local.name), _PIECE))
         while piece:
             digest.update(piece)
             piece = file.read(_PIECE)
-    return Fingerprint(digest.hexdigest(), may_hold(local.name, head[:HEAD_BYTES]))
+    return Fingerprint(digest.hexdigest(), held_by(local.name, head))
 
 
 def _state(file: SourceFile) -> State:
@@ -265,7 +265,7 @@ def _state(file: SourceFile) -> State:
 
 
 def _opened(path: Path) -> pq.ParquetFile:
-    """Open the file of fingerprints; without one, or with answers of an older `may_hold`, open an empty one."""
+    """Open the file of fingerprints; without one, or with answers of an older docmill, open an empty one."""
     with suppress(OSError, pa.ArrowInvalid):
         file = pq.ParquetFile(path, memory_map=True)
         if file.schema_arrow.equals(_SCHEMA, check_metadata=True):

@@ -13,6 +13,7 @@ from threading import Event
 from typing import Literal, Protocol
 
 from docmill.tasks.connectors.contract import SourceItem
+from docmill.tasks.paths.content import FileContent, PictureBeside, content_of
 from docmill.tasks.paths.local_file import ANYWHERE, LocalFile, Reach
 from docmill.tasks.paths.patterns import PathPatterns, patterns_in, patterns_of
 from docmill.tasks.sources.checkpoints import Checkpoints
@@ -68,7 +69,7 @@ class SourceFile:
     to its path. `link` is the URL where a person opens the original, or "". `item` is what its source told of it.
     `content_hash`, and what the file `holds`, see `Fingerprint`, are "" until a run has read the file or remembers it.
     `described` is what is said of it beside it, see `docmill.storage.described`.
-    `reach` is where `path` may lead when it is read.
+    `reach` is where `path` may lead when it is read. `pictures` are the files of the source that the file shows.
     """
 
     uri: str
@@ -88,6 +89,12 @@ class SourceFile:
     holds: str = ""
     described: str = ""
     reach: Reach = ANYWHERE
+    pictures: tuple[PictureBeside, ...] = ()
+
+    @property
+    def content(self) -> FileContent:
+        """What of the file decides what becomes of it."""
+        return content_of(self.content_hash, self.pictures)
 
     @property
     def local(self) -> LocalFile:

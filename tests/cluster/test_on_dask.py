@@ -20,6 +20,7 @@ from tests.kit.faults.machines import Machines
 from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench
 from tests.kit.writers.certificates import write_certificates
+from tests.kit.writers.figures import drawn
 
 SUBJECTS = ("mill grinds the grain", "ship sails the sea", "program reads the file")
 
@@ -68,6 +69,22 @@ def test_workers_read_objects_themselves_and_embed_where_the_label_is(
     assert (texts["one"], texts["two"]) == (0, far.embedded)
     with pytest.raises(ConfigError, match=r"no worker has the resource TPU of cluster\.embed_on"):
         run_on(cluster.settings, bench, embed_on="TPU")
+
+
+@pytest.mark.parametrize("bucket", ["", "pictured"])
+def test_pictures_beside_a_page_travel_with_it(cluster: Machines, tmp_path: Path, fake_model: str, bucket: str) -> None:
+    bench, picture = Workbench(tmp_path, {"parse": {"ocr": False}, "embedding": {"model": fake_model}}), drawn(1)
+    bench.write({"p.html": "<h1>Lagoon</h1><p>Bloom.</p><img src=one.png>", "one.png": picture})
+    if bucket:
+        make_bucket(bucket)
+        for path in bench.docs.iterdir():
+            connect(f"s3://{bucket}/docs").upload(path, path.name)
+    sources = [f"s3://{bucket}/docs"] if bucket else []
+    assert run_on(cluster.settings, bench, None, *sources).documents.added == 2
+    with bench.store as store:
+        (figure,) = store.figures("p.html")
+        assert store.figure(figure.key).data == picture
+    assert run_on(cluster.settings, bench, None, *sources).snapshot is None
 
 
 def test_models_are_asked_by_the_driver_and_documents_split_by_workers(

@@ -18,6 +18,7 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.pdf.ocr import engines
 from docmill.tasks.parse.pdf.ocr.engines import RAPIDOCR, engine_for
+from docmill.tasks.paths.content import FileContent
 from docmill.tasks.workers.limits import Limits
 from docmill.tasks.workers.pool import Pool
 from tests.bench.parsing.scans import word_f1, words
@@ -146,11 +147,10 @@ def test_a_pdf_of_an_older_store_with_ocr_is_not_parsed_again() -> None:
         settings = Settings.model_validate({"parse": {"ocr": ocr}})
         return recipe_of(settings, space_of(settings))
 
-    by_tesseract, pdf = recipe("tesseract"), FileType("pdf")
-    everything = by_tesseract._text_key("a.pdf", "hash", pdf, True)  # of any PDF before only scans depended on OCR
-    assert by_tesseract.is_current("a.pdf", "hash", pdf, everything, '{"pages": 2}')
-    assert not by_tesseract.is_current(
-        "a.pdf", "hash", pdf, recipe("off").text_key("a.pdf", "hash", pdf), '{"ocr_pages": [1]}'
-    )
-    versions = {recipe(one).text_key("a.pdf", "hash", pdf, '{"pages": 2}') for one in ("off", "rapidocr", "tesseract")}
+    by_tesseract, pdf, content = recipe("tesseract"), FileType("pdf"), FileContent("hash")
+    everything = by_tesseract._text_key("a.pdf", content, pdf, True)  # of any PDF before only scans depended on OCR
+    assert by_tesseract.is_current("a.pdf", content, pdf, everything, '{"pages": 2}')
+    unread = recipe("off").text_key("a.pdf", content, pdf)
+    assert not by_tesseract.is_current("a.pdf", content, pdf, unread, '{"ocr_pages": [1]}')
+    versions = {recipe(one).text_key("a.pdf", content, pdf, '{"pages": 2}') for one in ("off", "rapidocr", "tesseract")}
     assert len(versions) == 1

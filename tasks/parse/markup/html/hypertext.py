@@ -25,6 +25,7 @@ from docmill.tasks.parse.markup.html.main_content import mark_beside
 from docmill.tasks.parse.markup.html.opened_panels import open_panels
 from docmill.tasks.parse.markup.html.struck import mark_struck
 from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
+from docmill.tasks.parse.pictures.beside import loader_of
 
 _KEPT = re.compile(
     rb"<(?!/?(?:html|head|title|meta|body|p|h[1-6]|pre|table|tr|t[dh]|script|style)\b)/?[A-Za-z][^<>]*>", re.I
@@ -47,9 +48,9 @@ _MARKER_WIDTH = 4
 """Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
 
 
-def parse_html(data: bytes, _: ParseOptions) -> Parsed:
+def parse_html(data: bytes, options: ParseOptions) -> Parsed:
     """Return a page drawn as Markdown, with its title and the metadata in its head."""
-    return read_page(data)
+    return read_page(data, loader_of(options.pictures))
 
 
 def read_page(data: bytes, load: Loader = of_data_uri) -> Parsed:

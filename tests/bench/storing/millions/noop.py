@@ -29,6 +29,7 @@ from docmill.storage.tables.exchange import replace_documents
 from docmill.storage.tables.tables import bucket_count, read_stored_file
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.parse.format import FileType
+from docmill.tasks.paths.content import FileContent
 from docmill.tasks.sources import fingerprint
 from tests.bench.storing.vectors import DIMENSION
 from tests.bench.table import Figure
@@ -148,7 +149,7 @@ def _rows(row: pa.Table, uris: Sequence[str], recipe: Recipe) -> pa.Table:
     told = {name: row.column(name)[0].as_py() for name in ("format", "language", "content_types", "metadata")}
     kind = FileType(told["format"], told["language"])
     hashes = [_content(uri) for uri in uris]
-    texts = [recipe.text_key(uri, content, kind) for uri, content in zip(uris, hashes, strict=True)]
+    texts = [recipe.text_key(uri, FileContent(content), kind) for uri, content in zip(uris, hashes, strict=True)]
     chunks = [
         recipe.chunk_key(text, uri, told["content_types"], told["metadata"])
         for uri, text in zip(uris, texts, strict=True)
