@@ -121,12 +121,12 @@ def ingest(
         retry: Try documents again that were rejected before.
         refresh_contexts: Ask the language model again where a context is stale or could not be used.
         progress: A function that is called with a `Phase`, in this thread, each time that a part of the run is done,
-            and every 5 seconds while it waits for one. It should return at once; what it raises ends the run. The
+            and every 5 seconds while it waits for one. It should return at once; an exception in it ends the run. The
             Prefect engine does not call it: there, Prefect shows the progress.
 
     Returns:
-        What the run did: counts of documents and chunks, seconds by step, and `exit_status`, which is 0 only if every
-        document is in the store as it is now.
+        What the run did: counts of documents and chunks, seconds by step, and `exit_status`, which is 0 only if the
+        store has the current version of every document.
 
     Raises:
         docmill.errors.ConfigError: A setting or an argument is wrong.
@@ -185,7 +185,7 @@ def _settings(
     settings: "Settings | None",
     config: str | Path | None,
 ) -> "Settings":
-    """Return complete settings; those that are given as such read neither the environment nor a file."""
+    """Return complete settings; given ones read neither the environment nor a file."""
     from docmill.flows.config.configuration import load, with_values
 
     values = {tuple(key.split(".")): value for key, value in (options or {}).items()}

@@ -20,7 +20,7 @@ EXIT_PARTLY = 3  # Python and typer use 1 and 2 for errors
 EXIT_HELD = 4
 EXIT_UNREACHED = 5
 EARLIER = " (in an earlier run)"
-"""The end of a problem that an earlier run has told of already."""
+"""The end of a problem that an earlier run has reported."""
 CALLS = ("calls", "failed", "refused", "input", "cached", "output")
 """The counts of calls of a language model."""
 REQUESTS = ("calls", "input")
@@ -53,7 +53,7 @@ class Chunks:
 
 @dataclass(frozen=True, slots=True)
 class UnreachedSource:
-    """A source that a run of several could not have: its name and why. Its documents are as they were."""
+    """A source that a run of several could not reach: its name and why. Its documents are kept."""
 
     source: str
     message: str
@@ -85,13 +85,13 @@ class Report:
         gate: The result of the gate's test, None without a gate.
         pending: How many chunks of the newest snapshot have no vectors yet; the next run embeds them.
         rejects: The documents that this run rejected.
-        rejected_before: The documents that an earlier run rejected and that are as they were.
+        rejected_before: The documents that an earlier run rejected and that have not changed since.
         lost_text: How many documents of this run have text that could not be read.
-        unreached: The sources that the run could not have, each with `source`, its name, and `message`, the reason.
-            Their documents are as they were.
+        unreached: The sources that the run could not reach, each with `source`, its name, and `message`, the reason.
+            Their documents are kept.
         model_reason: Why calls failed or were refused, in words.
-        sources: What the run listed and fetched of each source that it had: `listed` and `fetched` items, with
-            `listed_bytes` and `fetched_bytes`; `far` tells whether its items have to be fetched. A plan fetches what is
+        sources: What the run listed and fetched of each source that it reached: `listed` and `fetched` items, with
+            `listed_bytes` and `fetched_bytes`; `far` says whether its items have to be fetched. A plan fetches what is
             new or changed as well, to count its chunks, and keeps none of it.
         embedding: Requests, tokens and cost of an embedding model by API, made or planned; `left` are the chunks that
             have no vectors because of the limit.

@@ -36,7 +36,7 @@ class StoreFeedback(StoredDocuments):
             hit: A hit of a search, or the id of a chunk. With neither `hit` nor `uri`, nothing in the store answers the
                 query; `relevant` must then be False.
             relevant: Whether the passage answers the query.
-            by: The name of whoever judges, which nothing checks.
+            by: The name of the person who judges; it is not checked.
             uri: The document of a passage that is no hit; it needs a `quotation`.
             quotation: The words of the document that answer, in place of the whole hit.
             note: Why it was judged so.
@@ -84,7 +84,7 @@ class StoreFeedback(StoredDocuments):
             query: Only judgements of this query, whatever its case and white space. None takes all.
 
         Returns:
-            The judgements that count, oldest first: of each person, the newest about a passage. `state` tells whether
+            The judgements that count, oldest first: of each person, the newest about a passage. `state` says whether
             the passage was found again, and `disputed` whether two people disagree.
 
         Raises:
@@ -107,7 +107,7 @@ class StoreFeedback(StoredDocuments):
         filtered: bool = False,
         keep_days: float = 90.0,
     ) -> None:
-        """Note a query and how well it was answered in the log beside the snapshots; no text of a document is kept.
+        """Log a query and how well it was answered, without any text of a document.
 
         `docmill search`, `serve` and `mcp` do so with `queries.log = true`. A program that searches by itself calls
         this.
@@ -135,7 +135,7 @@ class StoreFeedback(StoredDocuments):
         """Return what people asked, most frequent first, each query once whatever its case and white space.
 
         Returns:
-            The queries of the log; none for a narrowed store: what others asked is for those who see all documents.
+            The queries of the log; none for a narrowed store, whose askers may not see what others ask.
 
         Raises:
             OSError: The log cannot be read.

@@ -1,4 +1,4 @@
-"""Contract: what a connector or a plugin gives so that docmill reads a kind of sources."""
+"""Contract: what a connector or a plugin provides to read a kind of source."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ class SourceItem:
     """One document of a source.
 
     Attributes:
-        name: Its path within the source, with `/` between folders, such as `guides/start.md`. The suffix tells the
-            type. Names are those of plain paths: relative, without `..`, of at most 1,024 characters.
-        version: A text that changes whenever the bytes change, such as a revision or a hash. An item with the version
-            that it had is not fetched again.
+        name: Its path within the source, with `/` between folders, such as `guides/start.md`. The suffix gives the
+            type. It is a plain path: relative, without `..`, of at most 1,024 characters.
+        version: A text that changes whenever the bytes change, such as a revision or a hash. An item with an
+            unchanged version is not fetched again.
         size: Its bytes, or 0 if that is not known before it is fetched.
         modified_ns: When it was changed last, in nanoseconds since 1970, or 0.
         metadata: What the source says of it beside its bytes, such as its author; the column `described` has it.
@@ -60,9 +60,9 @@ class SourceListing:
 class SourceReader(Protocol):
     """An open source of a plugin: it lists items, fetches them, and links to them.
 
-    It may have a method `mark() -> str | None`, the question of `docmill watch`: a text that changes whenever a listing
-    would, for a fraction of its cost, or None if only a listing tells. Without it, a watch lists. A thread of its own
-    calls it, on a reader that no run uses.
+    It may have a method `mark() -> str | None` for `docmill watch`. It returns a text that changes whenever a listing
+    would, at a fraction of the cost, or None if only a listing can show a change. Without it, a watch lists. A thread
+    of its own calls it, on a reader that no run uses.
 
     Beside it may be `wait(seconds: float, ended: threading.Event) -> bool`, called between two marks: wait until the
     source itself tells of a change, so many seconds are over, or `ended` is set. Return False at once if the source
@@ -80,7 +80,7 @@ class SourceReader(Protocol):
         ...
 
     def fetch(self, item: SourceItem) -> bytes | Iterable[bytes]:
-        """Return the bytes of an item, those of a large one in pieces; several threads call it at once.
+        """Return the bytes of an item, a large one in pieces; several threads call it at once.
 
         It is called for items that are new or have another version. Raise `Rejected("unreadable", WHY)` for an item
         that is gone, and `Transient` if the source cannot be reached. Any other exception rejects this document, with a
@@ -89,7 +89,7 @@ class SourceReader(Protocol):
         ...
 
     def link(self, item: SourceItem) -> str:
-        """Return the URL where a person opens the item, or ""; from what is known, without a network."""
+        """Return the URL where a person opens the item, or "", without using the network."""
         ...
 
 
@@ -111,5 +111,5 @@ class SourcePlugin(Protocol):
     settings: type[SourceSettings]
 
     def open(self, settings: Any) -> SourceReader:
-        """Return what reads the source with these settings; connections are best opened by its methods."""
+        """Return a reader of the source with these settings. Open connections in its methods."""
         ...

@@ -26,7 +26,7 @@ class ShownChunk:
 
 @dataclass(frozen=True, slots=True)
 class StepNote:
-    """What a step of a search did with a hit: `said` tells it in words, `score` is the score of the hit afterwards."""
+    """What a step of a search did with a hit: `said` describes it, `score` is the score of the hit afterwards."""
 
     step: str
     score: float
@@ -35,7 +35,7 @@ class StepNote:
 
 @dataclass(frozen=True, slots=True)
 class OtherPlace:
-    """Where a chunk is that repeats a hit, and that the search left out for it.
+    """The place of a chunk that repeats a hit, which the search left out.
 
     Attributes:
         chunk_id: The id of the chunk.
@@ -60,7 +60,7 @@ class OtherPlace:
 class HitPassage:
     """The part of a hit that answers the query: whole sentences, `text` from `start_char` to `end_char`.
 
-    Offsets are half-open, in code points of the canonical text, and lie within those of the hit. Rows of tables, list
+    Offsets are half-open, in code points of the canonical text, within those of the hit. Rows of tables, list
     items, headings and lines of code count as sentences.
     """
 
@@ -101,7 +101,7 @@ class Hit:
             better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`),
             the score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within
             one search.
-        also_at: Where candidates of the search are that repeat this chunk and that `distinct` left out for it.
+        also_at: The places of candidates that repeat this chunk, which `distinct` left out.
         line: The line on which `text` starts, from 1, in the canonical text: for a format that is text, such as
             Markdown, that is the line of the file.
         source_url: The URL where a person opens the original of the document, or "" for a file on a disk.

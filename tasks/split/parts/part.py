@@ -71,7 +71,7 @@ class Ordered:
 class Part:
     """A stretch of a document to split: [start, end), in code points of `parsed.text`.
 
-    Proposed spans lie within [start, end) and are offsets in the whole text. A splitter may look at the text around the
+    Proposed spans are within [start, end), as offsets in the whole text. A splitter may look at the text around the
     part: `parsed`, `tokens` and `outline` are those of the whole document.
     """
 
