@@ -61,6 +61,9 @@ bench: $(INSTALLED)
 	@$(IN) -m tests.bench.storing.watch --chunks 10000 100000
 	@$(IN) -m tests.bench.storing.ingest $(if $(DATA),--data '$(DATA)')
 	@$(IN) -m tests.bench.serving.clients
+	@$(IN) -m tests.bench.serving.cache
+	@$(IN) -m tests.bench.storing.targets
+	@$(IN) -m tests.bench.finding.nights
 	@$(IN) -m tests.bench.storing.records $(if $(DATA),--data '$(DATA)' --share .04)
 
 bench-retrieval: $(INSTALLED)

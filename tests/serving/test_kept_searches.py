@@ -12,6 +12,7 @@ from docmill.flows.serving.web.metrics import Metrics
 from docmill.storage.errors import QueryError
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.search_options import Mode
+from tests.bench.serving.cache import measure, stream
 from tests.kit.workbench import MakeBench, Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
@@ -144,3 +145,11 @@ def test_what_the_cache_did_is_told_to_prometheus(bench: Workbench) -> None:
     told = [line for line in text.splitlines() if line.startswith("docmill_cached_searches_total")]
     assert told == [f'docmill_cached_searches_total{{found="{one}"}} 1.0' for one in ("same", "alike", "new")]
     assert "docmill_cached_searches" not in Metrics(stores).text().decode()
+
+
+def test_the_bench_tells_what_the_cache_answers_and_how_right_it_is(bench: Workbench) -> None:
+    exact, near = (measure(bench.root, ["grind wheat", "grind wheat", "wheat grind", "undo"], one) for one in (1, 0.99))
+    assert (exact.same, exact.alike, exact.overlap, exact.best) == (0.25, 0.0, 1.0, 1.0)
+    assert (near.same, near.alike, near.overlap) == (0.25, 0.25, 1.0)
+    assert stream(["Where is it?", "Who?"]) == stream(["Where is it?", "Who?"])
+    assert len({*stream(["Where is it?"])}) > 3, "people spell a question in several ways"

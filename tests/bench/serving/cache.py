@@ -53,12 +53,17 @@ _SPELLINGS: Sequence[Callable[[str, random.Random], str]] = (
 )
 
 
+def spelled(text: str, rng: random.Random) -> str:
+    """Return a question as it is, or in half of the cases in other words."""
+    return text if rng.random() < _AS_BEFORE else rng.choice(_SPELLINGS)(text, rng)
+
+
 def stream(questions: Sequence[str], asked: int = _ASKED, seed: int = _SEED) -> list[str]:
     """Return questions as people ask them: the first of a shuffled list most often, and half spelled otherwise."""
     rng = random.Random(seed)
     order = rng.sample([*questions], len(questions))
     drawn = rng.choices(order, [1 / rank for rank in range(1, len(order) + 1)], k=asked)
-    return [text if rng.random() < _AS_BEFORE else rng.choice(_SPELLINGS)(text, rng) for text in drawn]
+    return [spelled(text, rng) for text in drawn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +117,10 @@ def _stored(documents: Path, folder: Path) -> Path:
     return folder / "store"
 
 
-def own_questions() -> list[str]:
-    """Return the questions of the corpus of the tests."""
+def own_rows() -> list[dict[str, str]]:
+    """Return the questions about the corpus of the tests, each with a uri and a phrase that answers."""
     with (_HERE / "corpus_questions.csv").open(encoding="utf-8") as rows:
-        return [row["question"] for row in csv.DictReader(rows)]
+        return [*csv.DictReader(rows)]
 
 
 def main() -> None:
@@ -125,7 +130,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", help="names of judged sets")
     given = parser.parse_args()
     if not given.sets:
-        _table("corpus of the tests", _HERE / "corpus", own_questions())
+        _table("corpus of the tests", _HERE / "corpus", [row["question"] for row in own_rows()])
     for one in chosen(given.sets) if given.sets else ():
         collection = one.read(Given(given.data))
         if collection is None:
