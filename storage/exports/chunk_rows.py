@@ -1,7 +1,7 @@
 """Chunk rows: the rows that an export of a snapshot has, by their ids and digests first, and whole where needed."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 import numpy as np
@@ -33,10 +33,14 @@ read again."""
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The ids and digests of the rows of an export, and how many chunks are left out as they have no vector yet."""
+    """The ids and digests of the rows of an export, and how many chunks are left out as they have no vector yet.
+
+    `figures` are the keys of the figures of those rows that have any.
+    """
 
     digests: dict[str, str]
     pending: int = 0
+    figures: dict[str, list[str]] = field(default_factory=dict)
 
 
 def select(stored: StoredSnapshot, where: str | None) -> Selection:
@@ -45,26 +49,30 @@ def select(stored: StoredSnapshot, where: str | None) -> Selection:
     wanted = None if where is None else select_ids(stored.paths("chunks"), stored.paths("documents"), where, keys)
     packs = Packs(stored.ensure_packs("embeddings")) if stored.snapshot.pending else None
     found = at_once(lambda piece: _selected(stored, piece, wanted, packs), stored.pieces("chunks"))
-    digests = {key: digest for part, _ in found for key, digest in part.items()}
-    return Selection(digests, sum(pending for _, pending in found))
+    digests = {key: digest for one in found for key, digest in one.digests.items()}
+    figures = {key: shown for one in found for key, shown in one.figures.items()}
+    return Selection(digests, sum(one.pending for one in found), figures)
 
 
 def since(old: Selection, new: Selection) -> Selection:
     """Return the rows of an export of what changed: new and changed ones, and the ids of those that left."""
     fresh = {key: digest for key, digest in new.digests.items() if old.digests.get(key) != digest}
     gone = dict.fromkeys(old.digests.keys() - new.digests.keys(), GONE)
-    return Selection({**fresh, **gone}, new.pending)
+    figures = {key: shown for key, shown in new.figures.items() if key in fresh}
+    return Selection({**fresh, **gone}, new.pending, figures)
 
 
 def _selected(
     stored: StoredSnapshot, piece: StoredFile, wanted: Collection[str] | None, packs: Packs | None
-) -> tuple[dict[str, str], int]:
+) -> Selection:
     table = _joined(stored, piece)
     ids = table.column("chunk_id").to_pylist()
     late = set() if packs is None else set(_late(stored, piece, packs))
     pairs = zip(ids, _digests(table), strict=True)
     chosen = {key: digest for key, digest in pairs if wanted is None or key in wanted}
-    return {key: digest for key, digest in chosen.items() if key not in late}, len(chosen.keys() & late)
+    shown = dict(zip(ids, table.column("figures").to_pylist(), strict=True))
+    kept = {key: digest for key, digest in chosen.items() if key not in late}
+    return Selection(kept, len(chosen.keys() & late), {key: shown[key] for key in kept if shown[key]})
 
 
 def _late(stored: StoredSnapshot, piece: StoredFile, packs: Packs) -> list[str]:
@@ -80,16 +88,29 @@ def _joined(stored: StoredSnapshot, piece: StoredFile) -> pa.Table:
     number = piece.bucket % stored.snapshot.buckets_of("documents")
     (own,) = (one for one in stored.pieces("documents") if one.bucket == number)
     ids = sorted(pc.unique(chunks.column("document_id")).to_pylist())
-    documents = read_stored_file(stored.root, own, ["document_id", *_OF_DOCUMENT], ids)
+    documents = read_stored_file(stored.root, own, ["document_id", *_OF_DOCUMENT, "figures"], ids)
     places = pc.index_in(chunks.column("document_id"), value_set=documents.column("document_id").combine_chunks())
     for name in _OF_DOCUMENT:
         chunks = chunks.append_column(name, documents.column(name).take(places))
-    return chunks
+    return chunks.append_column("figures", _figures(chunks, documents.column("figures"), places))
+
+
+def _figures(chunks: pa.Table, shown: pa.ChunkedArray, places: pa.ChunkedArray) -> pa.Array:
+    """Return the keys of the figures in each chunk, each once, given those of the documents and the place of its."""
+    of = shown.to_pylist()
+    spans = zip(
+        *(chunks.column(name).to_pylist() for name in ("start_char", "end_char")), places.to_pylist(), strict=True
+    )
+    keys = (
+        [one["key"] for one in of[place] if one["start_char"] < end and start < one["end_char"]]
+        for start, end, place in spans
+    )
+    return pa.array([list(dict.fromkeys(found)) for found in keys], pa.list_(pa.string()))
 
 
 def _digests(table: pa.Table) -> list[str]:
     """Return the keys of the content of rows; that of a vector is its key in the packs, which names its model."""
-    columns = (table.column(name).to_pylist() for name in (*_OF_CHUNK, *_OF_DOCUMENT, *KEYS))
+    columns = (table.column(name).to_pylist() for name in (*_OF_CHUNK, *_OF_DOCUMENT, "figures", *KEYS))
     return [hash_bytes(orjson.dumps((VERSION, *row))) for row in zip(*columns, strict=True)]
 
 

@@ -10,6 +10,7 @@ from docmill.storage.errors import ConfigError
 from docmill.storage.exports.chunk_rows import Selection, rows_of, select, since
 from docmill.storage.exports.destinations.by_address import destination_of
 from docmill.storage.exports.destinations.stamp import Destination, Revision, Stamp, check_stamp
+from docmill.storage.exports.figure_files import drop_figures, put_figures
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.tables.tables import bucket_count, read_table
 
@@ -36,6 +37,7 @@ class Exported:
         changed: Rows that replaced others of the same chunk id.
         removed: Rows of chunks that have left.
         pending: Chunks that were left out, as they wait for their vectors; the next ingest embeds them.
+        figures: Pictures in the folder beside it; 0 for a database.
     """
 
     target: str
@@ -45,6 +47,7 @@ class Exported:
     changed: int
     removed: int
     pending: int
+    figures: int = 0
 
 
 def export(stored: StoredSnapshot, to: str, options: ExportOptions) -> Exported:
@@ -94,7 +97,12 @@ def _applied(
     stored: StoredSnapshot, destination: Destination, revision: Revision, found: Selection, there: dict[str, str]
 ) -> Exported:
     fresh = {key: digest for key, digest in found.digests.items() if there.get(key) != digest}
+    shown = {key for keys in found.figures.values() for key in keys} if destination.figures else set()
+    if destination.figures:
+        put_figures(stored, destination.figures, shown)  # before a row names one
     destination.apply(revision, rows_of(stored, revision.stamp, fresh))
+    if destination.figures:
+        drop_figures(destination.figures, shown)
     return Exported(
         target=destination.name,
         snapshot=stored.number,
@@ -103,6 +111,7 @@ def _applied(
         changed=len(fresh.keys() & there.keys()),
         removed=len(revision.gone),
         pending=found.pending,
+        figures=len(shown),
     )
 
 

@@ -9,17 +9,28 @@ from docmill.storage import failpoints
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.versions.tagging import set_tag
 from tests.kit.workbench import MakeBench, Workbench
+from tests.kit.writers.figures import data_uri, drawn
+
+
+def page(*seeds: int) -> str:
+    """Return a page with drawn pictures."""
+    return "<h1>Charts</h1><p>Here they are.</p>" + "".join(
+        f'<p><img src="{data_uri(drawn(one))}"></p>' for one in seeds
+    )
+
 
 FIRST: dict[str, str | bytes] = {
     "guide.md": "# Guide\n\nTurn the red knob.\n\n## Care\n\nOil it.\n",
     "notes.txt": "Notes about snow.\n",
     "gone.txt": "This leaves.\n",
+    "chart.html": page(1, 2),
     "code.py": 'def mill() -> str:\n    """Grind."""\n    return "flour"\n',
 }
 SECOND: dict[str, str | None] = {
     "guide.md": "Before all.\n\n# Guide\n\nTurn the blue knob.\n\n## Care\n\nOil it.\n",
     "new.txt": "Rain.\n",
     "gone.txt": None,
+    "chart.html": page(1, 3),
 }
 
 

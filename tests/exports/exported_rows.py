@@ -14,7 +14,7 @@ from docmill.storage.reader.store import Store
 
 Rows = dict[str, dict[str, Any]]
 COLUMNS = ("uri", "source_url", "start_char", "end_char", "page", "headings", "text", "context", "content_type",
-           "strategy", "language", "lang")  # fmt: skip
+           "strategy", "language", "lang", "figures")  # fmt: skip
 CLOSE = 1e-6  # of a number of a unit vector; Qdrant makes vectors unit ones again
 
 
@@ -28,6 +28,8 @@ def wanted(store: Store, where: str = "true") -> Rows:
         document = documents[chunk.uri]
         row = asdict(chunk) | {name: getattr(document, name) for name in ("source_url", "language", "lang")}
         row["headings"] = list(row["headings"])
+        inside = (one["key"] for one in document.figures if chunk.start_char <= one["start_char"] < chunk.end_char)
+        row["figures"] = [*dict.fromkeys(inside)]
         found[key] = {name: row[name] for name in COLUMNS} | {"vector": vectors[key]}
     return found
 

@@ -50,7 +50,7 @@ def test_a_card_that_a_person_has_written_stays(store: Store, first: Store, here
     (here / "set" / ".git").mkdir()
     store.export("hf:set")
     assert card.read_text() == "Mine."
-    assert [*entries(here / "set")] == [".git", "README.md", "data"]
+    assert [*entries(here / "set")] == [".git", "README.md", "data", "figures"]
 
 
 def test_an_export_since_a_snapshot_may_have_only_what_left(tmp_path: Path, here: Path) -> None:
@@ -137,6 +137,7 @@ def test_the_command_prints_one_line_or_json(bench: Workbench, here: Path) -> No
     assert run("out.jsonl").stdout == f"out.jsonl: snapshot 2, {count} chunks (no change)\n"
     assert json.loads(run("out.jsonl", "--json").stdout) == {
         "target": "out.jsonl", "snapshot": 2, "chunks": count, "added": 0, "changed": 0, "removed": 0, "pending": 0,
+        "figures": 2,
     }  # fmt: skip
     refused = run("out.jsonl", "--at", "first", "--json")
     assert refused.exit_code == 1

@@ -16,6 +16,7 @@ COLUMNS: tuple[tuple[str, pa.DataType], ...] = (
     ("strategy", pa.string()),
     ("language", pa.string()),
     ("lang", pa.string()),
+    ("figures", pa.list_(pa.string())),
     ("snapshot", pa.int64()),
     ("digest", pa.string()),
 )

@@ -26,6 +26,7 @@ configs:
 
 One row for each chunk, written by `docmill export`. `vector` is its embedding by {model}, float32 ({dimension},), of
 unit L2 norm. `start_char` and `end_char` are half-open and count code points of the text of the document `uri`.
+`figures` are names of pictures in the folder `figures`, without the suffix.
 """
 
 
@@ -40,6 +41,11 @@ class DatasetFolder:
     def name(self) -> str:
         """The path of the folder."""
         return str(self.root)
+
+    @property
+    def figures(self) -> Path:
+        """The folder `figures` in it."""
+        return self.root / "figures"
 
     @property
     def _data(self) -> PartsFolder:

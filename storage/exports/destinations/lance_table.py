@@ -30,6 +30,7 @@ class LanceTable:
     folder: Path
     table: str
     takes_deltas = False
+    figures = None
 
     @property
     def name(self) -> str:

@@ -70,6 +70,11 @@ class PartsFolder:
         """The path of the folder."""
         return str(self.root)
 
+    @property
+    def figures(self) -> Path:
+        """The folder `NAME.figures` beside it."""
+        return self.root.with_name(f"{self.root.name}.figures")
+
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """Keep other exports of this machine away from the folder."""

@@ -43,6 +43,7 @@ class PostgresTable:
     address: str
     table: str
     takes_deltas = False
+    figures = None
     _connection: "psycopg.Connection[Any] | None" = field(default=None, init=False)
 
     @property

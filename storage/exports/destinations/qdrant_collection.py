@@ -38,6 +38,7 @@ class QdrantCollection:
     place: str
     table: str
     takes_deltas = False
+    figures = None
     _client: "QdrantClient | None" = field(default=None, init=False)
 
     @property

@@ -16,7 +16,7 @@ from docmill.storage.exports.destinations.columns import HELD
 Keeps = Callable[[str], bool]
 _COMPRESSED = ("text", "context")
 _REPEATED = ("uri", "source_url", "page", "headings.list.element", "content_type", "strategy", "language", "lang",
-             "snapshot")  # fmt: skip
+             "figures.list.element", "snapshot")  # fmt: skip
 _LINES_AT_ONCE = 4_096
 
 

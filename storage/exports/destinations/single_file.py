@@ -34,6 +34,11 @@ class SingleFile:
         """The path of the file."""
         return str(self.path)
 
+    @property
+    def figures(self) -> Path:
+        """The folder `NAME.figures` beside it."""
+        return self.path.with_name(f"{self.path.name}.figures")
+
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """Keep other exports of this machine away from the file."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from docmill.storage.errors import StoreError
 from docmill.storage.exports.destinations.columns import row_schema
 
-VERSION = 1
+VERSION = 2
 """The version of the rows and of their digests. An export of another version is replaced as a whole."""
 _KEY = "docmill_export"
 _INSTEAD = "name another target, or replace it with --replace (in Python: replace=True)"
@@ -87,6 +88,10 @@ class Destination(Protocol):
     @property
     def takes_deltas(self) -> bool:
         """Whether it can hold the changes since a snapshot in place of all chunks."""
+
+    @property
+    def figures(self) -> Path | None:
+        """The folder for the pictures of its rows; None for a database, whose rows have the keys alone."""
 
     def claimed(self) -> AbstractContextManager[None]:
         """Open it and keep other exports away; raise `Locked` if one is at work."""

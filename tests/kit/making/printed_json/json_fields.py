@@ -258,6 +258,7 @@ added | integer | rows that are new
 changed | integer | rows that replaced others of the same chunk id
 removed | integer | rows of chunks that have left
 pending | integer | chunks that were left out, as they wait for their vectors
+figures | integer | pictures in the folder beside it
 """),
     "history": Printed("an array: an object for each kept snapshot, oldest first", """\
 snapshot | integer |
