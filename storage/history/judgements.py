@@ -41,7 +41,7 @@ class Judgement:
         query: The query, in words.
         verdict: `right` or `wrong` of a hit, `answer` of a passage that somebody marked, `absent` if nothing in the
             store answers the query.
-        judged_by: The name that whoever judged has given, or "". Nothing checks it.
+        judged_by: The name of the person who judged, or ""; it is not checked.
         uri: The document of the passage at that time, or "" for `absent`.
         start_char: Where the passage started in the canonical text, in code points, or None.
         end_char: Where it ended, exclusive, or None.

@@ -29,7 +29,7 @@ class LearnedChange:
         what: What was preferred, such as `weight 0.6`.
         before: The setting before, as TOML; "" if the file had none.
         after: The setting that was preferred, as TOML; "" if it was kept.
-        questions: The judged queries that decided, which did not choose.
+        questions: The judged queries that decided; others chose the setting.
         gain: The gain over these in the measure, such as nDCG@10.
         low: The lower end of its 95 % interval.
         high: The upper end of it.

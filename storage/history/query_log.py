@@ -48,7 +48,7 @@ class LoggedQuery:
         relevance: The relevance of the best hit, in [0, 1], or None without a hit.
         confidence: The confidence of the best hit, in [0, 1], or None without a hit.
         filtered: Whether a condition narrowed the search.
-        restricted: Whether whoever asked may not see all documents.
+        restricted: Whether the asker may not see all documents.
         door: Where it was asked: `command`, `http`, `mcp` or `python`.
     """
 

@@ -26,7 +26,7 @@ At = Annotated[
 ]
 Most = Annotated[int, Query(alias="max_characters", ge=1000, le=MOST_OF_ALL, description="Characters of the answer.")]
 Where = Annotated[str | None, Query(max_length=LONGEST, description="SQL condition on columns of documents.")]
-Uri = Annotated[str, Path(description="Name of a document; slashes may stand as they are.", examples=["git.md"])]
+Uri = Annotated[str, Path(description="Name of a document; slashes need no escaping.", examples=["git.md"])]
 ChunkId = Annotated[
     str, Path(description="Id of a chunk: 32 hex digits.", examples=["0b5c7a3e9d2f48615c0e7a9b3d1f2468"])
 ]
@@ -83,7 +83,7 @@ class JudgementQuestion(BaseModel):
     query: str = Field(max_length=LONGEST_QUERY, description="The query that was answered.")
     chunk_id: str = Field(default="", max_length=32, description="The chunk that is judged, such as that of a hit.")
     relevant: bool = Field(default=True, description="Whether it answers; false without a passage: nothing does.")
-    by: str = Field(default="", max_length=200, description="Name of whoever judges; nothing checks it.")
+    by: str = Field(default="", max_length=200, description="Name of the person who judges; it is not checked.")
     uri: str = Field(default="", max_length=4000, description="The document of a quoted passage that is no chunk.")
     quotation: str = Field(default="", max_length=4000, description="The words of the document that answer.")
     note: str = Field(default="", max_length=2000, description="Why it was judged so.")

@@ -29,7 +29,7 @@ content_type | text | content type whose route is meant; empty for all
 what | text | what half of the judged queries preferred
 before | text | the setting before, as TOML; empty if the file had none
 after | text | the setting that was preferred, as TOML; empty if it was kept
-questions | integer | judged queries that decided, which did not choose
+questions | integer | judged queries that decided; others chose the setting
 gain | number | mean gain over these
 low | number | lower end of its 95 % interval
 high | number | upper end of it
@@ -43,7 +43,7 @@ judgement_id | text | id, equal for later judgements of the same person, passage
 created | text | when it was judged (ISO 8601, UTC)
 query | text | the query
 verdict | text | `right` or `wrong` of a hit, `answer` of a quoted passage, `absent` if nothing answers
-judged_by | text | name that whoever judged has given
+judged_by | text | name of the person who judged
 uri | text | document of the passage at that time, or empty
 start_char | integer or null | where the passage began then
 end_char | integer or null | where it ended then, exclusive
