@@ -12,9 +12,7 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     in_cells,
     lines_of,
     place_of,
-    places_over,
     span_of,
-    within,
 )
 from docmill.tasks.parse.pdf.layout.continued import (
     fitting_rows,
@@ -25,11 +23,12 @@ from docmill.tasks.parse.pdf.layout.continued import (
     with_header_apart,
 )
 from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
+from docmill.tasks.parse.pdf.layout.growth import with_headers
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
 from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import around, around_all
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 # How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.
@@ -64,58 +63,22 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
     rows = rows_of(items, rules)
     if before is not None:
         rows = with_header_apart(rows, before)
-    start, out = _more_of(before, rows, rules) if before else (0, [])
-    if not out and _are_single(items, rows):
+    start, more = _more_of(before, rows, rules) if before else (0, list[Item]())
+    out: list[Item] = []
+    if not more and _are_single(items, rows):
         return items
     while start < len(rows):
         if len(rows[start]) < 2:  # as nearly all are: no table begins there
             some, start = rows[start], start + 1
         else:
             some, start = _next_items(rows, start, code, rules)
-        if isinstance(some[0], PageTable):
-            _take_name_of_columns(out, some[0], rules)
         out += some
-    return out
+    return more + with_headers(out, rules)
 
 
 def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
     """Return whether so few items stand beside another that these are no table, and there is none among them."""
     return len(items) - len(rows) < _MIN_HEADED and not any(isinstance(item, PageTable) for item in items)
-
-
-def _take_name_of_columns(out: list[Item], table: PageTable, rules: LevelRules) -> None:
-    """Merge a spanning header into the column names below it."""
-    line = out[-1] if out else table
-    over = _columns_below(line, table, rules) if isinstance(line, TextLine) and table.header_rows else []
-    if isinstance(line, TextLine) and over:
-        names = table.cells[0]
-        table.cells[0] = [f"{line.text} {name}" if at in over else name for at, name in enumerate(names)]
-        table.box = around(table.box, line.box)
-        out.pop()
-
-
-def _columns_below(line: TextLine, table: PageTable, rules: LevelRules) -> list[int]:
-    """Return the columns that a line names: between two rules, the lower one as wide as some of them and not all, or
-    the one closely below.
-    """
-    _, top, _, bottom = line.box
-    for where, start, end in rules.wide():
-        if not max(top, bottom - line.size) < where < table.box[1] + line.size:
-            continue
-        over = within([span_of([line]), *table.columns], start - STRAY, end + STRAY)
-        above = rules.between(top - line.size, (top + bottom) / 2, start, end)
-        if above and over[:1] == [0] and 2 < len(over) <= len(table.columns):
-            return [at - 1 for at in over[1:]]
-    return _column_closely_below(line, table)
-
-
-def _column_closely_below(line: TextLine, table: PageTable) -> list[int]:
-    """Return the column whose name a line begins: it stands over that one alone, not the first, and as close as lines
-    do.
-    """
-    column, *more = places_over([line], table.columns) or [0]
-    close = -1 < table.box[1] - line.box[3] < _LEADING * line.height
-    return [column] if close and column and not more and line.left > table.columns[column][0] - STRAY else []
 
 
 def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:

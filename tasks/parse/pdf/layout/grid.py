@@ -11,15 +11,8 @@ import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import parted
-from docmill.tasks.parse.pdf.layout.grid_cells import (
-    Cell,
-    CellPiece,
-    CellRows,
-    Growth,
-    header_rows,
-    parts_by_letters,
-    rows_of_cells,
-)
+from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellPiece, CellRows, header_rows, rows_of_cells
+from docmill.tasks.parse.pdf.layout.growth import Growth, parts_by_letters
 from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
@@ -187,14 +180,16 @@ def _grown(rows: CellRows, grid: Grid, lines: list[TextLine], layer: TextLayer) 
     first = next(line for line in lines if _is_inside(line.box, grid.box))
     columns: list[tuple[float, float]] = []
     taken: list[TextLine] = []
+    header = header_rows(rows.cells)
     if len(grid.xs) == len(rows.cells[0]) + 1:
         sides = [*grid.xs]
         growth = Growth(sides, rows, around, lambda line: parts_by_letters(line, sides, layer), first.size)
         taken = growth.grow()
+        header = growth.header
         columns = [*pairwise(growth.sides)]
     left, top, right, bottom = around_all([grid.box, *(line.box for line in taken)])
     box = (round(left, 1), round(top, 1), round(right, 1), round(bottom, 1))
-    table = PageTable(rows.cells, header_rows(rows.cells), box, first.page, spans=rows.spans, columns=columns)
+    table = PageTable(rows.cells, header, box, first.page, spans=rows.spans, columns=columns)
     return table, taken
 
 

@@ -68,6 +68,7 @@ class Layout:
     full: float = 0.8  # share of the columns that no caption fills
     filled: float = 0.5  # share of the columns that a row outside fills; a caption or a note fills one
     close: float = 0.8  # heights of a line, within which names of several columns stand above the header
+    leading: float = 0.3  # heights of a line between the lines of one name of a column
     off_centre: float = 0.7  # font sizes, by which such a name may be off the middle of its columns
     shared: float = 0.2  # of its height, which a line of a header shares with the lines beside it
     stray: float = 4.0  # points by which text may stand over the sides of its table, as letters do over their box

@@ -230,7 +230,7 @@ def columns(items: list[Item], level: LevelRules, code: bool, before: PageTable 
     if _is_column(items):
         return [items]
     joined = join_cut(items)
-    whole = with_valued_tables(joined, with_tables(joined, level, code, before), code)
+    whole = with_valued_tables(joined, with_tables(joined, level, code, before), level, code)
     flows = _flows(runs(whole), 0)
     alone = len(flows) > 1  # in a column of text, a table has no other text beside it
     return [

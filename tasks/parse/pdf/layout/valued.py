@@ -5,14 +5,16 @@ the columns. Figures in columns are no text, so neither order nor rules are need
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from statistics import median
 
-from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Growth, header_rows, is_value
+from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, is_value
+from docmill.tasks.parse.pdf.layout.growth import Growth, columns_over, parts_by_columns, sides_of
 from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, merged_spans
+from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 _MOST_WORDS = 2  # of one figure: "$ 71.15"; a line of more holds the figures of several columns
 
@@ -31,16 +33,17 @@ class _FigureRun:
         return [self.levels[at] for at in self.rows]
 
 
-def with_valued_tables(items: list[Item], read: list[Item], code: bool) -> list[Item]:
+def with_valued_tables(items: list[Item], read: list[Item], rules: LevelRules, code: bool) -> list[Item]:
     """Return what was `read` of a page's items, with each table of figures that explains its lines better.
 
-    If letters of one width are `code`, what stands in columns there is part of a listing.
+    `rules` are the page's horizontal ones. If letters of one width are `code`, what stands in columns there is part of
+    a listing.
     """
     lines = [item for item in items if isinstance(item, TextLine)]
     if sum(is_value(line.text) for line in lines) < LAYOUT.figures * LAYOUT.rows:  # as on most pages
         return read
     for run in _runs(_levels(lines)):
-        table = None if code and _is_mono(run) else _table(run, lines)
+        table = None if code and _is_mono(run) else _table(run, lines, rules)
         if table is not None:
             read = _better(read, *table)
     return read
@@ -155,22 +158,13 @@ class _Columns:
     spans: list[tuple[float, float]]
     values: int
 
-    @property
-    def sides(self) -> list[float]:
-        """Return the places between columns, and their outer sides."""
-        inner = [(one[1] + other[0]) / 2 for one, other in pairwise(self.spans)]
-        return [self.spans[0][0], *inner, self.spans[-1][1]]
-
     def over(self, line: TextLine) -> list[int]:
         """Return the columns that a line stands in."""
-        return [at for at, (left, right) in enumerate(self.spans) if line.box[0] < right and left < line.box[2]]
+        return columns_over(line, self.spans)
 
     def parts(self, line: TextLine) -> list[tuple[int, str]] | None:
-        """Return the texts of a line by column: one for each of as many words; None if it fits no column."""
-        over, words = self.over(line), line.text.split()
-        if len(over) > 1 and len(words) == len(over):
-            return [*zip(over, words, strict=True)]
-        return [(over[0], line.text)] if over else None
+        """Return the texts of a line by column; None if it fits no column."""
+        return parts_by_columns(line, self.spans)
 
 
 def _columns(run: _FigureRun) -> _Columns | None:
@@ -223,23 +217,27 @@ class _FigureRow:
     names: list[TextLine] = field(default_factory=list)
 
 
-def _table(run: _FigureRun, lines: list[TextLine]) -> tuple[PageTable, list[TextLine]] | None:
-    """Return the table of a run and its lines; None if some of them fit no column."""
+def _table(run: _FigureRun, lines: list[TextLine], rules: LevelRules) -> tuple[PageTable, list[TextLine]] | None:
+    """Return the table of a run and its lines; None if too few of them fit columns."""
     columns = _columns(run)
-    if columns is None or not columns.values:
+    if columns is None:
         return None
-    rows = _rows(run, columns)
-    cells = _all_cells(rows, columns)
-    if cells is None:
+    rows, cells = _fitting(_rows(run, columns), columns)
+    if len(rows) < LAYOUT.rows:
         return None
+    numbered = all(
+        row.is_head or any(map(str.isdigit, texts[0])) for row, texts in zip(rows[1:], cells[1:], strict=True)
+    )
     heads = [(at, 0, 1, len(columns.spans)) for at, row in enumerate(rows) if row.is_head]
     table = CellRows(cells, [*heads], [*map(_extent, rows)])
     held = [*chain.from_iterable(row.lines for row in rows)]
-    held += Growth(columns.sides, table, _others(lines, held), columns.parts, held[0].size, columns.spans).grow(False)
+    around, spans = _others(lines, held), columns.spans
+    growth = Growth(sides_of(spans), table, around, columns.parts, held[0].size, spans, rules)
+    held += growth.grow(False)
+    if not (columns.values or (numbered and growth.header)):
+        return None
     box = around_all([line.box for line in held])
-    found = PageTable(table.cells, header_rows(table.cells), box, held[0].page, spans=table.spans)
-    found.columns = columns.spans
-    return found, held
+    return PageTable(table.cells, growth.header, box, held[0].page, spans=table.spans, columns=columns.spans), held
 
 
 def _others(lines: list[TextLine], held: list[TextLine]) -> list[TextLine]:
@@ -251,10 +249,15 @@ def _extent(row: _FigureRow) -> tuple[float, float]:
     return min(line.box[1] for line in row.lines), max(line.box[3] for line in row.lines)
 
 
-def _all_cells(rows: list[_FigureRow], columns: _Columns) -> list[list[str]] | None:
-    found = [_cells(row, columns) for row in rows]
-    whole = [cells for cells in found if cells is not None]
-    return whole if len(whole) == len(found) else None
+def _fitting(rows: list[_FigureRow], columns: _Columns) -> tuple[list[_FigureRow], list[list[str]]]:
+    """Return the most rows in succession of which each line fits a column, and their texts by column."""
+    most = (1 + LAYOUT.other_size) * median(line.size for row in rows for line in row.lines)  # a heading is larger
+    texts = [_cells(row, columns) if not row.is_head or row.lines[0].size < most else None for row in rows]
+    groups = ([*group] for fit, group in groupby(range(len(rows)), key=lambda at: texts[at] is not None) if fit)
+    longest = max(groups, key=len, default=[])
+    while longest and rows[longest[-1]].is_head:
+        longest.pop()
+    return [rows[at] for at in longest], [text for at in longest if (text := texts[at]) is not None]
 
 
 def _rows(run: _FigureRun, columns: _Columns) -> list[_FigureRow]:
@@ -270,7 +273,7 @@ def _rows(run: _FigureRun, columns: _Columns) -> list[_FigureRow]:
             rows[at] = _FigureRow(inside, is_head=len(inside) == 1)
         elif near is not None:
             rows[near].lines += inside
-    return [rows[at] for at in sorted(rows)]
+    return [rows[at] for at in sorted(rows) if rows[at].lines]
 
 
 def _inside(level: _Level, outer: tuple[float, float]) -> _Level:
@@ -301,9 +304,11 @@ def _cells(row: _FigureRow, columns: _Columns) -> list[str] | None:
     if row.is_head:
         return [row.lines[0].text, *[""] * (len(columns.spans) - 1)]
     held: list[list[str]] = [[] for _ in columns.spans]
+    begun = {at for line in row.lines for at in columns.over(line)[:1]}
     for line in sorted(row.lines, key=lambda one: (columns.over(one)[:1], one.box[1])):
         parts = columns.parts(line)
-        if parts is None or (len(parts) == 1 and len(columns.over(line)) > 1):
+        # What stands over the next column, too, is cut off there if that has something of its own.
+        if parts is None or (len(parts) == 1 and not begun.issuperset(columns.over(line))):
             return None
         for column, text in parts:
             held[column].append(text)

@@ -317,12 +317,12 @@ def test_rows_that_are_drawn_large_and_scaled_down_are_rows() -> None:
     assert paragraph.kind == "paragraph"
 
 
-@pytest.mark.parametrize(("wide", "name"), [(120, "Error (cm) "), (300, "")])
-def test_a_name_over_some_columns_with_a_rule_as_wide_is_of_their_names(wide: int, name: str) -> None:
+@pytest.mark.parametrize(("x", "wide", "over"), [(277, 120, [["", "", "Error (cm)", ""]]), (300, 300, [])])
+def test_a_name_in_the_middle_of_some_columns_is_a_row_of_the_header(x: int, wide: int, over: list[list[str]]) -> None:
     pdf = page()
     pdf.text(60, 780, "The error of each sensor in two winters.")
     pdf.rule(60, 762, 300)
-    pdf.text(270, 750, "Error (cm)")
+    pdf.text(x, 750, "Error (cm)")
     pdf.rule(360 - wide, 746, wide)
     rows = [["Site", "Sensor", "2022", "2023"], ["Davos", "US-100", "1.4", "1.2"], ["Chur", "US-200", "2.3", "2.1"]]
     for at, row in enumerate(rows):
@@ -331,4 +331,5 @@ def test_a_name_over_some_columns_with_a_rule_as_wide_is_of_their_names(wide: in
     pdf.rule(60, 730, 300)
     pdf.rule(60, 702, 300)
     table = next(one for one in read(pdf).elements if one.kind == "table")
-    assert table.attributes["cells"] == [["Site", "Sensor", f"{name}2022", f"{name}2023"], *rows[1:]]
+    assert table.attributes["cells"] == [*over, *rows]
+    assert table.attributes["header_rows"] == len(over) + 1

@@ -1,0 +1,95 @@
+"""Names of columns of tables that stand further above the rows, in several lines, or above several blocks of rows."""
+
+import pytest
+
+from docmill.storage.schema import Element
+from tests.kit.pdf_pages import page, read
+from tests.kit.writers.pdf import Pdf, text_width
+from tests.parse.pdf.tables.test_pdf_looks import cells_of
+
+XS = (60, 200, 280, 360)
+YEARS = [[str(year), f"5{year}", f"3{year}", f"1{year}"] for year in range(1996, 2002)]
+NAMES = [["Year", "All", "Public", "Private"]]
+
+
+def _rows(rows: list[list[str]], y: float = 700, step: float = 12) -> Pdf:
+    """Return a page of rows whose figures end below one another; a row of one cell is a bold head."""
+    pdf = page()
+    for at, row in enumerate(rows):
+        for x, cell in zip(XS, row, strict=False):
+            right = x + 40 - text_width(cell, 10) if x > XS[0] else x
+            pdf.text(right, y - step * at, cell, font="bold" if len(row) == 1 else "regular")
+    return pdf
+
+
+def _table(pdf: Pdf) -> Element:
+    (table,) = [one for one in read(pdf).elements if one.kind == "table"]
+    return table
+
+
+def test_a_header_above_several_blocks_of_rows_names_the_columns_of_all() -> None:
+    table = _table(_rows([*NAMES, ["Actual"], *YEARS[:3], ["Projected"], *YEARS[3:]]))
+    heads = [["Actual", "", "", ""], ["Projected", "", "", ""]]
+    assert table.attributes["cells"] == [*NAMES, heads[0], *YEARS[:3], heads[1], *YEARS[3:]]
+    assert table.attributes["header_rows"] == 1
+
+
+def test_a_heading_in_larger_letters_between_tables_is_no_head_of_rows() -> None:
+    pdf = _rows([*NAMES, *YEARS[:3], [], [], *NAMES, *YEARS[3:]])
+    pdf.text(60, 642, "The years after", 14, "bold")
+    assert cells_of(read(pdf)) == [[*NAMES, *YEARS[:3]], [*NAMES, *YEARS[3:]]]
+
+
+def test_rows_of_figures_alone_have_no_names() -> None:
+    assert not [one for one in read(_rows(YEARS)).elements if one.attributes.get("header_rows")]
+
+
+def test_a_cell_that_reaches_into_the_next_column_is_cut_off_there() -> None:
+    words = ["Karls GmbH", "Santa, Klaus", "Ackermann und Soehne und weitere", "Horn, Ein", "Klinik"]
+    rows = [[name, f"2{at}", f"5{at}", f"7{at}"] for at, name in enumerate(words)]
+    pdf = page()
+    for at, row in enumerate([["Name", "Number", "Bill", "Due"], *rows]):
+        for x, cell in zip((60, 190, 280, 360), row, strict=True):
+            pdf.text(x, 700 - 14 * at, cell)
+    (cells,) = cells_of(read(pdf))
+    assert cells[1:] == rows
+
+
+def test_names_in_several_lines_are_whole() -> None:
+    pdf = _rows([["Year", "Islander", "Native", "races"], *YEARS])
+    for y, texts in ((711, ["Pacific", "Indian", "more"]), (722, ["Asian/", "American", "Two or"])):
+        for x, text in zip(XS[1:], texts, strict=True):
+            pdf.text(x + 40 - text_width(text, 10), y, text)
+    names = ["Year", "Asian/ Pacific Islander", "American Indian Native", "Two or more races"]
+    assert _table(pdf).attributes["cells"] == [names, *YEARS]
+
+
+@pytest.mark.parametrize(("over", "depth"), [("Schools", 2), ("(Schools in thousands)", 1)])
+def test_a_name_over_several_columns_is_no_remark_in_brackets(over: str, depth: int) -> None:
+    pdf = _rows([*NAMES, *YEARS])
+    pdf.text((XS[2] + 15 + XS[3] + 40 - text_width(over, 10)) / 2, 714, over)
+    assert _table(pdf).attributes["header_rows"] == depth
+
+
+def test_each_of_several_names_is_over_its_own_columns() -> None:
+    pdf = page()
+    xs = [60, *(150 + 50 * column for column in range(6))]
+    for at, row in enumerate([["Year", *["all", "new"] * 3], *([f"Mill {n}", *[f"{n}1{n}7"] * 6] for n in range(4))]):
+        for x, cell in zip(xs, row, strict=True):
+            pdf.text(x, 700 - 12 * at, cell)
+    for at, over in enumerate(("Public", "Private", "Other")):
+        pdf.text(185 + 100 * at - text_width(over, 10) / 2, 713, over)
+    table = _table(pdf)
+    assert table.attributes["cells"][0] == ["", "Public", "", "Private", "", "Other", ""]
+    assert table.attributes["header_rows"] == 2
+
+
+def test_numbers_that_count_on_name_columns() -> None:
+    table = _table(_rows([["Year", "1", "2", "3"], *YEARS]))
+    assert table.attributes["header_rows"] == 1
+    assert table.attributes["cells"][0] == ["Year", "1", "2", "3"]
+
+
+def test_a_row_with_figures_where_others_have_them_is_no_header() -> None:
+    rows = [[f"Share of mill {number}", f"1.{number}", "NA", "NA"] for number in range(5)]
+    assert _table(_rows(rows)).attributes["header_rows"] == 0
