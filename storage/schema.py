@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 EVERYONE = "all"
+OCR_PAGES = "ocr_pages"  # in the metadata of a document: the pages that OCR has read
 """The principal that may see a document of which nothing else says who may."""
 SCHEMA_VERSION = 2  # written into every file; version 1 had columns start and end, and page 0 for "no page"
 MISSING, REFUSED, STALE = "missing", "refused", "stale"

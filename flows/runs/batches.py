@@ -224,6 +224,7 @@ def _finished(run: Run, finished: "SimpleQueue[Running]", look: Callable[[], Non
         nodes, future = _next(finished, look)
         done = future.result()
         nodes.record(run.engine, done)
+        run.report.ocr.minutes += done.spent.ocr / 60
         return Batch(done.folder)
 
 

@@ -1,5 +1,6 @@
 """Carry out: process what a plan holds, and commit what has changed."""
 
+import json
 from dataclasses import replace
 
 from docmill.flows.runs.batches import process
@@ -9,6 +10,7 @@ from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run, ToDo, is_outlived
 from docmill.storage.embedding.agreement import confirmed
+from docmill.storage.schema import OCR_PAGES
 from docmill.storage.sql.document_warnings import warnings_of
 from docmill.storage.writer.chunk_moves import compare_chunks, read_left
 from docmill.storage.writer.commit import Changes
@@ -65,7 +67,16 @@ def _count(report: Report, found: ToDo, outcome: Outcome, embedded: Embedding) -
     report.rejects += outcome.rejects
     report.problems += report.rejections()
     report.rechunked = todo.rechunked
+    report.ocr.pages = _read_by_ocr(found, outcome)
     _warn(report, outcome)
+
+
+def _read_by_ocr(found: ToDo, outcome: Outcome) -> int:
+    """Return how many pages OCR has read in this run; documents of equal content are read once."""
+    read = {one.work.key: one.file.uri for one in found.todo.planned if one.work and not one.work.text_key}
+    uris, told = (outcome.documents.column(name).to_pylist() for name in ("uri", "metadata"))
+    of = {uri: metadata for uri, metadata in zip(uris, told, strict=True) if OCR_PAGES in metadata}
+    return sum(len(json.loads(of[uri]).get(OCR_PAGES, ())) for uri in read.values() if uri in of)
 
 
 def _warn(report: Report, outcome: Outcome) -> None:

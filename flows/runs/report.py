@@ -63,6 +63,18 @@ class UnreachedSource:
 
 
 @dataclass(slots=True)
+class OcrWork:
+    """How many pages OCR has read, and the minutes of one process that their documents took."""
+
+    pages: int = 0
+    minutes: float = 0.0
+
+    def __str__(self) -> str:
+        took = f"about {self.minutes:.0f} min" if self.minutes >= 1 else "under 1 min"
+        return f"{counted(self.pages, 'pages')} ({took} of one process)"
+
+
+@dataclass(slots=True)
 class Report:
     """The result of an ingest or of a plan.
 
@@ -95,6 +107,8 @@ class Report:
             new or changed as well, to count its chunks, and keeps none of it.
         embedding: Requests, tokens and cost of an embedding model by API, made or planned; `left` are the chunks that
             have no vectors because of the limit.
+        ocr: How many `pages` OCR has read, and the `minutes` of one process for their documents; those of a plan are
+            what a run will take again.
     """
 
     snapshot: int | None = None
@@ -119,6 +133,7 @@ class Report:
     model_reason: str = ""
     sources: list[SourceCounts] = field(default_factory=list)
     embedding: dict[str, float] = field(default_factory=dict)
+    ocr: OcrWork = field(default_factory=OcrWork)
 
     def rejections(self) -> Iterator[str]:
         """Yield messages about documents that are rejected or stale: first those of this run, then earlier ones."""
@@ -156,6 +171,7 @@ class Report:
             "model": self.model,
             "model_reason": self.model_reason,
             "embedding": self.embedding,
+            "ocr": {"pages": self.ocr.pages, "minutes": round(self.ocr.minutes, 1)},
             "candidate": self.candidate,
             "gate": asdict(self.gate) if self.gate else {},
             "pending": self.pending,
@@ -181,6 +197,7 @@ class Report:
             "chunks": _counts(asdict(self.chunks)),
             "re-chunk": self._some_rechunked() if self.rechunked else "",
             "work": f"{self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
+            "OCR": f"{self.ocr} {will}read" if self.ocr.pages else "",
             "embedding": _calls(self.embedding),
             "model": _calls(self.model),
             "pending": self._some_pending() if self.pending else "",

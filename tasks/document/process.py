@@ -11,7 +11,7 @@ from typing import NamedTuple
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes
 from docmill.storage.keywords.analysis.written_language import written_language
-from docmill.storage.schema import Draft, Parsed, StagedDocument
+from docmill.storage.schema import OCR_PAGES, Draft, Parsed, StagedDocument
 from docmill.tasks.archive.laid_members import why_missing
 from docmill.tasks.chunking.chunk import chunk_regions, plugins_in, vector_keys
 from docmill.tasks.chunking.route import Routed
@@ -52,14 +52,19 @@ class WorkRequest:
 
 @dataclass(frozen=True, slots=True)
 class PhaseSeconds:
-    """Seconds that a worker spent on documents: to read and parse, to detect and route, to split and contextualize."""
+    """Seconds that a worker spent on documents: to read and parse, to detect and route, to split and contextualize.
+
+    `ocr` are those of `parse` that went into documents of which OCR read pages.
+    """
 
     parse: float = 0.0
     detect: float = 0.0
     chunk: float = 0.0
+    ocr: float = 0.0
 
     def __add__(self, other: "PhaseSeconds") -> "PhaseSeconds":
-        return PhaseSeconds(self.parse + other.parse, self.detect + other.detect, self.chunk + other.chunk)
+        ocr = self.ocr + other.ocr
+        return PhaseSeconds(self.parse + other.parse, self.detect + other.detect, self.chunk + other.chunk, ocr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,9 @@ def process_document(job: WorkRequest) -> WorkResult:
     began = perf_counter()
     result = _processed(job)
     later = result.spent.detect + result.spent.chunk
-    return replace(result, spent=replace(result.spent, parse=perf_counter() - began - later))
+    parse = perf_counter() - began - later
+    ocr = parse if result.parsed and result.parsed.metadata.get(OCR_PAGES) else 0.0
+    return replace(result, spent=replace(result.spent, parse=parse, ocr=ocr))
 
 
 def _processed(job: WorkRequest) -> WorkResult:

@@ -41,6 +41,8 @@ embedding.calls | integer | requests to an embedding model by API; `embedding` i
 embedding.input | integer | tokens of their texts; in a plan the most that they can be
 embedding.money | number | cost by the `price` of `[embedding]`, if set
 embedding.left | integer | chunks that a limit left without vectors, if any
+ocr.pages | integer | pages that OCR has read, or would read
+ocr.minutes | number | minutes of one process for their documents; in a plan those that it took itself
 candidate | text |
 gate.metric | text | the measure that the gate compares; `gate` is empty without one
 gate.questions | integer | number of its questions
