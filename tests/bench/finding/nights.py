@@ -2,12 +2,13 @@
 
 Each day, five of ten people ask a question in words of their own and judge the passage that answers; one judgement in
 twenty is wrong. At night `learn` may change docmill.toml, and a run follows. Half of the questions are never asked:
-they are measured after each night against the first. No night may lose beyond chance. The sets are the corpus of the
-tests with the default settings, the same with a wrong weight, and a page in chunks that are too large.
+they are measured after each night against the first. No night may lose beyond chance. The sets are the texts of the
+corpus of the tests with the default settings, the same with a wrong weight, and a page in chunks that are too large.
 """
 
 import argparse
 import random
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from tests.bench.serving.cache import own_rows, spelled
 NIGHTS, PEOPLE, A_DAY, WRONG = 20, 10, 5, 0.05
 _MEASURE, _SEED = "nDCG@10", 3
 _CORPUS = Path(__file__).parents[2] / "corpus"
+_TEXTS = (".md", ".txt", ".html")  # which are read in a second
 _KINDS = ("red", "old", "long", "bent", "brass", "spare")
 _NOUNS = ("anvil", "bellows", "chisel", "drill", "file", "hammer", "lathe", "plane", "saw", "wrench")
 _PLACES = ("hook", "shelf", "drawer", "crate", "rack")
@@ -56,8 +58,14 @@ class LearningSet:
     options: TuneOptions
 
 
-def _corpus(_: Path) -> tuple[Path, Sequence[Fact]]:
-    return _CORPUS, [Fact(**row) for row in own_rows()]
+def _corpus(folder: Path) -> tuple[Path, Sequence[Fact]]:
+    """Copy the texts of the corpus, and take the questions that they answer."""
+    facts = [fact for fact in (Fact(**row) for row in own_rows()) if Path(fact.uri).suffix in _TEXTS]
+    for path in (path for path in _CORPUS.rglob("*") if path.suffix in _TEXTS):
+        target = folder / "docs" / path.relative_to(_CORPUS)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    return folder / "docs", facts
 
 
 def _page(folder: Path) -> tuple[Path, Sequence[Fact]]:
@@ -74,7 +82,7 @@ def _page(folder: Path) -> tuple[Path, Sequence[Fact]]:
     return folder / "docs", facts
 
 
-_WEIGHTS = TuneOptions(strategies=(), sizes=(), contexts=(), weights=(0.2, 0.4, 0.6))  # so that a night takes seconds
+_WEIGHTS = TuneOptions(strategies=(), sizes=(), contexts=(), weights=(0.2, 0.4, 0.6))
 _SIZES = TuneOptions(strategies=(), sizes=(20, 60), contexts=(), weights=(), characters=400)
 SETS = (
     LearningSet("corpus", _corpus, "", _WEIGHTS),
