@@ -121,6 +121,8 @@ JAPANESE = "水車は川のそばに立ち、冬の間も小麦を挽いてい�
 def test_a_language_that_the_model_cannot_read_is_told_by_run_and_status(tmp_path: Path) -> None:
     bench = Workbench(tmp_path)
     bench.write({f"{n}.md": f"# {n}\n\n{JAPANESE * 3}\n" for n in range(20)})
+    german = "Die Mühle steht am Fluss und mahlt auch im Winter den Weizen, der auf den Feldern wächst. Das Mehl wird"
+    bench.write({"muehle.md": f"# Die Mühle\n\n{german} in Säcke gefüllt und auf dem Markt der Stadt verkauft.\n"})
     bench.write({"mill.md": "# The mill\n\nIt stands near the river and grinds the wheat in the winter.\n"})
     (told,) = (problem for problem in bench.ingest().problems if "vectors say little" in problem)
     assert told.startswith("vectors say little about 20 documents in the language ja: the embedding model cannot read ")

@@ -251,9 +251,10 @@ def header_rows(cells: list[list[str]]) -> int:
     first = cells[0]
     columns = [at for at, cell in enumerate(first) if cell]
     values = [at for at in columns if _has_figures(cells, at)]
-    figures = [first[at] for at in values or columns if _is_figure(first[at])]
+    figures = list(filter(_is_figure, map(first.__getitem__, values or columns)))
     most = len(values) - 1 if values else len(columns)
-    return int(2 * len(figures) <= most or (len(figures) < len(columns) and _count_on(figures)))
+    counts_on = len(figures) < len(columns) and _count_on(figures)
+    return int(counts_on or 2 * len(figures) <= most)
 
 
 def _has_figures(cells: list[list[str]], column: int) -> bool:
