@@ -10,7 +10,7 @@ from docmill.tasks.split.spans.span import Span
 
 __all__ = ["CONTEXTUALIZERS", "ContextInput", "Contextualizer", "context_input_of", "contextualizer_of"]
 
-STRUCTURAL = 10
+STRUCTURAL = 11
 """The version of the structural context, with which other contexts begin. Prompts have their own version."""
 
 

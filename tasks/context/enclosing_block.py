@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, takewhile
 
 from docmill.storage.schema import Element
 from docmill.tasks.context.context_input import ContextInput
@@ -54,14 +54,27 @@ def _holding(elements: list[Element], span: Span) -> Element | None:
 
 
 def _header(setting: ContextInput, table: Element, span: Span) -> str:
-    """Return the names of a table's columns; of a table too wide for them, those of the cells filled in a span."""
+    """Return the names of a table's columns; of a table too wide for them, those of the cells filled in a span.
+
+    Before that, the words that a name begins with as the one before it, such as that of a group, are left out.
+    """
     cells = table.attributes.get("cells") or [[]]
     names = column_names(cells, table.attributes["header_rows"])
-    header = _joined(names)
-    if setting.count(header) < max(setting.budget, setting.widest):
-        return header
+    for header in (_joined(names), _joined(_shortened(names))):
+        if setting.count(header) < max(setting.budget, setting.widest):
+            return header
     filled = _filled_columns(setting, table, span)
     return _joined([name for column, name in enumerate(names) if column in filled])
+
+
+def _shortened(names: Sequence[str]) -> list[str]:
+    """Return names, each without the words that it begins with as the one before it."""
+    pairs = zip(["", *names], names, strict=False)
+    return [" ".join(name.split()[_count_shared(before.split(), name.split()[:-1]) :]) for before, name in pairs]
+
+
+def _count_shared(one: list[str], other: list[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _joined(names: Sequence[str]) -> str:
@@ -116,4 +129,5 @@ def _caption(setting: ContextInput, table: Element) -> str:
 
 
 def _in_line(caption: str) -> str:
-    return " ".join(caption.strip("*_ \n").split())
+    # A bar in a caption would make it look like the names of columns.
+    return " ".join(caption.strip("*_ \n").replace("|", "/").split())

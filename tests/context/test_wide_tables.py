@@ -22,10 +22,32 @@ def test_every_chunk_of_a_wide_table_names_all_columns() -> None:
 
 
 def test_rows_of_a_table_too_wide_for_its_header_name_the_columns_that_they_fill() -> None:
-    names = [f"level at gate {column}" for column in range(60)]
+    names = [f"level{column} at gate {column}" for column in range(60)]
     row = ["wheel", *[""] * 57, "low", "worn out"]
     parsed = parse("\n".join(",".join(one) for one in (names, *[row] * 40)).encode(), FileType("csv"), ParseOptions())
     found = chunk(parsed, "table", Route("table"), tokenizer(), ChunkOptions(token_limit=LIMIT))
     rows = [one for one in found if one.text.startswith("| wheel")]
     assert rows
     assert all(one.context == f"{names[0]} | {names[58]} | {names[59]}" for one in rows)
+
+
+def test_a_header_too_long_for_a_chunk_says_the_name_of_a_group_once() -> None:
+    within = "rainfall in each district and in each season of the year, as rain gauges of the state tell"
+    groups = [f"{when}: {within.replace(',', ';')}" for when in ("2015", "2016")]
+    names = ["state", *(f"{group} {name}" for group in groups for name in ("actual", "normal", "departure", "rank"))]
+    lines = [",".join(names), *(",".join([f"Bihar {row}", *["12.5"] * 8]) for row in range(60))]
+    parsed = parse("\n".join(lines).encode(), FileType("csv"), ParseOptions())
+    said = f"state | {groups[0]} actual | normal | departure | rank | {groups[1]} actual | normal | departure | rank"
+    found = chunk(parsed, "table", Route("table"), tokenizer(), ChunkOptions(token_limit=LIMIT))
+    assert {one.context for one in found[1:]} == {said}
+
+
+def test_a_bar_in_a_caption_does_not_keep_the_names_of_columns_out() -> None:
+    caption = "Table 3. | Distribution of confirmed cases in humans by countries and by the origin of each case"
+    rows = "".join(f"<tr><td>Land {row}</td><td>{row}.5</td><td>{row}</td></tr>" for row in range(80))
+    head = "<tr><th>Country</th><th>Domestic cases in percent</th><th>Total of cases</th></tr>"
+    page = f"<p>{caption}</p><table>{head}{rows}</table>"
+    parsed = parse(page.encode(), FileType("html"), ParseOptions())
+    found = chunk(parsed, "table", Route("table"), tokenizer(), ChunkOptions(token_limit=LIMIT))
+    assert len(found) > 2
+    assert all("Country | Domestic cases in percent | Total of cases" in one.context for one in found[2:])

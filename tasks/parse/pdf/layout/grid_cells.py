@@ -246,15 +246,18 @@ def _is_wrapped(above: Pieces, piece: CellPiece, cells: list[Cell]) -> bool:
 def header_rows(cells: list[list[str]]) -> int:
     """Return 0 if a table's first row has figures in half of the columns of figures or more, else 1.
 
-    If there are no such columns, that is most of the row. Years, and numbers that count on, may name columns.
+    If there are no such columns, that is half of the row. Years, and numbers that count on, may name columns.
     """
-    first = cells[0]
-    columns = [at for at, cell in enumerate(first) if cell]
-    values = [at for at in columns if _has_figures(cells, at)]
-    figures = list(filter(_is_figure, map(first.__getitem__, values or columns)))
-    most = len(values) - 1 if values else len(columns)
-    counts_on = len(figures) < len(columns) and _count_on(figures)
-    return int(counts_on or 2 * len(figures) <= most)
+    names = [cells[0][at] for at in _telling(cells)]
+    figures = [*filter(_is_figure, names)]
+    counted = len(figures) < sum(map(bool, cells[0])) and _count_on(figures)
+    return int(counted or 2 * len(figures) < max(len(names), 1))
+
+
+def _telling(cells: list[list[str]]) -> list[int]:
+    """Return the columns of figures among those that the first row of a table fills, or all of these."""
+    filled = [at for at, cell in enumerate(cells[0]) if cell]
+    return [at for at in filled if _has_figures(cells, at)] or filled
 
 
 def _has_figures(cells: list[list[str]], column: int) -> bool:
@@ -265,7 +268,8 @@ def _has_figures(cells: list[list[str]], column: int) -> bool:
 
 def _count_on(figures: list[str]) -> bool:
     """Return whether figures are numbers of columns: each is one more than the one before."""
-    return all(map(str.isdecimal, figures)) and all(int(other) - int(one) == 1 for one, other in pairwise(figures))
+    whole = len(figures) > 1 and all(map(str.isdecimal, figures))
+    return whole and all(int(other) - int(one) == 1 for one, other in pairwise(figures))
 
 
 def _is_figure(text: str) -> bool:

@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from docmill.tasks.parse.pdf.layout.cell_columns import span_of, within
 from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Extent, header_rows, is_value
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY
-from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable
+from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
@@ -85,20 +85,29 @@ class Growth:
         To a table that is `whole` and has a header, no more rows are added.
         """
         for _ in range(_MOST_ROWS):
-            level, edge = self._next(upwards=True)
-            headed = header_rows(self.rows.cells)
-            names = self._names_of_columns(level, edge) if headed else []
-            if not names and headed and self._begins_names(level, edge):
-                yield from self._begin(level)
-                continue
-            row = None if names or (headed and whole) else self._row(level, edge, upwards=True)
-            rows = names or ([row] if row else [*self._headed(level, edge)])
-            self.groups = len(names)
-            for row in rows:
-                self._put(row, 0)
-                yield from row.lines
-            if names or not rows:
+            lines = self._take_above(whole)
+            yield from lines
+            if not lines or self.groups:
                 break
+
+    def _take_above(self, whole: bool) -> list[TextLine]:
+        level, edge = self._next(upwards=True)
+        if header_rows(self.rows.cells):
+            names = self._names_of_columns(level, edge)
+            self.groups = len(names)
+            if names:
+                return self._put_above(names)
+            if self._begins_names(level, edge):
+                return self._begin(level)
+            if whole:
+                return []
+        row = self._row(level, edge, upwards=True)
+        return self._put_above([row] if row else self._headed(level, edge))
+
+    def _put_above(self, rows: list[_OuterRow]) -> list[TextLine]:
+        for row in rows:
+            self._put(row, 0)
+        return [line for row in rows for line in row.lines]
 
     def _take_below(self) -> Iterator[TextLine]:
         """Let the table take the rows below it; yield their lines."""
@@ -114,17 +123,21 @@ class Growth:
         edge = self.rows.extents[0][0] if upwards else self.rows.extents[-1][1]
         return _next_level(self.around, edge, upwards), edge
 
-    def _headed(self, level: list[TextLine], edge: float) -> Iterator[_OuterRow]:
-        """Yield the head of the first rows of a table without a header, and the header above it, if this is one."""
-        if len(level) != 1 or header_rows(self.rows.cells) or not self._is_alike(level):
-            return
+    def _headed(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
+        """Return the head of the first rows of a table without a header, and the header above it, if this is one."""
+        if not self._is_head(level, edge):
+            return []
         head = _OuterRow(level, {0: [level[0].text]})
-        top, bottom = head.extent
-        if edge - bottom <= LAYOUT.reach * level[0].height and [at for at, _ in self.parts(level[0]) or ()] == [0]:
-            above = _next_level([line for line in self.around if line not in level], top, upwards=True)
-            header = self._row(above, top, upwards=True)
-            if header is not None and not self._is_of_figures(header):
-                yield from (head, header)
+        top, _ = head.extent
+        header = self._row(_next_level([one for one in self.around if one not in level], top, True), top, upwards=True)
+        return [] if header is None or self._is_of_figures(header) else [head, header]
+
+    def _is_head(self, level: list[TextLine], edge: float) -> bool:
+        """Return whether a level is one line in the first column, near the rows of a table without a header."""
+        if len(level) != 1 or not self._is_alike(level) or header_rows(self.rows.cells):
+            return False
+        near = edge - level[0].box[3] <= LAYOUT.reach * level[0].height
+        return near and [column for column, _ in self.parts(level[0]) or ()] == [0]
 
     def _begin(self, level: list[TextLine]) -> list[TextLine]:
         """Put lines into the names of columns that they begin; return them."""
@@ -150,12 +163,15 @@ class Growth:
 
     def _begins_names(self, level: list[TextLine], edge: float) -> bool:
         """Return whether each line of a level is as close above a name of one column as lines of one text are."""
+        if not level or self._is_ruled_off(level[0], edge) or not self._is_alike(level):
+            return False
         over = [self._over(line) for line in level]
-        if not level or self._is_ruled_off(level[0], edge):
-            return False
-        if any(len(columns) != 1 or not self.rows.cells[0][columns[0]] for columns in over) or over == [[0]]:
-            return False
-        return self._is_alike(level) and edge - max(line.box[3] for line in level) < LAYOUT.leading * level[0].height
+        close = edge - max(line.box[3] for line in level) < LAYOUT.leading * level[0].height
+        return close and over != [[0]] and all(map(self._is_name, over))
+
+    def _is_name(self, columns: list[int]) -> bool:
+        """Return whether columns are one that has a name."""
+        return len(columns) == 1 and bool(self.rows.cells[0][columns[0]])
 
     def _put(self, row: _OuterRow, at: int) -> None:
         """Insert a row before another."""
@@ -233,15 +249,17 @@ class Growth:
         """Return the row of names that stand each over several columns, closely above the header, if it is one."""
         if not level or not self._is_alike(level) or not self._is_within(level) or _is_remark(level[0].text):
             return []
-        level = sorted(level, key=lambda line: line.box[0])
-        row = _OuterRow(level, {})
-        last = 0
-        for line, right in zip(level, [*(line.box[0] for line in level[1:]), float("inf")], strict=True):
-            first, last = self._over_rule(line, level, edge) or self._centred(line, last + 1, right)
-            row.cells[first] = [line.text]
-            row.over[first] = last
+        row = self._over_columns(sorted(level, key=lambda line: line.box[0]), edge)
         is_close = edge - row.extent[1] < LAYOUT.close * level[0].height
         return [row] if is_close and len(row.over) == len(level) and row.is_over_several() else []
+
+    def _over_columns(self, level: list[TextLine], edge: float) -> _OuterRow:
+        """Return lines from the left as a row, each in the columns that it stands over."""
+        row, last = _OuterRow(level, {}), 0
+        for line, right in zip(level, [*(line.box[0] for line in level[1:]), float("inf")], strict=True):
+            first, last = self._over_rule(line, level, edge) or self._centred(line, last + 1, right)
+            row.cells[first], row.over[first] = [line.text], last
+        return row
 
     def _is_ruled_off(self, line: TextLine, edge: float) -> bool:
         """Return whether a rule as wide as the table parts it from a line above."""
@@ -348,17 +366,18 @@ def with_headers(items: list[Item], rules: LevelRules) -> list[Item]:
     """Return items, each table of known columns with its header above it; `rules` are the page's horizontal ones."""
     for table in [item for item in items if isinstance(item, PageTable) and item.columns]:
         lines = [item for item in items if isinstance(item, TextLine)]
-        rows = CellRows(
-            [[*row] for row in table.cells], [*table.spans], [(table.box[1], table.box[3])] * len(table.cells)
-        )
-        columns, size = [*table.columns], lines[0].size if lines else 0.0
-        parts = partial(parts_by_columns, columns=columns)
-        growth = Growth(sides_of(columns), rows, lines, parts, size, columns, rules)
-        taken = {*map(id, growth.take_header(whole=True))}
-        if taken:
-            box = around_all([table.box, *(line.box for line in lines if id(line) in taken)])
-            grown = replace(
-                table, cells=rows.cells, spans=rows.spans, columns=columns, header_rows=growth.header, box=box
-            )
-            items = [grown if item is table else item for item in items if id(item) not in taken]
+        grown, taken = _with_header(table, lines, rules)
+        items = replaced(items, [table, *taken], grown, table) if taken else items
     return items
+
+
+def _with_header(table: PageTable, lines: list[TextLine], rules: LevelRules) -> tuple[PageTable, list[TextLine]]:
+    """Return a table grown to its header, and the lines of that."""
+    columns, extents = [*table.columns], [(table.box[1], table.box[3])] * len(table.cells)
+    rows = CellRows([[*row] for row in table.cells], [*table.spans], extents)
+    parts, size = partial(parts_by_columns, columns=columns), lines[0].size if lines else 0.0
+    growth = Growth(sides_of(columns), rows, lines, parts, size, columns, rules)
+    taken = [*growth.take_header(whole=True)]
+    box = around_all([table.box, *(line.box for line in taken)])
+    changed = {"cells": rows.cells, "spans": rows.spans, "columns": columns, "header_rows": growth.header, "box": box}
+    return replace(table, **changed), taken  # type: ignore[arg-type]

@@ -225,9 +225,7 @@ def _table(run: _FigureRun, lines: list[TextLine], rules: LevelRules) -> tuple[P
     rows, cells = _fitting(_rows(run, columns), columns)
     if len(rows) < LAYOUT.rows:
         return None
-    numbered = all(
-        row.is_head or any(map(str.isdigit, texts[0])) for row, texts in zip(rows[1:], cells[1:], strict=True)
-    )
+    numbered = _are_numbered(rows, cells)
     heads = [(at, 0, 1, len(columns.spans)) for at, row in enumerate(rows) if row.is_head]
     table = CellRows(cells, [*heads], [*map(_extent, rows)])
     held = [*chain.from_iterable(row.lines for row in rows)]
@@ -249,15 +247,27 @@ def _extent(row: _FigureRow) -> tuple[float, float]:
     return min(line.box[1] for line in row.lines), max(line.box[3] for line in row.lines)
 
 
+def _are_numbered(rows: list[_FigureRow], cells: list[list[str]]) -> bool:
+    """Return whether the first column holds a figure in all rows below the first."""
+    below = zip(rows[1:], cells[1:], strict=True)
+    return all(row.is_head or any(map(str.isdigit, texts[0])) for row, texts in below)
+
+
 def _fitting(rows: list[_FigureRow], columns: _Columns) -> tuple[list[_FigureRow], list[list[str]]]:
     """Return the most rows in succession of which each line fits a column, and their texts by column."""
-    most = (1 + LAYOUT.other_size) * median(line.size for row in rows for line in row.lines)  # a heading is larger
-    texts = [_cells(row, columns) if not row.is_head or row.lines[0].size < most else None for row in rows]
-    groups = ([*group] for fit, group in groupby(range(len(rows)), key=lambda at: texts[at] is not None) if fit)
+    texts = _texts(rows, columns)
+    groups = ([*group] for fit, group in groupby(range(len(rows)), key=lambda at: bool(texts[at])) if fit)
     longest = max(groups, key=len, default=[])
     while longest and rows[longest[-1]].is_head:
         longest.pop()
-    return [rows[at] for at in longest], [text for at in longest if (text := texts[at]) is not None]
+    return [rows[at] for at in longest], [texts[at] for at in longest]
+
+
+def _texts(rows: list[_FigureRow], columns: _Columns) -> list[list[str]]:
+    """Return the texts of rows by column; nothing of those that do not fit, or of a heading in larger letters."""
+    most = (1 + LAYOUT.other_size) * median(line.size for row in rows for line in row.lines)
+    fit = (not row.is_head or row.lines[0].size < most for row in rows)
+    return [(fits and _cells(row, columns)) or [] for row, fits in zip(rows, fit, strict=True)]
 
 
 def _rows(run: _FigureRun, columns: _Columns) -> list[_FigureRow]:

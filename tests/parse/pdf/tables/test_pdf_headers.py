@@ -91,5 +91,6 @@ def test_numbers_that_count_on_name_columns() -> None:
 
 
 def test_a_row_with_figures_where_others_have_them_is_no_header() -> None:
-    rows = [[f"Share of mill {number}", f"1.{number}", "NA", "NA"] for number in range(5)]
-    assert _table(_rows(rows)).attributes["header_rows"] == 0
+    for more in (["NA", "NA"], ["NA"]):
+        rows = [[f"Share of mill {number}", f"1{number}", *more] for number in range(5)]
+        assert _table(_rows(rows)).attributes["header_rows"] == 0
