@@ -56,15 +56,21 @@ def _holding(elements: list[Element], span: Span) -> Element | None:
 def _header(setting: ContextInput, table: Element, span: Span) -> str:
     """Return the names of a table's columns; of a table too wide for them, those of the cells filled in a span.
 
-    Before that, the words that a name begins with as the one before it, such as that of a group, are left out.
+    If these are too long as well, the words that a name begins with as the one before it, such as that of a group, are
+    left out.
     """
     cells = table.attributes.get("cells") or [[]]
     names = column_names(cells, table.attributes["header_rows"])
-    for header in (_joined(names), _joined(_shortened(names))):
-        if setting.count(header) < max(setting.budget, setting.widest):
-            return header
+    if _fits(setting, header := _joined(names)):
+        return header
     filled = _filled_columns(setting, table, span)
-    return _joined([name for column, name in enumerate(names) if column in filled])
+    own = [name for column, name in enumerate(names) if column in filled]
+    tried = (_joined(own), _joined(_shortened(names)), _joined(_shortened(own)))
+    return next((header for header in tried if _fits(setting, header)), tried[0])
+
+
+def _fits(setting: ContextInput, header: str) -> bool:
+    return setting.count(header) < max(setting.budget, setting.widest)
 
 
 def _shortened(names: Sequence[str]) -> list[str]:
