@@ -54,10 +54,10 @@ def _holding(elements: list[Element], span: Span) -> Element | None:
 
 
 def _header(setting: ContextInput, table: Element, span: Span) -> str:
-    """Return the names of a table's columns; of a table too wide for them, those of the cells filled in a span.
+    """Return the names of a table's columns, or where these are too long, of the cells filled in a span.
 
-    If these are too long as well, the words that a name begins with as the one before it, such as that of a group, are
-    left out.
+    The words that a name begins with as the one before it, such as that of a group, are left out rather than the names
+    of columns of which a span fills most.
     """
     cells = table.attributes.get("cells") or [[]]
     names = column_names(cells, table.attributes["header_rows"])
@@ -65,8 +65,10 @@ def _header(setting: ContextInput, table: Element, span: Span) -> str:
         return header
     filled = _filled_columns(setting, table, span)
     own = [name for column, name in enumerate(names) if column in filled]
-    tried = (_joined(own), _joined(_shortened(names)), _joined(_shortened(own)))
-    return next((header for header in tried if _fits(setting, header)), tried[0])
+    tried = [_joined(own), _joined(_shortened(names)), _joined(_shortened(own))]
+    if 2 * len(own) > len(names):
+        tried[:2] = tried[1::-1]
+    return next((header for header in tried if _fits(setting, header)), "")
 
 
 def _fits(setting: ContextInput, header: str) -> bool:
