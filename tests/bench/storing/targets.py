@@ -70,7 +70,7 @@ class Chunks:
         return {
             "chunk_id": self.ids[number], "uri": f"manual/{number // 50}.md", "source_url": "", "start_char": 0,
             "end_char": len(text), "page": None, "headings": ["Manual"], "text": text, "context": "Manual",
-            "content_type": kind, "strategy": "structure", "language": "", "lang": "en", "snapshot": 1,
+            "content_type": kind, "strategy": "structure", "language": "", "lang": "en", "figures": [], "snapshot": 1,
             "digest": self.ids[number],
         }  # fmt: skip
 
