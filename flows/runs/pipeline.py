@@ -45,7 +45,6 @@ from docmill.storage.history.probed_models import check_space, probe_model
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.ending import tidied
 from docmill.storage.process.malloc_tuning import spare_memory
-from docmill.storage.reader.model_reach import poorly_read
 from docmill.storage.schema import REFUSED, STALE, RejectRow, StagedDocument
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.current_folder import catch_up
@@ -141,6 +140,8 @@ def _report_reach(run: Run) -> None:
     """Report the languages that the model cannot read, if the run has put documents into the store."""
     new = run.report.documents.added + run.report.documents.changed
     if new and run.report.snapshot and (stored := run.store.newest()):
+        from docmill.storage.reader.model_reach import poorly_read  # a run that finds nothing new needs no tokenizer
+
         run.report.problems += map(str, poorly_read(stored))
 
 

@@ -24,7 +24,7 @@ def test_a_plan_counts_the_pages_that_ocr_would_read(tmp_path: Path) -> None:
     bench = Workbench(tmp_path / "bench", {"parse": {"ocr": "tesseract"}})
     bench.write({"three.tiff": scan(3), "copy.tiff": scan(3), "two.tiff": scan(2), "notes.md": "# Notes\n"})
     planned = bench.ingest(dry_run=True)
-    assert (planned.ocr.pages, planned.ocr.minutes > 0) == (5, True)
+    assert (planned.ocr.pages, planned.ocr.minutes > 0) == (5, True), planned.problems
     assert "OCR        5 pages (under 1 min of one process) would be read" in planned.as_text()
     done = bench.ingest()
     assert done.ocr.pages == 5
