@@ -21,7 +21,8 @@ def scan(pages: int) -> bytes:
 
 
 def test_a_plan_counts_the_pages_that_ocr_would_read(tmp_path: Path) -> None:
-    bench = Workbench(tmp_path / "bench", {"parse": {"ocr": "tesseract"}})
+    # Workers of other limits are new ones: those that other tests have started know another tesseract.
+    bench = Workbench(tmp_path / "bench", {"parse": {"ocr": "tesseract", "timeout_s": 77}})
     bench.write({"three.tiff": scan(3), "copy.tiff": scan(3), "two.tiff": scan(2), "notes.md": "# Notes\n"})
     planned = bench.ingest(dry_run=True)
     assert (planned.ocr.pages, planned.ocr.minutes > 0) == (5, True), planned.problems
