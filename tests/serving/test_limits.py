@@ -281,7 +281,7 @@ def test_a_client_that_reads_nothing_is_cut(bench: Workbench) -> None:
     access = Access(port=0, patience=Patience(head_s=0.3))
     large = {"query": "SELECT repeat('x', 4000000) AS text", "max_characters": 5_000_000}
     with running(app_of(bench, access), access) as url, connected(url) as own:
-        own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)  # with less, what is on its way takes minutes
         own.sendall(request("POST", "/sql", json.dumps(large).encode(), headers=JSON))
         server = psutil.Process()
         until(lambda: statuses(server, own) == {"ESTABLISHED"})

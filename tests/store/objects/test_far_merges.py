@@ -167,7 +167,7 @@ def every(number: int) -> range:
     return range(1, number + 1)
 
 
-@pytest.mark.parametrize("places", [few, pytest.param(every, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("places", [few, pytest.param(every, marks=pytest.mark.soak)])
 def test_a_kill_at_any_effect_on_keywords_loses_nothing(
     again: Callable[[], FarBench], token_counts_folder: Path, places: Callable[[int], range]
 ) -> None:
