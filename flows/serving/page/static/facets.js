@@ -2,7 +2,7 @@
 import { html } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { asSql } from "./conditions.js";
-import { Type } from "./parts.js";
+import { Type, showing } from "./parts.js";
 import { facets, isReport } from "./report.js";
 import { lasting, link, useMedia } from "./state.js";
 import { number } from "./words.js";
@@ -72,7 +72,7 @@ const Range = ({ of, names, place, set }) => html`
   <section class="days">
     <h2>${of.title}</h2>
     ${DAYS.map(([bound, title], side) => html`<label>${title}
-      <input type=${of.input} step="any" value=${place[names[side]] ?? ""} aria-label=${`${of.title} ${title}`} data-bound=${bound}
+      <input type=${of.input} step="any" ref=${showing(place[names[side]] ?? "")} aria-label=${`${of.title} ${title}`} data-bound=${bound}
         onChange=${(event) => set({ [names[side]]: event.target.value || undefined })} /></label>`)}
     ${of.told && html`<small>${of.told}</small>`}
   </section>

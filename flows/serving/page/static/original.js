@@ -1,7 +1,7 @@
 // Original: a page of the file that a document was read from, with the boxes of its chunks.
 import { html, useEffect, useRef } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
-import { Busy, Failure } from "./parts.js";
+import { Busy, Failure, showing } from "./parts.js";
 import { isReport } from "./report.js";
 import { lasting } from "./state.js";
 import { colour } from "./types.js";
@@ -55,7 +55,7 @@ export function Original({ uri, page, places, leaves, chosen, cut, turn, choose 
 const Pager = ({ page, pages, turn }) => html`
   <figcaption>
     <button type="button" disabled=${page <= 1} onClick=${() => turn(page - 1)} aria-label="Page before">‹</button>
-    <label>Page <input type="number" min="1" max=${pages} value=${page} onChange=${(event) => turn(Number(event.target.value))} /></label>
+    <label>Page <input type="number" min="1" max=${pages} ref=${showing(page)} onChange=${(event) => turn(Number(event.target.value))} /></label>
     of ${number(pages)}
     <button type="button" disabled=${page >= pages} onClick=${() => turn(page + 1)} aria-label="Page after">›</button>
   </figcaption>`;

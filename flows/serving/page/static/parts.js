@@ -104,3 +104,8 @@ export function List({ rows, ...of }) {
 }
 
 const shown = (value) => (typeof value === "number" ? number(value) : value);
+
+/** Show a value in an input (as its `ref`) unless a person is typing there: an answer that comes meanwhile would take back what they typed. */
+export const showing = (value) => (input) => {
+  if (input && input !== document.activeElement) input.value = value;
+};
