@@ -111,8 +111,9 @@ class KeptConnections:
     def connection(self, statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["duckdb.DuckDBPyConnection"]:
         """Give a connection for one statement, which is kept unless the statement fails."""
         key = _key(statement, extra)
-        for paths in statement.files.values():
-            _check_present(paths)
+        for files in (statement.files, *statement.past.values()):
+            for paths in files.values():
+                _check_present(paths)
         with ExitStack() as failing:
             earlier = self._kept.pop(key) if key in self._kept else None
             connection = failing.enter_context(closing(earlier or _connected(statement)))
@@ -127,10 +128,6 @@ class KeptConnections:
         self._kept[key] = connection
         while len(self._kept) > _KEPT_CONNECTIONS:
             self._kept.pop(next(iter(self._kept))).close()
-
-    def holds(self, statement: Statement, extra: Mapping[str, pa.Table]) -> bool:
-        """Return whether a connection is kept for such a statement."""
-        return _key(statement, extra) in self._kept
 
 
 def _key(statement: Statement, extra: Mapping[str, pa.Table]) -> tuple[object, ...]:
@@ -168,7 +165,6 @@ def _register(
     connection: "duckdb.DuckDBPyConnection", view: str, name: str, paths: Sequence[Path], keys: Mapping[str, str]
 ) -> None:
     """Create a view over the files of a table; columns that an older file lacks are blank, not null."""
-    _check_present(paths)
     stored, schema = f"stored_{view}", SCHEMAS[name]
     connection.register(stored, _dataset(tuple(map(str, paths)), schema) if paths else schema.empty_table())
     absent = lacking(paths, schema)
@@ -189,7 +185,6 @@ def _register_embeddings(connection: "duckdb.DuckDBPyConnection", packs: Sequenc
     """Create a view of the vectors in packs of one dimension; a key that several packs hold comes once."""
     import pyarrow.dataset as ds
 
-    _check_present(packs)
     schema = schema_of(packs[0]) if packs else pa.schema([("key", pa.string()), ("vector", pa.list_(pa.float32(), 1))])
     held = ds.dataset([str(path) for path in packs], schema=schema, format="parquet") if packs else schema.empty_table()
     connection.register("stored_embeddings", held)
