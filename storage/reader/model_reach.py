@@ -49,11 +49,11 @@ def poorly_read(stored: StoredSnapshot) -> list[PoorlyRead]:
     table = read_table(stored, "documents", ["document_id", "lang", "language"])
     prose = table.filter(pc.and_(pc.equal(table.column("language"), ""), pc.not_equal(table.column("lang"), "")))
     counted = pc.value_counts(prose.column("lang")).to_pylist()
-    found = []
+    chunks, found = OpenedTable(stored, "chunks"), []
     for documents, lang in sorted(((one["counts"], one["values"]) for one in counted), reverse=True):
         ids = prose.filter(pc.equal(prose.column("lang"), lang)).column("document_id")
         chosen = ids.take([number * documents // _DOCUMENTS for number in range(_DOCUMENTS)]).unique().to_pylist()
-        shares = unread_shares([*_beginnings(stored, chosen)], folder)
+        shares = unread_shares([*_beginnings(chunks, chosen)], folder)
         if shares and (share := fmean(shares)) >= _POOR:
             found.append(PoorlyRead(lang, documents, round(share, 2)))
     return found
@@ -68,9 +68,9 @@ def _tokenizer_folder(stored: StoredSnapshot) -> str | None:
     return None if folder is None else str(folder)
 
 
-def _beginnings(stored: StoredSnapshot, documents: Sequence[str]) -> Iterator[str]:
+def _beginnings(chunks: OpenedTable, documents: Sequence[str]) -> Iterator[str]:
     """Yield the beginning of each document that has chunks."""
-    rows = OpenedTable(stored, "chunks").rows("document_id", documents, ["document_id", "text"]).to_pylist()
+    rows = chunks.rows("document_id", documents, ["document_id", "text"]).to_pylist()
     for document in documents:
         if text := " ".join(row["text"] for row in rows if row["document_id"] == document)[:_CHARACTERS]:
             yield text
