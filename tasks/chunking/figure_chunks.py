@@ -21,7 +21,7 @@ def figure_chunks(part: Part, fitter: Fitter) -> Iterator[ChunkNode]:
 
     A figure without caption and words makes none, and neither does one whose caption is too long for one chunk.
     """
-    for figure in part.index.outer.within(part.start, part.end):
+    for figure in part.elements:
         caption = part.captions.of.get(figure.start_char)
         if figure.kind == FIGURE and (caption is not None or figure.attributes.get("alt")):
             ends = caption or figure

@@ -34,7 +34,7 @@ _SCHEMA = pa.schema(
         ("hash", pa.string()),
         ("holds", pa.string()),
     ],
-    metadata={"docmill.version": "4"},  # raise it when the answers of `held_by` change
+    metadata={"docmill.version": "5"},  # raise it when the answers of `held_by` change
 )
 _WIDE = _SCHEMA.set(0, _SCHEMA.field("path").with_type(pa.large_string()))
 """The same columns in memory, where the paths of millions of files may take more than 2 GB."""

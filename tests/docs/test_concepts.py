@@ -25,6 +25,7 @@ from docmill.tasks.split.strategies import SPLITTERS
 from tests.kit.fake_encoder import TokenCounts, write_model
 from tests.kit.house import ROOT
 from tests.kit.workbench import Workbench
+from tests.kit.writers.figures import drawn
 
 PAGES = ROOT / "docs" / "concepts"
 OTHER_MODEL = "other-token-counts"
@@ -107,6 +108,14 @@ def renamed(bench: Workbench, name: str) -> Work:
 
 def copied(bench: Workbench) -> Work:
     shutil.copy(bench.docs / "guide.md", bench.docs / "copy.md")
+    return after(bench)
+
+
+def other_picture(bench: Workbench) -> Work:
+    bench.settings["parse"] = {"ocr": False}
+    bench.write({"lagoon.md": "# Lagoon\n\n![Bars by month](june.png)\n", "june.png": drawn(1)})
+    bench.ingest()
+    bench.write({"june.png": drawn(2)})
     return after(bench)
 
 
@@ -207,6 +216,7 @@ CHANGES: dict[str, Callable[[Workbench], Work]] = {
     "the suffix of a file": lambda bench: renamed(bench, "guide.txt"),
     "a sentence of a file": lambda bench: edited(bench, "21 days", "30 days"),
     "the title of a file": lambda bench: edited(bench, "# Snow sensor", "# Depth sensor"),
+    "a picture beside a page": other_picture,
     "a sentence changes, and changes back": changed_back,
     "a file is deleted": deleted,
     "a deleted file is put back": put_back,
@@ -266,6 +276,8 @@ def _documents(count: int, of: int, said: str) -> str:
     """Return the words for a number of documents; of one document, those of the page if they are possible."""
     if count in (0, of):
         return "all" if count else "none"
+    if count == 2:
+        return "the page and the picture"
     assert count == 1
     return said if said in ("that file", "those that use it", "those of the format") else "one"
 

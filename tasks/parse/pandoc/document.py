@@ -46,9 +46,9 @@ def draw_tree(
     return stated or canvas.first_heading(), _metadata(meta)
 
 
-def read_document(data: bytes, reader: str) -> Parsed:
-    """Return a document that pandoc reads from its bytes."""
-    return drawn_document(read_tree(data, reader))
+def read_document(data: bytes, reader: str, load: Loader = nowhere) -> Parsed:
+    """Return a document that pandoc reads from its bytes; `load` finds the pictures that it names."""
+    return drawn_document(read_tree(data, reader), load=load)
 
 
 def drawn_document(

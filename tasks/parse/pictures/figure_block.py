@@ -15,6 +15,12 @@ def figure_block(picture: KeptPicture, alt: str, caption: str, page: int, box: B
     """Return a figure as Markdown has a picture; all but `alt`, the words that stand for it, is markup."""
     alt = " ".join(alt.split())[:_LONGEST].translate(_BRACKETS).rstrip()
     text = f"![{alt}]({SCHEME}{picture.key})"
+    facts = figure_facts(picture, alt, caption)
+    return DrawnBlock("figure", text, 0, page, box, facts | {"marks": [0, 2, 2 + len(alt), len(text)]})
+
+
+def figure_facts(picture: KeptPicture, alt: str, caption: str) -> dict[str, Any]:
+    """Return the attributes of a figure; words that are empty are none."""
     facts: dict[str, Any] = {
         "key": picture.key,
         "media_type": picture.media_type,
@@ -23,8 +29,7 @@ def figure_block(picture: KeptPicture, alt: str, caption: str, page: int, box: B
         "bytes": len(picture.data),
     }
     words = {"alt": alt, "caption": caption}
-    facts |= {name: said for name, said in words.items() if said}
-    return DrawnBlock("figure", text, 0, page, box, facts | {"marks": [0, 2, 2 + len(alt), len(text)]})
+    return facts | {name: said for name, said in words.items() if said}
 
 
 _BRACKETS = str.maketrans("[]", "()")

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,14 @@ from markdown_it.token import Token
 
 from docmill.storage.schema import Element
 from docmill.tasks.parse.markup.md.directives import directive_marks
-from docmill.tasks.parse.markup.md.inline_marks import Mark, inline_marks, tag_marks, wordless
+from docmill.tasks.parse.markup.md.inline_marks import (
+    Mark,
+    inline_marks,
+    inline_pictures,
+    tag_marks,
+    tag_pictures,
+    wordless,
+)
 
 _BAR = re.compile(r"(?<!\\)\|")
 
@@ -26,7 +34,7 @@ class MarkedFile:
 
     def with_marks(self, elements: Sequence[Element], tokens: Sequence[Token]) -> list[Element]:
         """Return the elements; the outermost have `marks`, the offsets of markup in them; of furniture, all is."""
-        found = sorted(mark for token in tokens for mark in self._of(token))
+        found = self._all(tokens, _VISITS)
         starts, reached, marked = [start for start, _ in found], 0, list[Element]()
         for element in elements:
             own: list[int] = []
@@ -39,21 +47,28 @@ class MarkedFile:
             marked.append(replace(element, attributes=element.attributes | {"marks": own}) if own else element)
         return marked
 
-    def _of(self, token: Token) -> Iterator[Mark]:
-        """Yield the markup of a token, by its offsets in the text."""
-        visit = _VISITS.get(token.type)
-        first, last = token.map or (0, 0)
-        if visit and last > first:
-            yield from visit(self, token, first, last)
+    def pictures(self, tokens: Sequence[Token]) -> list[Mark]:
+        """Return where the text shows a picture: the start and the end of the markup of each, in order."""
+        return self._all(tokens, _PICTURES)
+
+    def _all(self, tokens: Sequence[Token], visits: Mapping[str, Any]) -> list[Mark]:
+        """Return what visits of tokens yield, by its offsets in the text."""
+        visited = ((visits.get(token.type), token, *(token.map or (0, 0))) for token in tokens)
+        return sorted(
+            mark
+            for visit, token, first, last in visited
+            if visit and last > first
+            for mark in visit(self, token, first, last)
+        )
 
     def _lines(self, first: int, last: int) -> Iterator[tuple[int, str]]:
         """Yield the start and the text of each of some lines."""
         ends = (*self.line_starts, len(self.text))
         yield from ((ends[number], self.text[ends[number] : ends[number + 1]]) for number in range(first, last))
 
-    def _words(self, token: Token, first: int, last: int) -> Iterator[Mark]:
+    def _words(self, token: Token, first: int, last: int, look: Any = inline_marks) -> Iterator[Mark]:
         """Yield the markup of a paragraph or heading; its token has the lines without what precedes them in a quote."""
-        marks = list(inline_marks(token.content, self.references))
+        marks = list(look(token.content, self.references))
         places = self._places(token, first, last) if marks else []
         for one, stop in marks:
             if 0 < stop <= len(places):
@@ -70,17 +85,17 @@ class MarkedFile:
             places += range(start + at, start + at + len(line) + 1)
         return places
 
-    def _cells(self, _: Token, first: int, last: int) -> Iterator[Mark]:
+    def _cells(self, _: Token, first: int, last: int, look: Any = inline_marks) -> Iterator[Mark]:
         for start, line in self._lines(first, last):
             bars = [0, *(match.end() for match in _BAR.finditer(line)), len(line)]
             for left, right in pairwise(bars):
-                marks = inline_marks(line[left:right].rstrip("|"), self.references)
+                marks = look(line[left:right].rstrip("|"), self.references)
                 yield from ((start + left + one, start + left + stop) for one, stop in marks)
 
-    def _page(self, _: Token, first: int, last: int) -> Iterator[Mark]:
+    def _page(self, _: Token, first: int, last: int, look: Any = tag_marks) -> Iterator[Mark]:
         lines = list(self._lines(first, last))
         page = "".join(line for _, line in lines)
-        yield from ((lines[0][0] + one, lines[0][0] + stop) for one, stop in tag_marks(page))
+        yield from ((lines[0][0] + one, lines[0][0] + stop) for one, stop in look(page))
 
     def _component(self, _: Token, first: int, last: int) -> Iterator[Mark]:
         lines = list(self._lines(first, last))
@@ -98,4 +113,10 @@ _VISITS: dict[str, Any] = {
     "html_block": MarkedFile._page,
     "mdx_tag": MarkedFile._component,
     "directive": MarkedFile._directive,
+}
+_PICTURES: dict[str, Any] = {
+    "inline": partial(MarkedFile._words, look=inline_pictures),
+    "table_rows": partial(MarkedFile._cells, look=inline_pictures),
+    "html_block": partial(MarkedFile._page, look=tag_pictures),
+    "mdx_tag": partial(MarkedFile._page, look=tag_pictures),
 }

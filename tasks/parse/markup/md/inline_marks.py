@@ -4,6 +4,7 @@ markdown-it-py decides what a sign means; its tokens do not tell where they stan
 one that looks where the rule began and where it ended.
 """
 
+import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -37,16 +38,22 @@ _MAX_BRACKETS = 400
 """Opening brackets of a block whose inline markup is read; each unclosed one is searched to the block's end."""
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,400}>")
+IMAGE_TAG = re.compile(r"<img\b[^<>]*?\ssrc\s*=\s*(?:\"([^\"<>]+)\"|'([^'<>]+)'|([^\s\"'<>]+))", re.IGNORECASE)
+_TOLD = re.compile(r"\s(alt|title)\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')", re.IGNORECASE)
 
 Rule = Callable[[StateInline, bool], bool]
 Mark = tuple[int, int]
 
 
 class _Found(NamedTuple):
-    """Marks of one block, and the tokens of `*`, `_` and `~` with their places: what they mean is settled last."""
+    """Marks of one block, and the tokens of `*`, `_` and `~` with their places: what they mean is settled last.
+
+    `pictures` are the places of pictures, and of the tags that show one.
+    """
 
     marks: list[Mark]
     signs: list[tuple[Token, int, int]]
+    pictures: list[Mark]
 
 
 def inline_marks(block: str, references: Mapping[str, Mapping[str, str]]) -> Iterator[Mark]:
@@ -56,17 +63,45 @@ def inline_marks(block: str, references: Mapping[str, Mapping[str, str]]) -> Ite
     the signs of emphasis and code, and tags; of a tag, the attributes with words for people stay. A block that is
     longer than any real one has none.
     """
-    if len(block) > _MAX_LENGTH or block.count("[") > _MAX_BRACKETS or not _SIGN.search(block):
-        return
-    parser, found = _parser(), _Found([], [])
-    parser.inline.parse(block, parser, {"found": found, "references": references}, [])
+    found = _found(block, references)
     yield from found.marks
     yield from ((start, end) for token, start, end in found.signs if token.type != "text" or not token.content)
+
+
+def inline_pictures(block: str, references: Mapping[str, Mapping[str, str]]) -> Iterator[Mark]:
+    """Yield the start and end of each picture in the words of a block, and of each tag that shows one."""
+    yield from _found(block, references).pictures
+
+
+def _found(block: str, references: Mapping[str, Mapping[str, str]]) -> _Found:
+    parser, found = _parser(), _Found([], [], [])
+    if len(block) <= _MAX_LENGTH and block.count("[") <= _MAX_BRACKETS and _SIGN.search(block):
+        parser.inline.parse(block, parser, {"found": found, "references": references}, [])
+    return found
+
+
+def said_of(picture: str, references: Mapping[str, Mapping[str, str]]) -> tuple[str, str, str]:
+    """Return the address of a picture, given its markup, its title, and the words that stand for it, as written."""
+    tag = IMAGE_TAG.match(picture)
+    if tag:
+        said = {name.lower(): html.unescape(one or other) for name, one, other in _TOLD.findall(picture)}
+        return html.unescape(next(filter(None, tag.groups()))), said.get("title", ""), said.get("alt", "")
+    (inline,) = MarkdownIt("commonmark").parseInline(picture, {"references": dict(references)})
+    for token in inline.children or ():
+        if token.type == "image":
+            return str(token.attrs["src"]), str(token.attrs.get("title", "")), token.content
+    return "", "", ""
 
 
 def references_of(addresses: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
     """Return the addresses of labels as the parser wants them."""
     return {normalizeReference(label): {"href": url, "title": ""} for label, url in addresses.items()}
+
+
+def tag_pictures(page: str) -> Iterator[Mark]:
+    """Yield the start and end of each tag of a block of HTML that shows a picture."""
+    found = (match for match in HTML_TAG_RE.finditer(page[:_MAX_LENGTH]) if IMAGE_TAG.match(match[0]))
+    yield from (match.span() for match in found)
 
 
 def tag_marks(page: str) -> Iterator[Mark]:
@@ -128,7 +163,8 @@ def _link(state: StateInline, start: int, _: list[Token], __: _Found) -> Iterabl
     return ((start, start + 1), (label, state.pos))
 
 
-def _image(state: StateInline, start: int, _: list[Token], __: _Found) -> Iterable[Mark]:
+def _image(state: StateInline, start: int, _: list[Token], found: _Found) -> Iterable[Mark]:
+    found.pictures.append((start, state.pos))
     label = state.md.helpers.parseLinkLabel(state, start + 1, False)
     return ((start, start + 2), (label, state.pos))
 
@@ -152,7 +188,9 @@ def _entity(state: StateInline, start: int, new: list[Token], _: _Found) -> Iter
     return ((start, state.pos),) if new and new[-1].content.isspace() else ()
 
 
-def _tag(state: StateInline, start: int, *_: Any) -> Iterable[Mark]:
+def _tag(state: StateInline, start: int, _: list[Token], found: _Found) -> Iterable[Mark]:
+    if IMAGE_TAG.match(state.src[start : state.pos]):
+        found.pictures.append((start, state.pos))
     return wordless(state.src[start : state.pos], start)
 
 

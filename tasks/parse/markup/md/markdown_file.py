@@ -24,6 +24,7 @@ from docmill.tasks.parse.markup.md.inline_marks import references_of
 from docmill.tasks.parse.markup.md.md_links import Links, is_definitions
 from docmill.tasks.parse.markup.md.mdx import is_bare_tag, is_mdx, with_mdx
 from docmill.tasks.parse.markup.md.run_in_headings import with_run_in_headings
+from docmill.tasks.parse.markup.md.shown_figures import with_figures
 from docmill.tasks.parse.markup.md.table_rule import with_tables
 from docmill.tasks.parse.tables.header_rows import header_depth
 
@@ -61,12 +62,13 @@ every sign, take quadratic time.
 """
 
 
-def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
+def parse_markdown(data: bytes, options: ParseOptions) -> Parsed:
     """Return the decoded file, newlines unchanged, with an element for every block.
 
     A list item is its first paragraph; its other blocks follow as separate elements. A quote is one element; code and
     tables in it are nested. The title is the front matter's, else the first heading of level 1, else a heading at the
-    very beginning. Module lines and bare tags of MDX, comments, rules and link definitions are furniture.
+    very beginning. Module lines and bare tags of MDX, comments, rules and link definitions are furniture. The markup of
+    a picture beside the file is a figure.
     """
     found = decode(data)
     text = found.text
@@ -78,11 +80,13 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
     elements = [Element("front_matter", 0, body, 0, 0, 1)] if front else []
     elements += with_gaps(text, body, walk.elements, walk.starts)
     headed = with_run_in_headings(text, elements, plain)
-    marked = MarkedFile(text, walk.starts, references_of(walk.links.addresses)).with_marks(headed, tokens)
+    file = MarkedFile(text, walk.starts, references_of(walk.links.addresses))
+    marked = file.with_marks(headed, tokens)
     metadata: dict[str, Any] = dict(found.metadata)
     if front:
         metadata |= {"front_matter": front.values} | _known(front.values)
-    return Parsed(text, tuple(marked), _title(elements, metadata), metadata)
+    parsed = Parsed(text, tuple(marked), _title(elements, metadata), metadata)
+    return with_figures(parsed, file, file.pictures(tokens), options.pictures) if options.pictures else parsed
 
 
 @cache

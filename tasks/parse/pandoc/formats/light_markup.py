@@ -16,6 +16,7 @@ from docmill.tasks.parse.pandoc.formats.wiki_headers import prepared_wiki
 from docmill.tasks.parse.pandoc.inlines import Node
 from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.pandoc.typed_items import with_items
+from docmill.tasks.parse.pictures.beside import loader_beside
 
 _SET = re.compile(r"^:([\w-]+):(?:[ \t]|$)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
@@ -26,14 +27,14 @@ _TABLE_MARK = "\ufdd0table"  # begins with a code point that no text has
 _TYPST_SETTING = re.compile(r"^#(?:set|show|import)\b.*$", re.MULTILINE)
 
 
-def parse_asciidoc(data: bytes, _: ParseOptions) -> Parsed:
+def parse_asciidoc(data: bytes, options: ParseOptions) -> Parsed:
     """Return an AsciiDoc document; attributes stand where they are referred to, included files are only named."""
     found = decode(data)
     text = found.text.replace("\r\n", "\n")
     values = dict(_ATTRIBUTE.findall(text))
     text = _REFERENCE.sub(lambda match: values.get(match[1], match[0]), text)
     text = _INCLUDE.sub(r"`\1`", conditioned(text, frozenset(_SET.findall(text))))
-    return read_or_keep(text, "asciidoc", found)
+    return read_or_keep(text, "asciidoc", found, loader_beside(options.pictures, data))
 
 
 def parse_mediawiki(data: bytes, _: ParseOptions) -> Parsed:
@@ -44,20 +45,20 @@ def parse_mediawiki(data: bytes, _: ParseOptions) -> Parsed:
     return read_or_keep(prepared_wiki(found.text), "mediawiki", found)
 
 
-def parse_textile(data: bytes, _: ParseOptions) -> Parsed:
+def parse_textile(data: bytes, options: ParseOptions) -> Parsed:
     """Return a Textile document."""
     found = decode(data)
-    return read_or_keep(found.text, "textile", found)
+    return read_or_keep(found.text, "textile", found, loader_beside(options.pictures))
 
 
-def parse_typst(data: bytes, _: ParseOptions) -> Parsed:
+def parse_typst(data: bytes, options: ParseOptions) -> Parsed:
     """Return a Typst document; what its functions compute is left out."""
-    found = decode(data)
-    parsed = read_or_keep(found.text, "typst", found)
+    found, load = decode(data), loader_beside(options.pictures)
+    parsed = read_or_keep(found.text, "typst", found, load)
     if "read_as" not in parsed.metadata:
         return parsed
     # A rule that pandoc does not know fails the whole file, and most rules only lay out.
-    plainer = read_or_keep(_TYPST_SETTING.sub("", found.text), "typst", found)
+    plainer = read_or_keep(_TYPST_SETTING.sub("", found.text), "typst", found, load)
     return plainer if "read_as" not in plainer.metadata else parsed
 
 

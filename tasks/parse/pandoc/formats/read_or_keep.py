@@ -7,6 +7,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import Decoded
 from docmill.tasks.parse.pandoc.document import read_document
+from docmill.tasks.parse.pictures.addresses import Loader, nowhere
 from docmill.tasks.parse.plain import paragraphs
 from docmill.tasks.parse.titles.untitled import titled
 
@@ -16,15 +17,17 @@ _MAX_CHARACTERS = 3_000_000
 """Maximum characters for pandoc, whose time limit more would exceed: longer text is read as plain text at once."""
 
 
-def read_or_keep(text: str, reader: str, found: Decoded, otherwise: Reread | None = None) -> Parsed:
+def read_or_keep(
+    text: str, reader: str, found: Decoded, load: Loader = nowhere, otherwise: Reread | None = None
+) -> Parsed:
     """Return the document as read by pandoc; if pandoc rejects it or is too slow, the plain text, with the reason.
 
-    Text that pandoc takes for damaged is first read by `otherwise`.
+    Text that pandoc takes for damaged is first read by `otherwise`. `load` finds the pictures that the text names.
     """
     if len(text) > _MAX_CHARACTERS:
         return as_text(found, f"pandoc is too slow for more than {_MAX_CHARACTERS} characters")
     try:
-        parsed = _read_or_reread(text, reader, otherwise)
+        parsed = _read_or_reread(text, reader, load, otherwise)
     except Rejected as why:
         if why.reason == "not_installed":
             raise
@@ -34,9 +37,9 @@ def read_or_keep(text: str, reader: str, found: Decoded, otherwise: Reread | Non
     return replace(parsed, metadata=found.metadata | parsed.metadata)
 
 
-def _read_or_reread(text: str, reader: str, otherwise: Reread | None) -> Parsed:
+def _read_or_reread(text: str, reader: str, load: Loader, otherwise: Reread | None) -> Parsed:
     try:
-        return read_document(text.encode("utf-8", "replace"), reader)
+        return read_document(text.encode("utf-8", "replace"), reader, load)
     except Rejected as why:
         if why.reason != "corrupt" or otherwise is None:
             raise

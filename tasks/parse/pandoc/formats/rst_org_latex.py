@@ -6,6 +6,7 @@ table, which pandoc knows better than line rules would.
 
 import re
 from dataclasses import replace
+from functools import partial
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
@@ -15,6 +16,8 @@ from docmill.tasks.parse.pandoc.formats.doctests import with_sessions
 from docmill.tasks.parse.pandoc.formats.read_or_keep import as_text, read_or_keep
 from docmill.tasks.parse.pandoc.latex.tex_parts import read_parts
 from docmill.tasks.parse.pandoc.latex.tex_source import prepared
+from docmill.tasks.parse.pictures.addresses import Loader
+from docmill.tasks.parse.pictures.beside import loader_beside
 
 _OBJECT = re.compile(
     r"^([ \t]*)\.\. (?:[\w-]+:)?(?:function|class|method|attribute|data|exception|module|option|envvar|decorator|type"
@@ -60,7 +63,7 @@ _VERSIONS = {
 }
 
 
-def parse_rst(data: bytes, _: ParseOptions) -> Parsed:
+def parse_rst(data: bytes, options: ParseOptions) -> Parsed:
     """Return a reStructuredText document; the field list at its top is metadata."""
     found = decode(data)
     text = found.text.replace("\r\n", "\n")
@@ -69,7 +72,8 @@ def parse_rst(data: bytes, _: ParseOptions) -> Parsed:
     text = _OBJECT.sub(lambda m: f"{m[1]}``{m[2].strip()}``\n", text)
     text = _VERSION.sub(lambda m: f"{m[1]}{_VERSIONS[m[2]]} {m[3]}: {m[4]}".rstrip(": "), text)
     text = _ELSEWHERE.sub(_named, text)
-    return read_or_keep(with_sessions(_FIRST_TERM.sub(_WALL, text, count=1)), "rst", found)
+    text = with_sessions(_FIRST_TERM.sub(_WALL, text, count=1))
+    return read_or_keep(text, "rst", found, loader_beside(options.pictures))
 
 
 def _named(found: re.Match[str]) -> str:
@@ -78,27 +82,29 @@ def _named(found: re.Match[str]) -> str:
     return found[3] + f"{found[4] or ''} ``{found[5]}``\n".lstrip()
 
 
-def parse_org(data: bytes, _: ParseOptions) -> Parsed:
+def parse_org(data: bytes, options: ParseOptions) -> Parsed:
     """Return an Org document; its `#+TITLE` and the like are metadata."""
     found = decode(data)
     # Otherwise headings below the third level are lists, snake_case has a subscript, and archived parts are left out.
     text = _PLANNED.sub(r"\1\n", found.text.replace("\r\n", "\n"))
-    return read_or_keep("#+OPTIONS: H:99 ^:nil arch:t\n" + _OPTIONS.sub(r"\1", text), "org", found)
+    text = "#+OPTIONS: H:99 ^:nil arch:t\n" + _OPTIONS.sub(r"\1", text)
+    return read_or_keep(text, "org", found, loader_beside(options.pictures))
 
 
-def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
+def parse_latex(data: bytes, options: ParseOptions) -> Parsed:
     """Return a LaTeX document; the arguments of unknown macros are kept."""
     found = decode(data)
     if _unclosed(found.text) > _MAX_UNCLOSED:
         return as_text(found, "lists or tables that begin within one another do not end")
-    return read_or_keep(prepared(found.text), "latex+raw_tex", found, _in_parts)
+    load = loader_beside(options.pictures, data)
+    return read_or_keep(prepared(found.text), "latex+raw_tex", found, load, partial(_in_parts, load))
 
 
-def _in_parts(text: str, reader: str, because: str) -> Parsed:
+def _in_parts(load: Loader, text: str, reader: str, because: str) -> Parsed:
     """Return a source that pandoc refuses as a whole, read in parts; raise Rejected if it refuses all of them."""
     tree, raw = read_parts(text, reader)
     said = f"LaTeX in parts, {raw} of them as text" if raw else "LaTeX without its own macros"
-    parsed = drawn_document(tree)
+    parsed = drawn_document(tree, load=load)
     return replace(parsed, metadata=parsed.metadata | {"read_as": f"{said}; {because}"})
 
 
