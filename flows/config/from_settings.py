@@ -15,6 +15,7 @@ from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.retention import Retention
+from docmill.storage.lance.index_kind import check_kind
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite
 from docmill.tasks.archive.archive_options import ArchiveOptions
@@ -47,6 +48,7 @@ def space_of(settings: Settings) -> EmbeddingSpace:
     """Return the embedding space that the settings name."""
     chosen = settings.embedding
     space = replace(describe_model(*chosen.where()), dtype=chosen.dtype, indexed=chosen.indexed)
+    check_kind(space)
     return late_space(space) if chosen.late else space
 
 

@@ -108,10 +108,10 @@ class EmbeddingSettings(ConfigSection):
         description="Numbers by which a local model of the kind of BERT computes documents: bfloat16 where this CPU is"
         " faster by it, else float32. Questions are computed in float32; the space is the same.",
     )
-    indexed: Literal["float32", "float16"] = Field(
+    indexed: Literal["float32", "float16", "int8", "binary"] = Field(
         default="float32",
-        description="Numbers of the vectors in the index of a store: float16 takes half the room. The store keeps each"
-        " vector in float32, too: docmill reembed changes the index of an existing store, and embeds nothing.",
+        description="Numbers that a search scans: float16 takes half the room; int8 and binary spare the memory"
+        " from 10,000 chunks on, and rank the best by float32. The next ingest rewrites the index, and embeds nothing.",
     )
     late: bool = Field(
         default=False,

@@ -176,8 +176,6 @@ def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how:
     base = store.newest()
     space = confirmed(ready.space, base.snapshot.space if base else None)
     check_space(base, space)
-    if base:  # docmill reembed alone changes it
-        space = replace(space, indexed=base.snapshot.space.indexed)
     payment = payment_of(ready.settings, store, folder.name)
     if not how.dry_run:
         space = probe_model(store.root, space, payer_of(payment))
@@ -208,6 +206,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
     found = _compared(run, opened, how, kept)
     count_sources(run.report, run.incoming.tally)
     _count_known(run.report, found, how)
+    run.report.due = is_outlived(run)
     if _is_idle(run, found.todo):
         run.report.problems += run.report.rejections()
         run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0

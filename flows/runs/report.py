@@ -109,6 +109,7 @@ class Report:
             have no vectors because of the limit.
         ocr: How many `pages` OCR has read, and the `minutes` of one process for their documents; those of a plan are
             what a run will take again.
+        due: Whether an index or keys of [metadata] need a snapshot, although no document has changed.
     """
 
     snapshot: int | None = None
@@ -134,6 +135,7 @@ class Report:
     sources: list[SourceCounts] = field(default_factory=list)
     embedding: dict[str, float] = field(default_factory=dict)
     ocr: OcrWork = field(default_factory=OcrWork)
+    due: bool = False
 
     def rejections(self) -> Iterator[str]:
         """Yield messages about documents that are rejected or stale: first those of this run, then earlier ones."""
@@ -243,7 +245,7 @@ class Report:
     def headline(self) -> str:
         """The outcome in one line."""
         if self.dry_run:
-            work = self._work or self.pending
+            work = self._work or self.pending or self.due
             return "Plan: this run would commit a snapshot" if work else "Plan: nothing to do"
         if self.candidate:
             return f"Held back as {self.candidate}; to publish it: docmill publish {self.candidate}"

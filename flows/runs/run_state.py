@@ -100,6 +100,8 @@ class Run:
 
 
 def is_outlived(run: Run) -> bool:
-    """Return whether a snapshot is due although no document has changed: for its postings, or keys of [metadata]."""
+    """Return whether a snapshot is due although no document has changed: for an index, or keys of [metadata]."""
     held = run.base.snapshot if run.base else None
-    return held is not None and (held.keywords.outdated or held.keys != run.recipe.keys)
+    return held is not None and (
+        held.keywords.outdated or held.keys != run.recipe.keys or held.space.indexed != run.space.indexed
+    )

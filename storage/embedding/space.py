@@ -17,6 +17,7 @@ from docmill.storage.process.no_telemetry import stay_offline
 
 SPACE_VERSION = 1  # raised when the same model and text give another vector: every store then embeds again
 FLOAT32, FLOAT16, BFLOAT16 = "float32", "float16", "bfloat16"
+INT8, BINARY = "int8", "binary"
 LATE_VERSION = 1  # the same for late vectors alone
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 _STATIC = "StaticEmbedding"
@@ -35,7 +36,7 @@ class EmbeddingSpace:
     not late. `light` is the version of `NumpyBert` that gives the vectors of sentence-transformers to 1e-5, 0 if none
     is known to; it is no part of `id`. Where it is set, some of the vectors may be those of `NumpyBert`.
     `probe` is the sketch of the vectors that a model by API gave first, `dtype` names the numbers by which vectors of
-    documents may be computed, and `indexed` those of the vectors in the index; none of them is part of `id`.
+    documents may be computed, and `indexed` those that a search scans; none of them is part of `id`.
     """
 
     model: str

@@ -1,7 +1,7 @@
 """Fence: write to a LanceDB table so that another writer is noticed; each call makes exactly one new version."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import chain
 from typing import Any
@@ -9,12 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.embedding.space import FLOAT16, FLOAT32
+from docmill.storage.embedding.space import FLOAT16, FLOAT32, EmbeddingSpace
 from docmill.storage.errors import Locked, QueryError, StoreError
 from docmill.storage.failpoints import boundary
-
-INDEX_ROWS = 100_000
-"""Rows from which on the table has an index. Below, all vectors are compared in memory, in 5 ms at 100,000 rows."""
+from docmill.storage.lance.index_kind import IndexKind, bits_of, by_id
 
 MAX_FRAGMENTS = 64  # files of a table; a reader opens them all, and a smaller number rewrites them more often
 MAX_SEGMENTS = 8  # of the vector index, for the same reason
@@ -24,9 +22,14 @@ _MARGINS_S = (0.0, 0.1, 5.0)
 
 
 def schema(dimension: int, indexed: str = FLOAT32) -> pa.Schema:
-    """Return the columns of a vector table, whose vectors have numbers of a kind."""
+    """Return the columns of a vector table; its vectors are float32 unless all that is indexed is float16."""
     vector = pa.list_(pa.float16() if indexed == FLOAT16 else pa.float32(), dimension)
     return pa.schema([("chunk_id", pa.string()), ("document_id", pa.string()), ("vector", vector)])
+
+
+def of_other_numbers(space: EmbeddingSpace, other: EmbeddingSpace) -> bool:
+    """Return whether the tables of two spaces have vectors of different numbers, with as many in each."""
+    return (space.indexed == FLOAT16) != (other.indexed == FLOAT16)
 
 
 def among(ids: Sequence[str]) -> str:
@@ -120,16 +123,24 @@ class Writer:
                         raise
         self.version = int(self._table.version)
 
-    def index(self, rows: int, configs: Mapping[str, Any]) -> None:
-        """Index the columns of a large table; rebuild the index when a fifth of the rows is newer than it.
+    def index(self, rows: int, kind: IndexKind) -> None:
+        """Index a large table; rebuild an index when a fifth of the rows is newer than it, or its kind is another.
 
         It is also rebuilt when repeated `optimize` calls have added many segments to the index.
         """
-        if rows < INDEX_ROWS:
+        held = {entry.columns[0]: entry for entry in self._table.list_indices()}
+        other = "vector" in held and bits_of(held["vector"]) != kind.bits
+        if rows < kind.least_rows:
+            if other:
+                with boundary("lance drop index"):
+                    self._table.drop_index(held["vector"].name)
+                self._step(int(self._table.version))
             return
-        whole = [entry for entry in self._table.list_indices() if entry.num_segments <= MAX_SEGMENTS]
+        whole = [entry for entry in held.values() if entry.num_segments <= MAX_SEGMENTS]
         covered = {entry.columns[0]: rows - entry.num_unindexed_rows for entry in whole}
-        for column, config in configs.items():
+        if other:
+            covered["vector"] = 0
+        for column, config in (("vector", kind.config), ("chunk_id", by_id())):
             if covered.get(column, 0) < rows - rows // 5:
                 with boundary("lance index"):
                     self._table.create_index(column, config=config)

@@ -24,6 +24,7 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.lance.deferred_client import import_lancedb
 from docmill.storage.lance.fence import IDS_AT_ONCE, Writer, among, schema
 from docmill.storage.lance.flat_index import FlatIndex
+from docmill.storage.lance.index_kind import bits_of, kind_of, refined
 from docmill.storage.process.computed_once import computed_once
 
 FOLDER = "vectors"
@@ -32,15 +33,6 @@ _TIE_MARGIN = 8  # extra hits to fetch, so that up to 8 ties with the last hit n
 _FIRST_FETCH = 1.5  # times the rows expected for k hits of a filter; a smaller one needs a second fetch more often
 _NEXT_FETCH = 4  # times the rows of the previous fetch; fewer fetches read more unneeded rows
 _PROBES = 40  # partitions of 8,192 rows; with 20 recall@10 at 1,000,000 rows is .01 lower
-_BITS = 4  # for each dimension: takes 3-4 times as long to build as one bit, half as long to search
-_REFINED = {1: (10, 800)}
-_REFINED_ELSE = (1, 200)
-"""Rows whose exact distance is computed, as a multiple of the wanted rows and as a minimum; most of a search's time.
-
-Keyed by the bits of an index. Recall@10 at 100,000 rows: one bit with 800 rows .99, with 200 .97; four bits with 200
-rows 1.0. Of 200 wanted rows, twice as many take 13 ms and as many 9.
-"""
-
 _SOURCE_PLACES = re.compile(r"(?:, \S+\.rs:\d+:\d+)+$")  # LanceDB names the lines of Rust that an error came through
 
 
@@ -73,7 +65,7 @@ def update(
         _take_back(table, state)
         writer = Writer(table)
         left = state.rows - writer.delete(removed)
-        return _finish(table, writer, left + writer.add(added), tag)
+        return _finish(table, writer, left + writer.add(added), space, tag)
 
 
 def _take_back(table: Any, state: VectorState) -> None:
@@ -90,10 +82,10 @@ def rebuild(root: Path, space: EmbeddingSpace, added: Iterable[pa.RecordBatch], 
     with _explained(root):
         table = _create(root, space)
         writer = Writer(table)
-        return _finish(table, writer, writer.add(added), tag)
+        return _finish(table, writer, writer.add(added), space, tag)
 
 
-def clean(root: Path, state: VectorState, kept: Mapping[str, int], tag: str) -> VectorState:
+def clean(root: Path, state: VectorState, space: EmbeddingSpace, kept: Mapping[str, int], tag: str) -> VectorState:
     """Return the state in a table of few files; remove the versions before the oldest of `kept`, versions by tag.
 
     It deletes other tags first, because LanceDB keeps all versions after the oldest tagged one.
@@ -104,7 +96,7 @@ def clean(root: Path, state: VectorState, kept: Mapping[str, int], tag: str) -> 
         _untag(table, kept)
         writer = Writer(table)
         writer.clean(min([state.version, *kept.values()]))
-        return _finish(table, writer, state.rows, tag)
+        return _finish(table, writer, state.rows, space, tag)
 
 
 def prune(root: Path, state: VectorState, kept: Mapping[str, int]) -> None:
@@ -149,11 +141,9 @@ def sweep(root: Path, named: Collection[VectorState]) -> list[str]:
     return garbage
 
 
-def _finish(table: Any, writer: Writer, rows: int, tag: str) -> VectorState:
-    from lancedb.index import BTree, IvfRq
-
+def _finish(table: Any, writer: Writer, rows: int, space: EmbeddingSpace, tag: str) -> VectorState:
     writer.compact()
-    writer.index(rows, {"vector": IvfRq(distance_type="dot", num_bits=_BITS), "chunk_id": BTree()})
+    writer.index(rows, kind_of(space))
     writer.keep(rows, tag)
     return VectorState(table.name, writer.version, rows)
 
@@ -175,7 +165,7 @@ class VectorIndex:
             self._table.checkout(state.version)
             indices = [index for index in self._table.list_indices() if "vector" in index.columns]
             self._indexed = bool(indices)
-            self._refined = min(map(_refined, indices), default=_REFINED_ELSE)
+            self._refined = refined(min(map(bits_of, indices), default=0))
             # A table that another program has changed must not answer as if it were whole.
             held = self._table.count_rows()
         if held != state.rows:
@@ -290,10 +280,6 @@ class VectorIndex:
         with _explained(self._root):
             found = self._table.search().select(["chunk_id"]).limit(max(1, self._rows)).to_arrow()
         return found.column("chunk_id").combine_chunks()
-
-
-def _refined(index: Any) -> tuple[int, int]:
-    return _REFINED.get(index.index_details["compression"]["num_bits"], _REFINED_ELSE)
 
 
 def _prefix(space: EmbeddingSpace) -> str:

@@ -172,7 +172,7 @@ def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool, vectors_
         changed = changed.changed(vectors=_vectors_anew(changed, tag))
     else:
         kept = _kept_versions(base, retention)
-        changed = changed.changed(vectors=vectors.clean(root, before.vectors, kept, tag))
+        changed = changed.changed(vectors=vectors.clean(root, before.vectors, before.space, kept, tag))
     if replace_all:
         changed = _spread(changed)
     if changed == base:

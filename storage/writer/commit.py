@@ -26,6 +26,7 @@ from docmill.storage.history.snapshots import PendingVectors, Snapshot, StoredFi
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance import vectors
+from docmill.storage.lance.fence import of_other_numbers
 from docmill.storage.process.malloc_tuning import sparing
 from docmill.storage.schema import CostRow, RunRow
 from docmill.storage.schema_evolution import schema_key
@@ -39,10 +40,10 @@ from docmill.storage.tables.exchange import (
     rewrite_here,
 )
 from docmill.storage.tables.spill import Rows
-from docmill.storage.tables.tables import bucket_counts, rebucket, rewrite, write_single
+from docmill.storage.tables.tables import bucket_counts, read_stored_file, rebucket, rewrite, write_single
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.chunk_moves import COMPARED, ChunkMoves, LeftRows, compare_chunks
-from docmill.storage.writer.pending_vectors import counted, waiting, waiting_in, waiting_rows, without
+from docmill.storage.writer.pending_vectors import COLUMNS, counted, waiting, waiting_in, waiting_rows, without
 from docmill.storage.writer.posting_rows import TITLES, posting_rows, stored_rows, titles_of
 from docmill.storage.writer.run_tables import costs_of, other_runs
 from docmill.storage.writer.vector_rows import moved_vectors, vector_rows
@@ -180,17 +181,21 @@ def prepare(
     large = len(moves.added) > _ROWS_AT_ONCE
     with ThreadPoolExecutor(1 if large else 2) as pool:
         postings = pool.submit(sparing, large, _postings, folder, base, changes, moves)
-        vectors_ = pool.submit(
-            sparing,
-            large,
-            vectors.update,
-            root,
-            before.vectors if before else None,
-            changes.space,
-            vectored.removed,
-            _vector_rows(base, packs, changes.chunks, moves, vectored),
-            tag=vector_tag(number),
-        )
+        if before and of_other_numbers(before.space, changes.space):
+            every = _all_vector_rows(root, packs, chunks.pieces)
+            vectors_ = pool.submit(sparing, large, vectors.rebuild, root, changes.space, every, vector_tag(number))
+        else:
+            vectors_ = pool.submit(
+                sparing,
+                large,
+                vectors.update,
+                root,
+                before.vectors if before else None,
+                changes.space,
+                vectored.removed,
+                _vector_rows(base, packs, changes.chunks, moves, vectored),
+                tag=vector_tag(number),
+            )
         left = {"documents": documents.whole, "chunks": chunks.whole}
         tables = {"documents": documents.pieces, "chunks": chunks.pieces} | _single_tables(
             root, base, changes, left, run
@@ -237,6 +242,12 @@ def _vector_rows(
     few = moves.sources if len(moves.sources) <= _MOST_MOVED else {}
     yield from vector_rows(packs, chunks, vectored.added, moved_vectors(base, few))
     yield from vector_rows(packs, vectored.filled)
+
+
+def _all_vector_rows(root: Path, packs: Sequence[Path], pieces: Sequence[StoredFile]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of all chunks of these files that have their vectors, for an index of other numbers."""
+    chunks = pa.concat_tables([read_stored_file(root, piece, COLUMNS) for piece in pieces])
+    return vector_rows(packs, without(chunks, waiting(chunks, Packs(packs)).column("chunk_id")))
 
 
 def join_artifacts(

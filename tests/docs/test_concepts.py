@@ -228,6 +228,7 @@ CHANGES: dict[str, Callable[[Workbench], Work]] = {
     "`chunk.context_tokens`": lambda bench: set_to(bench, "chunk", context_tokens=0),
     "`chunk.tokenizer`": other_tokenizer,
     "`embedding.parts`": lambda bench: set_to(bench, "embedding", parts=40),
+    "`embedding.indexed`": lambda bench: set_to(bench, "embedding", indexed="binary"),
     "`embedding.model`, by `docmill reembed`": reembedded,
     "`discover.exclude` leaves files out": excluded,
     "`parse.timeout_s`, `parse.passwords` and other limits": limits,

@@ -121,6 +121,14 @@ def test_an_interrupted_run_leaves_a_whole_store_and_the_next_one_goes_on(whole:
     assert_equal(halfway, whole)
 
 
+def test_an_interrupted_run_goes_on_with_an_index_of_other_numbers(halfway: Workbench) -> None:
+    halfway.settings["embedding"] = {"model": NAME, "indexed": "float16"}
+    assert halfway.ingest().pending == 0
+    left = newest(halfway)
+    assert (left.pending, left.space.indexed) == (None, "float16")
+    assert verify(halfway.root, deep=True) == []
+
+
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.soak)])
 def test_a_kill_at_any_moment_leaves_what_the_next_run_completes(
     bench: Workbench, whole: Workbench, tmp_path: Path, token_counts_folder: Path, kills: int

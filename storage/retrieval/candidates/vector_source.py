@@ -8,8 +8,9 @@ import pyarrow as pa
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.lance.fence import INDEX_ROWS, schema
+from docmill.storage.lance.fence import schema
 from docmill.storage.lance.flat_index import FlatIndex
+from docmill.storage.lance.index_kind import INDEX_ROWS, kind_of
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.pending_vectors import COLUMNS, with_vectors
@@ -56,7 +57,11 @@ def _is_small(stored: StoredSnapshot) -> bool:
     """Return whether all vectors are compared in memory anyway, and the packs of this machine hold few others."""
     rows, packs = stored.snapshot.vectors.rows, stored.snapshot.artifacts["embeddings"]
     few = len(packs) <= _MOST_PACKS and sum(pack.rows for pack in packs) <= _FOREIGN_SHARE * rows
-    return rows < INDEX_ROWS and few and all(path.is_file() for path in stored.packs("embeddings"))
+    return (
+        rows < kind_of(stored.snapshot.space).least_rows
+        and few
+        and all(path.is_file() for path in stored.packs("embeddings"))
+    )
 
 
 def _from_packs(stored: StoredSnapshot) -> FlatIndex:

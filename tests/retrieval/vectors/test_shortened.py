@@ -1,10 +1,8 @@
-"""Smaller vectors: the first numbers of a model's, and an index of float16; a store gets both without its model."""
+"""Shorter vectors: the first numbers of a model's; a store gets them without its model."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from docmill.flows.config.from_settings import space_of
@@ -15,8 +13,6 @@ from docmill.storage.embedding.shortened import shorten, split
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention
-from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.retrieval.candidates import vector_source
 from docmill.storage.upkeep.verify import verify
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.fake_encoder import DIMENSION
@@ -87,37 +83,3 @@ def test_a_store_gets_shorter_vectors_without_its_model(
     vectors = {row.chunk_id: row.embedding_key for row in again.chunks()}
     assert {row.chunk_id: row.embedding_key for row in bench.chunks()} == vectors
     assert reembed(bench.root, whole, TERMS).embedded == 1, "the others are kept"
-
-
-def kind_of_index(bench: Workbench) -> pa.DataType:
-    snapshot = snapshots.read(bench.root)
-    return VectorIndex(bench.root, snapshot.vectors, snapshot.space).rows().schema.field("vector").type
-
-
-def test_an_index_of_float16_takes_half_the_room_and_finds_the_same(
-    tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = Workbench(tmp_path, {"embedding": {"model": fake_model}})
-    bench.write(PAGES)
-    bench.ingest()
-    monkeypatch.setattr(vector_source, "_is_small", lambda _: False)  # which compares the vectors of the packs
-    hits = bench.store.search("owl bird", k=8, mode="vector")
-    assert kind_of_index(bench) == pa.list_(pa.float32(), DIMENSION)
-    bench.settings["embedding"]["indexed"] = "float16"
-    assert summary(bench.ingest()) == {"unchanged": 8}
-    assert snapshots.read(bench.root).space.indexed == "float32", "an ingest does not rewrite the index"
-    space = space_of(Settings.model_validate(bench.settings))
-    assert reembed(bench.root, space, TERMS).embedded == 0
-    assert snapshots.read(bench.root).space.indexed == "float16"
-    assert kind_of_index(bench) == pa.list_(pa.float16(), DIMENSION)
-    again = bench.store.search("owl bird", k=8, mode="vector")
-    assert [hit.chunk_id for hit in again[:1]] == [hit.chunk_id for hit in hits[:1]]
-    assert {hit.chunk_id for hit in again} == {hit.chunk_id for hit in hits}
-    assert verify(bench.root, deep=True) == []
-    bench.write({"owl.md": None, "old/owl.md": PAGES["owl.md"], "new.md": "# new\n\nA bird more.\n"})
-    assert summary(bench.ingest()) == {"added": 1, "moved": 1, "unchanged": 7, "parsed": 1, "embedded": 1}
-    assert verify(bench.root, deep=True) == []
-    assert len(bench.store.search("owl bird", k=9, mode="vector")) == 9
-    assert reembed(bench.root, replace(space, indexed="float32"), TERMS).embedded == 0
-    assert verify(bench.root, deep=True) == []
-    assert reembed(bench.root, replace(space, indexed="float32"), TERMS).published is None

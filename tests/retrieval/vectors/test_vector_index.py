@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.lance import fence, vectors
+from docmill.storage.lance import index_kind, vectors
 from docmill.storage.lance.vectors import VectorIndex, VectorState
 from tests.retrieval.vectors.vector_rows import SPACE, Vectors, agree, build, named, opened, oracle, rows_of, unit
 
@@ -13,7 +13,7 @@ from tests.retrieval.vectors.vector_rows import SPACE, Vectors, agree, build, na
 @pytest.fixture
 def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, VectorState, dict[str, Vectors]]:
     """Build a table that is large enough for an index."""
-    monkeypatch.setattr(fence, "INDEX_ROWS", 5000)
+    monkeypatch.setattr(index_kind, "INDEX_ROWS", 5000)
     held = named(unit(6000, 1))
     return tmp_path, build(tmp_path, held), held
 
