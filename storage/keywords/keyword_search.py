@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate, compress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from docmill.storage.keywords.topk import Factors, Rows, Slice, Term, all_scores
 
 _NAMED = [tuple(compress(FIELDS, (bits >> n & 1 for n in range(len(FIELDS))))) for bits in range(1 << len(FIELDS))]
 """The names of fields by their bits."""
+_TERMS_KEPT = 1024
+"""Terms whose place in the dictionaries is kept, in 1 kB each: a search asks for each of its terms twice or more, and
+finding one in five segments takes 0.1 ms."""
 
 
 class KeywordHit(NamedTuple):
@@ -31,6 +35,48 @@ class KeywordHit(NamedTuple):
     score: float
     terms: dict[str, float]
     fields: dict[str, tuple[str, ...]]
+
+
+class _TermInHits(NamedTuple):
+    """A term of the query: for each hit its share of the score, and the bits of the fields that have it."""
+
+    text: str
+    gains: Floats
+    fields: npt.NDArray[np.uint8]
+
+
+class KeywordHits(Sequence[KeywordHit]):
+    """The hits of a query, best first: `ids`, their `scores`, and each one's terms, which few readers ask for."""
+
+    def __init__(
+        self, ids: Sequence[str] = (), scores: Sequence[float] = (), terms: Sequence[_TermInHits] = ()
+    ) -> None:
+        self.ids = ids
+        self.scores = scores
+        self._terms = terms
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> KeywordHit: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[KeywordHit]: ...
+    def __getitem__(self, place: int | slice) -> KeywordHit | list[KeywordHit]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(len(self))[place]]
+        held = [(one.text, float(one.gains[place]), int(one.fields[place])) for one in self._terms]
+        terms = {text: gain for text, gain, fields in held if fields}
+        named = {text: _NAMED[fields] for text, _, fields in held if fields}
+        return KeywordHit(self.ids[place], self.scores[place], terms, named)
+
+    @cached_property
+    def titled(self) -> frozenset[str]:
+        """The ids of the hits whose field `title` has a term of the query."""
+        bits = np.zeros(len(self.ids), np.uint8)
+        for one in self._terms:
+            bits |= one.fields
+        return frozenset(compress(self.ids, (bits & 1 << FIELDS.index("title")).tolist()))
 
 
 class _FoundTerm(NamedTuple):
@@ -54,8 +100,9 @@ class KeywordIndex:
         self._averages = _average_lengths(state, self._parts)
         self._bases = [0, *accumulate(len(part.postings.lengths) for part in self._parts)]
         self._factors = self._factors_of_alive()
+        self._known: dict[str, _FoundTerm] = {}
 
-    def search(self, query: str, k: int, allowed: Collection[str] | pa.Array | None = None) -> list[KeywordHit]:
+    def search(self, query: str, k: int, allowed: Collection[str] | pa.Array | None = None) -> KeywordHits:
         """Return the best `k` chunks that contain a term of the query, by score descending, then by chunk id.
 
         `allowed` restricts the hits and does not change their scores. A query without terms has no hits.
@@ -64,7 +111,7 @@ class KeywordIndex:
         # A filter is a set of factors of 0, so it costs nothing per posting, and idfs stay those of the whole corpus.
         factors = self._factors if allowed is None else self._factors_of(allowed)
         rows = best_rows(terms, factors, k) if k > 0 and terms else np.zeros(0, np.intp)
-        return self._hits(terms, rows, factors, k) if len(rows) else []
+        return self._hits(terms, rows, factors, k) if len(rows) else KeywordHits()
 
     def frequency(self, term: str) -> int:
         """Return the number of chunks that contain a term; the analyser must have made the term."""
@@ -79,7 +126,7 @@ class KeywordIndex:
         ids = pa.chunked_array([part.postings.chunk_ids for part in self._parts], pa.string())
         return ids.filter(pa.array(self._factors.included))
 
-    def _hits(self, terms: Sequence[Term], rows: Rows, factors: Factors, k: int) -> list[KeywordHit]:
+    def _hits(self, terms: Sequence[Term], rows: Rows, factors: Factors, k: int) -> KeywordHits:
         columns = [(term.text, *term.gains_and_fields_at(rows, factors)) for term in terms]
         scores = np.zeros(len(rows))
         for _, own, _ in columns:  # one by one, so that equal chunks have bit-equal scores
@@ -89,16 +136,8 @@ class KeywordIndex:
         best = pc.select_k_unstable(table, min(k, len(rows)), [("score", "descending"), ("chunk_id", "ascending")])
         ids = table.column("chunk_id").take(best).to_pylist()
         places = best.to_numpy()
-        held = [(text, own[places].tolist(), fields[places].tolist()) for text, own, fields in columns]
-        return [
-            KeywordHit(
-                chunk_id,
-                score,
-                {text: own[n] for text, own, fields in held if fields[n]},
-                {text: _NAMED[fields[n]] for text, _, fields in held if fields[n]},
-            )
-            for n, (chunk_id, score) in enumerate(zip(ids, scores[places].tolist(), strict=True))
-        ]
+        held = [_TermInHits(text, own[places], fields[places]) for text, own, fields in columns]
+        return KeywordHits(ids, scores[places].tolist(), held)
 
     def _terms(self, query: str) -> list[Term]:
         counts = Counter(analyse(query, self.state.language))
@@ -125,6 +164,13 @@ class KeywordIndex:
         return np.array(counts, np.int64).clip(max=self.state.rows)
 
     def _find(self, text: str) -> _FoundTerm:
+        if (found := self._known.get(text)) is None:
+            if len(self._known) >= _TERMS_KEPT:
+                self._known.clear()
+            found = self._known[text] = self._looked_up(text)
+        return found
+
+    def _looked_up(self, text: str) -> _FoundTerm:
         slices, frequency, highest = [], 0, 0.0
         for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
             postings = part.postings

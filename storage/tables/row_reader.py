@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 from threading import Lock
 
 import numpy as np
@@ -17,7 +18,9 @@ from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import BUCKET_DIGITS, bucket_of
 from docmill.storage.schema_evolution import conform
 
-_KEPT = 256  # open files, of 20 kB and one handle each
+_KEPT, _MOST_KEPT = 256, 1024
+"""Open files of a table, of 20 kB and one handle each, and how many where a process may open four times as many in all:
+300,000 chunks are in 1,024 files, and opening one takes as long as reading a row."""
 
 
 class OpenedTable:
@@ -28,7 +31,7 @@ class OpenedTable:
         self._name = name
         self._buckets = stored.snapshot.buckets_of(name)
         self._pieces = {piece.bucket: piece for piece in stored.pieces(name)}
-        self._opened = lru_cache(_KEPT)(self._open)
+        self._opened = lru_cache(_kept())(self._open)
 
     def rows(self, column: str, ids: Collection[str], names: Sequence[str] = ()) -> pa.Table:
         """Return the rows whose id in `column` is among `ids`, in no order.
@@ -99,6 +102,12 @@ class _OpenedFile:
 
     def _damaged(self, error: Exception) -> StoreError:
         return StoreError(f"{self._path} cannot be read: {error}; see: docmill verify --store {self._root}")
+
+
+def _kept() -> int:
+    """Return how many files of a table may stay open."""
+    most, _ = getrlimit(RLIMIT_NOFILE)
+    return _MOST_KEPT if most == RLIM_INFINITY else min(_MOST_KEPT, max(_KEPT, most // 4))
 
 
 def _is_blank(metadata: pq.FileMetaData, name: str) -> bool:

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +19,14 @@ from pydantic import TypeAdapter
 from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import hash_file
-from docmill.storage.keywords import keyword_writer
+from docmill.storage.keywords import keyword_search, keyword_writer
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.keywords.keyword_search import KeywordHit, KeywordIndex
 from docmill.storage.keywords.keyword_writer import merge_ahead, merged, rebuild, update
 from docmill.storage.keywords.reference import MemoryIndex
 from docmill.storage.keywords.scoring import Scoring
 from docmill.storage.keywords.segments import build, merge_segments
+from docmill.storage.keywords.segments.chunk_fields import ChunkFields
 from docmill.storage.keywords.segments.merge_segments import MOST_SEGMENTS
 from docmill.storage.keywords.segments.sorted_strings import StringLookup
 from docmill.storage.keywords.segments.state import KeywordState
@@ -55,7 +57,7 @@ def assert_scores_equal(root: Path, state: KeywordState, chunks: Chunks, queries
         assert_hits_equal(index.search(query, 5), model.search(query, 5))
 
 
-def assert_hits_equal(found: list[KeywordHit], expected: list[KeywordHit]) -> None:
+def assert_hits_equal(found: Sequence[KeywordHit], expected: list[KeywordHit]) -> None:
     assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected], rel=0, abs=1e-9)
     for hit, other in zip(found, expected, strict=True):
         assert hit.score == pytest.approx(sum(hit.terms.values()))
@@ -191,28 +193,28 @@ def test_allowed_chunks_keep_their_scores(tmp_path: Path) -> None:
     allowed = sorted(chunks)[::7]
     hits = index.search("gamma bax kux", 500, allowed)
     assert {hit.chunk_id: hit.score for hit in hits} == {key: every[key] for key in allowed if key in every}
-    assert index.search("gamma bax kux", 3, pa.array(allowed)) == hits[:3]
-    assert index.search("gamma", 3, ["unheard"]) == []
-    assert index.search("gamma", 3, []) == []
+    assert [*index.search("gamma bax kux", 3, pa.array(allowed))] == hits[:3]
+    assert not index.search("gamma", 3, ["unheard"])
+    assert not index.search("gamma", 3, [])
 
 
 @pytest.mark.parametrize("query", ["", "the and of", "😀 ❤️", "unheardofword"])
 def test_a_query_that_matches_nothing_has_no_hits(tmp_path: Path, query: str) -> None:
     state = rebuild(tmp_path, make_chunks(50).items())
-    assert KeywordIndex(tmp_path, state).search(query, 5) == []
+    assert not KeywordIndex(tmp_path, state).search(query, 5)
     assert not KeywordIndex(tmp_path, state).scores(query).any()
 
 
 def test_an_empty_index_answers(tmp_path: Path) -> None:
     for state in (KeywordState(), rebuild(tmp_path, []), rebuild(tmp_path, [("a", ""), ("b", "the")])):
         index = KeywordIndex(tmp_path, state)
-        assert index.search("alpha", 5) == []
+        assert not index.search("alpha", 5)
         assert len(index.scores("alpha")) == len(index.chunk_ids()) == state.rows
 
 
 def test_a_word_of_half_of_the_chunks_is_found_though_it_scores_nothing(tmp_path: Path) -> None:
     state = rebuild(tmp_path, [("a", "alpha"), ("b", "beta")])
-    assert KeywordIndex(tmp_path, state).search("alpha", 5) == [
+    assert [*KeywordIndex(tmp_path, state).search("alpha", 5)] == [
         KeywordHit("a", 0.0, {"alpha": 0.0}, {"alpha": ("text",)})
     ]
     chunks = {str(number): "alpha" if number < 4 else "beta rare" if number == 4 else "beta" for number in range(8)}
@@ -221,12 +223,28 @@ def test_a_word_of_half_of_the_chunks_is_found_though_it_scores_nothing(tmp_path
     assert_scores_equal(tmp_path, state, chunks, ["alpha rare", "rare", "alpha beta rare"])
 
 
+def test_hits_can_be_sliced_and_say_which_of_them_have_a_term_in_the_title(tmp_path: Path) -> None:
+    chunks = [("a", ChunkFields("alpha", title="beta")), ("b", ChunkFields("alpha beta")), ("c", ChunkFields("beta"))]
+    hits = KeywordIndex(tmp_path, rebuild(tmp_path, chunks)).search("alpha beta", 5)
+    assert hits.titled == {"a"}
+    assert [hit.chunk_id for hit in hits[1:]] == [*hits.ids[1:]]
+    assert [sum(hit.terms.values()) for hit in hits] == pytest.approx([*hits.scores])
+
+
+def test_terms_are_found_again_after_the_kept_ones_were_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyword_search, "_TERMS_KEPT", 2)
+    index = KeywordIndex(tmp_path, rebuild(tmp_path, [("a", "alpha beta gamma"), ("b", "beta")]))
+    before = [[*index.search(word, 5)] for word in ("alpha", "beta", "gamma", "delta")]
+    assert [[*index.search(word, 5)] for word in ("alpha", "beta", "gamma", "delta")] == before
+    assert len(index._known) <= 2
+
+
 def test_an_added_id_replaces_its_text(tmp_path: Path) -> None:
     state = rebuild(tmp_path, [("a", "alpha"), ("b", "beta"), ("c", "gamma")])
     state = update(tmp_path, state, [], [("a", "delta")])
     index = KeywordIndex(tmp_path, state)
     assert state.rows == 3
-    assert index.search("alpha", 5) == []
+    assert not index.search("alpha", 5)
     assert [hit.chunk_id for hit in index.search("delta", 5)] == ["a"]
 
 
@@ -289,11 +307,11 @@ def test_a_reader_keeps_its_state_while_writers_commit_and_files_go(tmp_path: Pa
     chunks = make_chunks(100)
     state = rebuild(tmp_path, chunks.items())
     index = KeywordIndex(tmp_path, state)
-    before = index.search("alpha gux", 10)
+    before = [*index.search("alpha gux", 10)]
     later = update(tmp_path, state, sorted(chunks)[:50], make_chunks(10, 1, "more").items())
     for file in set(state.files()) - set(later.files()):
         (tmp_path / file.path).unlink()
-    assert index.search("alpha gux", 10) == before
+    assert [*index.search("alpha gux", 10)] == before
 
 
 def test_a_lost_or_damaged_file_is_named(tmp_path: Path) -> None:

@@ -49,8 +49,9 @@ class ChunkOrdinals:
         asked = np.array(list(ids), _ID_BYTES)
         rows = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
         known = keys[rows] == asked
-        places = map(Place._make, rows_of[rows[known]].tolist())
-        return dict(zip(compress(ids, known), places, strict=True))
+        # Column by column, as a list for each row would be garbage that Python must look for.
+        columns = (column.tolist() for column in rows_of[rows[known]].T)
+        return dict(zip(compress(ids, known.tolist()), map(Place, *columns), strict=True))
 
     @computed_once
     def _rows(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32]]:

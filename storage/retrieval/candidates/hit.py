@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from docmill.storage.keywords.keyword_search import KeywordHit, KeywordHits
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +153,7 @@ class Hit:
 class Candidate:
     """A chunk on its way through the steps; a step that widens it sets `span` and `text`.
 
-    `copies` are chunks that repeat it and were left out for it.
+    `copies` are chunks that repeat it and were left out for it. `held` are the keyword hits among which it is.
     """
 
     key: str
@@ -158,13 +162,26 @@ class Candidate:
     keyword_score: float | None = None
     vector_rank: int | None = None
     keyword_rank: int | None = None
-    terms: dict[str, float] = field(default_factory=dict)
-    fields: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    held: "KeywordHits | None" = None
     matched: str = ""
     span: tuple[int, int] | None = None
     text: str = ""
     notes: list[tuple[str, float, str, tuple[float, ...]]] = field(default_factory=list)
-    copies: list[ShownChunk] = field(default_factory=list)
+    copies: tuple[ShownChunk, ...] = ()
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """The terms of the query in the chunk, each with its share of the keyword score."""
+        return self._match.terms if self._match else {}
+
+    @property
+    def fields(self) -> dict[str, tuple[str, ...]]:
+        """The fields of the chunk that have each of these terms."""
+        return self._match.fields if self._match else {}
+
+    @property
+    def _match(self) -> "KeywordHit | None":
+        return self.held[self.keyword_rank - 1] if self.held is not None and self.keyword_rank else None
 
     def note(self, step: str, said: str, *numbers: float) -> None:
         """Record what a step did; `numbers` fill the places of `said` if the candidate becomes a hit, as few do."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from docmill.storage.errors import QueryError
 from docmill.storage.keywords.analysis.analyser import alternatives, analyse
-from docmill.storage.keywords.keyword_search import KeywordHit
+from docmill.storage.keywords.keyword_search import KeywordHits
 from docmill.storage.retrieval.candidates.chunk_ordinals import Place
 from docmill.storage.retrieval.candidates.fusion import Ranking, fuse
 from docmill.storage.retrieval.candidates.hit import Candidate, ShownChunk, in_order
@@ -132,24 +132,24 @@ class Query:
         """
         options = self.options
         near = self._nearest(vectors) if vectors is not None else []
-        held = self.sources.matching(words, options.breadth, self.allowed) if words else []
+        held = self.sources.matching(words, options.breadth, self.allowed) if words else KeywordHits()
         self.farthest = near[-1][1] if near else 0.0
         found: dict[str, Candidate] = {}
         for rank, (key, score) in enumerate(near, start=1):
             found[key] = Candidate(key, score, vector_score=score, vector_rank=rank)
-        for rank, (key, score, terms, fields) in enumerate(held, start=1):
-            one = found.setdefault(key, Candidate(key, score))
-            one.keyword_score, one.keyword_rank, one.terms, one.fields = score, rank, terms, fields
+        for rank, (key, score) in enumerate(zip(held.ids, held.scores, strict=True), start=1):
+            one = found.get(key) or found.setdefault(key, Candidate(key, score))
+            one.keyword_score, one.keyword_rank, one.held = score, rank, held
         if options.mode == "hybrid":
-            pending = self.sources.without_vectors([key for key, *_ in held])
-            ranking = [(key, score) for key, score, *_ in held]
+            pending = self.sources.without_vectors(held.ids)
+            ranking = [*zip(held.ids, held.scores, strict=True)]
             parts = fuse(near, ranking, options.fusion, self._weight(near, held), pending)
             for key, (left, right) in parts.items():
                 found[key].score = left + right
                 found[key].note(options.fusion, _FUSED_PENDING if key in pending else _FUSED, left, right)
         return in_order(list(found.values()))
 
-    def _weight(self, near: Ranking, held: Sequence[KeywordHit]) -> float:
+    def _weight(self, near: Ranking, held: KeywordHits) -> float:
         """Return the weight of the vectors for this query; without keywords there is nothing to weigh them against."""
         if not held:
             return self.options.weight

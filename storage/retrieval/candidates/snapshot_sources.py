@@ -22,7 +22,7 @@ from docmill.storage.embedding.token_counts import token_counts, unread_shares
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.keywords.keyword_search import KeywordHit, KeywordIndex
+from docmill.storage.keywords.keyword_search import KeywordHits, KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.keywords.scoring import Scoring
 from docmill.storage.lance.flat_index import FlatIndex
@@ -94,7 +94,7 @@ class SnapshotReader:
         """Return those of some chunks whose vectors are pending."""
         return set(ids) - self._vectors.held(ids) if self.snapshot.pending else set()
 
-    def matching(self, text: str, k: int, allowed: Collection[str] | None) -> list[KeywordHit]:
+    def matching(self, text: str, k: int, allowed: Collection[str] | None) -> KeywordHits:
         """Return the chunks that contain terms of a text, best first."""
         return self._keywords.search(text, k, allowed)
 

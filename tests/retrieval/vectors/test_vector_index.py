@@ -51,6 +51,32 @@ def test_a_filter_on_an_index_loses_no_row(indexed: tuple[Path, VectorState, dic
         agree(index.search(query, 10, worst), oracle(held, query, 10, worst))
 
 
+def test_hits_stay_the_same_once_the_ids_of_all_rows_are_kept(
+    indexed: tuple[Path, VectorState, dict[str, Vectors]],
+) -> None:
+    root, state, held = indexed
+    gone, fresh = [*held][:900], named(unit(300, 7), "fresh")
+    state = vectors.update(root, state, SPACE, gone, rows_of(fresh), "snapshot-000002")
+    index, queries = VectorIndex(root, state, SPACE), unit(vectors._IDS_AFTER, 70)
+    before = [index.search(query, 40) for query in queries]
+    assert "_ids_by_row" not in vars(index), "a command that searches once does not read all ids"
+    assert [index.search(query, 40) for query in queries] == before
+    assert "_ids_by_row" in vars(index)
+    few = {key for key, _ in before[0][5:25]}
+    agree(index.search(queries[0], 5, few), before[0][5:10])
+
+
+def test_the_ids_of_a_table_of_very_many_rows_are_not_kept(
+    indexed: tuple[Path, VectorState, dict[str, Vectors]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, state, held = indexed
+    monkeypatch.setattr(vectors, "_MOST_IDS", len(held) - 1)
+    index = VectorIndex(root, state, SPACE)
+    for query in unit(vectors._IDS_AFTER + 1, 71):
+        index.search(query, 3)
+    assert "_ids_by_row" not in vars(index)
+
+
 def test_new_and_removed_rows_are_right_before_the_index_is_made_anew(
     indexed: tuple[Path, VectorState, dict[str, Vectors]],
 ) -> None:

@@ -1,5 +1,6 @@
 """A search reads of a row what it shows, and of a column that is blank throughout nothing but its statistics."""
 
+import resource
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance.vectors import VectorState
 from docmill.storage.retrieval.candidates.hit import Candidate
 from docmill.storage.schema_evolution import conform
-from docmill.storage.tables import tables
+from docmill.storage.tables import row_reader, tables
 from docmill.storage.tables.exchange import replace_documents
 from docmill.storage.tables.row_reader import OpenedTable
 
@@ -66,6 +67,16 @@ def test_rows_apart_and_rows_that_follow_each_other_are_found(tmp_path: Path) ->
     for wanted in ([5], [5, 6, 7], [5, 7], [127, 128], [0, 299], []):
         found = table.rows("chunk_id", [f"{n:032}" for n in wanted], SHOWN)
         assert sorted(map(int, found["text"].to_pylist())) == wanted
+
+
+@pytest.mark.parametrize(
+    ("allowed", "kept"), [(1024, 256), (2400, 600), (1 << 20, 1024), (resource.RLIM_INFINITY, 1024)]
+)
+def test_as_many_files_stay_open_as_the_limit_of_the_process_allows(
+    monkeypatch: pytest.MonkeyPatch, allowed: int, kept: int
+) -> None:
+    monkeypatch.setattr(row_reader, "getrlimit", lambda _: (allowed, allowed))
+    assert row_reader._kept() == kept
 
 
 def test_a_note_fills_in_numbers_and_leaves_braces_of_a_query_alone() -> None:
