@@ -88,7 +88,7 @@ def _pack(sender: Sender, task: Order, target: Path) -> None:
     """Write what a worker needs for a batch."""
     stored = [work.text_key for work in task.works if work.text_key]
     works = tuple(_sent(work, sender) for work in task.works)
-    answering = replace(task.answering, packs=(), target=Path("asked"), asking=None)
+    answering = replace(task.answering, packs=(), target=Path("asked"), asking=None, figures=())
     order = Order(Path("batch"), works, _travelling(task.recipe), (Path(STORED),) if stored else (), answering)
     with ZipFile(target, "w", ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         archive.writestr(ORDER, encode(order))

@@ -77,6 +77,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             by_model=settings.chunk.summed_up_by == "model",
             window_tokens=settings.model.window_tokens,
             kept=_kept(settings.chunk),
+            described=settings.chunk.describe_figures,
         ),
         routes=routes_of(settings),
         space_id=space.id,
@@ -94,7 +95,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
 
 def _kept(chunk: ChunkSettings) -> tuple[str, ...]:
     """Return the kinds of elements that make chunks of their own."""
-    wanted = {"toc": chunk.toc, "furniture": chunk.furniture, "figure": chunk.figures}
+    wanted = {"toc": chunk.toc, "furniture": chunk.furniture, "figure": chunk.figures or chunk.describe_figures}
     return tuple(kind for kind in wanted if wanted[kind])
 
 
@@ -245,8 +246,8 @@ def check_model(settings: Settings, recipe: Recipe) -> None:
     routes += [replace(table.default, contextualizer=name) for _, name in table.contexts]
     if not settings.model.provider and any(asks_model(route, recipe.chunk) for route in routes):
         raise ConfigError(
-            "contexts and summaries by a language model need a model: set provider and model in [model],"
-            ' or [chunk] contextualizer = "structural" and summed_up_by = "extract"'
+            "contexts, summaries and descriptions by a language model need a model: set provider and model in [model],"
+            ' or [chunk] contextualizer = "structural", summed_up_by = "extract" and describe_figures = false'
         )
 
 

@@ -166,6 +166,11 @@ class ChunkSettings(ConfigSection):
         default=False,
         description="Make a chunk of each figure, too: caption, words and the sentence about it; its role is figure.",
     )
+    describe_figures: bool = Field(
+        default=False,
+        description="Ask the model of [model], which must read pictures, to describe each figure. The description is in"
+        " the context of the figure's chunk, which it makes.",
+    )
     tokenizer: str = Field(
         default="",
         description="Tokenizer to measure sizes: empty for the model's own, a tokenizer.json or a tiktoken encoding.",

@@ -171,7 +171,8 @@ def _put_into(finished: "SimpleQueue[Running]", nodes: BatchNodes) -> "Callable[
 def _answering(run: Run, number: int) -> LookupSources:
     target = run.folder / f"{ASKED}{number:05d}.parquet"
     packs = artifact_paths(run.root, run.base, "embeddings")
-    return LookupSources(packs, target, *run.settings.embedding.where(), run.asking, run.payment)
+    figures = artifact_paths(run.root, run.base, "figures") if run.settings.chunk.describe_figures else ()
+    return LookupSources(packs, target, *run.settings.embedding.where(), run.asking, run.payment, figures)
 
 
 def _turn(work: WorkItem) -> int:

@@ -15,7 +15,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
 from docmill.tasks.batch.embed import HERE, Encoding
 from docmill.tasks.batch.orders import load_order, passwords_of
-from docmill.tasks.batch.resolve_lookups import LookupSources, answer
+from docmill.tasks.batch.resolve_lookups import LookupSources, ModelQuestions, answer
 from docmill.tasks.batch.unpack import unpack
 from docmill.tasks.document.process import PhaseSeconds, WorkRequest, WorkResult, process_document, reject
 from docmill.tasks.document.recipe import WITH, Recipe, suffix_of
@@ -176,7 +176,8 @@ def wants(one: WorkResult, task: LookupSources) -> tuple[object, ...]:
 def _answer_some(asking: Sequence[WorkResult], task: LookupSources, encoding: Encoding) -> Lookup:
     texts = [text for one in asking for text in one.asked]
     prompts = [prompt for one in asking for prompt in one.unsaid]
-    return answer(texts, prompts if task.asking else (), task, encoding)
+    pictures = {own.key: own for one in asking if one.parsed for own in one.parsed.pictures}
+    return answer(ModelQuestions(texts, prompts if task.asking else (), pictures), task, encoding)
 
 
 def mapped(hands: Hands, jobs: Sequence[WorkRequest]) -> list[WorkResult]:

@@ -4,17 +4,20 @@ These vectors are in the same packs as those of chunks, addressed by content. So
 after an edit only new sentences are embedded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
+from docmill.storage.artifacts.packs import Packs, pack_embeddings, picture_of, write_pack
 from docmill.storage.embedding.model_spaces import describe_model, tokenizer_dir
 from docmill.storage.files import TEMPORARY
 from docmill.storage.keys import embedding_key
+from docmill.storage.schema import KeptPicture
 from docmill.tasks.batch.embed import HERE, Embedding, Encoding
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import load_tokenizer
@@ -30,7 +33,10 @@ _TOKENS = b"tokens"
 
 @dataclass(frozen=True, slots=True)
 class LookupSources:
-    """The packs with existing vectors, the pack to write, the embedding model, the language model, and who pays."""
+    """The packs with existing vectors, the pack to write, the embedding model, the language model, and who pays.
+
+    `figures` are the packs with the pictures that the store has.
+    """
 
     packs: tuple[Path, ...]
     target: Path
@@ -38,14 +44,31 @@ class LookupSources:
     revision: str
     asking: ModelAccess | None = None
     payment: Payment | None = None
+    figures: tuple[Path, ...] = ()
 
 
-def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: LookupSources, encoding: Encoding = HERE) -> Lookup:
+class ModelQuestions(NamedTuple):
+    """What splitters ask of models: texts, whose vectors they want, and prompts; `pictures` are new ones, by key."""
+
+    texts: Sequence[str]
+    prompts: Sequence[Prompt] = ()
+    pictures: Mapping[str, KeptPicture] = MappingProxyType({})
+
+
+def answer(asked: ModelQuestions, task: LookupSources, encoding: Encoding = HERE) -> Lookup:
     """Return the vectors of texts, and the replies to prompts that got one."""
+    texts, prompts, new = asked
     vectors = vectors_of(texts, task, encoding) if texts else {}
     if not prompts or task.asking is None:
         return Lookup(vectors)
-    answers = shared_client(task.asking).ask(prompts)
+    stored = Packs(task.figures)
+
+    def picture(key: str) -> KeptPicture | None:
+        if key in new or stored.missing([key]):
+            return new.get(key)
+        return picture_of(stored.take([key]).to_pylist()[0])
+
+    answers = shared_client(task.asking).ask(prompts, picture)
     return Lookup(vectors, {prompt.identity: answer for prompt, answer in answers.items()})
 
 

@@ -1,7 +1,7 @@
 """Chunk: split a parsed document, add a context to each chunk, and make sure that it fits the model."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tokenizers import Tokenizer
@@ -18,7 +18,7 @@ from docmill.tasks.chunking.vector_parts import divide
 from docmill.tasks.chunking.windows import windows
 from docmill.tasks.context.context_input import ContextInput, context_input_of
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS, contextualizer_of
-from docmill.tasks.context.model_context import ContextWriter
+from docmill.tasks.context.model_context import ChunkLead, ContextWriter
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
@@ -50,7 +50,8 @@ def chunk_regions(
     region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text, including special ones.
     If `lookup` is not complete afterwards, these chunks are not yet final.
     """
-    if _is_wordless(parsed):
+    wordless = _is_wordless(parsed)
+    if wordless and not options.described:
         return []
     # Once for the whole text: every span is then measured by its offsets, without tokenizing again.
     # A late vector is that of the document as it stands: its window is a stretch of it.
@@ -59,8 +60,9 @@ def chunk_regions(
     measure = Tokens(parsed.text, load_tokenizer(options.sizes_by), read.text) if options.sizes_by else tokens
     part = Part.whole(parsed, measure, lookup)
     setting = context_input_of(parsed, part.outline, tokens.counter, options.context_tokens, options.window_tokens)
-    grown = _all_grown(part, routed, lambda name: _fitter(name, setting, (tokens, read), options, part.lookup), options)
-    grown[:1] = _with_left_out(grown[:1], part, options.kept)
+    grow_all = _bare if wordless else _all_grown
+    grown = grow_all(part, routed, lambda name: _fitter(name, setting, (tokens, read), options, part.lookup), options)
+    grown[:1] = _with_left_out(grown[:1], part, options)
     drafts = list(_drafts(setting, part, grown, routed, read))
     if options.parts:
         return [replace(one, parts=divide(one, tokens, options.parts, options.token_limit)) for one in drafts]
@@ -74,6 +76,15 @@ def _all_grown(
     groups = [(some[0].route.contextualizer or options.contextualizer, some) for some in _together(routed)]
     fitters = {name: fitter(name) for name in dict(groups)}
     return [one for name, some in groups for one in _grow(part, some, fitters[name])]
+
+
+def _bare(
+    part: Part, routed: Sequence[Routed], fitter: Callable[[str], Fitter], options: ChunkOptions
+) -> list[ChunkTree]:
+    """Return the first region without chunks: of a text without a word, only figures make some."""
+    route = routed[0].route
+    own = fitter(route.contextualizer or options.contextualizer)
+    return [ChunkTree(part, SPLITTERS[route.strategy], own, [], ChunkLead(), route.strategy)]
 
 
 def _is_wordless(parsed: Parsed) -> bool:
@@ -120,11 +131,11 @@ def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[ChunkT
         yield grown._replace(nodes=new)
 
 
-def _with_left_out(grown: Sequence[ChunkTree], part: Part, kinds: Collection[str]) -> Iterator[ChunkTree]:
+def _with_left_out(grown: Sequence[ChunkTree], part: Part, options: ChunkOptions) -> Iterator[ChunkTree]:
     """Yield chunks, and with them those of what is in no chunk of its own by default anywhere in the document."""
     for one in grown:
-        more = [*left_out(part, kinds, one.fitter)] if kinds else []
-        more += figure_chunks(part, one.fitter) if FIGURE in kinds else ()
+        more = [*left_out(part, options.kept, one.fitter)] if options.kept else []
+        more += figure_chunks(part, one.fitter, options.described) if FIGURE in options.kept else ()
         yield one._replace(nodes=[*one.nodes, *more]) if more else one
 
 

@@ -10,6 +10,7 @@ from docmill.storage.keys import key_of
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.context.context_input import WINDOW_TOKENS
 from docmill.tasks.context.contextualizers import contextualizer_of
+from docmill.tasks.context.model_prompts import DESCRIPTIONS
 from docmill.tasks.context.model_prompts import VERSION as PROMPTS
 from docmill.tasks.detect.content_types import DETECTOR_VERSION
 from docmill.tasks.reading.reading_map import VERSION as READING_VERSION
@@ -40,7 +41,8 @@ class ChunkOptions:
     `sizes_id` is its hash. `late` embeds every chunk within a window of its document. Unless `parts` is 0, a chunk of
     more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the model's
     limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
-    `kept` are the kinds of elements, of those without chunks of their own by default, that have some.
+    `kept` are the kinds of elements, of those without chunks of their own by default, that have some. With `described`,
+    a language model describes figures.
     """
 
     token_limit: int
@@ -53,6 +55,7 @@ class ChunkOptions:
     by_model: bool = False
     window_tokens: int = WINDOW_TOKENS
     kept: tuple[str, ...] = ()
+    described: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild on unpickling: a worker loads plugins before its memory is limited."""
@@ -93,12 +96,17 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     read = [] if late else [{"reading": READING_VERSION}]
     parts = [{"parts": size, "version": PARTS_VERSION}] if (size := said.pop("parts")) else []
     by_model, window = said.pop("by_model"), said.pop("window_tokens")
-    asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if asks_model(route, options) else []
+    asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if _asks_of_text(route, options) else []
+    asked += [{"described": DESCRIPTIONS}] if said.pop("described") else []
     return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *read, *parts, *asked, *kept)
 
 
 def asks_model(route: Route, options: ChunkOptions) -> bool:
-    """Return whether contexts or summaries under a route come from a language model."""
+    """Return whether contexts, summaries or descriptions under a route come from a language model."""
+    return options.described or _asks_of_text(route, options)
+
+
+def _asks_of_text(route: Route, options: ChunkOptions) -> bool:
     context = contextualizer_of(route.contextualizer or options.contextualizer, options.by_model)
     sums_up = context.sums_up or any(options_of(one.strategy, one.options).summaries for one in route.ensemble)
     return context.asks is not None or (options.by_model and sums_up)

@@ -26,6 +26,7 @@ from docmill.tasks.model.clients.providers import load_model
 from docmill.tasks.model.journal import REPLIES, SHARED, Journal, PaidCall, costs_of, recover
 from docmill.tasks.model.prompt import Answer, Prompt
 from docmill.tasks.model.schedule import CallSchedule
+from docmill.tasks.model.sent_picture import Pictures, no_pictures, sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,10 @@ class ModelClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ask(self, prompts: Sequence[Prompt]) -> dict[Prompt, Answer]:
+    def ask(self, prompts: Sequence[Prompt], pictures: Pictures = no_pictures) -> dict[Prompt, Answer]:
         """Return the answers by prompt, without those whose call fails or exceeds the budget.
 
+        `pictures` finds those that prompts show.
         Raises `ConfigError` if the client is not installed, or its key is missing or was refused.
         """
         keys = {prompt: self._key(prompt) for prompt in prompts}
@@ -96,7 +98,7 @@ class ModelClient:
         if not self._asking.calls:
             self._count(due)
         elif due:
-            self._call_all(list(due.values()))
+            self._call_all(list(due.values()), pictures)
         kept |= {key: self._fresh[key] for key in keys.values() if key in self._fresh}
         return {prompt: kept[key] for prompt, key in keys.items() if key in kept}
 
@@ -164,7 +166,7 @@ class ModelClient:
                 else:
                     self._left.add(key)
 
-    def _call_all(self, prompts: Sequence[Prompt]) -> None:
+    def _call_all(self, prompts: Sequence[Prompt], pictures: Pictures) -> None:
         turns, threads = CallSchedule(prompts), min(self._asking.model.max_concurrency, len(prompts))
         with self._lock:
             # Under the lock, as two threads that load a client at once would make two, with a pool of connections each.
@@ -176,18 +178,18 @@ class ModelClient:
                 turns.stop()
         try:
             with ThreadPoolExecutor(threads, "docmill-model") as pool:
-                for future in [pool.submit(self._work, model, turns) for _ in range(threads)]:
+                for future in [pool.submit(self._work, model, turns, pictures) for _ in range(threads)]:
                     future.result()
         finally:
             with self._idle:
                 self._running.remove(turns)
                 self._idle.notify_all()
 
-    def _work(self, model: Model, turns: CallSchedule) -> None:
+    def _work(self, model: Model, turns: CallSchedule, pictures: Pictures) -> None:
         while (turn := turns.take()) is not None:
             number, prompt = turn
             try:
-                self._call(model, prompt)
+                self._call(model, prompt, pictures)
             # A refused key or an interrupt ends all: every further call would fail the same way, or cost money.
             except BaseException:
                 turns.stop()
@@ -195,14 +197,14 @@ class ModelClient:
             finally:
                 turns.done(number)
 
-    def _call(self, model: Model, prompt: Prompt) -> None:
+    def _call(self, model: Model, prompt: Prompt, pictures: Pictures) -> None:
         # Before the slot: what the budget refuses must not wait behind calls that it pays for.
         if not self._purse.admit(prompt):
             with self._lock:
                 self._left.add(self._key(prompt))
             return
         with self._slots:
-            reply = _reply(model, prompt)
+            reply = _reply(model, prompt, pictures)
         usage = reply.usage if isinstance(reply, Reply) else Usage()
         # The budget had reserved the most that the prompt may cost; what was not used is free again.
         self._purse.settle(prompt, usage)
@@ -237,10 +239,11 @@ def _refusal(reply: Reply) -> str:
     return "the answer was empty" if reply.whole else refused
 
 
-def _reply(model: Model, prompt: Prompt) -> Reply | str:
+def _reply(model: Model, prompt: Prompt, pictures: Pictures) -> Reply | str:
     """Return the reply of a model, or why there is none."""
     try:
-        return model.complete(prompt.parts, prompt.max_tokens)
+        picture = sent(pictures(prompt.picture)) if prompt.picture else None
+        return model.complete(prompt.parts, prompt.max_tokens, picture)
     except ConfigError:
         raise
     except DocmillError as error:

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 LONGEST_REPLY = 2048
 """Maximum tokens of a reply by default. Fewer cut answers off; for more, a budget reserves too much."""
+PICTURE_TOKENS = 2600
+"""Estimated tokens of a picture of `sent_picture.LONGEST_SIDE` squared. Anthropic counts one for 750 pixels, 1,400, and
+OpenAI one for 32 x 32 pixels, 1,024, times up to 2.46; a model that counts more may exceed a budget by one call."""
 _BYTES_PER_TOKEN = 4
 """OpenAI's rule of thumb for English. It counts bytes here, as a character of another script takes more tokens."""
 
@@ -14,7 +17,8 @@ class Prompt:
 
     The answer is stored under `about`, or under the parts if that is empty: text whose edits an answer should survive
     is only in the parts. `basis` is the key of that text, and an answer with another basis is stale. `purpose` is its
-    name in the ledger of costs. A prompt that takes `partly` can use a truncated answer.
+    name in the ledger of costs. A prompt that takes `partly` can use a truncated answer. `picture` is the key of the
+    picture that it shows, "" for none; its parts follow the picture.
     """
 
     parts: tuple[str, ...]
@@ -23,6 +27,7 @@ class Prompt:
     purpose: str = "other"
     max_tokens: int = LONGEST_REPLY
     partly: bool = False
+    picture: str = ""
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -31,8 +36,8 @@ class Prompt:
 
     @property
     def tokens(self) -> int:
-        """Return the estimated tokens of its input: one for four bytes."""
-        return sum(map(estimate, self.parts))
+        """Return the estimated tokens of its input: one for four bytes, and those of a picture."""
+        return sum(map(estimate, self.parts)) + (PICTURE_TOKENS if self.picture else 0)
 
 
 def estimate(text: str) -> int:

@@ -2,10 +2,10 @@
 
 To a prompt of numbered sentences it answers with the numbers of those that begin with the word "New"; to one for the
 facts of a passage with its sentences; to one for verdicts with whether the excerpts hold each statement word for word;
-to one with a marked chunk, text or document with the first words of the last of these; to one that asks whether a
-passage is useful with yes where it says "New"; to any other with the prompt's last line. `mood` is what it does next:
-"well", "429", "500", "slow", "truncated", "nonsense", "refusal", "obedient" (it says `words` and nothing else),
-"unauthorized"; `times` how often, then it is well again.
+to one with a picture with what `sights` says of it; to one with a marked chunk, text or document with the first words
+of the last of these; to one that asks whether a passage is useful with yes where it says "New"; to any other with the
+prompt's last line. `mood` is what it does next: "well", "429", "500", "slow", "truncated", "nonsense", "refusal",
+"obedient" (it says `words` and nothing else), "unauthorized"; `times` how often, then it is well again.
 
 It embeds texts as vectors of hashed words, for any model but `UNKNOWN`; `drift` makes them those of another model.
 `embedded` counts how often the vector of a text was sent back.
@@ -16,11 +16,14 @@ import json
 import re
 import threading
 import time
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from docmill.storage.keys import hash_bytes
 
 _MARKED = re.compile(r"<((?:chunk|text|document)-\w+)>\n(.*?)\n</\1>", re.DOTALL)
 _NUMBERED = re.compile(r"^\[(\d+)\] New\b", re.MULTILINE)
@@ -39,6 +42,8 @@ class ModelServer:
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.url = ""
         self.words = ""
+        self.sights: dict[str, str] = {}
+        """What is on pictures, by the hashes of their files; those of others are answered by the hash."""
         self.slow_s = 0.5
         self.drift = 0.0
         self.embedded: Counter[str] = Counter()
@@ -111,9 +116,12 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.endswith("/embeddings"):
             return _embeddings(own, body, mood)
         content = body["messages"][0]["content"]
-        prompt = content if isinstance(content, str) else "\n\n".join(block["text"] for block in content)
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        prompt = "\n\n".join(block["text"] for block in blocks if block["type"] == "text")
+        seen = [hash_bytes(file) for block in blocks for file in _picture(block)]
         said = {"nonsense": "As a model I would cut at 99999!", "refusal": "", "obedient": own.words}
-        text = said.get(mood, answer_to(prompt))
+        usual = f"It shows {own.sights.get(seen[0], seen[0])}." if seen else answer_to(prompt)
+        text = said.get(mood, usual)
         make = _message if self.path.endswith("/messages") else _completion
         return 200, make(text, mood, len(prompt) // 4)
 
@@ -125,6 +133,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("retry-after-ms", "10")
         self.end_headers()
         self.wfile.write(data)
+
+
+def _picture(block: dict[str, Any]) -> Iterator[bytes]:
+    """Yield the file of a picture as OpenAI or Anthropic takes it."""
+    if block["type"] == "image_url":
+        yield b64decode(block["image_url"]["url"].partition(";base64,")[2])
+    elif block["type"] == "image":
+        yield b64decode(block["source"]["data"])
 
 
 def vector_of(text: str, dimension: int = DIMENSION, drift: float = 0.0) -> list[float]:

@@ -119,10 +119,10 @@ class Failing:
     def __init__(self, failures: int, error: type[Terminal] | type[Transient] = Transient) -> None:
         self.calls, self.failures, self.error = 0, failures, error
 
-    def complete(self, parts: object, max_tokens: int) -> Reply:
+    def complete(self, parts: object, max_tokens: int, picture: object = None) -> Reply:
         self.calls += 1
         if self.calls <= self.failures:
-            raise self.error(f"no {parts} {max_tokens}")
+            raise self.error(f"no {parts} {max_tokens} {picture}")
         return Reply("well", Usage(), True)
 
 

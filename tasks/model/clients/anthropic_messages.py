@@ -7,7 +7,7 @@ from typing import Any
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.client_errors import RETRIES, explained
 from docmill.storage.process.extras import extra
-from docmill.tasks.model.clients.completion import ModelOptions, Reply, Usage
+from docmill.tasks.model.clients.completion import ModelOptions, Reply, SentPicture, Usage
 
 KEY = "ANTHROPIC_API_KEY"
 
@@ -27,11 +27,13 @@ class Messages:
             api_key=key, base_url=options.base_url or None, timeout=options.timeout_s, max_retries=RETRIES
         )
 
-    def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
+    def complete(self, parts: Sequence[str], max_tokens: int, picture: SentPicture | None = None) -> Reply:
         """Return the reply; every part but the last is a block, cached up to the last such block."""
         blocks: list[Any] = [{"type": "text", "text": part} for part in parts]
         if len(blocks) > 1:
             blocks[-2]["cache_control"] = {"type": "ephemeral"}
+        if picture is not None:
+            blocks.insert(0, _shown(picture))
         with explained(self._errors, self._errors.AnthropicError, KEY):
             answer = self._client.messages.create(
                 model=self._options.model,
@@ -45,3 +47,7 @@ class Messages:
         usage = Usage(used.input_tokens + cached + written, cached, used.output_tokens, written)
         ending = answer.stop_reason
         return Reply(text, usage, ending == "end_turn", ending == "max_tokens", ending or "")
+
+
+def _shown(picture: SentPicture) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": picture.media_type, "data": picture.encoded}}

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from docmill.storage.errors import Transient
-from docmill.tasks.model.clients.completion import Model, Reply
+from docmill.tasks.model.clients.completion import Model, Reply, SentPicture
 
 FAILURES = 3
 """Failures in a row before calls pause: each was retried by its client, so three are no bad luck."""
@@ -27,12 +27,12 @@ class Breaker:
         self._until = 0.0
         self._reason = ""
 
-    def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
+    def complete(self, parts: Sequence[str], max_tokens: int, picture: SentPicture | None = None) -> Reply:
         """Return the model's reply; during a pause, raise `Transient` at once, with the reason for the pause."""
         if self._clock() < self._until:
             raise Transient(self._reason)
         try:
-            reply = self._model.complete(parts, max_tokens)
+            reply = self._model.complete(parts, max_tokens, picture)
         except Transient as error:
             self._count(str(error))
             raise

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from docmill.storage.errors import ConfigError
 
@@ -63,11 +63,20 @@ class Reply:
     ending: str = ""
 
 
+class SentPicture(NamedTuple):
+    """A picture as it is sent: its type, such as `image/png`, and its file in base64."""
+
+    media_type: str
+    encoded: str
+
+
 class Model(Protocol):
     """A model that can be called from several threads."""
 
-    def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
+    def complete(self, parts: Sequence[str], max_tokens: int, picture: SentPicture | None = None) -> Reply:
         """Return the reply to a prompt; all parts but the last are the prefix that many calls share.
+
+        A picture comes before all parts.
 
         Raises `Transient` if a retry may help, `ConfigError` for an invalid key or model, and `Terminal` for a refused
         prompt. No message contains a key or the prompt.

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.client_errors import RETRIES, explained
 from docmill.storage.process.extras import extra
-from docmill.tasks.model.clients.completion import ModelOptions, Reply, Usage
+from docmill.tasks.model.clients.completion import ModelOptions, Reply, SentPicture, Usage
 
 KEY = "OPENAI_API_KEY"
 
@@ -26,14 +27,16 @@ class Chat:
             api_key=key, base_url=options.base_url or None, timeout=options.timeout_s, max_retries=RETRIES
         )
 
-    def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
+    def complete(self, parts: Sequence[str], max_tokens: int, picture: SentPicture | None = None) -> Reply:
         """Return the reply; the parts are sent as one message, so that servers can cache a common prefix."""
+        text = "\n\n".join(parts)
+        content: Any = text if picture is None else [_shown(picture), {"type": "text", "text": text}]
         most = max_tokens + self._options.thinking_tokens
         limit = {"max_tokens" if self._options.base_url else "max_completion_tokens": most}
         with explained(self._errors, self._errors.OpenAIError, KEY):
             answer = self._client.chat.completions.create(
                 model=self._options.model,
-                messages=[{"role": "user", "content": "\n\n".join(parts)}],
+                messages=[{"role": "user", "content": content}],
                 extra_body=limit,
             )
         if not answer.choices:
@@ -47,3 +50,7 @@ class Chat:
         )
         ending = choice.finish_reason
         return Reply(choice.message.content or "", usage, ending == "stop", ending == "length", ending or "")
+
+
+def _shown(picture: SentPicture) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{picture.media_type};base64,{picture.encoded}"}}

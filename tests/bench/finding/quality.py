@@ -28,7 +28,7 @@ from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.embedding.model_spaces import describe_model
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.schema import Draft, Parsed
-from docmill.tasks.batch.resolve_lookups import LookupSources, answer, vectors_of
+from docmill.tasks.batch.resolve_lookups import LookupSources, ModelQuestions, answer, vectors_of
 from docmill.tasks.chunking.chunk import chunk_regions
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed
@@ -100,7 +100,7 @@ def split(parsed: Parsed, strategy: str, size: int, store: Store, asking: ModelA
     asked = {text: truncated(text, LIMIT) for text in lookup.wanted}
     vectors = store.vectors(list(asked.values()), f"{strategy}-{size}-asked") if asked else {}
     task = LookupSources((), store.folder / "none", MODEL, "", asking)
-    said = answer([], list(lookup.unsaid), task).answers
+    said = answer(ModelQuestions((), list(lookup.unsaid)), task).answers
     known = Lookup({text: vectors[read] for text, read in asked.items()}, said)
     return chunk_regions(parsed, routed, TOKENIZER, options, known)
 
