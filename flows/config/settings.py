@@ -105,8 +105,9 @@ class EmbeddingSettings(ConfigSection):
     )
     dtype: Literal["float32", "bfloat16"] = Field(
         default="float32",
-        description="Numbers by which a local model of the kind of BERT computes documents: bfloat16 where this CPU is"
-        " faster by it, else float32. Questions are computed in float32; the space is the same.",
+        description="Numbers by which a local model computes documents: bfloat16 on a GPU, and for models of the kind"
+        " of BERT where this CPU is faster by it; else float32. Questions are computed in float32; the space is the"
+        " same.",
     )
     indexed: Literal["float32", "float16", "int8", "binary"] = Field(
         default="float32",

@@ -67,7 +67,7 @@ def compare(space: EmbeddingSpace, full: "Network") -> None:
     _remember(space, _EQUAL if equal else _DIFFERENT)
 
 
-def agree(light: "NumpyBert", full: "Network", tolerance: float = _TOLERANCE) -> bool:
+def agree(light: "Network", full: "Network", tolerance: float = _TOLERANCE) -> bool:
     """Return whether two networks give the same tokens, and vectors that differ by rounding."""
     import numpy as np
 

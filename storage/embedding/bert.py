@@ -89,6 +89,7 @@ class Bert:
     """A `Network` of `storage/embedding/text_encoder.py`; weights are mapped from their file, and no text is padded."""
 
     batch_tokens = BATCH_TOKENS
+    lanes = 1
 
     def __init__(self, folder: Path, make_layers: Callable[[Architecture, Sequence[Layer]], Layers]) -> None:
         """Raise `Unsupported` for a model of another architecture, type of numbers or pooling."""

@@ -38,6 +38,7 @@ class OnnxNetwork:
     """A `docmill.storage.embedding.text_encoder.Network`; on a GPU where onnxruntime was built for it."""
 
     batch_tokens = _ONNX_BATCH
+    lanes = 1
 
     def __init__(self, folder: str, space: EmbeddingSpace) -> None:
         """Raise `ConfigError` for a file with other inputs or outputs, or a pooling that is not in the file."""
@@ -156,6 +157,7 @@ class StaticModel:
     """A `docmill.storage.embedding.text_encoder.Network` that looks vectors up."""
 
     batch_tokens = _STATIC_BATCH
+    lanes = 1
 
     def __init__(self, folder: str, space: EmbeddingSpace) -> None:
         """Raise `ConfigError` for a folder whose tokens and vectors do not fit together."""

@@ -62,10 +62,14 @@ class TextEncoder(DocumentEncoder, Protocol):
 
 
 class Network(Protocol):
-    """The model behind an `Encoder`: it makes token ids of texts, and vectors of batches of token ids."""
+    """The model behind an `Encoder`: it makes token ids of texts, and vectors of batches of token ids.
+
+    It takes `lanes` batches side by side, each in a thread that `one_torch_thread` has prepared if there are several.
+    """
 
     max_tokens: int
     batch_tokens: int
+    lanes: int
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text, with special tokens and without truncation. Thread-safe."""

@@ -30,6 +30,7 @@ class TokenCounts:
     """A `docmill.storage.embedding.encoder.Network`: equal texts have equal vectors, texts of like words near ones."""
 
     batch_tokens = 4096
+    lanes = 1
 
     def __init__(self, folder: str, space: EmbeddingSpace) -> None:
         self.max_tokens = space.token_limit

