@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from docmill.flows.measure.map_labels import Label, labels_of
+from docmill.flows.measure.map_labels import Label, Named, labels_of
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.files import write_whole
 from docmill.storage.keywords.analysis.languages import languages_in
@@ -80,7 +80,10 @@ def chunk_map(store: Store) -> ChunkMap:
     at = pc.index_in(rows.column("embedding_key"), value_set=keys).to_numpy()
     places = np.clip(placed[at] + _jitter(rows.column("chunk_id")), 0, 1).astype(np.float32)
     language = store.stored.snapshot.keywords.language
-    labels = labels_of(places, rows.column("text"), stop_words(languages_in(language)))
+    documents = read_table(store.stored, "documents", ["uri", "title"])
+    titles = dict(zip(documents.column("uri").to_pylist(), documents.column("title").to_pylist(), strict=True))
+    named = Named(rows.column("text"), rows.column("uri"), titles)
+    labels = labels_of(places, named, stop_words(languages_in(language)))
     return ChunkMap(rows.drop_columns("text"), places, labels, all_rows - len(rows), pending)
 
 

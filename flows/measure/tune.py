@@ -296,7 +296,8 @@ def judged_questions(store: Path) -> list[Question]:
 
 def _tune_types(bench: _Bench, by_type: Mapping[str, Sequence[Question]], judged: bool) -> None:
     """Tune each content type that has enough questions, and note of the others how many they have."""
-    least, unit = bench.options.least, "judged questions" if judged else "questions"
+    least = bench.options.least
+    unit = "judged questions" if judged else "made questions" if bench.tuning.made else "questions"
     for kind, own in by_type.items():
         if not kind:
             said = f"no content type: {len(own)} {unit} have an answer that no document holds"

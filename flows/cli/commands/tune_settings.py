@@ -79,6 +79,9 @@ def tune(
     given = {"made_from": made_from, "strategies": strategy, "sizes": size, "contexts": contexts, "weights": weight}
     chosen = {name: tuple(values) for name, values in given.items() if values}
     options = TuneOptions(budget=budget, measure=measure, characters=characters, **chosen)  # type: ignore[arg-type]
+    if not (asked or made_from):
+        note(f"content types with {options.least} judged queries are tuned by these, the others by made questions")
+    note(f"each trial splits a copy of the documents and embeds its new texts, {budget:,} at most in all (--budget)")
     found = search_settings(settings, sources or (), asked, options, _tell)
     _report(found, as_json)
     _save(found, write, output, context.meta["config"])
@@ -99,9 +102,11 @@ def _report(found: "Tuning", as_json: bool) -> None:
             " questions; give your own with --questions FILE"
         )
     if found.judged:
-        note(f"{counted(found.judged, 'questions')} were judged; half of them choose, and the other half decides")
+        note(f"{counted(found.judged, 'questions')} were judged; about half of them choose, and the others decide")
+    tried = {trial.content_type for trial in found.trials}
     for line in found.skipped:
-        note(f"not tried, {line}")
+        by_made = "judged" in line and line.partition(":")[0] in tried
+        note(f"{'tuned by made questions' if by_made else 'not tried'}, {line}")
     if as_json:
         trials = [asdict(trial) for trial in found.trials]
         print_json({"proxies": found.made, "questions": found.questions, "embedded": found.embedded,

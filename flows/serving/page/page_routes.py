@@ -165,7 +165,7 @@ class PageRoutes:
 def _map(served: ServedStore) -> Response:
     """Return the map that an earlier server has kept, or a new one."""
     # It tells since which of the kept snapshots a chunk has stood.
-    asked = f"map since {snapshots.numbers(served.store.root)}"
+    asked = f"map with named hills since {snapshots.numbers(served.store.root)}"
     if kept := read_answer(served, asked):
         return ready_json(kept)
     made = as_json({**served.head, **map_columns(served.store, chunk_map(served.store))})

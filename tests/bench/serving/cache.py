@@ -1,9 +1,9 @@
 """Measure the cache of answers: `python -m tests.bench.serving.cache [--data FOLDER] [SET ...]`.
 
 Ten hundred questions are asked of a store: those of a judged set, frequent ones often (Zipf), half of them spelled
-otherwise than before. For each least cosine, the table tells the share of questions that the cache answers, what the
-answers share with those of a search (overlap@10, and the same best hit), and the median time. Without a folder of data,
-the set is the corpus of the tests, with each of its questions.
+otherwise than before. For each least cosine, the table tells the share of questions that the cache answers, how many of these got the
+answer to another question of the set, what the answers share with those of a search (overlap@10, and the same best
+hit), and the median time. Without a folder of data, the set is the corpus of the tests, with each of its questions.
 """
 
 import argparse
@@ -58,56 +58,65 @@ def spelled(text: str, rng: random.Random) -> str:
     return text if rng.random() < _AS_BEFORE else rng.choice(_SPELLINGS)(text, rng)
 
 
-def stream(questions: Sequence[str], asked: int = _ASKED, seed: int = _SEED) -> list[str]:
-    """Return questions as people ask them: the first of a shuffled list most often, and half spelled otherwise."""
+def stream(questions: Sequence[str], asked: int = _ASKED, seed: int = _SEED) -> list[tuple[str, str]]:
+    """Return questions as people ask them, each with that of the set that it is.
+
+    The first of a shuffled list is asked most often, and half are spelled otherwise.
+    """
     rng = random.Random(seed)
     order = rng.sample([*questions], len(questions))
     drawn = rng.choices(order, [1 / rank for rank in range(1, len(order) + 1)], k=asked)
-    return [spelled(text, rng) for text in drawn]
+    return [(spelled(text, rng), text) for text in drawn]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a cache did: shares of all questions, and of its answers what they share with those of a search."""
+    """What a cache did: shares of all questions, and of its answers what they share with those of a search.
+
+    `other` is the share of questions that got the answer to another question of the set.
+    """
 
     bound: float
     same: float
     alike: float
+    other: float
     overlap: float
     best: float
     ms: float
 
 
-def measure(folder: Path, asked: Sequence[str], bound: float, most: int = _ASKED) -> Measured:
+def measure(folder: Path, asked: Sequence[tuple[str, str]], bound: float, most: int = _ASKED) -> Measured:
     """Ask a store anew, and compare the answers of the cache with those of searches."""
     options, kept = SearchOptions(_K), KeptSearches(most, bound)
+    meant = dict(asked)
     with open_store(folder) as store:
         store.search("warm", _K)
-        times, found = list[float](), list[list[str]]()
-        for text in asked:
+        times, found, others = list[float](), list[list[str]](), 0
+        for text, own in asked:
             start = time.perf_counter()
             answer = kept.get(store, text, options, lambda text=text: store.search(text, _K))  # type: ignore[misc]
             times.append(1000 * (time.perf_counter() - start))
             found.append([hit.chunk_id for hit in answer.hits])
-        true = [[hit.chunk_id for hit in store.search(text, _K)] for text in asked]
-    pairs = [(one, own) for one, own in zip(found, true, strict=True) if own]
-    overlap = fmean(len({*one} & {*own}) / len(own) for one, own in pairs)
-    best = fmean(one[:1] == own[:1] for one, own in pairs)
+            others += meant[answer.query] != own
+        true = [[hit.chunk_id for hit in store.search(text, _K)] for text, _ in asked]
+    pairs = [(one, right) for one, right in zip(found, true, strict=True) if right]
+    overlap = fmean(len({*one} & {*right}) / len(right) for one, right in pairs)
+    best = fmean(one[:1] == right[:1] for one, right in pairs)
     shares = {name: kept.counts[name] / len(asked) for name in ("same", "alike")}
-    return Measured(bound, shares["same"], shares["alike"], overlap, best, median(times))
+    return Measured(bound, shares["same"], shares["alike"], others / len(asked), overlap, best, median(times))
 
 
-def show(name: str, asked: Sequence[str], rows: Sequence[Measured]) -> None:
+def show(name: str, asked: Sequence[tuple[str, str]], rows: Sequence[Measured]) -> None:
     """Print a table."""
-    again = 1 - len({*asked}) / len(asked)
-    frequent = Counter(asked).most_common(1)[0][1]
+    again = 1 - len({text for text, _ in asked}) / len(asked)
+    frequent = Counter(text for text, _ in asked).most_common(1)[0][1]
     print(f"\n## {name}: {len(asked)} questions, {again:.0%} in words asked before, one of them {frequent} times\n")
-    print("| cache_alike | from the cache | same words | other words | overlap@10 | same best hit | ms p50 |")
-    print("|---:|---:|---:|---:|---:|---:|---:|")
+    print("| cache_alike | from the cache | same words | other words | of another question | overlap@10 | same best hit | ms p50 |")
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|")
     for one in rows:
         print(
             f"| {one.bound:g} | {one.same + one.alike:.0%} | {one.same:.0%} | {one.alike:.0%} "
-            f"| {one.overlap:.3f} | {one.best:.3f} | {one.ms:.1f} |"
+            f"| {one.other:.1%} | {one.overlap:.3f} | {one.best:.3f} | {one.ms:.1f} |"
         )
 
 

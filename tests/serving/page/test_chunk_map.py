@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from docmill.flows.measure.chunk_map import chunk_map
-from docmill.flows.measure.map_labels import labels_of
+from docmill.flows.measure.map_labels import Named, clusters_of, labels_of
 from tests.kit.workbench import Workbench
 
 TEXTS = {
@@ -63,17 +63,50 @@ def test_an_empty_store_has_an_empty_map(tmp_path: Path, fake_model: str) -> Non
     assert places_of(own) == {}
 
 
+def named(texts: list[str], uris: list[str] | None = None, titles: dict[str, str] | None = None) -> Named:
+    """Return what points are named by; without `uris`, each is a document."""
+    own = uris or [f"{number}.md" for number in range(len(texts))]
+    return Named(pa.chunked_array([texts]), pa.chunked_array([own]), titles or {})
+
+
+def around(*middles: tuple[float, float], points: int = 40, wide: float = 0.03) -> np.ndarray:
+    """Return so many points around each middle."""
+    rng = np.random.default_rng(3)
+    clouds = [np.array(one) + wide * rng.standard_normal((points, 2)) for one in middles]
+    return np.clip(np.concatenate(clouds), 0, 1).astype(np.float32)
+
+
 def test_labels_are_words_of_their_own_cluster() -> None:
     subjects = ["wheat flour", "rivers flow", "train rails", "stars shine", "birds sing"]
     texts = [f"the {subject} and the {subject} of it" for subject in subjects for _ in range(40)]
-    corners = np.repeat(np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.5]], np.float32), 40, axis=0)
-    labels = labels_of(corners, pa.chunked_array([texts]))
+    places = around((0.1, 0.1), (0.9, 0.1), (0.1, 0.9), (0.9, 0.9), (0.5, 0.5))
+    labels = labels_of(places, named(texts))
     assert Counter(label.chunks for label in labels) == {40: 5}
     assert {frozenset(label.words[:2]) for label in labels} == {frozenset(subject.split()) for subject in subjects}
 
 
 def test_labels_leave_out_ignored_words() -> None:
-    told = pa.chunked_array([["she said she had wheat"] * 40 + ["a river"] * 40 + ["a train"] * 40])
-    corners = np.repeat(np.array([[0, 0], [1, 0], [0, 1]], np.float32), 40, axis=0)
-    words = {word for label in labels_of(corners, told, {"she", "had"}) for word in label.words}
+    told = named(["she said she had wheat"] * 40 + ["a river"] * 40 + ["a train"] * 40)
+    places = around((0.1, 0.1), (0.9, 0.1), (0.1, 0.9))
+    words = {word for label in labels_of(places, told, {"she", "had"}) for word in label.words}
     assert words == {"said", "wheat", "river", "train"}
+
+
+@pytest.mark.parametrize("points", [10, 100, 3000])
+def test_as_many_groups_as_a_person_sees_are_clusters(points: int) -> None:
+    groups = ((0.2, 0.2), (0.8, 0.25), (0.2, 0.8), (0.8, 0.75))
+    for seen in range(1, 5):
+        found = clusters_of(around(*groups[:seen], points=points, wide=0.06))
+        assert len(found) == seen
+        assert all(len({*(own // points).tolist()}) == 1 for own in found), "no cluster has points of two groups"
+        assert sum(map(len, found)) > 0.9 * seen * points
+
+
+def test_a_cluster_of_one_document_has_its_title_and_others_their_words_as_they_are_written() -> None:
+    texts = ["Log of the gateway"] * 30 + ["The GPS says where. Stations", "GPS of a station", "GPS stations"] * 10
+    uris = ["logs/g3.log"] * 30 + [f"{number}.md" for number in range(30)]
+    places = around((0.2, 0.2), (0.8, 0.8), points=30)
+    words = {label.words for label in labels_of(places, named(texts, uris), {"the", "of", "says"})}
+    assert words == {("g3.log",), ("GPS", "Stations", "where")}
+    (titled, _) = labels_of(places, named(texts, uris, {"logs/g3.log": "Gateway 3"}))
+    assert titled.words == ("Gateway 3",)

@@ -200,11 +200,11 @@ def test_on_a_phone_the_header_is_one_row(page: Any, served: str) -> None:
 def test_hits_are_judged_marked_disputed_and_taken_back(page: Any, served: str, bench: Workbench) -> None:
     page.goto(address(served, "search?q=undo+a+commit"))
     hit = page.locator(".hit", has_text="git.md").first
-    page.get_by_label("Your name").fill("Ada")
+    page.get_by_label("You judge as").fill("Ada")
     hit.get_by_role("button", name="Right").click()
     hit.get_by_role("button", name="Right", pressed=True).wait_for()
     hit.get_by_text("Ada: right").wait_for()
-    page.get_by_label("Your name").fill("Bo")
+    page.get_by_label("You judge as").fill("Bo")
     hit.get_by_role("button", name="Wrong").click()
     hit.get_by_text("disputed").wait_for()
     hit.get_by_role("button", name="The answer is here").click()

@@ -7,6 +7,7 @@ import { isReport, rowsOf } from "./report.js";
 import { Answer, Choice, Empty, Excerpt, Failure, List, Sql, Table, ToDocument, Type } from "./parts.js";
 import { Splits } from "./splits.js";
 import { go, lasting, link } from "./state.js";
+import { MEANINGS } from "./terms.js";
 import { number, plural, time, wordsOf } from "./words.js";
 
 const WHAT = [["question", "One question, two ways"], ["settings", "One document, two ways"], ["snapshots", "Two snapshots"]];
@@ -52,7 +53,7 @@ function Question({ place, stores }) {
     </form>
     <div class="sides">
       ${[["a", "Left", left, right], ["b", "Right", right, left]].map(([side, title, own, other]) => html`<section aria-label=${title}>
-        <div class="ways">${waysOf(side).map(([name, shown, values]) => html`<label>${shown}
+        <div class="ways">${waysOf(side).map(([name, shown, values]) => html`<label title=${MEANINGS[name]}>${shown}
           <select value=${place[`${side}_${name}`] ?? ""} onChange=${(event) => set({ [`${side}_${name}`]: event.target.value })}>
             ${values.map(([value, words]) => html`<option value=${value}>${words}</option>`)}</select></label>`)}</div>
         ${place.q && html`<${Side} own=${own} other=${other} asked=${place.q} of=${sideOf(place, side)} />`}

@@ -129,7 +129,7 @@ const Shown = ({ figures = [] }) => figures.length > 0 && html`<h2>Figures</h2><
   ${figures.length > MOST_SHOWN && html`<p class="told">${number(figures.length - MOST_SHOWN)} more: choose a chunk to see its own.</p>`}`;
 
 const Regions = ({ regions }) => html`
-  <h2>Regions</h2>
+  <h2><${Term} of="region">Regions<//></h2>
   <p>Choose a chunk in the text to see what made it.</p>
   <ul class="plain">${regions.map((one) => html`<li><${Region} of=${one} /></li>`)}</ul>
 `;
@@ -147,18 +147,18 @@ function About({ row, text, regions, rows, near, figures, uri, asked, snapshot }
     <h2>Chunk ${row.ordinal}</h2>
     ${!isReport && html`<${Judging} key=${row.chunk_id} hit=${{ ...row, uri }} asked=${asked} snapshot=${snapshot} />`}
     <dl>
-      <dt>Type</dt><dd><${Type} of=${row.content_type} /></dd>
+      <dt><${Term} of="type">Type<//></dt><dd><${Type} of=${row.content_type} /></dd>
       <dt><${Term} of="strategy">Strategy<//></dt><dd><code>${row.strategy}</code>${row.role && ` (${row.role})`}</dd>
       <dt><${Term} of="tokens">Tokens<//></dt><dd class="figure">${number(row.tokens)}</dd>
       <dt><${Term} of="span">Span<//></dt><dd>${number(row.start_char)} to ${number(row.end_char)}, line ${number(row.line)}${row.page != null ? `, page ${row.page}` : ""}</dd>
       ${row.note && html`<dt>Changed</dt><dd>${row.note}</dd>`}
       ${row.headings.length > 0 && html`<dt>Headings</dt><dd dir="auto">${row.headings.join(" › ")}</dd>`}
-      ${parent && html`<dt>Parent</dt><dd>chunk ${parent.ordinal}${parent.role && ` (${parent.role})`}</dd>`}
+      ${parent && html`<dt><${Term} of="parent">Parent<//></dt><dd>chunk ${parent.ordinal}${parent.role && ` (${parent.role})`}</dd>`}
       <dt>Id</dt><dd><code>${row.chunk_id}</code></dd>
     </dl>
     ${hasTable(text, row.context) && html`<h3>Its table, drawn</h3><${Tables} text=${text} context=${row.context} />`}
     ${figures.length > 0 && html`<h3>Its figures</h3><${Figures} of=${figures} />`}
-    <h3>Context</h3>
+    <h3><${Term} of="context">Context<//></h3>
     <p class="context" dir="auto">${row.context || "None: the text is embedded alone."}</p>
     ${region && html`<h3>Its region</h3><p><${Region} of=${region} /></p>`}
     <h3>Nearest chunks</h3>

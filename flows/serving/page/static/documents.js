@@ -6,13 +6,13 @@ import { Answer, Empty, Table, ToDocument, Type } from "./parts.js";
 import { quoted, statementOf } from "./questions.js";
 import { documents } from "./report.js";
 import { go, link } from "./state.js";
-import { plural, time } from "./words.js";
+import { number, plural, time } from "./words.js";
 
 const MOST = 200; // rows of a page, as questions.js says; a browser draws them within a frame or two
 const PAUSE_MS = 200;
 const ORDERS = { uri: "uri", chunks: "chunks DESC, uri", changed: "mtime_ns DESC, uri", characters: "characters DESC, uri" };
 
-export function Documents({ place }) {
+export function Documents({ place, status }) {
   const [part, type] = useState(place.part ?? "");
   useEffect(() => {
     const timer = setTimeout(() => go("documents", { ...place, view: "", part }, true), PAUSE_MS);
@@ -36,7 +36,7 @@ export function Documents({ place }) {
         <option value="characters">longest</option><option value="changed">newest</option>
       </select></label>
     </form>
-    <${Answer} of=${rows} what="Listing documents">${(found) => html`<${Listed} rows=${found} />`}<//>
+    <${Answer} of=${rows} what="Listing documents">${(found) => html`<${Listed} rows=${found} all=${matching === "true" ? status.documents : 0} />`}<//>
   `;
 }
 
@@ -54,15 +54,15 @@ async function held({ part = "", is }, order) {
   return found.filter((row) => `${row.uri}\n${row.title}`.toLowerCase().includes(wanted)).sort(BEFORE[order]).slice(0, MOST + 1);
 }
 
-const Listed = ({ rows }) => rows.length === 0
+const Listed = ({ rows, all }) => rows.length === 0
   ? html`<${Empty} title="No document matches">Try a shorter part of its name, or see <a href=${link("health", { see: "rejects" })}>what could not be read</a>.<//>`
   : html`
-    <p class="told" role="status">${rows.length > MOST ? `The first ${MOST}` : plural(rows.length, "document")}</p>
+    <p class="told" role="status">${rows.length > MOST ? `The first ${MOST}${all ? ` of ${number(all)}` : ""}. Type a part of a name to see others.` : plural(rows.length, "document")}</p>
     <${Table} caption="Documents" rows=${rows.slice(0, MOST)} columns=${[
       { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />${row.title && html`<br /><small dir="auto">${row.title}</small>`}` },
-      { name: "Type", of: (row) => html`<${Type} of=${row.content_type} />` },
+      { name: "Type", term: "type", of: (row) => html`<${Type} of=${row.content_type} />` },
       { name: "Format", of: (row) => row.format },
-      { name: "Chunks", right: true, of: (row) => row.chunks },
+      { name: "Chunks", term: "chunk", right: true, of: (row) => row.chunks },
       { name: "Characters", right: true, of: (row) => row.characters },
       { name: "Changed", of: (row) => time(row.changed).slice(0, 10) },
       { name: "State", of: (row) => [row.status !== "ok" && row.status, row.warnings > 0 && plural(row.warnings, "warning")].filter(Boolean).join(", ") || "ok" },

@@ -5,6 +5,7 @@ import { asSql } from "./conditions.js";
 import { Type, showing } from "./parts.js";
 import { facets, isReport } from "./report.js";
 import { lasting, link, useMedia } from "./state.js";
+import { Term } from "./terms.js";
 import { number } from "./words.js";
 
 const MOST_VALUES = 12; // of a facet; more would push the others off the screen
@@ -87,7 +88,7 @@ function Facet({ name, title, value, place, mode, set, shared }) {
   if (rows.length < 2 && chosen === undefined) return null; // one value narrows nothing
   return html`
     <section data-facet=${value}>
-      <h2>${title}</h2>
+      <h2>${name === "type" ? html`<${Term} of="type">${title}<//>` : title}</h2>
       <ul>
         ${rows.slice(0, MOST_VALUES).map((row) => html`<li>
           <button type="button" aria-pressed=${chosen === row.value} onClick=${() => set({ [name]: chosen === row.value ? undefined : row.value })}>

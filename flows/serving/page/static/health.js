@@ -8,6 +8,7 @@ import { Answer, Bar, List, Sql, ToDocument, Type } from "./parts.js";
 import { statementOf } from "./questions.js";
 import { isReport } from "./report.js";
 import { link } from "./state.js";
+import { Term } from "./terms.js";
 import { colour } from "./types.js";
 import { number, percent, plural, time } from "./words.js";
 
@@ -50,8 +51,8 @@ function Lengths({ rows }) {
     <p>The box holds the middle half of the chunks. The line in it is the median; the thin line ends where 95 % of the chunks do.
       The scale ends at ${number(most)} tokens. A box leads to its chunks.</p>
     <div class="scrolled" tabindex="0" role="region" aria-label="Lengths by type and strategy"><table class="boxes">
-      <thead><tr><th scope="col">Type</th><th scope="col" class="roomy">Strategy</th><th scope="col" class="right">Chunks</th>
-        <th scope="col" class="plot">Tokens</th><th scope="col" class="right">Median</th><th scope="col" class="right">Longest</th></tr></thead>
+      <thead><tr><th scope="col"><${Term} of="type">Type<//></th><th scope="col" class="roomy"><${Term} of="strategy">Strategy<//></th><th scope="col" class="right"><${Term} of="chunk">Chunks<//></th>
+        <th scope="col" class="plot"><${Term} of="tokens">Tokens<//></th><th scope="col" class="right">Median</th><th scope="col" class="right">Longest</th></tr></thead>
       <tbody>${rows.map((row) => html`<tr>
         <td><${Type} of=${row.content_type} /><small class="narrow">${row.strategy}</small></td><td class="roomy">${row.strategy}</td>
         <td class="right"><a href=${link("chunks", { is: of(row), title: `Chunks of ${row.content_type} by ${row.strategy}` })}>${number(row.chunks)}</a></td>
@@ -140,7 +141,7 @@ const due = (row) => written([["uri", "=", row.uri], ["context_state", "in", ["m
 function Kinds({ rows }) {
   const all = rows.reduce((sum, row) => sum + row.chunks, 0) || 1;
   return html`<${List} caption="What the store holds" rows=${rows} columns=${[
-    { name: "Type", of: (row) => html`<${Type} of=${row.content_type} />` }, { name: "Format", of: (row) => row.format },
+    { name: "Type", term: "type", of: (row) => html`<${Type} of=${row.content_type} />` }, { name: "Format", of: (row) => row.format },
     { name: "Language", of: (row) => row.lang || "not stated" },
     { name: "Documents", right: true, of: (row) => html`<a href=${link("documents", { is: kind(row), title: `${row.format} of ${row.content_type}` })}>${number(row.documents)}</a>` },
     { name: "Chunks", of: (row) => html`<a class="barred" href=${link("chunks", { of: kind(row), title: `Chunks of ${row.format} of ${row.content_type}` })}><${Bar} share=${row.chunks / all} label=${number(row.chunks)} of=${colour(row.content_type)} /></a>` },
@@ -163,7 +164,7 @@ const PICTURES = [
   { id: "lengths", title: "How long are the chunks?", draw: Lengths },
   { id: "truncated", title: "Does the model read each chunk to its end?", draw: Truncated },
   { id: "torn", title: "Which tables are split over several chunks?", draw: Torn },
-  { id: "cut", title: "Which documents are cut worst?", draw: Cut },
+  { id: "cut", title: "Which documents are split badly?", draw: Cut },
   { id: "rejects", title: "Which files were refused, and why?", draw: Rejects },
   { id: "warnings", title: "What was read badly?", draw: Warnings },
   { id: "duplicates", title: "What is duplicated?", heavy: true, draw: Duplicates },

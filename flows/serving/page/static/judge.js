@@ -3,17 +3,20 @@ import { html, useEffect, useState } from "./vendor/preact-htm.js";
 import { ask, path } from "./ask.js";
 import { Answer, Empty, ToDocument } from "./parts.js";
 import { lasting, link } from "./state.js";
+import { Term } from "./terms.js";
 import { number, plural, time } from "./words.js";
 
 const NAME = "docmill-name";
 const LONGEST = 4000; // characters of a quotation, as the API takes
 const nameOf = () => localStorage.getItem(NAME) ?? "";
 
-/** Use what people have judged about a question: { query, list, open, add, withdraw }; "" asks nothing. */
+let taken = false; // whether the server takes judgements, as soon as it has said so: what is above hits must not appear late
+
+/** Use what people have judged about a question: { query, list, open, shown, add, withdraw }; "" asks nothing. */
 export function useJudging(query) {
   const [found, set] = useState({});
   const { store, at } = lasting();
-  const load = (of) => ask(path("judgements", { query: of })).then((value) => set({ of, ...value }), (error) => set({ of, error }));
+  const load = (of) => ask(path("judgements", { query: of })).then((value) => (taken = value.judging, set({ of, ...value })), (error) => set({ of, error }));
   useEffect(() => void (query && load(query)), [query, store, at]);
   const known = found.of === query ? found : {};
   const add = async (body, snapshot) => {
@@ -24,7 +27,7 @@ export function useJudging(query) {
     await ask(path(`judgements/${one.judgement_id}/withdrawn`, { at: "" }), {});
     await load(query);
   };
-  return { query, list: known.judgements ?? [], open: Boolean(query && known.judging), add, withdraw };
+  return { query, list: known.judgements ?? [], open: Boolean(query && known.judging), shown: taken, add, withdraw };
 }
 
 const overlaps = ({ now }, hit) => now && now.uri === hit.uri && now.start_char < hit.end_char && now.end_char > hit.start_char;
@@ -71,22 +74,22 @@ function marked(element) {
 
 const Others = ({ of }) => html`
   ${of.length > 0 && html`<span role="status">${of.map(said).join(" · ")}</span>`}
-  ${of.some((one) => one.disputed) && html`<b>disputed</b>`}
+  ${of.some((one) => one.disputed) && html`<b><${Term} of="disputed" /></b>`}
 `;
 
 /** What is judged of all hits together: that the store has no answer; and who judges. */
 export function JudgeAll({ judging, snapshot }) {
   const [error, run] = useStep();
   const [name, type] = useState(nameOf);
-  if (!judging.open) return null;
+  if (!judging.shown) return null;
   const none = judging.list.filter((one) => one.verdict === "absent");
   const mine = none.find((one) => one.judged_by === nameOf());
   const press = () => run(() => (mine ? judging.withdraw(mine) : judging.add({ relevant: false }, snapshot)));
   return html`<div class="judge judging" role="group" aria-label="Judge all hits">
     <span>No hit answers?</span>
-    <button type="button" aria-pressed=${Boolean(mine)} onClick=${press}>Not in this store</button>
+    <button type="button" disabled=${!judging.open} aria-pressed=${Boolean(mine)} onClick=${press}>Not in this store</button>
     <${Others} of=${none} />
-    <label>Your name <input value=${name} maxlength="200" autocomplete="nickname" onInput=${(event) => (type(event.target.value), localStorage.setItem(NAME, event.target.value.trim()))} /></label>
+    <label>You judge as <input value=${name} maxlength="200" autocomplete="nickname" placeholder="your name" onInput=${(event) => (type(event.target.value), localStorage.setItem(NAME, event.target.value.trim()))} /></label>
     <a href=${link("judgements")}>All judgements</a>
     ${error && html`<span class="failure" role="alert">${error}</span>`}
   </div>`;
@@ -111,6 +114,7 @@ export function Judgements() {
     <${Answer} of=${found} what="Looking for the passages">${({ judgements, judging, left_out: left }) => judgements.length === 0
       ? html`<${Empty} title="Nothing yet">Search, then press <b>Right</b> or <b>Wrong</b> below a hit.<//>`
       : html`<p class="told">${plural(judgements.length, "judgement")}${left ? `, and ${left.judgements} older ones that do not fit here` : ""}.${" "}
+        <code>docmill tune</code> tries other settings with them, for each content type that has 8 judged queries;
         <code>docmill evaluate --judged</code> measures a search by them; <code>docmill judge export FILE</code> writes them as questions.</p>
       ${error && html`<p class="failure" role="alert">${error}</p>`}
       <ol class="hits">${judgements.toReversed().slice(0, all ? undefined : SHOWN).map((one) => html`<${One} key=${one.judgement_id} of=${one} take=${judging && take} />`)}</ol>

@@ -87,16 +87,16 @@ const Head = ({ place, served }) => html`
 function Where({ place, served: { stores, status } }) {
   return html`
     <div class="where">
-      ${stores.length > 1 && html`<label>Store
+      ${stores.length > 1 && html`<label class="needed">Store
         <select value=${place.store || stores[0]} onChange=${(event) => go(place.view, { store: event.target.value, at: "" })}>
           ${stores.map((name) => html`<option value=${name}>${name}</option>`)}
         </select></label>`}
-      <span>${number(status.documents)} documents, ${number(status.chunks)} chunks</span>
-      <span><${Term} of="snapshot" /> ${status.snapshot}, ${time(status.created)}</span>
-      ${status.vectors.pending > 0 && html`<span>vectors: ${Math.floor(100 * status.vectors.share)} %, keywords answer</span>`}
+      <span>${number(status.documents)} documents, ${number(status.chunks)} <${Term} of="chunk">chunks<//></span>
+      <span class=${place.at ? "needed" : ""}><${Term} of="snapshot" /> ${status.snapshot}, ${time(status.created)}</span>
+      ${status.vectors.pending > 0 && html`<span class="needed">vectors: ${Math.floor(100 * status.vectors.share)} %, keywords answer</span>`}
       ${Object.entries(status.poorly_read).map(([lang, of]) => html`<span title=${`The embedding model cannot read ${Math.round(100 * of.share)} % of their letters. Name a multilingual model.`}>vectors say little about ${number(of.documents)} in ${lang}</span>`)}
-      ${isReport && html`<span>a report of <span class="figure">${time(status.made)}</span></span>`}
-      ${place.at && html`<a href=${link(place.view, { ...place, view: "", at: "" })}>to the newest</a>`}
+      ${isReport && html`<span class="needed">a report of <span class="figure">${time(status.made)}</span></span>`}
+      ${place.at && html`<a class="needed" href=${link(place.view, { ...place, view: "", at: "" })}>to the newest</a>`}
     </div>
   `;
 }

@@ -2,6 +2,7 @@
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { sqlOf, written } from "./conditions.js";
+import { placeNames } from "./labels.js";
 import { Answer, Choice, Empty, Excerpt, Failure, Nearest, Sql, ToDocument, Type } from "./parts.js";
 import { isReport } from "./report.js";
 import { Scatter } from "./scatter.js";
@@ -102,7 +103,7 @@ function Drawn({ map, place }) {
 }
 
 function Canvas({ map, group, by, only, over, choose, encircling }) {
-  const [canvas, lines, names] = [useRef(), useRef(), useRef()];
+  const [canvas, lines, names, leaders] = [useRef(), useRef(), useRef(), useRef()];
   const scatter = useRef();
   const [failed, fail] = useState(null);
   const theme = useMedia("(prefers-color-scheme: dark)"); // the points follow the colours of the page
@@ -114,7 +115,7 @@ function Canvas({ map, group, by, only, over, choose, encircling }) {
   const paint = useMemo(() => painted(group, by, only), [group, by, only, theme]);
   useEffect(() => {
     try {
-      scatter.current = new Scatter(canvas.current, { over, chosen: choose, moved: (line) => (move(names.current, scatter.current), trace(lines.current, line)) });
+      scatter.current = new Scatter(canvas.current, { over, chosen: choose, moved: (line) => (placeNames(names.current, leaders.current, scatter.current), trace(lines.current, line)) });
     } catch (error) {
       return fail(error);
     }
@@ -127,29 +128,11 @@ function Canvas({ map, group, by, only, over, choose, encircling }) {
   return html`
     <div class="canvas">
       <canvas ref=${canvas} tabindex="0" role="img" aria-label=${`Map of ${map.chunk_id.length} chunks. The list beside it has its clusters.`}></canvas>
-      <svg ref=${lines} aria-hidden="true"><polyline /></svg>
+      <svg ref=${lines} aria-hidden="true"><polyline /><path ref=${leaders} /></svg>
       <div ref=${names} class="names" aria-hidden="true">${map.labels.map((label) => html`<span data-x=${label.x} data-y=${label.y}>${label.words.join(" ")}</span>`)}</div>
     </div>
   `;
 }
-
-/** Move the words of the clusters to where their chunks are now; those of a larger cluster hide what they would cover. */
-function move(names, scatter) {
-  if (!names || !scatter) return;
-  const shown = [];
-  for (const one of names.children) {
-    let [x, y] = scatter.toScreen(Number(one.dataset.x), Number(one.dataset.y));
-    const size = (one.measured ??= [one.offsetWidth, one.offsetHeight]);
-    x = within(x, size[0], names.clientWidth);
-    const covers = shown.some((own) => Math.abs(own.x - x) * 2 < own.size[0] + size[0] && Math.abs(own.y - y) * 2 < own.size[1] + size[1]);
-    if (!covers) shown.push({ x, y, size });
-    one.style.visibility = covers ? "hidden" : "";
-    one.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`;
-  }
-}
-
-/** Return the middle of a word of this width, moved so that none of it is cut off by the edge at which its place stands. */
-const within = (x, width, all) => (x < 0 || x > all ? x : Math.min(Math.max(x, width / 2), all - width / 2));
 
 const trace = (svg, line) => svg?.firstElementChild.setAttribute("points", (line ?? []).map((one) => one.join(",")).join(" "));
 

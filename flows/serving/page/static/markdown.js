@@ -34,7 +34,8 @@ export function Drawn({ text, terms = [], type, context = "", cut = false, choic
   const [exact, show] = useState(false);
   const parts = AS_IT_IS.includes(type) ? [{ lines: [text] }] : partsOf(cut ? wholeRows(text) : text, context);
   const plain = AS_IT_IS.includes(type) || parts.every((part) => part.lines && !INLINE.test(part.lines.join("\n")));
-  const own = exact || plain ? [{ exact: text }] : parts;
+  const source = exact || AS_IT_IS.includes(type);
+  const own = exact || plain ? [{ exact: text, source }] : parts;
   return html`<div>
     ${own.map((part, place) => html`<${Part} key=${place} of=${part} terms=${terms} more=${cut && place === own.length - 1} />`)}
     ${!plain && choice && html`<button type="button" class="exact" aria-pressed=${exact} onClick=${() => show(!exact)}>Exact text</button>`}
@@ -53,7 +54,7 @@ function Part({ of, terms, more }) {
   if (of.heading) return html`<p class="heading" dir="auto"><${Line} text=${of.heading} terms=${terms} /></p>`;
   if (of.code) return html`<pre class="fenced"><${Lit} text=${of.code.join("\n")} terms=${terms} />${more && " …"}</pre>`;
   const shown = of.exact === undefined ? html`<${Line} text=${of.lines.join("\n")} terms=${terms} />` : html`<${Lit} text=${of.exact} terms=${terms} />`;
-  return html`<p class="text" dir="auto">${shown}${more && " …"}</p>`;
+  return html`<p class=${of.source ? "text source" : "text"} dir="auto">${shown}${more && " …"}</p>`;
 }
 
 const Grid = ({ of: { head, rows, sides }, terms }) => html`

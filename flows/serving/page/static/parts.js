@@ -2,11 +2,12 @@
 import { html, useState } from "./vendor/preact-htm.js";
 import { Drawn } from "./markdown.js";
 import { link } from "./state.js";
-import { colour } from "./types.js";
+import { MEANINGS, Term } from "./terms.js";
+import { colour, TYPES } from "./types.js";
 import { number } from "./words.js";
 
 /** The name of a content type, with its colour. */
-export const Type = ({ of }) => html`<span class="type" style=${{ "--colour": colour(of) }}>${of}</span>`;
+export const Type = ({ of }) => html`<span class="type" title=${TYPES[of]} style=${{ "--colour": colour(of) }}>${of}</span>`;
 
 const BLANK = /\n\s*\n\s*\n/g; // more than one blank line says nothing in an excerpt
 const LONG = 900; // characters; a hit that shows more of itself pushes the next one off the screen
@@ -57,10 +58,15 @@ export const Bar = ({ share, label, of = "var(--accent)" }) => html`
 export const ToDocument = ({ uri, chunk, of = {}, children }) =>
   html`<a class="uri" href=${link("document", { ...of, uri, chunk })}><bdi>${children ?? uri}</bdi></a>`;
 
+const NAMED = 80; // characters of a chunk without headings: about a line
+
+/** What names a chunk: the last of its headings, or how it begins. */
+const nameOf = ({ headings, text }) => headings.slice(-2).join(" › ") || text.trim().slice(0, NAMED);
+
 /** The chunks nearest to one, each with the cosine of the angle between its vector and that one's. */
 export const Nearest = ({ hits }) => html`
-  <table class="nearest"><caption class="unseen">Nearest chunks</caption><thead><tr><th scope="col" class="right">Similarity</th><th scope="col">Chunk</th></tr></thead>
-    <tbody>${hits.map((one) => html`<tr><td class="right">${one.score.toFixed(2)}</td><td class="wide"><${ToDocument} uri=${one.uri} chunk=${one.chunk_id} /></td></tr>`)}</tbody></table>`;
+  <table class="nearest"><caption class="unseen">Nearest chunks</caption><thead><tr><th scope="col" class="right"><${Term} of="similarity">Similarity<//></th><th scope="col">Chunk</th></tr></thead>
+    <tbody>${hits.map((one) => html`<tr><td class="right">${one.score.toFixed(2)}</td><td class="wide"><${ToDocument} uri=${one.uri} chunk=${one.chunk_id}>${nameOf(one)}<//><br /><small><bdi>${one.uri}</bdi></small></td></tr>`)}</tbody></table>`;
 
 /** The statement of a picture. Whoever wants more goes on from it with `docmill sql`. */
 export const Sql = ({ children }) => html`<details class="sql"><summary>SQL</summary><pre>${children}</pre></details>`;
@@ -70,20 +76,20 @@ export const Choice = ({ label, value, of, set }) => html`
   <fieldset class="choice">
     <legend class="unseen">${label}</legend>
     ${of.map(
-      ([name, shown]) => html`<label class=${name === value ? "chosen" : ""}>
+      ([name, shown, meaning = MEANINGS[name]]) => html`<label class=${name === value ? "chosen" : ""} title=${meaning}>
         <input type="radio" name=${label} value=${name} checked=${name === value} onChange=${() => set(name)} />${shown}
       </label>`,
     )}
   </fieldset>
 `;
 
-/** A table of rows. Each column is { name, of, right, wide }: its heading, a function of a row, and how it stands. */
+/** A table of rows. Each column is { name, of, right, wide, term }: its heading, a function of a row, how it stands, and which word of docmill's own it is. */
 export const Table = ({ columns, rows, caption }) => html`
   <div class="scrolled" tabindex="0" role="region" aria-label=${caption}>
     <table>
       <caption class="unseen">${caption}</caption>
       <thead>
-        <tr>${columns.map((one) => html`<th scope="col" class=${one.right ? "right" : ""}>${one.name}</th>`)}</tr>
+        <tr>${columns.map((one) => html`<th scope="col" class=${one.right ? "right" : ""}>${one.term ? html`<${Term} of=${one.term}>${one.name}<//>` : one.name}</th>`)}</tr>
       </thead>
       <tbody>
         ${rows.map((row) => html`<tr>

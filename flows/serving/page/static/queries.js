@@ -27,7 +27,7 @@ export function Queries({ status }) {
           { name: "Query", of: (one) => html`<${Query} of=${one.query} />`, wide: true },
           { name: "Last", of: (one) => time(one.last) },
           { name: "Hits", of: (one) => one.hits, right: true },
-          { name: "Confidence", of: (one) => sure(one.confidence), right: true },
+          { name: "Confidence", term: "confidence", of: (one) => sure(one.confidence), right: true },
         ]} />
         <${Gaps} />
         <${Moved} newest=${status.snapshot} />`}<//>`;
@@ -70,7 +70,7 @@ function Moves({ of }) {
       { name: "Times", of: (one) => one.times, right: true },
       { name: "Query", of: (one) => html`<${Query} of=${one.query} />`, wide: true },
       { name: "Documents kept", of: (one) => percent(one.kept), right: true },
-      { name: "Confidence", of: (one) => one.confidence.map((value) => (value == null ? "–" : value.toFixed(2))).join(" → ") },
+      { name: "Confidence", term: "confidence", of: (one) => one.confidence.map((value) => (value == null ? "–" : value.toFixed(2))).join(" → ") },
       { name: "Entered", of: (one) => html`<${Uris} of=${one.entered} />`, wide: true },
       { name: "Left", of: (one) => one.left.slice(0, NAMED).join(", "), wide: true },
     ]} />`;

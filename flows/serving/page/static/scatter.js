@@ -133,6 +133,12 @@ export class Scatter {
     this.slow ||= this.slowOnes >= SLOW_FRAMES;
   }
 
+  /** Return whether the points are drawn where they belong now, and no picture of them is moved meanwhile. */
+  rests() {
+    const { view, drawn } = this;
+    return Boolean(drawn) && drawn.x === view.x && drawn.y === view.y && drawn.scale === view.scale;
+  }
+
   /** Return where the picture of the last drawing belongs now: moved by x and y, enlarged by a factor. */
   moved() {
     const { view, drawn } = this;

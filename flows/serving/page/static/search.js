@@ -11,7 +11,7 @@ import { go, lasting, link, parse } from "./state.js";
 import { Term } from "./terms.js";
 import { number, percent, plural, save, wordsOf } from "./words.js";
 
-const MODES = [["hybrid", "Hybrid"], ["keyword", "Keyword"], ["vector", "Vector"], ["beside", "Side by side"]];
+const MODES = [["hybrid", "Hybrid"], ["keyword", "Keyword"], ["vector", "Vector"], ["beside", "Side by side", "The three rankings beside each other."]];
 const QUICK_MS = 60; // a keyword search takes a few milliseconds: it may follow each key
 const PAUSE_MS = 350; // a pause in typing; the vectors of a query take longer than a key
 const HITS = [10, 30, 100]; // the first ones, and how many each press on "More" gives
@@ -89,6 +89,7 @@ function Results({ typed, asked, mode, where, place = {}, set }) {
   const first = useHits(quick, "keyword", where, count, true);
   const full = useHits(asked.trim() && asked === typed ? asked.trim() : null, mode, where, count);
   const [over, setOver] = useState(false);
+  useEffect(() => setOver(false), [typed]); // a pointer that rests since the question before points at nothing of this one
   const ready = asked === typed && full.value && full.key?.includes(JSON.stringify(asked.trim()));
   const held = useHeld(ready ? full : null, over);
   const shown = ready && !held.waits ? full : first;
@@ -101,18 +102,18 @@ function Results({ typed, asked, mode, where, place = {}, set }) {
   const one = (hit, at) => html`<${Found} key=${hit.chunk_id} hit=${hit} other=${hits[at + 1] ?? hits[at - 1]} most=${strongest(hits)} asked=${typed} ignored=${ignored} judging=${judging} snapshot=${shown.value.snapshot} />`;
   return html`
     <${Back} ready=${shown} />
+    <${JudgeAll} judging=${judging} snapshot=${shown.value.snapshot} />
     <p class="told" role="status">
       ${hits.length ? `${hits.length} best` : "Nothing found"} in snapshot ${shown.value.snapshot}${shown === first && mode !== "keyword" ? ", by keyword so far" : ""}
       ${held.waits && html` <button type="button" onClick=${held.take}>Show the better order</button>`}
     </p>
-    <ol class="hits" onPointerEnter=${() => setOver(true)} onPointerLeave=${() => setOver(false)}>
+    <ol class="hits" onPointerMove=${() => setOver(true)} onPointerLeave=${() => setOver(false)}>
       ${place.by === "document" ? byDocument(hits).map((own) => html`<${OfDocument} key=${own[0].chunk_id} of=${own} one=${one} hits=${hits} />`) : hits.map(one)}
     </ol>
     ${set && hits.length > 0 && html`<${Below} hits=${hits} count=${count} place=${place} set=${set} asked=${asked} snapshot=${shown.value.snapshot} />`}
     ${!hits.length && html`<${Empty} title="Nothing matches">
       Try fewer words, or other ones${where.length ? ", or take back a facet" : ""}.${!isReport && " The vector ranking finds texts that share no word with the question."}
     <//>`}
-    <${JudgeAll} judging=${judging} snapshot=${shown.value.snapshot} />
   `;
 }
 

@@ -1,8 +1,20 @@
-// Types: one colour for each content type, everywhere. The colours stand in page.css; a name always stands with them.
-export const TYPES = [
-  "code", "structured", "narrative", "technical", "faq", "chat", "email", "table", "slides", "legal", "log", "data",
-  "reference", "transcript",
-];
+// Types: what each content type is, and one colour for it, everywhere. The colours stand in page.css; a name always stands with them.
+export const TYPES = {
+  code: "Source code, or a text that is little else.",
+  structured: "Prose that headings, lists and tables order, such as a handbook.",
+  narrative: "Running prose, such as a story, a report or an essay; the type of a text without any sign.",
+  technical: "Prose about software, with code, names and paths in it.",
+  faq: "Questions, each with its answer.",
+  chat: "Turns of a dialogue with a speaker and, mostly, a time.",
+  email: "A mail with its headers, or a box of mails.",
+  table: "Rows and columns.",
+  slides: "A presentation, or short texts between rules.",
+  legal: "A contract, licence, policy or law.",
+  log: "Entries of a log.",
+  data: "Fields with values: configuration, records of JSON or XML.",
+  reference: "Signatures with their parameters, as in the reference of an API.",
+  transcript: "What was said, by speakers or as cues of subtitles.",
+};
 
 /** Return the name of the colour of a content type; an unknown one, such as a plugin's, is grey. */
-export const colour = (type) => `var(--type-${TYPES.includes(type) ? type : "other"})`;
+export const colour = (type) => `var(--type-${TYPES[type] ? type : "other"})`;

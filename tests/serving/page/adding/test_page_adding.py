@@ -59,6 +59,9 @@ def test_files_that_are_dropped_anywhere_are_sent_and_read(page: Any, served: st
     assert "100 %" in page.inner_text(".sent")
     assert (bench.docs / "new" / "mill.md").stat().st_size > 1_000_000
     assert not [*faults(page, Axe())]
+    page.set_viewport_size({"width": 390, "height": 800})
+    tab = page.locator("nav a", has_text="Add").bounding_box()
+    assert tab["x"] + tab["width"] <= 390  # on a phone, too, the way here is in sight
     page.click("text=See the newest documents")
     page.wait_for_selector("main a >> text=new/mill.md")
 
