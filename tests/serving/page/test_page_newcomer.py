@@ -20,6 +20,9 @@ from tests.serving.http_server import running
 STATIC = Path(__file__).parents[3] / "flows" / "serving" / "page" / "static"
 CODE = "".join(f"def grind_{name}(wheat: int) -> int:\n    return wheat + 1\n\n\n" for name in "abcdefgh")
 GUIDE = "# Guide\n\n" + "".join(f"## Wheel {number}\n\nThe wheel {number} turns by day.\n\n" for number in range(9))
+BROKEN = (
+    "The editor broke this line somewhere after its sixtieth\nletter and went on.\n\nA verse is short\nand stays as it is.\n"
+)
 NAMES = """() => { const holder = document.querySelector('.canvas').getBoundingClientRect();
   return [...document.querySelectorAll('.names span')].filter((one) => one.style.visibility !== 'hidden')
     .map((one) => one.getBoundingClientRect())
@@ -29,7 +32,7 @@ NAMES = """() => { const holder = document.querySelector('.canvas').getBoundingC
 @pytest.fixture(scope="module")
 def served(make_bench: MakeBench) -> Iterator[str]:
     pages = {f"mill/{number}.md": f"# Mill {number}\n\nThe mill grinds wheat {number}.\n" for number in range(30)}
-    bench = make_bench({"mill.py": CODE, "guide.md": GUIDE, **pages})
+    bench = make_bench({"mill.py": CODE, "guide.md": GUIDE, "broken.md": BROKEN, **pages})
     access = Access(port=0)
     with running(http_app(OpenStores({"handbook": bench.root}), Searching({}), access), access) as url:
         yield url
@@ -69,7 +72,7 @@ def test_chunks_nearest_to_one_are_named_by_their_headings(page: Any, served: st
 
 def test_source_has_letters_of_one_width_in_hits_and_as_exact_text(page: Any, served: str) -> None:
     page.goto(f"{served}/#/search?q=grind_a")
-    assert page.locator(".hit", has_text="def grind_a").first.locator(".text.source").count() == 1
+    page.locator(".hit .text.source", has_text="def grind_a").first.wait_for()
     page.goto(f"{served}/#/search?q=wheel")
     hit = page.locator(".hit", has_text="Wheel").first
     hit.get_by_role("button", name="Exact text").click()
@@ -127,3 +130,13 @@ def test_the_page_says_of_each_content_type_what_docmill_says() -> None:
     assert found
     own = {name: json.loads(said) for name, said in re.findall(r'^  (\w+): (".*"),$', found[1], re.MULTILINE)}
     assert own == CONTENT_TYPES
+
+
+def test_lines_that_an_editor_broke_flow_together_and_others_stay(page: Any, served: str) -> None:
+    page.goto(f"{served}/#/search?q=editor+verse")
+    hit = page.locator(".hit", has_text="The editor broke").first
+    text = hit.locator(".text").first.inner_text()
+    assert "somewhere after its sixtieth letter and went on" in text
+    assert "A verse is short\nand stays" in text
+    hit.get_by_role("button", name="Exact text").click()
+    assert "sixtieth\nletter" in hit.locator(".text").first.inner_text()

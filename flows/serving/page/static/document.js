@@ -134,9 +134,13 @@ const Regions = ({ regions }) => html`
   <ul class="plain">${regions.map((one) => html`<li><${Region} of=${one} /></li>`)}</ul>
 `;
 
+/** The options of a region's strategy that are set, such as "size 200". */
+const optionsOf = ({ options }) => Object.entries(JSON.parse(options || "{}")).filter(([, value]) => value !== null && value !== false && value !== 0)
+  .map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
+
 const Region = ({ of }) => html`
   <${Type} of=${of.content_type} /> ${of.score.toFixed(2)}${of.runner_up && html`, before ${of.runner_up} ${of.runner_up_score.toFixed(2)}`}
-  <br />characters ${number(of.start_char)} to ${number(of.end_char)}, by <code>${of.strategy}</code> ${of.options !== "{}" && html`<code>${of.options}</code>`}
+  <br />characters ${number(of.start_char)} to ${number(of.end_char)}, by <code>${of.strategy}</code> ${optionsOf(of)}
   ${of.evidence && html`<br /><small>${Array.isArray(of.evidence) ? of.evidence.join("; ") : of.evidence}</small>`}
 `;
 

@@ -114,7 +114,7 @@ export function Judgements() {
     <${Answer} of=${found} what="Looking for the passages">${({ judgements, judging, left_out: left }) => judgements.length === 0
       ? html`<${Empty} title="Nothing yet">Search, then press <b>Right</b> or <b>Wrong</b> below a hit.<//>`
       : html`<p class="told">${plural(judgements.length, "judgement")}${left ? `, and ${left.judgements} older ones that do not fit here` : ""}.${" "}
-        <code>docmill tune</code> tries other settings with them, for each content type that has 8 judged queries;
+        <code>docmill tune</code> tries other settings with them, for each content type that has 8 judged queries;${" "}
         <code>docmill evaluate --judged</code> measures a search by them; <code>docmill judge export FILE</code> writes them as questions.</p>
       ${error && html`<p class="failure" role="alert">${error}</p>`}
       <ol class="hits">${judgements.toReversed().slice(0, all ? undefined : SHOWN).map((one) => html`<${One} key=${one.judgement_id} of=${one} take=${judging && take} />`)}</ol>

@@ -13,6 +13,10 @@ const TAG = /<\/?[A-Za-z][^<>]*>/g; // in a heading, where documentation puts an
 const INLINE = /(?:`([^`\n]+)`|\*\*([^*\n]+)\*\*)/; // code, and what is strong
 const BAR = /(?<!\\)\|/; // one that no backslash makes a letter
 const AS_IT_IS = ["code", "log", "data"]; // types whose "#" and "|" mean something else
+// A line of prose that an editor broke: long, and the next one goes on with its sentence. Lists, verses and addresses have
+// shorter lines, or lines that begin with a capital after a full stop.
+const BROKEN = /^(?=.{50}).*[^\s.!?:;|\\]$/u;
+const GOES_ON = /^(?:\p{Ll}|[\p{Lu}\p{N}(“"'][^:|]*$)/u;
 
 /** A text in which the words that a search matched are lit. */
 export const Lit = ({ text, terms }) =>
@@ -33,7 +37,7 @@ const AROUND = [({ children }) => children, "code", "strong"];
 export function Drawn({ text, terms = [], type, context = "", cut = false, choice = true }) {
   const [exact, show] = useState(false);
   const parts = AS_IT_IS.includes(type) ? [{ lines: [text] }] : partsOf(cut ? wholeRows(text) : text, context);
-  const plain = AS_IT_IS.includes(type) || parts.every((part) => part.lines && !INLINE.test(part.lines.join("\n")));
+  const plain = AS_IT_IS.includes(type) || parts.every((part) => part.lines && !part.joined && !INLINE.test(part.lines.join("\n")));
   const source = exact || AS_IT_IS.includes(type);
   const own = exact || plain ? [{ exact: text, source }] : parts;
   return html`<div>
@@ -92,7 +96,7 @@ function partsOf(text, context = "") {
     else if (parts.at(-1)?.lines) parts.at(-1).lines.push(lines[at]);
     else parts.push({ lines: [lines[at]] });
   }
-  return parts.map(trimmed).filter((part) => part.lines?.length !== 0 && part.code?.length !== 0);
+  return parts.map(trimmed).map(flowing).filter((part) => part.lines?.length !== 0 && part.code?.length !== 0);
 }
 
 /** Return whether a text, such as a chunk of a longer one, begins within code: then its first fence ends some. */
@@ -106,6 +110,17 @@ function trimmed(part) {
   if (!part.lines) return part;
   const filled = part.lines.map((line) => line.trim() !== "");
   return { lines: part.lines.slice(Math.max(0, filled.indexOf(true)), filled.lastIndexOf(true) + 1) };
+}
+
+/** Return a part of lines with those together that an editor broke: a screen has other widths. */
+function flowing(part) {
+  if (!part.lines) return part;
+  const lines = [];
+  part.lines.forEach((line, at) => {
+    if (at > 0 && BROKEN.test(part.lines[at - 1]) && GOES_ON.test(line)) lines.push(`${lines.pop()} ${line}`);
+    else lines.push(line);
+  });
+  return { lines, joined: lines.length < part.lines.length };
 }
 
 /** Return where the table ends that begins at a line, or that line if none does: its rows have as many cells. */
