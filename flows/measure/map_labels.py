@@ -14,7 +14,9 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 """Words of three letters and more; numbers and single signs name no subject."""
 _MOST_CLUSTERS = 24  # labels that a screen has room for
 _CELLS = 96  # of the grid, a side: a cell is a tenth of a label's width, and 9,216 cells are walked in 50 ms
-_BLUR = 0.5  # of Scott's width, which suits one hill and smooths away the valleys between several
+_BLUR = 0.42
+"""Of the spread of the points by the fourth root of their count. At .9, the 456 chunks of the test corpus have 5 clusters
+where a person sees ten islands; at .42 they have 12, and one cloud of 10 to 100,000 points stays one."""
 _LEAST_BLUR = 0.01  # of the map: below it, single documents are clusters
 _SADDLE = 0.75
 """Two hills are one if the pass between them is at least as high as this share of the lower one. At .9, noise in one
@@ -79,7 +81,7 @@ def clusters_of(places: Points) -> list[npt.NDArray[np.int64]]:
         return []
     cells = np.clip((places * _CELLS).astype(int), 0, _CELLS - 1)
     flat = cells[:, 0] * _CELLS + cells[:, 1]
-    width = _BLUR * float(places.std(axis=0).mean()) * len(places) ** (-1 / 6)
+    width = _BLUR * float(places.std(axis=0).mean()) * len(places) ** (-1 / 4)
     density = _blurred(np.bincount(flat, minlength=_CELLS * _CELLS), max(_LEAST_BLUR, width) * _CELLS)
     _, hill, sizes = np.unique(_hills(density)[flat], return_inverse=True, return_counts=True)
     least = max(_FEWEST, _LEAST_SHARE * len(places))

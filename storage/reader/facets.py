@@ -92,7 +92,9 @@ def facet_counts(stored: StoredSnapshot, among: Collection[str] | None = None) -
     keys = tuple(f"{KEY}{key}" for key, kind in stored.snapshot.keys.items() if kind in _LISTED)
     counts = _counts_of_all(stored, keys) if among is None else _counts_among(stored, keys, among)
     found = [
-        FacetCount(facet=facet, value=value, chunks=count) for (facet, value), count in counts.items() if value and count
+        FacetCount(facet=facet, value=value, chunks=count)
+        for (facet, value), count in counts.items()
+        if value and count
     ]
     found.sort(key=lambda one: (-one["chunks"], one["value"]))
     shown = Counter[str]()

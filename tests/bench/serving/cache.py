@@ -111,7 +111,9 @@ def show(name: str, asked: Sequence[tuple[str, str]], rows: Sequence[Measured]) 
     again = 1 - len({text for text, _ in asked}) / len(asked)
     frequent = Counter(text for text, _ in asked).most_common(1)[0][1]
     print(f"\n## {name}: {len(asked)} questions, {again:.0%} in words asked before, one of them {frequent} times\n")
-    print("| cache_alike | from the cache | same words | other words | of another question | overlap@10 | same best hit | ms p50 |")
+    print(
+        "| cache_alike | from the cache | same words | other words | of another question | overlap@10 | same best hit | ms p50 |"
+    )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
     for one in rows:
         print(

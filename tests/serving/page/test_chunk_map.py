@@ -92,7 +92,7 @@ def test_labels_leave_out_ignored_words() -> None:
     assert words == {"said", "wheat", "river", "train"}
 
 
-@pytest.mark.parametrize("points", [10, 100, 3000])
+@pytest.mark.parametrize("points", [30, 100, 3000])
 def test_as_many_groups_as_a_person_sees_are_clusters(points: int) -> None:
     groups = ((0.2, 0.2), (0.8, 0.25), (0.2, 0.8), (0.8, 0.75))
     for seen in range(1, 5):

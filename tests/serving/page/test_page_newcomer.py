@@ -20,9 +20,7 @@ from tests.serving.http_server import running
 STATIC = Path(__file__).parents[3] / "flows" / "serving" / "page" / "static"
 CODE = "".join(f"def grind_{name}(wheat: int) -> int:\n    return wheat + 1\n\n\n" for name in "abcdefgh")
 GUIDE = "# Guide\n\n" + "".join(f"## Wheel {number}\n\nThe wheel {number} turns by day.\n\n" for number in range(9))
-BROKEN = (
-    "The editor broke this line somewhere after its sixtieth\nletter and went on.\n\nA verse is short\nand stays as it is.\n"
-)
+BROKEN = "The editor broke this line somewhere after its sixtieth\nletter and went on.\n\nA verse is short\nand stays as it is.\n"
 NAMES = """() => { const holder = document.querySelector('.canvas').getBoundingClientRect();
   return [...document.querySelectorAll('.names span')].filter((one) => one.style.visibility !== 'hidden')
     .map((one) => one.getBoundingClientRect())
