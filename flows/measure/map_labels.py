@@ -15,8 +15,9 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _MOST_CLUSTERS = 24  # labels that a screen has room for
 _CELLS = 96  # of the grid, a side: a cell is a tenth of a label's width, and 9,216 cells are walked in 50 ms
 _BLUR = 0.42
-"""Of the spread of the points by the fourth root of their count. At .9, the 456 chunks of the test corpus have 5 clusters
-where a person sees ten islands; at .42 they have 12, and one cloud of 10 to 100,000 points stays one."""
+"""Of the spread of the points by the fourth root of their count. At .9, the 456 chunks of the test corpus have 5
+clusters where a person sees ten islands; at .42 they have 12, and one cloud of 10 to 100,000 points stays one."""
+_NEARLY_NONE = 1e-4  # of the middle of the bell; as if it ended there, so that islands further apart do not touch
 _LEAST_BLUR = 0.01  # of the map: below it, single documents are clusters
 _SADDLE = 0.75
 """Two hills are one if the pass between them is at least as high as this share of the lower one. At .9, noise in one
@@ -92,8 +93,8 @@ def clusters_of(places: Points) -> list[npt.NDArray[np.int64]]:
 def _blurred(counts: npt.NDArray[np.int64], sigma: float) -> npt.NDArray[np.float64]:
     """Return the counts of a square grid, spread by a Gaussian of this width in cells."""
     steps = np.arange(_CELLS)
-    kernel = np.exp(-0.5 * ((steps[:, None] - steps[None, :]) / sigma) ** 2)
-    kernel[kernel < 1e-4] = 0  # as if it ended: islands further apart do not touch
+    bell = np.exp(-0.5 * ((steps[:, None] - steps[None, :]) / sigma) ** 2)
+    kernel = np.where(bell < _NEARLY_NONE, 0.0, bell)
     spread: npt.NDArray[np.float64] = (kernel @ counts.reshape(_CELLS, _CELLS) @ kernel.T).ravel()
     return spread
 

@@ -1,9 +1,10 @@
 """Measure the cache of answers: `python -m tests.bench.serving.cache [--data FOLDER] [SET ...]`.
 
 Ten hundred questions are asked of a store: those of a judged set, frequent ones often (Zipf), half of them spelled
-otherwise than before. For each least cosine, the table tells the share of questions that the cache answers, how many of these got the
-answer to another question of the set, what the answers share with those of a search (overlap@10, and the same best
-hit), and the median time. Without a folder of data, the set is the corpus of the tests, with each of its questions.
+otherwise than before. For each least cosine, the table tells the share of questions that the cache answers and that of
+questions which got the answer to another question of the set, what the answers share with those of a search
+(overlap@10, and the same best hit), and the median time. Without a folder of data, the set is the corpus of the tests,
+with each of its questions.
 """
 
 import argparse
@@ -112,7 +113,8 @@ def show(name: str, asked: Sequence[tuple[str, str]], rows: Sequence[Measured]) 
     frequent = Counter(text for text, _ in asked).most_common(1)[0][1]
     print(f"\n## {name}: {len(asked)} questions, {again:.0%} in words asked before, one of them {frequent} times\n")
     print(
-        "| cache_alike | from the cache | same words | other words | of another question | overlap@10 | same best hit | ms p50 |"
+        "| cache_alike | from the cache | same words | other words | of another question "
+        "| overlap@10 | same best hit | ms p50 |"
     )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
     for one in rows:

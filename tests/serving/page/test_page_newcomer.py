@@ -20,11 +20,16 @@ from tests.serving.http_server import running
 STATIC = Path(__file__).parents[3] / "flows" / "serving" / "page" / "static"
 CODE = "".join(f"def grind_{name}(wheat: int) -> int:\n    return wheat + 1\n\n\n" for name in "abcdefgh")
 GUIDE = "# Guide\n\n" + "".join(f"## Wheel {number}\n\nThe wheel {number} turns by day.\n\n" for number in range(9))
-BROKEN = "The editor broke this line somewhere after its sixtieth\nletter and went on.\n\nA verse is short\nand stays as it is.\n"
+BROKEN = """The editor broke this line somewhere after its sixtieth
+letter and went on.
+
+A verse is short
+and stays as it is.
+"""
 NAMES = """() => { const holder = document.querySelector('.canvas').getBoundingClientRect();
   return [...document.querySelectorAll('.names span')].filter((one) => one.style.visibility !== 'hidden')
     .map((one) => one.getBoundingClientRect())
-    .map(({ left, right, top, bottom }) => [left - holder.left, right - holder.left, top - holder.top, bottom - holder.top]); }"""
+    .map((one) => [one.left - holder.left, one.right - holder.left, one.top - holder.top, one.bottom - holder.top]) }"""
 
 
 @pytest.fixture(scope="module")
