@@ -94,9 +94,9 @@ def _blurred(counts: npt.NDArray[np.int64], sigma: float) -> npt.NDArray[np.floa
     """Return the counts of a square grid, spread by a Gaussian of this width in cells."""
     steps = np.arange(_CELLS)
     bell = np.exp(-0.5 * ((steps[:, None] - steps[None, :]) / sigma) ** 2)
-    kernel = np.where(bell < _NEARLY_NONE, 0.0, bell)
-    spread: npt.NDArray[np.float64] = (kernel @ counts.reshape(_CELLS, _CELLS) @ kernel.T).ravel()
-    return spread
+    kernel = np.where(bell < _NEARLY_NONE, 0.0, bell).astype(np.float64)
+    grid = counts.astype(np.float64).reshape(_CELLS, _CELLS)
+    return np.asarray(kernel @ grid @ kernel.T, np.float64).ravel()
 
 
 def _hills(density: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
