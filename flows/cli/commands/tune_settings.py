@@ -96,6 +96,21 @@ def _report(found: "Tuning", as_json: bool) -> None:
     from docmill.flows.measure.tuned_settings import as_toml
 
     toml = as_toml(found)
+    _note_questions(found)
+    if as_json:
+        trials = [asdict(trial) for trial in found.trials]
+        print_json({"proxies": found.made, "questions": found.questions, "embedded": found.embedded,
+                    "judged": found.judged, "decisions": [_decided(one) for one in found.decisions],
+                    "trials": trials, "skipped": found.skipped, "toml": toml})  # fmt: skip
+        return
+    print_rows([_row(trial) for trial in found.trials])
+    for one in found.decisions:
+        print_text(f"\n{_told(one)}")
+    print_text(f"\n{toml}" if toml else "\nNo setting is significantly better than those in use.")
+
+
+def _note_questions(found: "Tuning") -> None:
+    """Note by which questions settings were tried, and of which content types there were too few."""
     if found.made:
         note(
             f"the {found.questions} questions were made from words of the documents, which makes them easier than real"
@@ -107,16 +122,6 @@ def _report(found: "Tuning", as_json: bool) -> None:
     for line in found.skipped:
         by_made = "judged" in line and line.partition(":")[0] in tried
         note(f"{'tuned by made questions' if by_made else 'not tried'}, {line}")
-    if as_json:
-        trials = [asdict(trial) for trial in found.trials]
-        print_json({"proxies": found.made, "questions": found.questions, "embedded": found.embedded,
-                    "judged": found.judged, "decisions": [_decided(one) for one in found.decisions],
-                    "trials": trials, "skipped": found.skipped, "toml": toml})  # fmt: skip
-        return
-    print_rows([_row(trial) for trial in found.trials])
-    for one in found.decisions:
-        print_text(f"\n{_told(one)}")
-    print_text(f"\n{toml}" if toml else "\nNo setting is significantly better than those in use.")
 
 
 def _decided(one: "TuneDecision") -> dict[str, Any]:
