@@ -1,7 +1,7 @@
 """From settings: turn the settings into the values that the tasks take."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,17 +10,16 @@ from docmill.flows.config.search_settings import how_of
 from docmill.flows.config.settings import ChunkSettings, RouteRule, Settings
 from docmill.storage.embedding.api.api_address import is_api, parse_address
 from docmill.storage.embedding.model_spaces import describe_model, late_space, tokenizer_dir
-from docmill.storage.embedding.space import EmbeddingSpace
+from docmill.storage.embedding.space import EmbeddingSpace, check_indexed
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.retention import Retention
-from docmill.storage.lance.index_kind import check_kind
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.chunking.chunk_options import ChunkOptions, asks_model
-from docmill.tasks.chunking.route import Route, RouteTable, default_routes
+from docmill.tasks.chunking.route import Route, RouteTable, default_routes, sized
 from docmill.tasks.counting.encodings import counting_folder
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.budget import Budget
@@ -34,6 +33,7 @@ from docmill.tasks.parse.pdf.ocr.engines import TESSERACT, engine_for
 from docmill.tasks.sources.archive_source import Opener
 from docmill.tasks.sources.grants import Grants
 from docmill.tasks.sources.source import DiscoverOptions
+from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE
 from docmill.tasks.split.strategies import options_of
 
 T = TypeVar("T", int, float)
@@ -48,7 +48,7 @@ def space_of(settings: Settings) -> EmbeddingSpace:
     """Return the embedding space that the settings name."""
     chosen = settings.embedding
     space = replace(describe_model(*chosen.where()), dtype=chosen.dtype, indexed=chosen.indexed)
-    check_kind(space)
+    check_indexed(space)
     return late_space(space) if chosen.late else space
 
 
@@ -79,7 +79,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             kept=_kept(settings.chunk),
             described=settings.chunk.describe_figures,
         ),
-        routes=routes_of(settings),
+        routes=routes_of(settings, space.token_limit),
         space_id=space.id,
         tokenizer_dir=str(tokenizer.parent),
         # By content: two models may share a tokenizer, and a folder may get another one under its name.
@@ -187,46 +187,55 @@ def rewrite_of(settings: Settings) -> Rewrite | None:
     return Rewriter(asking)
 
 
-def routes_of(settings: Settings) -> RouteTable:
-    """Return the default routes, overridden by those of the settings."""
+def routes_of(settings: Settings, token_limit: int = MAX_SIZE) -> RouteTable:
+    """Return the default routes, overridden by those of the settings, for a model that reads so many tokens."""
     base = default_routes()
     _check_split(settings.split)
+    size = max(MIN_SIZE, min(token_limit, MAX_SIZE)) if settings.chunk.size else 0
+    sizing = _Sizing(settings.split, size)
     globs = [rule for rule in settings.routes if rule.glob]
     return RouteTable(
-        by_glob=tuple((rule.glob, _route_of(settings, rule)) for rule in globs if rule.strategy),
-        by_type=_routes_by_type(settings, base),
-        default=_with_defaults(settings, base.default),
+        by_glob=tuple((rule.glob, sizing.route_of(rule)) for rule in globs if rule.strategy),
+        by_type=_routes_by_type(settings, base, sizing),
+        default=sizing.completed(base.default),
         chosen=frozenset(rule.type for rule in settings.routes if rule.type),
         options=settings.split,
         contexts=tuple((rule.glob, rule.contextualizer) for rule in globs if not rule.strategy),
+        size=size,
     )
 
 
-def _routes_by_type(settings: Settings, base: RouteTable) -> dict[str, Route]:
+@dataclass(frozen=True, slots=True)
+class _Sizing:
+    """The options of [split], and the size of strategies that name none, or 0."""
+
+    split: Mapping[str, Mapping[str, Any]]
+    size: int
+
+    def completed(self, route: Route) -> Route:
+        """Return a built-in route with the options that the settings give its strategy."""
+        return Route(route.strategy, self.options(route.strategy, route.options))
+
+    def route_of(self, rule: RouteRule) -> Route:
+        """Return the route of a rule that names a strategy."""
+        also = tuple(Route(one.strategy, self.options(one.strategy, one.options)) for one in rule.also)
+        return Route(rule.strategy, self.options(rule.strategy, rule.options), rule.contextualizer, also)
+
+    def options(self, strategy: str, own: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the options that [split] sets for a strategy, overridden by a route's own."""
+        return sized(strategy, {**self.split.get(strategy, {}), **own}, self.size)
+
+
+def _routes_by_type(settings: Settings, base: RouteTable, sizing: _Sizing) -> dict[str, Route]:
     """Return the route of each content type; a later rule for the same type replaces an earlier one."""
-    by_type = {kind: _with_defaults(settings, route) for kind, route in base.by_type.items()}
+    by_type = {kind: sizing.completed(route) for kind, route in base.by_type.items()}
     for rule in settings.routes:
         if rule.type and rule.strategy:
-            by_type[rule.type] = _route_of(settings, rule)
+            by_type[rule.type] = sizing.route_of(rule)
         elif rule.type:  # a contextualizer alone keeps the strategy that the type has
             before = by_type.get(rule.type, Route(base.default.strategy, {}))
             by_type[rule.type] = replace(before, contextualizer=rule.contextualizer)
     return by_type
-
-
-def _route_of(settings: Settings, rule: RouteRule) -> Route:
-    also = tuple(Route(one.strategy, _options(settings, one.strategy, one.options)) for one in rule.also)
-    return Route(rule.strategy, _options(settings, rule.strategy, rule.options), rule.contextualizer, also)
-
-
-def _with_defaults(settings: Settings, route: Route) -> Route:
-    """Return a built-in route with the options that [split] sets for its strategy."""
-    return Route(route.strategy, _options(settings, route.strategy, route.options))
-
-
-def _options(settings: Settings, strategy: str, own: Mapping[str, object]) -> dict[str, object]:
-    """Return the options that [split] sets for a strategy, overridden by a route's own."""
-    return {**settings.split.get(strategy, {}), **own}
 
 
 def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:

@@ -152,6 +152,11 @@ class ChunkSettings(ConfigSection):
         default="extract",
         description="Origin of summaries and window sentences: extract (central sentences) or model (that of [model]).",
     )
+    size: Literal["", "model"] = Field(
+        default="",
+        description="Maximum tokens of a chunk where neither [split] nor a route names a size: model for all that the"
+        " embedding model reads, up to 32,768; empty for the size of each strategy.",
+    )
     context_tokens: Tokens = Field(
         default=48,
         ge=0,

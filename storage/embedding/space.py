@@ -18,6 +18,7 @@ from docmill.storage.process.no_telemetry import stay_offline
 SPACE_VERSION = 1  # raised when the same model and text give another vector: every store then embeds again
 FLOAT32, FLOAT16, BFLOAT16 = "float32", "float16", "bfloat16"
 INT8, BINARY = "int8", "binary"
+PACKED = 8  # dimensions: an index of one bit or four takes them by so many
 LATE_VERSION = 1  # the same for late vectors alone
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 _STATIC = "StaticEmbedding"
@@ -125,6 +126,15 @@ def pooling_of(config: dict[str, Any]) -> list[str]:
     chosen = config.get("pooling_mode", "mean")
     names = ticked or ([chosen] if isinstance(chosen, str) else list(chosen))
     return ["mean" if name == "mean_tokens" else name for name in names]
+
+
+def check_indexed(space: EmbeddingSpace) -> None:
+    """Raise `ConfigError` if vectors of so many dimensions cannot be indexed as the space says."""
+    if space.indexed == BINARY and space.dimension % PACKED:
+        raise ConfigError(
+            f"[embedding] indexed = {BINARY!r} needs dimensions that are a multiple of {PACKED},"
+            f" {space.model} has {space.dimension}; set {INT8!r}"
+        )
 
 
 def model_dir(model: str, revision: str = "") -> Path:

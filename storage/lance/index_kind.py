@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from docmill.storage.embedding.space import BINARY, INT8, EmbeddingSpace
-from docmill.storage.errors import ConfigError
+from docmill.storage.embedding.space import BINARY, INT8, PACKED, EmbeddingSpace
 
 INDEX_ROWS = 100_000
 """Rows from which on the table has an index. Below, all vectors are compared in memory, in 5 ms at 100,000 rows."""
@@ -17,7 +16,7 @@ SMALL_ROWS = 10_000
 """The same for `int8` and `binary`, whose vectors shall not all be in memory: 123 MB if each has 3,072 numbers."""
 
 _BITS = 4  # for each dimension: takes 3-4 times as long to build as one bit, half as long to search
-_EIGHT = 8  # of the dimensions at a time are packed by RaBitQ
+_EIGHT = 8
 _REFINED = {1: (10, 800)}
 _REFINED_ELSE = (1, 200)
 """Rows whose exact distance is computed, as a multiple of the wanted rows and as a minimum; most of a search's time.
@@ -48,16 +47,7 @@ def kind_of(space: EmbeddingSpace) -> IndexKind:
         return IndexKind(1, SMALL_ROWS)
     if space.indexed == INT8:
         return IndexKind(_EIGHT, SMALL_ROWS)
-    return IndexKind(_EIGHT if space.dimension % _EIGHT else _BITS, INDEX_ROWS)
-
-
-def check_kind(space: EmbeddingSpace) -> None:
-    """Raise `ConfigError` if vectors of so many dimensions cannot be indexed as the space says."""
-    if space.indexed == BINARY and space.dimension % _EIGHT:
-        raise ConfigError(
-            f"[embedding] indexed = {BINARY!r} needs dimensions that are a multiple of {_EIGHT},"
-            f" {space.model} has {space.dimension}; set {INT8!r}"
-        )
+    return IndexKind(_EIGHT if space.dimension % PACKED else _BITS, INDEX_ROWS)
 
 
 def by_id() -> Any:

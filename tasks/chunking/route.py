@@ -57,6 +57,13 @@ class Route:
         return f"{self.strategy} ({', '.join(said)})"
 
 
+def sized(strategy: str, options: Mapping[str, Any], size: int) -> Mapping[str, Any]:
+    """Return options that have a size: their own, else this one, as far as the strategy takes it; 0 adds none."""
+    if not size or "size" in options:
+        return options
+    return {**options, "size": min(size, options_of(strategy, options).longest)}
+
+
 @dataclass(frozen=True, slots=True)
 class Routed:
     """A region, its route, and the rule that chose the route, in words."""
@@ -88,8 +95,8 @@ class RouteTable:
     """Chooses a route by a document's front matter, else by the first glob that matches its uri, else by content type.
 
     Globs are written as in .gitignore. Content types are those of `docmill.tasks.detect`; `chosen` are those whose
-    default route was replaced. `options` are those of a strategy named by a document. `contexts` are globs with the
-    contextualizer of documents whose route names none.
+    default route was replaced. `options` are those of a strategy that a document names, and `size` is the one that it
+    has without any. `contexts` are globs with the contextualizer of documents whose route names none.
     """
 
     by_glob: tuple[tuple[str, Route], ...]
@@ -98,6 +105,7 @@ class RouteTable:
     chosen: frozenset[str] = frozenset()
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     contexts: tuple[tuple[str, str], ...] = ()
+    size: int = 0
 
     def __post_init__(self) -> None:
         for kind in self.by_type:
@@ -159,7 +167,8 @@ class RouteTable:
                 raise ConfigError(f"must be a table such as {{strategy: structure, size: 120}}, got {said!r}")
             values = {name: value for name, value in said.items() if name != "strategy"}
             # The options of [split] hold for a document that names the strategy, too, unless it sets them itself.
-            return Route(said["strategy"], {**self.options.get(said["strategy"], {}), **values})
+            name = said["strategy"]
+            return Route(name, sized(name, {**self.options.get(name, {}), **values}, self.size))
         except ConfigError as error:
             raise ConfigError(f"front matter, {OWN_KEY}: {error}") from None
 

@@ -24,6 +24,7 @@ NOT_RUN = [(name, block) for name, blocks in BLOCKS.items() for block in blocks 
 IN_SOAK = {
     "docs/cookbook.md",
     "docs/guides/moving-and-backup.md",
+    "docs/guides/embedding-models.md",
     "docs/guides/models-and-costs.md",
 }
 """Long pages whose commands other pages and tests run, too: together they take a third of the CPU time of all pages."""

@@ -154,11 +154,16 @@ def bench(tmp_path: Path) -> Workbench:
 
 
 @pytest.mark.usefixtures("fake_model")
-def test_a_store_holds_several_languages_and_verifies(bench: Workbench) -> None:
+def test_one_store_finds_in_eight_languages_what_eight_stores_find(bench: Workbench) -> None:
     bench.write({f"{key}.md": f"# {key}\n\n{text}\n" for key, text in CHUNKS})
     bench.ingest()
-    assert bench.store.search("Häuser im Brand", mode="keyword")[0].uri == "german-0.md"
-    assert bench.store.search("canción", mode="keyword")[0].uri == "spanish-0.md"
+    for language, own in TEXTS.items():
+        alone = Workbench(bench.folder / language)
+        alone.write({f"{language}-{n}.md": f"# {language}-{n}\n\n{text}\n" for n, (text, _) in enumerate(own)})
+        alone.ingest()
+        for number, (_, question) in enumerate(own):
+            for store in (bench.store, alone.store):
+                assert store.search(question, k=1, mode="keyword")[0].uri == f"{language}-{number}.md", question
     assert verify(bench.root, deep=True) == []
     assert bench.store.snapshot.keywords.analyser == ANALYSER_VERSION
 

@@ -127,7 +127,7 @@ def test_front_matter_decides_for_its_document(bench: Workbench) -> None:
             "front matter, docmill: strategy 'recursiv' does not exist; the nearest is 'recursive'",
         ),
         ("{strategy: recursive, sise: 3}", "recursive has no option 'sise'; the nearest is 'size'"),
-        ("{strategy: recursive, size: 3}", "size must be an integer in [16, 8192], got 3"),
+        ("{strategy: recursive, size: 3}", "size must be an integer in [16, 32768], got 3"),
         ("recursive", "must be a table such as {strategy: structure, size: 120}, got 'recursive'"),
     ],
 )

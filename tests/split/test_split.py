@@ -147,7 +147,7 @@ def test_an_endless_grapheme_is_not_cut_while_it_fits(strategy: str) -> None:
 def test_a_wrong_option_names_the_nearest_right_one(strategy: str) -> None:
     with pytest.raises(ConfigError, match="nearest is 'size'"):
         Route(strategy, {"sise": 100})
-    with pytest.raises(ConfigError, match=r"size must be an integer in \[16, 8192\], got 3"):
+    with pytest.raises(ConfigError, match=r"size must be an integer in \[16, \d+\], got 3"):
         options_of(strategy, {"size": 3})
 
 

@@ -14,7 +14,7 @@ from typing import Self, get_args
 
 from docmill.storage.errors import ConfigError
 from docmill.tasks.split.parts.blocks import runs, stretches
-from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Options, check_whole, option
+from docmill.tasks.split.parts.options import MIN_SIZE, Options, check_whole, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.ruler import Ruler, TokenRuler, Unit, first_at_least, last_at_most, ruler_of
 from docmill.tasks.split.spans.pieces import SENTENCE, best_cut
@@ -26,15 +26,19 @@ _WORD = re.compile(r"\s(?=\S)")
 _SHARES = 16  # a position is in at most about this many windows; more would fill the store with near duplicates
 _MOST_DOCUMENTS = 64  # `max_doc_size` is at most this many times the maximum size; a larger one cuts nothing
 _PER_CENT = 100  # of a whole
-_MAX_CHARACTERS = MAX_SIZE * CHARACTERS_PER_TOKEN
+_MOST = 8192
+"""The default of `most`, which is in the keys of chunks: with another one, stores would split these documents again."""
+_MAX_CHARACTERS = _MOST * CHARACTERS_PER_TOKEN
 
 
 @dataclass(frozen=True, slots=True)
 class Windowed(Options):
     """The options of windows of one size."""
 
-    unit: Unit = option("tokens", "What `size` counts: `tokens`, `words` or `characters`; up to 131072 characters.")
-    most: int = option(MAX_SIZE, "The maximum tokens of a chunk, whatever the unit.", "tokens", MIN_SIZE, MAX_SIZE)
+    unit: Unit = option(
+        "tokens", "What `size` counts: `tokens`, `words` or `characters`; up to 8192, or 131072 characters."
+    )
+    most: int = option(_MOST, "The maximum tokens of a chunk, whatever the unit.", "tokens", MIN_SIZE, _MOST)
     anchored: bool = option(
         False,
         "Let the text decide where windows end, between half of `size` and `size`, so that windows after an edit soon"
@@ -49,7 +53,7 @@ class Windowed(Options):
     @property
     def longest(self) -> int:
         """Return the maximum size in the unit."""
-        return _MAX_CHARACTERS if self.unit == "characters" else MAX_SIZE
+        return _MAX_CHARACTERS if self.unit == "characters" else _MOST
 
     def within(self, tokens: int) -> Self:
         """Return the options for a model with room for this many tokens of a chunk's text."""

@@ -8,8 +8,8 @@ from docmill.storage.errors import ConfigError
 
 MIN_SIZE = 16
 """The minimum size in tokens. A smaller chunk holds no sentence, and one strange character could fill it."""
-MAX_SIZE = 8192
-"""The maximum size in tokens: the limit of embedding models for long texts."""
+MAX_SIZE = 32_768
+"""The maximum size in tokens: the limit of embedding models for the longest texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="a folder of vectors of the bundled model")
     given = parser.parse_args()
     texts, asked = texts_of(given.texts)
+    texts = texts[: 2 * given.chunks]
     encoder = remember(given.cache) if given.cache else load_encoder(given.model)
     chosen = [one for one, fits in zip(texts, encoder.fits(texts), strict=True) if fits][: given.chunks]
     matrix, queries = encoder.encode(chosen), encoder.encode_queries(asked[: given.queries])

