@@ -14,7 +14,7 @@ verbs:
 	@echo 'make soak-store   install, attack stores with 200 kills and with faults, print what was lost'
 	@echo 'make lint    install, check types and style'
 	@echo 'make docs    install, write the documentation site into site/, with no broken link; open site/index.html'
-	@echo 'make bench   install, print the measured numbers'
+	@echo 'make bench   install, print the measured numbers beside the last release, fail if one that no load changes is 15 % worse'
 	@echo 'make bench-retrieval DATA=folder PAGES=folder   print what searches find on judged sets: of the project, of these'
 	@echo 'make resolve install, print which packages can newly reach other hosts, and whether docmill can be installed beside others'
 	@echo 'make clean   remove everything that the others made'
@@ -43,7 +43,9 @@ docs: $(INSTALLED)
 	@NO_MKDOCS_2_WARNING=1 $(IN) -m mkdocs build --strict
 	@echo 'Open site/index.html.'
 
+bench: export BENCH_FIGURES := .venv/.figures.jsonl
 bench: $(INSTALLED)
+	@rm -f '$(BENCH_FIGURES)'
 	@$(IN) -m tests.bench.installing.sizes
 	@$(IN) -m tests.bench.start
 	@$(IN) -m tests.bench.storing.keywords
@@ -65,6 +67,7 @@ bench: $(INSTALLED)
 	@$(IN) -m tests.bench.storing.targets
 	@$(IN) -m tests.bench.finding.nights
 	@$(IN) -m tests.bench.storing.records $(if $(DATA),--data '$(DATA)' --share .04)
+	@$(IN) -m tests.bench.released '$(BENCH_FIGURES)' $(if $(RECORD),--record)
 
 bench-retrieval: $(INSTALLED)
 	@$(IN) -m tests.bench.finding.retrieval $(if $(DATA),--data '$(DATA)') $(if $(PAGES),--pages '$(PAGES)') \

@@ -19,8 +19,9 @@ from docmill.storage.plugins.secret import Secret
 from docmill.storage.retrieval.steps.rerankers import RerankerPlugin
 from docmill.storage.schema import ChunkRow, Element, Parsed
 from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader, SourceSettings
-from docmill.tasks.context.context_input import ContextInput, Lead
+from docmill.tasks.context.context_input import ContextInput
 from docmill.tasks.context.context_plugin import ContextualizerPlugin
+from docmill.tasks.context.contextualizer import Lead
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.parser import NoOptions, ParserPlugin
 from docmill.tasks.split.parts.options import Options

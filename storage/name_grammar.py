@@ -11,6 +11,8 @@ from pathlib import Path
 
 from docmill.storage.errors import StoreError
 
+NOTHING = "none"
+"""The name of a file without rows, which is not shared."""
 MOST_CHARACTERS = 1_024
 """Characters of a name: an object store allows a key no more bytes, and Linux a path four times as many."""
 FILES = ("tables", "artifacts", "keywords", "inventories", "vectors")

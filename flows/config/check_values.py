@@ -8,7 +8,6 @@ from docmill.flows.config.key_lines import KeyPlace
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import ConfigError, SourceError
 from docmill.tasks.context.contextualizers import contextualizer_of
-from docmill.tasks.counting.encodings import counting_folder
 from docmill.tasks.sources.discover import wrong_settings
 from docmill.tasks.split.strategies import options_of
 
@@ -33,6 +32,8 @@ def _wrong_sources(settings: Settings) -> Iterator[tuple[KeyPlace, str]]:
 def _checks(settings: Settings) -> Iterator[tuple[KeyPlace, Callable[[], object]]]:
     yield ("chunk", "contextualizer"), partial(contextualizer_of, settings.chunk.contextualizer)
     if settings.chunk.tokenizer:
+        from docmill.tasks.counting.encodings import counting_folder  # which loads tokenizers
+
         yield ("chunk", "tokenizer"), partial(counting_folder, settings.chunk.tokenizer)
     yield ("model", "provider"), partial(model_of, settings)
     for number, reader in enumerate(settings.parse.readers):

@@ -20,7 +20,6 @@ from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.chunking.chunk_options import ChunkOptions, asks_model
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes, sized
-from docmill.tasks.counting.encodings import counting_folder
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.budget import Budget
 from docmill.tasks.model.client import ModelAccess, model_key
@@ -52,11 +51,19 @@ def space_of(settings: Settings) -> EmbeddingSpace:
     return late_space(space) if chosen.late else space
 
 
+def _sizes_by(tokenizer: str) -> str:
+    if not tokenizer:
+        return ""
+    from docmill.tasks.counting.encodings import counting_folder  # which loads tokenizers
+
+    return counting_folder(tokenizer)
+
+
 def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
     """Return the recipe: everything that determines how content becomes chunks."""
     tokenizer = tokenizer_dir(*settings.embedding.where()) / "tokenizer.json"
     engine = engine_for(settings.parse.ocr, settings.parse.ocr_languages)
-    sizes_by = counting_folder(settings.chunk.tokenizer) if settings.chunk.tokenizer else ""
+    sizes_by = _sizes_by(settings.chunk.tokenizer)
     return Recipe(
         parse=ParseOptions(
             passwords=settings.parse.passwords,

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import explain_full_disk, write_whole
 from docmill.storage.history.folder import StoreFolder
-from docmill.storage.objects.shared_files import NOTHING
+from docmill.storage.name_grammar import NOTHING
 
 LOG = logging.getLogger("docmill.remote")
 _NOTHING = f"{NOTHING}.parquet"

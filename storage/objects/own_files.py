@@ -10,8 +10,9 @@ from pathlib import Path
 
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import hash_file, remove
+from docmill.storage.name_grammar import NOTHING
 from docmill.storage.objects.bucket import Objects
-from docmill.storage.objects.shared_files import NOTHING, fetch_file, newest_of, share
+from docmill.storage.objects.shared_files import fetch_file, newest_of, share
 
 _log = logging.getLogger("docmill.remote")
 

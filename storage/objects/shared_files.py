@@ -11,13 +11,11 @@ from pathlib import Path
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import hash_file, write_whole
 from docmill.storage.keys import hash_bytes
-from docmill.storage.name_grammar import is_listed
+from docmill.storage.name_grammar import NOTHING, is_listed
 from docmill.storage.objects.bucket import Objects, Vanished
 from docmill.storage.objects.exact_listing import ObjectEntry
 
 _OBJECT = re.compile(r"[^/]+/(?P<name>.+)-(?P<hash>[0-9a-f]{32})\.parquet")
-NOTHING = "none"
-"""The name of a file without rows, which is not shared."""
 
 _log = logging.getLogger("docmill.remote")
 

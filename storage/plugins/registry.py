@@ -39,6 +39,28 @@ class Listed:
     problem: str
 
 
+class LoadedWhenAsked(Mapping[str, T]):
+    """Our own implementations by name, each made when it is first asked for."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], T]]) -> None:
+        self._makers = makers
+        self._made: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
 class Registry(Mapping[str, T], Generic[T]):
     """A mapping from names to our own implementations and to those of plugins.
 

@@ -8,18 +8,18 @@ from dataclasses import asdict, dataclass, fields, replace
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import key_of
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.context.context_input import WINDOW_TOKENS
+from docmill.tasks.context.contextualizer import DESCRIPTIONS, PROMPTS
 from docmill.tasks.context.contextualizers import contextualizer_of
-from docmill.tasks.context.model_prompts import DESCRIPTIONS
-from docmill.tasks.context.model_prompts import VERSION as PROMPTS
 from docmill.tasks.detect.content_types import DETECTOR_VERSION
-from docmill.tasks.reading.reading_map import VERSION as READING_VERSION
+from docmill.tasks.model.prompt import WINDOW_TOKENS
 from docmill.tasks.split.parts.options import MIN_SIZE
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 CHUNKER_VERSION = 9
 """Raise it whenever `chunk.py` makes other chunks of the same spans, or `cover` other words: all documents are then
 chunked again."""
+READING_VERSION = 3
+"""Raise it whenever the same parsed document gets another reading: all documents are then chunked again."""
 LEFT_OUT_VERSION = 1
 """Raise it whenever the same elements make other chunks; it is part of their keys where these chunks are asked for."""
 PARTS_VERSION = 1

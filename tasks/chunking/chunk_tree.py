@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from docmill.tasks.chunking.fitting import FittedSpan, Fitter
-from docmill.tasks.context.context_input import nothing
+from docmill.tasks.context.contextualizer import nothing
 from docmill.tasks.context.model_context import ChunkLead
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.blocks import blocks
@@ -16,7 +16,7 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.proposal import Level
 from docmill.tasks.split.spans.central_sentences import most_central, prose_sentences
 from docmill.tasks.split.spans.span import Span
-from docmill.tasks.split.strategies import Splitter
+from docmill.tasks.split.splitter import Splitter
 
 SUMMARY = "summary"
 NOWHERE = Span(0, 0)

@@ -8,7 +8,7 @@ from docmill.storage.sentences.sentence_spans import sentence_spans
 from docmill.tasks.chunking.chunk_options import FIGURE
 from docmill.tasks.chunking.chunk_tree import ChunkNode
 from docmill.tasks.chunking.fitting import Fitter
-from docmill.tasks.context.context_input import nothing
+from docmill.tasks.context.contextualizer import nothing
 from docmill.tasks.context.model_prompts import describing
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.part import Part

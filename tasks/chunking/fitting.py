@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from docmill.storage.schema import indexed_text, reading
-from docmill.tasks.context.context_input import ContextInput, Lead
+from docmill.tasks.context.context_input import ContextInput
+from docmill.tasks.context.contextualizer import Lead
 from docmill.tasks.context.model_context import ContextWriter
 from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.counting.tokens import Tokens

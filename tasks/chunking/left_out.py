@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from docmill.storage.schema import Element
 from docmill.tasks.chunking.chunk_tree import ChunkNode
 from docmill.tasks.chunking.fitting import Fitter
-from docmill.tasks.context.context_input import nothing
+from docmill.tasks.context.contextualizer import nothing
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.merge_pieces import merge

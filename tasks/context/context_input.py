@@ -1,6 +1,5 @@
 """Context input: what a contextualizer reads: a document and a token budget."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -9,19 +8,12 @@ from docmill.storage.schema import Element, Parsed
 from docmill.tasks.context.document_view import Shown
 from docmill.tasks.context.topic_line import about
 from docmill.tasks.counting.counter import Counter
-from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.model.prompt import WINDOW_TOKENS
 from docmill.tasks.split.parts.captions import Captions, bound_captions
 from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.spans.line_cuts import table_rows
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.syntax.definitions import Enclosing
-
-WINDOW_TOKENS = 16_000
-"""The tokens of a document that a language model sees at once.
-
-With more, every chunk that is asked about costs more; with less, fewer documents are shown whole. `[model]
-window_tokens` sets another number.
-"""
 
 TOPIC_REACH = 4_000
 """The characters, some 1,000 tokens, after its first sentence for which that sentence tells the topic of a text.
@@ -30,14 +22,6 @@ A docstring tells the topic of a whole source file. A long text without a title 
 hold twenty articles, and the first sentence of the first is noise in the contexts of the others, all of which an edit
 of it would change. With less, the second page of an article would not know what it is about.
 """
-
-Lead = Callable[[Span], str]
-"""What a strategy adds to a chunk's context besides the headings, such as the question that it answers."""
-
-
-def nothing(_span: Span) -> str:
-    """Return the lead of a strategy that has none: ""."""
-    return ""
 
 
 @dataclass(frozen=True)
@@ -119,22 +103,6 @@ class ContextInput:
         if text not in self.counted:
             self.counted[text] = self.counter.count(text)
         return self.counted[text]
-
-
-@dataclass(frozen=True, slots=True)
-class Contextualizer:
-    """A way to write a chunk's context; raise `version` whenever `say` returns a different text.
-
-    `say(setting, span, lead)` returns the context of a chunk. `asks(setting, spans, number)` returns the prompts about
-    one of the chunks `spans`; a language model's answers follow the text of `say`. A contextualizer that `sums_up` adds
-    a summary of each section and of the document.
-    """
-
-    name: str
-    version: int | str
-    say: Callable[[ContextInput, Span, Lead], str]
-    asks: Callable[[ContextInput, Sequence[Span], int], tuple[Prompt, ...]] | None = None
-    sums_up: bool = False
 
 
 def context_input_of(

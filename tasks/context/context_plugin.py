@@ -1,11 +1,13 @@
 """Context plugin: a contextualizer of another distribution."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from docmill.storage.plugins.origin import Origin, plugin_failed
-from docmill.tasks.context.context_input import ContextInput, Contextualizer, Lead
-from docmill.tasks.context.word_limits import cut_words
+from docmill.tasks.context.contextualizer import Contextualizer, Lead
 from docmill.tasks.split.spans.span import Span
+
+if TYPE_CHECKING:
+    from docmill.tasks.context.context_input import ContextInput
 
 
 class ContextualizerPlugin(Protocol):
@@ -21,7 +23,7 @@ class ContextualizerPlugin(Protocol):
 
     version: int | str
 
-    def say(self, setting: ContextInput, span: Span, lead: Lead) -> str:
+    def say(self, setting: "ContextInput", span: Span, lead: Lead) -> str:
         """Return the context of one chunk, "" for none.
 
         `setting.parsed` is the document: `text`, `title`, `elements`, `metadata`. `setting.headings(span)` are the
@@ -37,7 +39,9 @@ class ContextualizerPlugin(Protocol):
 def contextualizer_of_plugin(origin: Origin, plugin: ContextualizerPlugin) -> Contextualizer:
     """Return the contextualizer of a plugin, whose failures reject the document and name the plugin."""
 
-    def say(setting: ContextInput, span: Span, lead: Lead) -> str:
+    def say(setting: "ContextInput", span: Span, lead: Lead) -> str:
+        from docmill.tasks.context.word_limits import cut_words
+
         text = plugin.say(setting, span, lead)
         text.encode()  # raises for half a character, which no table can hold
         return text if setting.count(text) <= setting.budget else cut_words(text, setting.budget, setting.counter)

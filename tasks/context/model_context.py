@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from docmill.storage.schema import MISSING, REFUSED, STALE
-from docmill.tasks.context.context_input import ContextInput, Contextualizer, Lead, nothing
+from docmill.tasks.context.context_input import ContextInput
+from docmill.tasks.context.contextualizer import Contextualizer, Lead, nothing
 from docmill.tasks.context.model_prompts import cleaned, summing_up
 from docmill.tasks.model.prompt import Answer, Prompt
 from docmill.tasks.split.parts.lookup import Lookup

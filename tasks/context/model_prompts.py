@@ -4,16 +4,13 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from docmill.tasks.context.context_input import ContextInput, Lead
+from docmill.tasks.context.context_input import ContextInput
+from docmill.tasks.context.contextualizer import DESCRIPTIONS, PROMPTS, Lead
 from docmill.tasks.context.document_view import marked
 from docmill.tasks.context.structural import SEPARATOR, structural_within
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.spans.span import Span
 
-VERSION = "1"
-"""Raise it whenever a prompt of this module changes: answers to old prompts are then not reused."""
-DESCRIPTIONS = "1"
-"""The same of the prompt that asks for the description of a picture."""
 _MOST_TOKENS = 160
 """The maximum tokens of an answer: twice the 70 words that a prompt allows.
 
@@ -65,7 +62,7 @@ def situating(setting: ContextInput, spans: Sequence[Span], number: int) -> tupl
     where = tuple(dict.fromkeys((setting.title, *setting.headings(span))))
     shown, basis = setting.shown.around(span)
     asked = "\n".join((marked("chunk", f"{SEPARATOR.join(filter(None, where))}\n\n{text}"), _INSTRUCTION))
-    about = ("situate", VERSION, text, *where)
+    about = ("situate", PROMPTS, text, *where)
     return (Prompt((shown, asked), about, basis, "contexts", _MOST_TOKENS, partly=True),)
 
 
@@ -76,13 +73,13 @@ def neighbours(setting: ContextInput, spans: Sequence[Span], number: int) -> tup
 
 
 def _gist(text: str) -> Prompt:
-    return Prompt((_GIST, marked("text", text)), ("gist", VERSION, text), "", "contexts", _MOST_TOKENS, partly=True)
+    return Prompt((_GIST, marked("text", text)), ("gist", PROMPTS, text), "", "contexts", _MOST_TOKENS, partly=True)
 
 
 def summing_up(setting: ContextInput, span: Span) -> Prompt:
     """Return the prompt that asks for a summary of a section or a document."""
     text = setting.shown.beginning(span)
-    about = ("summary", VERSION, text)
+    about = ("summary", PROMPTS, text)
     return Prompt((marked("document", text), _SUMMARY), about, "", "summaries", _MOST_TOKENS, partly=True)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from docmill.tasks.context.context_input import ContextInput, Lead, nothing
+from docmill.tasks.context.context_input import ContextInput
+from docmill.tasks.context.contextualizer import Lead, nothing
 from docmill.tasks.context.enclosing_block import begun
 from docmill.tasks.context.topic_line import LEAST_WORDS
 from docmill.tasks.context.word_limits import cut_words, word_ends

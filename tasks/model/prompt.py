@@ -2,6 +2,13 @@
 
 from dataclasses import dataclass
 
+WINDOW_TOKENS = 16_000
+"""The tokens of a document that a language model sees at once.
+
+With more, every chunk that is asked about costs more; with less, fewer documents are shown whole. `[model]
+window_tokens` sets another number.
+"""
+
 LONGEST_REPLY = 2048
 """Maximum tokens of a reply by default. Fewer cut answers off; for more, a budget reserves too much."""
 PICTURE_TOKENS = 2600

@@ -17,9 +17,6 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.reading.element_marks import marks_of
 from docmill.tasks.split.spans.span import Span
 
-VERSION = 3
-"""Raise it whenever the same parsed document gets another reading: all documents are then chunked again."""
-
 
 @dataclass(frozen=True, slots=True)
 class ReadingMap:

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from docmill.storage.plugins.origin import Origin, plugin_failed
 from docmill.tasks.split.parts.options import Options
-from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.proposal import Level, Propose, Proposed, Split
 from docmill.tasks.split.spans.span import Span
+
+if TYPE_CHECKING:
+    from docmill.tasks.split.parts.part import Part
 
 _SHOWN = 40  # characters of a text in a message, enough to find it by
 
@@ -38,10 +40,10 @@ class Splitter:
     levels: tuple[Level, ...] = ()
     crosses: bool = False
     asks: str = ""
-    lead: Callable[[Part], Callable[[Span], str]] | None = None
+    lead: "Callable[[Part], Callable[[Span], str]] | None" = None
     judged: Propose | None = None
 
-    def propose(self, part: Part, options: Options) -> Proposed:
+    def propose(self, part: "Part", options: Options) -> Proposed:
         """Return the spans of a part, and the name of the strategy that made them."""
         return self.judged(part, options) if self.judged else Proposed(self.split(part, options), self.name)
 
@@ -62,7 +64,7 @@ class SplitterPlugin(Protocol):
     version: int | str
     options: type[Options]
 
-    def split(self, part: Part, options: Any) -> Sequence[Span]:
+    def split(self, part: "Part", options: Any) -> Sequence[Span]:
         """Return the spans of the chunks of a part, ordered by start.
 
         Spans are half-open, in code points of `part.text`, which is the whole document, and lie within `part.start` and
@@ -81,13 +83,13 @@ def splitter_of_plugin(origin: Origin, plugin: SplitterPlugin) -> Splitter:
     if not (isinstance(plugin.options, type) and issubclass(plugin.options, Options) and is_dataclass(plugin.options)):
         raise TypeError(f"its options must be a dataclass that extends docmill.plugins.Options, got {plugin.options!r}")
 
-    def split(part: Part, options: Any) -> list[Span]:
+    def split(part: "Part", options: Any) -> list[Span]:
         return list(_checked(part, plugin.split(part, options)))
 
     return Splitter(origin.name, origin.version(plugin.version), plugin.options, origin.guarded(split, plugin_failed))
 
 
-def _checked(part: Part, spans: Iterable[tuple[int, int]]) -> Iterator[Span]:
+def _checked(part: "Part", spans: Iterable[tuple[int, int]]) -> Iterator[Span]:
     """Yield the spans of a part; raise `ValueError` where they leave it, go back, or leave out some of its text."""
     before, reached = part.start, part.start
     for start, end in spans:
@@ -99,7 +101,7 @@ def _checked(part: Part, spans: Iterable[tuple[int, int]]) -> Iterator[Span]:
     _check_gap(part, reached, part.end)
 
 
-def _check_gap(part: Part, start: int, end: int) -> None:
+def _check_gap(part: "Part", start: int, end: int) -> None:
     """Raise `ValueError` where a gap between spans holds more than white space, front matter and furniture."""
     for element in part.index.left_out.within(start, end):
         _check_blank(part.text, start, element.start_char)

@@ -1,64 +1,79 @@
 """Strategies: the registry of splitters, and the checks of their options."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.plugins.origin import described
-from docmill.storage.plugins.registry import Registry, Seam, nearest
-from docmill.tasks.split.content.chat import Conversation, split_chat
-from docmill.tasks.split.content.code import Code, split_code
-from docmill.tasks.split.content.legal import Legal, clause_above, split_legal
-from docmill.tasks.split.content.log import Log, split_log
-from docmill.tasks.split.content.mail import Mail, split_mail, who_wrote
-from docmill.tasks.split.content.paged import Page, Slides, split_pages, split_slides
-from docmill.tasks.split.content.qa import Pairs, question_asked, split_pairs
-from docmill.tasks.split.content.table import Rows, split_rows
-from docmill.tasks.split.general.agentic import Agentic, propose_agentic, split_agentic
-from docmill.tasks.split.general.cluster import Cluster, split_cluster
-from docmill.tasks.split.general.hierarchical import LEVELS, Hierarchical, split_sections
-from docmill.tasks.split.general.recursive import Recursive, split_recursive
-from docmill.tasks.split.general.semantic import Semantic, split_semantic
-from docmill.tasks.split.general.sentences import Sentence, split_sentences
-from docmill.tasks.split.general.separator import Separator, split_separator
-from docmill.tasks.split.general.structure import Structure, split_structure
-from docmill.tasks.split.general.windowed import Fixed, Sliding, split_fixed, split_sliding
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.storage.plugins.registry import LoadedWhenAsked, Registry, Seam, nearest
 from docmill.tasks.split.parts.options import Options
-from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.parts.proposal import Level
-from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.splitter import Splitter, SplitterPlugin, splitter_of_plugin
 
-__all__ = ["SPLITTERS", "Level", "Lookup", "Options", "Part", "Span", "Splitter", "options_of"]
 
-_OWN: dict[str, Splitter] = {
-    one.name: one
-    for one in (
-        Splitter("recursive", 6, Recursive, split_recursive),
-        Splitter("structure", 6, Structure, split_structure),
-        Splitter("sentence", 3, Sentence, split_sentences),
-        Splitter("fixed", 1, Fixed, split_fixed, crosses=True),
-        Splitter("sliding_window", 1, Sliding, split_sliding, crosses=True),
-        Splitter("separator", 1, Separator, split_separator),
-        Splitter("code", 2, Code, split_code),
-        Splitter("semantic", 5, Semantic, split_semantic, asks="vectors"),
-        Splitter("agentic", 3, Agentic, split_agentic, asks="replies", judged=propose_agentic),
-        Splitter("cluster", 2, Cluster, split_cluster, asks="vectors"),
-        Splitter("hierarchical", 5, Hierarchical, split_sections, "section", LEVELS),
-        Splitter("page", 4, Page, split_pages),
-        Splitter("slides", 4, Slides, split_slides),
-        Splitter("table", 6, Rows, split_rows),
-        Splitter("qa", 2, Pairs, split_pairs, lead=question_asked),
-        Splitter("chat", 1, Conversation, split_chat),
-        Splitter("email", 1, Mail, split_mail, lead=who_wrote),
-        Splitter("log", 1, Log, split_log),
-        Splitter("legal", 3, Legal, split_legal, lead=clause_above),
-    )
-}
+def _named(path: str) -> Any:
+    """Return what has a name in a module of this folder."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(f"docmill.tasks.split.{module}"), name)
+
+
+def _late(path: str) -> Callable[..., Any]:
+    """Return a function that imports another when it is called: many runs ask for options and split nothing."""
+    return lambda *arguments: _named(path)(*arguments)
+
+
+_READ: Mapping[str, Callable[[str], Any]] = {"lead": _late, "judged": _late, "levels": _named}
+"""How those parts of a strategy are read that are given by their place."""
+
+
+def _own(name: str, version: int, options: str, split: str, **more: Any) -> tuple[str, Callable[[], Splitter]]:
+    """Return the name of a strategy of ours and what makes it, given where its options and its functions are."""
+
+    def load() -> Splitter:
+        given = {key: _READ[key](value) if key in _READ else value for key, value in more.items()}
+        return Splitter(name, version, _named(options), _late(split), **given)
+
+    return name, load
+
+
+_MAKERS = (
+    _own("recursive", 6, "parts.usual_options.Recursive", "general.recursive.split_recursive"),
+    _own("structure", 6, "parts.usual_options.Structure", "general.structure.split_structure"),
+    _own("sentence", 3, "general.sentences.Sentence", "general.sentences.split_sentences"),
+    _own("fixed", 1, "general.windowed.Fixed", "general.windowed.split_fixed", crosses=True),
+    _own("sliding_window", 1, "general.windowed.Sliding", "general.windowed.split_sliding", crosses=True),
+    _own("separator", 1, "general.separator.Separator", "general.separator.split_separator"),
+    _own("code", 2, "parts.usual_options.Code", "content.code.split_code"),
+    _own("semantic", 5, "general.semantic.Semantic", "general.semantic.split_semantic", asks="vectors"),
+    _own(
+        "agentic",
+        3,
+        "general.agentic.Agentic",
+        "general.agentic.split_agentic",
+        asks="replies",
+        judged="general.agentic.propose_agentic",
+    ),
+    _own("cluster", 2, "general.cluster.Cluster", "general.cluster.split_cluster", asks="vectors"),
+    _own(
+        "hierarchical",
+        5,
+        "general.hierarchical.Hierarchical",
+        "general.hierarchical.split_sections",
+        role="section",
+        levels="general.hierarchical.LEVELS",
+    ),
+    _own("page", 4, "parts.usual_options.Page", "content.paged.split_pages"),
+    _own("slides", 4, "parts.usual_options.Slides", "content.paged.split_slides"),
+    _own("table", 6, "parts.usual_options.Rows", "content.table.split_rows"),
+    _own("qa", 2, "parts.usual_options.Pairs", "content.qa.split_pairs", lead="content.qa.question_asked"),
+    _own("chat", 1, "parts.usual_options.Conversation", "content.chat.split_chat"),
+    _own("email", 1, "parts.usual_options.Mail", "content.mail.split_mail", lead="content.mail.who_wrote"),
+    _own("log", 1, "parts.usual_options.Log", "content.log.split_log"),
+    _own("legal", 3, "parts.usual_options.Legal", "content.legal.split_legal", lead="content.legal.clause_above"),
+)
 SPLITTERS: Registry[Splitter] = Registry(
-    Seam("docmill.splitters", "strategy", SplitterPlugin), _OWN, splitter_of_plugin
+    Seam("docmill.splitters", "strategy", SplitterPlugin), LoadedWhenAsked(dict(_MAKERS)), splitter_of_plugin
 )
 
 

@@ -21,6 +21,7 @@ _MODEL = (
     "from sentence_transformers import SentenceTransformer as T; "
     f"T({str(next(iter(FOLDERS.values()))())!r}, local_files_only=True)"
 )
+_TURNS = 9  # of a command and the libraries; with fewer, the ratio of their medians moves by more than a tenth
 _EDITED = "handbook/glossary.md"
 
 
@@ -40,6 +41,42 @@ def usual(command: list[str], times: int) -> float:
     return statistics.median(cpu_seconds(command) for _ in range(times))
 
 
+def in_turn(command: list[str], times: int) -> float:
+    """Return the CPU time of a command as a multiple of that of importing the libraries, each measured in turn."""
+    yardstick = [sys.executable, "-c", _LIBRARIES]
+    cpu_seconds(command)
+    pairs = [(cpu_seconds(command), cpu_seconds(yardstick)) for _ in range(times)]
+    own, other = (statistics.median(one) for one in zip(*pairs, strict=True))
+    return own / other
+
+
+def modules(command: list[str]) -> int:
+    """Return how many modules a command imports, ours and others."""
+    timed = [sys.executable, "-X", "importtime", *command[1:]]
+    done = subprocess.run(timed, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
+    return sum(line.startswith("import time:") for line in done.stderr.splitlines()) - 1
+
+
+COMMANDS = (
+    "docmill --help",
+    "docmill search --mode keyword",
+    "docmill search",
+    "docmill ingest, nothing new in 35 documents",
+)
+
+
+def ratios(again: list[str], search: list[str]) -> list[Figure]:
+    """Return what no load of the machine changes: CPU as a multiple of another's, and counts of modules."""
+    typed = ([*_DOCMILL, "--help"], [*search, "--mode", "keyword"], search, again)
+    commands = dict(zip(COMMANDS, typed, strict=True))
+    multiples = [
+        Figure(f"{name} / import of duckdb and pyarrow, CPU", in_turn(command, _TURNS), "", judged=True)
+        for name, command in commands.items()
+    ]
+    counts = [Figure(f"{name}: modules", modules(command), "", judged=True) for name, command in commands.items()]
+    return [*multiples, *counts]
+
+
 def edits(source: Path, store: list[str], times: int) -> float:
     """Return the median of runs each of which finds one more sentence in one document."""
     taken = []
@@ -57,6 +94,9 @@ def main() -> None:
         shutil.copytree(_CORPUS, source)
         cpu_seconds([*_DOCMILL, "ingest", str(source), *store])
         search = [*_DOCMILL, "search", "how do I reset the sensor", *store]
+        again = [*_DOCMILL, "ingest", str(source), *store]
+        cpu_seconds(again)  # which remembers the files that the first run saw
+        multiples = ratios(again, search)
         libraries = usual([sys.executable, "-c", _LIBRARIES], 7)
         figures = [
             Figure("docmill --help, CPU", usual([*_DOCMILL, "--help"], 7), "s", 0.3),
@@ -70,7 +110,7 @@ def main() -> None:
                 "sentence-transformers and the model loaded alone, CPU", usual([sys.executable, "-c", _MODEL], 3), "s"
             ),
         ]
-    show("Start", figures)
+    show("Start", [*figures, *multiples])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.retrieval.steps.rerankers import RERANKERS
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.context.context_input import context_input_of, nothing
+from docmill.tasks.context.context_input import context_input_of
+from docmill.tasks.context.contextualizer import nothing
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import Tokens

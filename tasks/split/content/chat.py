@@ -5,19 +5,17 @@ A gap in time starts a new conversation, as in Elsner and Charniak, "You talking
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from docmill.storage.schema import Element
 from docmill.tasks.split.parts.lines import clock, lines
 from docmill.tasks.split.parts.mark_units import UnitStart, split_units
-from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.usual_options import Conversation
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, ITEM
 from docmill.tasks.split.spans.span import Span
 
 _SECONDS_A_MINUTE = 60  # options count minutes, timestamps count seconds
-_MOST_MINUTES = 100_000  # ten weeks; a longer gap is no pause in a conversation but a mistake in the options
 _STAMP = r"\[?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4},?[T ])?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp]\.?[Mm])?\]?"
 _NAME = r"[^\W\d_][\w.'@+ -]{0,38}"
 _TURN = re.compile(
@@ -25,19 +23,6 @@ _TURN = re.compile(
     rf"|<(?P<bare>[^<>\s]{{1,40}})>[ \t]|[*_]{{2}}(?P<bold>{_NAME})(?::[*_]{{2}}|[*_]{{2}}:)"
     rf"|(?P<named>{_NAME})[ \t]?(?:[\[(]?{_STAMP}[\])]?)?:(?:[ \t]|$))"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation(Options):
-    """Groups the turns of a dialogue, until there is a pause."""
-
-    gap: int = option(
-        30,
-        "Turns that are this far apart or farther never share a chunk, if they have times.",
-        "minutes",
-        1,
-        _MOST_MINUTES,
-    )
 
 
 class Turn(NamedTuple):

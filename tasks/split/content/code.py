@@ -6,13 +6,12 @@ and decorators stay with what they describe, and the end of a definition never j
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from docmill.tasks.split.general.recursive import Recursive, split_recursive
+from docmill.tasks.split.general.recursive import split_recursive
 from docmill.tasks.split.parts.blocks import Block, blocks
-from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.usual_options import Code, Recursive
 from docmill.tasks.split.spans.leads import with_leads
 from docmill.tasks.split.spans.line_cuts import code_lines
 from docmill.tasks.split.spans.merge_pieces import merge
@@ -48,14 +47,6 @@ _LEADING_KINDS = """
     signature access_specifier unary_operator pragma
 """
 _LEADING = frozenset(_LEADING_KINDS.split())
-
-
-@dataclass(frozen=True, slots=True)
-class Code(Options):
-    """Keeps functions, classes and methods whole (tree-sitter); a large one is cut at its statements.
-
-    Comments and decorators stay with what they describe, and the signatures around a chunk are its headings.
-    """
 
 
 class Item(NamedTuple):

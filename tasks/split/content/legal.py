@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from docmill.tasks.split.parts.lines import lines
 from docmill.tasks.split.parts.mark_units import UnitStart, split_units
-from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.usual_options import Legal
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, ITEM
 from docmill.tasks.split.spans.span import Span
 
@@ -40,14 +40,6 @@ _HEADINGS = 10
 """
 _LONGEST_NAME = 80  # characters of a clause's name in the contexts of its parts; several names have to fit there
 _LONGEST_HEADING = 120  # characters; a longer line under a number is the text of the clause, and can stand alone
-
-
-@dataclass(frozen=True, slots=True)
-class Legal(Options):
-    """Keeps numbered clauses, articles and definitions whole; a chunk never crosses a clause heading.
-
-    Clauses under one number may share a chunk, the deeper ones first. The context names the clauses above.
-    """
 
 
 @dataclass(frozen=True, slots=True)

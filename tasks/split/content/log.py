@@ -6,37 +6,22 @@ ICSE-SEIP 2019): they depend on the clock, not on the neighbouring entries.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from docmill.tasks.split.parts.lines import clock, lines
 from docmill.tasks.split.parts.mark_units import UnitStart, split_units
-from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.usual_options import Log
 from docmill.tasks.split.spans.line_cuts import code_lines
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.span import Span
 
-_MOST_SECONDS = 10_000_000  # four months; a longer window groups nothing by time, and 0 says that more clearly
 _ENTRY = re.compile(
     r"\W{0,3}(?:\d{4}[-/.]\d\d?[-/.]\d\d?[T ,]|\d\d?[-/.]\d\d?(?:[-/.]\d{2,4})?[ ,T]+\d\d?:\d\d"
     r"|(?:[A-Z][a-z]{2},? +)?[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d|\d\d:\d\d:\d\d|\d{9,13}\b"
     r"|(?:\S{1,60} ){1,3}\[\d{1,2}/[A-Z][a-z]{2}/\d{4})"
     r"|\W{0,2}(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Log(Options):
-    """Groups the entries of a log, each with its stack trace, by windows of time."""
-
-    window: int = option(
-        600,
-        "Entries in different windows of this length never share a chunk; 0 is no window.",
-        "seconds",
-        0,
-        _MOST_SECONDS,
-    )
 
 
 def split_log(part: Part, options: Log) -> list[Span]:

@@ -7,15 +7,14 @@ Message-----", a second block of headers), as in GitHub's email_reply_parser.
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
 from docmill.tasks.split.parts.lines import lines
 from docmill.tasks.split.parts.mark_units import UnitStart, split_units
-from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.usual_options import Mail
 from docmill.tasks.split.spans.pieces import BARRIER, LEAD
 from docmill.tasks.split.spans.span import Span
 
@@ -30,11 +29,6 @@ _ORIGINAL = re.compile(
 )
 _ENVELOPE = re.compile(r"From \S+@\S+ .*\d{4}")
 _ABOUT = ("from", "von", "date", "sent", "gesendet", "subject", "betreff")
-
-
-@dataclass(frozen=True, slots=True)
-class Mail(Options):
-    """Keeps headers and new text apart from quoted history; each part says who wrote it."""
 
 
 class _Line(NamedTuple):

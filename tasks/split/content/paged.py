@@ -6,13 +6,12 @@ One page a chunk did best in NVIDIA's comparison of chunking strategies ("Findin
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from docmill.tasks.split.general.structure import structure_pieces
 from docmill.tasks.split.parts.lines import lines
-from docmill.tasks.split.parts.options import MAX_SIZE, Options, option
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.usual_options import Page, Slides
 from docmill.tasks.split.spans.merge_pieces import Allow, merge
 from docmill.tasks.split.spans.pieces import BARRIER, HEADING, Piece
 from docmill.tasks.split.spans.sizing import Room
@@ -20,32 +19,6 @@ from docmill.tasks.split.spans.span import Span
 
 _FEED = re.compile("\f")
 _RULE = re.compile(r"[ \t]{0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*$")
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Options):
-    """Makes a chunk of each page; a large page is cut by its structure."""
-
-    small: int = option(
-        50,
-        "Neighbouring pages of at most this size share a chunk if they fit; 0 keeps all apart.",
-        "tokens",
-        0,
-        MAX_SIZE,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Slides(Page):
-    """Makes a chunk of each slide; a large slide is cut by its structure."""
-
-    small: int = option(
-        0,
-        "Neighbouring slides of at most this size share a chunk if they fit; 0 keeps all apart.",
-        "tokens",
-        0,
-        MAX_SIZE,
-    )
 
 
 def split_pages(part: Part, options: Page) -> list[Span]:

@@ -8,15 +8,14 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import NamedTuple
 
 from docmill.storage.schema import Element
 from docmill.tasks.split.parts.lines import lines
 from docmill.tasks.split.parts.mark_units import UnitStart, units
-from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.usual_options import Pairs
 from docmill.tasks.split.spans.line_cuts import table_rows
 from docmill.tasks.split.spans.merge_pieces import merge
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, Piece, fit
@@ -37,16 +36,6 @@ _LONGEST_QUESTION = 400
 A longer one is a question with its answer in the same line; the context of each part of that answer would be all
 answer.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs(Options):
-    """Keeps a question with its answer: FAQ headings, "Q:" lines, bold lines that ask, columns of a table.
-
-    The parts of a long answer have the question in their context.
-    """
-
-    together: bool = option(False, "Let neighbouring pairs share a chunk if they fit.")
 
 
 class QuestionSpan(NamedTuple):

@@ -6,12 +6,11 @@ long.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from docmill.tasks.split.general.structure import Structure, small_sections, structure_pieces
+from docmill.tasks.split.general.structure import small_sections, structure_pieces
 from docmill.tasks.split.parts.blocks import Block, announces, blocks
-from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.usual_options import Rows, Structure
 from docmill.tasks.split.spans.line_cuts import rows_and_header, table_rows
 from docmill.tasks.split.spans.merge_pieces import Allow, merge
 from docmill.tasks.split.spans.pieces import BARRIER, GLUE, LEAD, LINE, WORD, Piece, cut, fit
@@ -19,7 +18,6 @@ from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
-_MOST_ROWS = 10_000  # a chunk of the greatest size has fewer
 _SMALL = Structure().small
 WIDEST_HEADER = 128
 """Tokens of a header up to which contexts name it, though it is longer than they usually are: half of a small model's
@@ -27,16 +25,6 @@ limit. With less, the rows of wide tables lose the names of their columns; with 
 _USUAL_HEADER, _BESIDE_HEADER = 44, 30
 """Tokens of a header from which rows have less room, so that both fit the model, and how many of them cost none."""
 _CELL = re.compile(r"(?<!\\)\|[ \t]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Rows(Options):
-    """Groups whole rows, with the header of the table in the context.
-
-    A row is cut only if it alone is longer than `size`. Other text is split by `structure`.
-    """
-
-    rows: int = option(0, "The maximum number of rows in a chunk; 0 is as many as fit.", "rows", 0, _MOST_ROWS)
 
 
 def split_rows(part: Part, options: Rows) -> list[Span]:

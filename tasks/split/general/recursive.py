@@ -5,13 +5,11 @@ After LangChain's RecursiveCharacterTextSplitter; the merge afterwards is not gr
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, partial
 
-from docmill.storage.errors import ConfigError
 from docmill.tasks.split.parts.blocks import stretches
-from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.usual_options import Recursive
 from docmill.tasks.split.spans.language_separators import beginnings
 from docmill.tasks.split.spans.leads import with_leads
 from docmill.tasks.split.spans.merge_pieces import merge
@@ -20,34 +18,9 @@ from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, trim
 
-_MAX_SEPARATORS = 12  # each needs its own seam between `LINE` and `BLOCK`, where there are 16
 _DEEPEST = 8  # level of headings with a seam of its own; more than nine would reach `BLOCK`
 _WORD = re.compile(r"\S")
 _BLANKS = r"[^\S\r\n]*"
-
-
-@dataclass(frozen=True, slots=True)
-class Recursive(Options):
-    r"""Cuts at the largest boundary that fits.
-
-    Without `separators`, the content decides: headings by level, then empty lines; in code, the separators of its
-    language come first, such as `class` and `def`. Parts that are still too long are cut between lines and sentences,
-    then between words.
-    """
-
-    separators: tuple[str, ...] = option(
-        (),
-        "At most 12 texts, the strongest first. The text is cut before one that begins with white space, and after any"
-        " other; `\\n` matches any line end.",
-    )
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        object.__setattr__(self, "separators", tuple(self.separators))
-        if not all(isinstance(one, str) and one for one in self.separators) or len(self.separators) > _MAX_SEPARATORS:
-            raise ConfigError(
-                f"separators must be at most {_MAX_SEPARATORS} strings, none empty, got {self.separators!r}"
-            )
 
 
 def split_recursive(part: Part, options: Recursive) -> list[Span]:

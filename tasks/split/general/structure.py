@@ -5,12 +5,11 @@ heading with nothing under it goes with the next. A table is cut only between ro
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from docmill.tasks.split.parts.blocks import Block, announces, blocks
-from docmill.tasks.split.parts.options import MAX_SIZE, Options, option
 from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.usual_options import Structure
 from docmill.tasks.split.spans.leads import led
 from docmill.tasks.split.spans.line_cuts import code_lines, table_rows
 from docmill.tasks.split.spans.merge_pieces import Allow, merge
@@ -36,18 +35,6 @@ _DEEPEST = 8
 
 With fewer levels, deep lists lose their order; with more than nine, the seams of items would reach those of blocks.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Structure(Options):
-    """Cuts along headings, then between blocks: paragraphs, lists, tables by rows, code by its own blocks.
-
-    A chunk never crosses a section, except where small sections share one.
-    """
-
-    small: int = option(
-        50, "Sections of at most this size may share a chunk with their neighbours.", "tokens", 0, MAX_SIZE
-    )
 
 
 def split_structure(part: Part, options: Structure) -> list[Span]:

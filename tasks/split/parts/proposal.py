@@ -1,12 +1,14 @@
 """Proposal: the spans of a strategy, the name of the strategy that made them, and the levels of chunks below them."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.span import Span
 
-Split = Callable[[Part, Any], list[Span]]
+if TYPE_CHECKING:
+    from docmill.tasks.split.parts.part import Part
+
+Split = Callable[["Part", Any], list[Span]]
 
 
 class Proposed(NamedTuple):
@@ -16,7 +18,7 @@ class Proposed(NamedTuple):
     strategy: str
 
 
-Propose = Callable[[Part, Any], Proposed]
+Propose = Callable[["Part", Any], Proposed]
 
 
 class Level(NamedTuple):

@@ -83,7 +83,7 @@ def measure(count: int, queries: int, root: Path) -> list[Figure]:
     ratio = statistics.median(ours[:_MODEL_QUERIES]) / statistics.median(model)
     return [
         Figure("build, CPU for 100,000 chunks", built * 100_000 / count, "s"),
-        Figure("size / size of the texts", size, ""),
+        Figure("size / size of the texts", size, "", judged=True),
         Figure("open", opening, "ms", 60),
         Figure(f"search, 5 terms, top {_TOP}, p50", statistics.median(ours), "ms", 2.5),
         Figure("search, p95", float(np.quantile(ours, 0.95)), "ms"),

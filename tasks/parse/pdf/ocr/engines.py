@@ -5,9 +5,12 @@ import shutil
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.parse.pdf.ocr.picture import PageReading, Picture
+
+if TYPE_CHECKING:
+    from docmill.tasks.parse.pdf.ocr.picture import PageReading, Picture
 
 RAPIDOCR, TESSERACT = "rapidocr", "tesseract"
 ADVICE = "docmill[ocr], unless [parse] ocr = false"
@@ -36,7 +39,7 @@ def _prefers_rapidocr(wanted: str, languages: str) -> bool:
     return {"auto": knows, "on": knows or not shutil.which(TESSERACT)}.get(wanted, False)
 
 
-def read_picture(picture: Picture, page: int, engine: str, languages: str) -> PageReading:
+def read_picture(picture: "Picture", page: int, engine: str, languages: str) -> "PageReading":
     """Return what an engine reads in a picture of a page.
 
     Raise Rejected: `not_installed` if the engine or the data of a language is missing, `timeout`, `crashed`.
@@ -44,7 +47,7 @@ def read_picture(picture: Picture, page: int, engine: str, languages: str) -> Pa
     return _ENGINES[engine.partition(" ")[0]](picture, page, languages)
 
 
-def _by_rapidocr(picture: Picture, page: int, _languages: str) -> PageReading:
+def _by_rapidocr(picture: "Picture", page: int, _languages: str) -> "PageReading":
     from docmill.tasks.parse.pdf.ocr.rapid import read_by_rapidocr
 
     if not find_spec(RAPIDOCR):
@@ -52,13 +55,13 @@ def _by_rapidocr(picture: Picture, page: int, _languages: str) -> PageReading:
     return read_by_rapidocr(picture, page)
 
 
-def _by_tesseract(picture: Picture, page: int, languages: str) -> PageReading:
+def _by_tesseract(picture: "Picture", page: int, languages: str) -> "PageReading":
     from docmill.tasks.parse.pdf.ocr.tesseract import read_by_tesseract
 
     return read_by_tesseract(picture, page, languages)
 
 
-_ENGINES: Mapping[str, Callable[[Picture, int, str], PageReading]] = {
+_ENGINES: Mapping[str, Callable[["Picture", int, str], "PageReading"]] = {
     RAPIDOCR: _by_rapidocr,
     TESSERACT: _by_tesseract,
 }

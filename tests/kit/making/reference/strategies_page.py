@@ -8,7 +8,8 @@ from typing import Any
 
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Optimize, Options, Stated
-from docmill.tasks.split.strategies import SPLITTERS, Splitter
+from docmill.tasks.split.splitter import Splitter
+from docmill.tasks.split.strategies import SPLITTERS
 from tests.kit.making.reference.markdown import block, code, page, prose, table
 
 HEAD = """\
