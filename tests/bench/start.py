@@ -47,7 +47,7 @@ def in_turn(command: list[str], times: int) -> float:
     cpu_seconds(command)
     pairs = [(cpu_seconds(command), cpu_seconds(yardstick)) for _ in range(times)]
     own, other = (statistics.median(one) for one in zip(*pairs, strict=True))
-    return own / other
+    return float(own / other)
 
 
 def modules(command: list[str]) -> int:
