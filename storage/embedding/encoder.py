@@ -30,9 +30,9 @@ __all__ = ["LOADERS", "Encoder", "Network", "TextEncoder", "TokenVectors", "Wind
 _TEXTS_AT_ONCE = 1024  # windows whose tokens are in memory at a time; with fewer, the lengths in a batch differ more
 _CPU_BATCH_TOKENS = 2048  # fits the caches: the fastest of 256 to 16384, 0.75 of the time of 32 texts a batch
 _GPU_BATCH_TOKENS = 65536  # the fastest on an H100: 16384 take 1.16 times as long, 262144 1.07, 1048576 1.43
-_TOKENIZED_TEXTS = 256
-"""Texts that a thread turns into tokens at a time. One thread makes 0.2 million tokens/s where an H100 reads 1.4
-million, and 16 threads make 2.1 million."""
+_TOKENIZED_TEXTS = 32
+"""Least texts that a thread turns into tokens. One thread makes 0.2 million tokens/s where an H100 reads 1.4 million of
+float32, and 16 threads make 4 million."""
 _LIGHT_TOKENS = 512
 """Tokens up to which the light network encodes although the full one is loaded. On two busy cores it takes 0.04, 0.18
 and 0.68 s of CPU time for one, four and sixteen texts of 130 tokens; the full one, whose threads wait for each other,
@@ -74,6 +74,7 @@ class Encoder:
                 if self._half is None:
                     self._half = self._load_half()
                 if self._half is not None:
+                    self._few = min(self._few, _LIGHT_TOKENS)
                     return self._half
                 self._load_half = None  # it would gain nothing on this machine
         # Two threads must not load PyTorch twice; the check is repeated, because the other may have been first.
@@ -169,7 +170,8 @@ class Encoder:
             raise QueryError(f"the query has {tokens} tokens, {self.space.model} takes {limit}; shorten it")
 
     def _tokenized(self, texts: Sequence[str], prefix: str) -> list[npt.NDArray[np.int32]]:
-        parts = [texts[first : first + _TOKENIZED_TEXTS] for first in range(0, len(texts), _TOKENIZED_TEXTS)]
+        size = max(_TOKENIZED_TEXTS, -(-len(texts) // processors()))
+        parts = [texts[first : first + size] for first in range(0, len(texts), size)]
 
         def rows_of(part: Sequence[str]) -> list[npt.NDArray[np.int32]]:
             found = self._network.tokenize([prefix + text for text in part])
@@ -177,7 +179,7 @@ class Encoder:
 
         if len(parts) < 2:
             return [row for part in parts for row in rows_of(part)]
-        with ThreadPoolExecutor(min(len(parts), processors()), "docmill-tokenize") as threads:
+        with ThreadPoolExecutor(len(parts), "docmill-tokenize") as threads:
             return [row for rows in threads.map(rows_of, parts) for row in rows]
 
     def _embed(self, rows: Sequence[npt.NDArray[np.int32]], documents: bool = False) -> npt.NDArray[np.float32]:
@@ -329,6 +331,9 @@ class _SentenceTransformer:
             model = SentenceTransformer(folder, local_files_only=True).eval()
             if dtype != FLOAT32:
                 model = model.to(getattr(torch, dtype))
+                # cuDNN plans attention once for each shape of a batch, which takes 2 s for the first and 0.07 s for
+                # each other one on an H100; the other ways take 0.012 s a batch.
+                torch.backends.cuda.enable_cudnn_sdp(False)
         except Exception as error:  # each file of the folder can fail in its own way
             raise ConfigError(f"the model in {folder} cannot be loaded: {error}; copy or download it again") from error
         # The space was read from the files without the library; both must mean the same model.
