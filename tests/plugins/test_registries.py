@@ -191,7 +191,7 @@ def test_options_of_a_plugin_are_checked_as_ours_are(
     assert (found.words, found.size, found.optimize.min_tokens) == (2, 100, 9)
     for wrong, said in (
         ({"words": 0}, "whole: .*words must be at least 1, got 0"),
-        ({"size": 3}, r"whole: size must be an integer in \[16, 8192\], got 3"),
+        ({"size": 3}, r"whole: size must be an integer in \[16, 32768\], got 3"),
         ({"wrods": 2}, "whole has no option 'wrods'; the nearest is 'words'"),
     ):
         with pytest.raises(ConfigError, match=said):

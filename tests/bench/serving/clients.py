@@ -64,7 +64,7 @@ class _GivenVectors:
     def encode_query(self, text: str) -> Vectors:
         if self._encoder is not None:
             self._encoder.encode_query(text)
-        return self._vectors[text]
+        return self._vectors.get(text, self._vectors[self.questions[0]])  # the server asks one of its own to warm up
 
     def given_to(self, store: Store) -> Store:
         """Return a store that asks this model."""
