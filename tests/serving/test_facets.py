@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from docmill.storage.history.snapshots import StoredFile
+from docmill.storage.reader import facets
 from docmill.storage.reader.facets import facet_counts
+from docmill.storage.tables.tables import read_stored_file
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
@@ -42,3 +45,30 @@ def test_facets_are_the_counts_of_sql(tmp_path: Path) -> None:
     found = {(one["facet"], one["value"]) for one in counted}
     assert {("folder", "minutes/"), ("year", "1970"), ("year", "2019"), ("lang", "de"), ("format", "csv")} <= found
     assert {facet for facet, _ in found} == {"content_type", "format", "lang", "folder", "year"}
+
+
+def test_after_a_run_only_the_files_that_changed_are_counted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[StoredFile] = []
+    monkeypatch.setattr(
+        facets,
+        "read_stored_file",
+        lambda root, piece, columns: (read.append(piece), read_stored_file(root, piece, columns))[1],
+    )
+    bench = Workbench(tmp_path)
+    bench.write({f"{number}.md": f"# Page {number}\n\n" + "The mill grinds. " * 300 for number in range(150)})
+    bench.ingest()
+    with bench.store as store:
+        facet_counts(store.stored)
+        files = [*store.stored.pieces("chunks"), *store.stored.pieces("documents")]
+    assert sorted(map(repr, read)) == sorted(map(repr, files))
+    assert len(files) > 4
+    read.clear()
+    bench.write({"new.md": "# New\n\nIt is new.\n"})
+    bench.ingest()
+    with bench.store as store:
+        counts = facet_counts(store.stored)
+        chunks = store.snapshot.rows("chunks")
+    assert len(read) == 2  # the bucket of the new document, of both tables
+    assert sum(one["chunks"] for one in counts if one["facet"] == "format") == chunks

@@ -149,7 +149,7 @@ def test_what_the_cache_did_is_told_to_prometheus(bench: Workbench) -> None:
 
 def test_the_bench_tells_what_the_cache_answers_and_how_right_it_is(bench: Workbench) -> None:
     asked = [("grind wheat", "Grind?"), ("grind wheat", "Grind?"), ("wheat grind", "Wheat?"), ("undo", "Undo?")]
-    exact, near = (measure(bench.root, asked, one) for one in (1, 0.99))
+    exact, near = measure(bench.root, asked, (1, 0.99))
     assert (exact.same, exact.alike, exact.other, exact.overlap, exact.best) == (0.25, 0.0, 0.0, 1.0, 1.0)
     assert (near.same, near.alike, near.other, near.overlap) == (0.25, 0.25, 0.25, 1.0), "another question's answer"
     assert stream(["Where is it?", "Who?"]) == stream(["Where is it?", "Who?"])
