@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from docmill.storage.history.snapshots import StoredFile
@@ -51,11 +52,12 @@ def test_after_a_run_only_the_files_that_changed_are_counted_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[StoredFile] = []
-    monkeypatch.setattr(
-        facets,
-        "read_stored_file",
-        lambda root, piece, columns: (read.append(piece), read_stored_file(root, piece, columns))[1],
-    )
+
+    def counting(root: Path, piece: StoredFile, columns: list[str]) -> pa.Table:
+        read.append(piece)
+        return read_stored_file(root, piece, columns)
+
+    monkeypatch.setattr(facets, "read_stored_file", counting)
     bench = Workbench(tmp_path)
     bench.write({f"{number}.md": f"# Page {number}\n\n" + "The mill grinds. " * 300 for number in range(150)})
     bench.ingest()
