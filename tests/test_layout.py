@@ -53,9 +53,9 @@ MOST_DENSE, DENSE = 8, 0.8  # more branches than the first need fewer a line tha
 NAMED_TWICE: dict[str, str] = {}  # class names with several meanings, each with its reason
 ORDER = (  # each folder imports only those before it
     "storage",
-    "storage/process", "storage/plugins", "storage/sentences",
+    "storage/process", "storage/plugins",
     "storage/embedding/api", "storage/embedding",
-    "storage/keywords/analysis", "storage/keywords/segments", "storage/keywords",
+    "storage/keywords/analysis", "storage/sentences", "storage/keywords/segments", "storage/keywords",
     "storage/lance", "storage/sql", "storage/objects",
     "storage/history", "storage/mirror", "storage/tables", "storage/artifacts", "storage/writer", "storage/access",
     "storage/versions",

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from zlib import crc32
 
+from docmill.storage.keywords.analysis.written_language import TAGS, written_language
+
 _QUOTE_MARKS = " \t>"
 _ENDS = (".", "!", "?", ":", ";", "|", "\u2026", '"', "\u201d", "\\")
 _SHORT = 45  # characters; a line that merely reached the margin is longer, even in a narrow column
@@ -20,6 +22,8 @@ _SHORT_TEXT = 2000  # characters; a shorter text is one stretch: no sentence in 
 _SLICE = 1 << 16  # small enough to need little memory
 _LEAST = 256  # characters of a stretch; in shorter ones, sentencex would seldom see both quotation marks of a pair
 _STOPS = 16  # one stop in this many ends a stretch; with more, stretches are longer and an edit moves more sentences
+_WITH_RULES = frozenset({*TAGS.values(), "ru", "uk"} - {"en"})
+"""Languages with abbreviations and dates of their own; those of other scripts end sentences by their own stops."""
 _SNIPPET = 16  # characters after a stop that decide; with fewer, repeated beginnings decide alike
 
 
@@ -47,13 +51,27 @@ def _found(text: str, start: int, end: int) -> Iterator[int]:
     if len(piece) > _LONG_WORD and max(map(len, piece.split()), default=0) > _LONG_WORD:
         yield from (match.end() for match in _SENTENCE_END.finditer(text, start, end))
     else:
-        last = start
+        last, others = start, _starts_in(written_language(text), piece)
         for sentence in get_sentence_boundaries("en", piece)[1:]:
+            if others is not None and sentence["start_index"] not in others:
+                continue
             place = start + sentence["start_index"]
             place -= text[place - 1] == "("  # the bracket that was taken from "(b)" for sentencex belongs to it
             if not (text[place - _BEFORE_STOP : place - _BEFORE_STOP + 1].isdigit() and _is_number(text, last, place)):
                 yield place
             last = place
+
+
+def _starts_in(language: str, piece: str) -> set[int] | None:
+    """Return where sentences begin by the rules of a language; None if it adds none to those of English.
+
+    English ends a sentence within "am 3. Oktober", and French within "M. Dupont": both have to see an end.
+    """
+    if language not in _WITH_RULES:
+        return None
+    from sentencex import get_sentence_boundaries
+
+    return {sentence["start_index"] for sentence in get_sentence_boundaries(language, piece)}
 
 
 def _is_number(text: str, start: int, end: int) -> bool:

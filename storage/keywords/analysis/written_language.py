@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from docmill.storage.keywords.analysis.languages import detect
 
 _READ = 20_000
 """Characters that are read, at the beginning of a text. A text of one language shows it in far fewer, and reading them
 takes a millisecond; a document of several languages gets that of its beginning."""
+_TEXTS = 8  # whose languages are remembered: each paragraph of a document asks for that of the whole
 _MOSTLY = 0.5
 """A text is of a script that has more than this share of its letters, so that Latin names within it do not count."""
 _SCRIPTS = (
@@ -57,6 +59,7 @@ TAGS = {
 }
 
 
+@lru_cache(maxsize=_TEXTS)
 def written_language(text: str) -> str:
     """Return the BCP 47 tag of the language in which a text is written, or "" in doubt."""
     read = text[:_READ]
