@@ -30,7 +30,11 @@ ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/", "docmill/adapters/prefect.py"),
     "duckdb": ("storage/sql/sandbox.py", "tasks/connectors/databases.py"),  # the second reads databases of others
     "lancedb": ("storage/lance/",),
-    "sentence_transformers": ("storage/embedding/encoder.py", "storage/embedding/cross_encoder.py"),
+    "sentence_transformers": (
+        "storage/embedding/encoder.py",
+        "storage/embedding/cross_encoder.py",
+        "storage/pictures/",
+    ),
     "typer": ("flows/cli/",),
     "langchain_core": ("docmill/adapters/langchain.py",),
     "llama_index": ("docmill/adapters/llama_index.py",),
@@ -57,7 +61,8 @@ ORDER = (  # each folder imports only those before it
     "storage/embedding/api", "storage/embedding",
     "storage/keywords/analysis", "storage/sentences", "storage/keywords/segments", "storage/keywords",
     "storage/lance", "storage/sql", "storage/objects",
-    "storage/history", "storage/mirror", "storage/tables", "storage/artifacts", "storage/writer", "storage/access",
+    "storage/history", "storage/mirror", "storage/tables", "storage/artifacts", "storage/pictures",
+    "storage/writer", "storage/access",
     "storage/versions",
     "storage/retrieval/candidates", "storage/retrieval/steps", "storage/retrieval/passages", "storage/retrieval",
     "storage/upkeep",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from docmill.flows.config.input_settings import ReaderRule
 from docmill.flows.config.search_settings import how_of
-from docmill.flows.config.settings import ChunkSettings, RouteRule, Settings
+from docmill.flows.config.settings import RouteRule, Settings
 from docmill.storage.embedding.api.api_address import is_api, parse_address
 from docmill.storage.embedding.model_spaces import describe_model, late_space, tokenizer_dir
 from docmill.storage.embedding.space import EmbeddingSpace, check_indexed
@@ -83,8 +83,9 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             parts=settings.embedding.parts,
             by_model=settings.chunk.summed_up_by == "model",
             window_tokens=settings.model.window_tokens,
-            kept=_kept(settings.chunk),
+            kept=_kept(settings),
             described=settings.chunk.describe_figures,
+            pictured=bool(settings.embedding.pictures),
         ),
         routes=routes_of(settings, space.token_limit),
         space_id=space.id,
@@ -100,9 +101,11 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
     )
 
 
-def _kept(chunk: ChunkSettings) -> tuple[str, ...]:
+def _kept(settings: Settings) -> tuple[str, ...]:
     """Return the kinds of elements that make chunks of their own."""
-    wanted = {"toc": chunk.toc, "furniture": chunk.furniture, "figure": chunk.figures or chunk.describe_figures}
+    chunk = settings.chunk
+    figures = chunk.figures or chunk.describe_figures or bool(settings.embedding.pictures)
+    wanted = {"toc": chunk.toc, "furniture": chunk.furniture, "figure": figures}
     return tuple(kind for kind in wanted if wanted[kind])
 
 
@@ -255,7 +258,11 @@ def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def check_model(settings: Settings, recipe: Recipe) -> None:
-    """Raise `ConfigError` if contexts or summaries need a language model and none is set."""
+    """Raise `ConfigError` if contexts or summaries need a language model and none is set, or a model is missing."""
+    if settings.embedding.pictures:
+        from docmill.storage.embedding.space import model_dir
+
+        model_dir(settings.embedding.pictures)
     table = recipe.routes
     # All of them, whether a document takes them or not: which ones do is known only after hours.
     routes = [*table.every()]

@@ -125,11 +125,16 @@ class EmbeddingSettings(ConfigSection):
         " four times the model's token limit. 0 embeds each chunk once.",
     )
 
+    pictures: str = Field(
+        default="",
+        description="Model such as CLIP, by folder or Hub name: hybrid search then finds figures by what they show.",
+    )
+
     def where(self) -> tuple[str, str]:
         """Return the model as stores and orders name it, with all that its server is asked, and its revision."""
         if not is_api(self.model):
             return shorten(self.model, self.dimensions), self.revision
-        options = self.model_dump(exclude={"model", "price", "dtype", "indexed", "late", "parts"})
+        options = self.model_dump(exclude={"model", "price", "dtype", "indexed", "late", "parts", "pictures"})
         return spell(self.model, options), ""
 
     @model_validator(mode="after")
@@ -174,8 +179,7 @@ class ChunkSettings(ConfigSection):
     )
     describe_figures: bool = Field(
         default=False,
-        description="Ask the model of [model], which must read pictures, to describe each figure. The description is in"
-        " the context of the figure's chunk, which it makes.",
+        description="Let the model of [model], which must read pictures, describe each figure in a chunk of its own.",
     )
     tokenizer: str = Field(
         default="",

@@ -1,6 +1,7 @@
 """Commits: commit what a run has staged, then its pending vectors, step by step."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -17,6 +18,7 @@ from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts import staging
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.snapshots import PICTURE_VECTORS, StoredFile
 from docmill.storage.process.ending import uncut
 from docmill.storage.schema import RunRow
 from docmill.storage.writer.chunk_moves import ChunkMoves
@@ -25,6 +27,7 @@ from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.model.embedding_costs import payer_of
 from docmill.tasks.publishing.fill import FillOrder, embed_pending, fill
+from docmill.tasks.publishing.picture_packs import due_pictures, picture_packs
 from docmill.tasks.publishing.publish import PublishOrder, publish_run
 
 
@@ -33,10 +36,23 @@ def save_changes(run: Run, changes: Changes) -> Path:
     if payer := payer_of(run.payment):
         payer.note()
     kept = retention_of(run.settings)
-    artifacts = staging.promote(run.root, run.base.packs("figures") if run.base else ())
+    figures = run.base.packs("figures") if run.base else []
+    artifacts = staging.promote(run.root, figures)
+    figures += [run.root / piece.file.path for piece in artifacts["figures"]]
+    artifacts[PICTURE_VECTORS] = _picture_vectors(run, changes, figures)
     promoted = replace(changes, artifacts=artifacts, undelete_days=kept.undelete_days)
     order = PublishOrder(run.store, run.base, promoted, _run_row(run), kept, run.gate)
     return save_order(order, run.folder / "publish.json")
+
+
+def _picture_vectors(run: Run, changes: Changes, figures: Sequence[Path]) -> tuple[StoredFile, ...]:
+    """Return the packs of the vectors of pictures for a commit, if the settings name a model of pictures."""
+    if not (name := run.settings.embedding.pictures):
+        return ()
+    due = due_pictures(run.base, changes.documents, name, figures)
+    if len(due.keys):
+        run.engine.log(f"embed {counted(len(due.keys), 'pictures')}")
+    return picture_packs(run.root, due, figures)
 
 
 def commit(run: Run, order: Path) -> None:

@@ -16,6 +16,7 @@ from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.history.snapshots import PICTURE_VECTORS
 from docmill.storage.process.malloc_tuning import give_back
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import ModelAccess
@@ -100,8 +101,18 @@ class Run:
 
 
 def is_outlived(run: Run) -> bool:
-    """Return whether a snapshot is due although no document has changed: for an index, or keys of [metadata]."""
+    """Return whether a snapshot is due although no document has changed.
+
+    That may be for an index, keys of [metadata], or vectors of pictures.
+    """
     held = run.base.snapshot if run.base else None
-    return held is not None and (
-        held.keywords.outdated or held.keys != run.recipe.keys or held.space.indexed != run.space.indexed
-    )
+    if held is None:
+        return False
+    indexes = held.keywords.outdated or held.space.indexed != run.space.indexed
+    if indexes or held.keys != run.recipe.keys:
+        return True
+    if not (run.settings.embedding.pictures or held.artifacts.get(PICTURE_VECTORS)):
+        return False
+    from docmill.tasks.publishing.picture_packs import lack_vectors
+
+    return lack_vectors(run.base, run.settings.embedding.pictures)

@@ -17,6 +17,7 @@ from weakref import finalize
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
 from docmill.storage.artifacts.packs import FIGURES, Packs, embeddings_schema, figure_keys, stream_pack
@@ -29,6 +30,8 @@ VECTORS = FileRef("artifacts/embeddings/narrowed.parquet", 0, "0" * 32)
 """The pack of the visible vectors, which is written when it is first needed: keyword search and SQL do without."""
 PICTURES = FileRef("artifacts/figures/narrowed.parquet", 0, "0" * 32)
 """The pack of the pictures of visible documents, in the same way: whoever knows a key may not see the others."""
+VECTORS_OF_PICTURES = FileRef("artifacts/picture_vectors/narrowed.parquet", 0, "0" * 32)
+"""The pack of the vectors of these pictures, in the same way."""
 _PREFIX = f"docmill-narrowed-{os.getuid()}-"
 _LOCK = "lock"
 _KEYS_AT_ONCE = 1 << 16  # vectors to copy at a time, in 100 MB if each has 384 numbers; each time, all packs are read
@@ -83,10 +86,10 @@ class NarrowedFolder(StoreFolder):
     def ensure(self, files: Sequence[FileRef]) -> None:
         """Make files available: by the folder of the whole store; visible vectors and pictures by copying them."""
         own = [file for file in files if not (self.root / file.path).is_file()]
-        for copied, copy in ((VECTORS, _copy_vectors), (PICTURES, _copy_pictures)):
+        for copied, copy in _COPIES.items():
             if copied in own:
                 copy(self)
-        if others := [file for file in own if file not in (VECTORS, PICTURES)]:
+        if others := [file for file in own if file not in _COPIES]:
             self.whole.folder.ensure(others)
 
 
@@ -105,6 +108,18 @@ def _copy_pictures(folder: NarrowedFolder) -> None:
     packs = Packs(folder.whole.ensure_packs("figures"))
     keys = pc.unique(figure_keys(read_table(folder.read(), "documents", ["figures"]).column("figures")))
     _write_pack(folder.root / PICTURES.path, _rows(packs, keys, FIGURES, 1), "figures")
+
+
+def _copy_picture_vectors(folder: NarrowedFolder) -> None:
+    """Write the vectors of the pictures of visible documents into one pack."""
+    paths = folder.whole.ensure_packs("picture_vectors")
+    packs, schema = Packs(paths), pq.read_schema(paths[0])
+    keys = pc.unique(figure_keys(read_table(folder.read(), "documents", ["figures"]).column("figures")))
+    here = keys.filter(pc.invert(pc.is_in(keys, value_set=packs.absent(keys))))
+    _write_pack(folder.root / VECTORS_OF_PICTURES.path, _rows(packs, here, schema, _KEYS_AT_ONCE), "picture_vectors")
+
+
+_COPIES = {VECTORS: _copy_vectors, PICTURES: _copy_pictures, VECTORS_OF_PICTURES: _copy_picture_vectors}
 
 
 def _rows(packs: Packs, keys: pa.StringArray, schema: pa.Schema, at_once: int) -> Iterator[pa.Table]:

@@ -38,13 +38,14 @@ _FEW_GROUPS = 8
 """Up to this number of row groups one thread reads them all; starting more threads would take longer."""
 _GROUPS_AT_ONCE = 32
 """Row groups in memory at a time, of vectors with 384 dimensions 50 MB: rows of many documents are in all groups."""
-_ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024, "figures": 1}
+_ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024, "figures": 1, "picture_vectors": 1024}
 
 _NUMBERS = "vector.list.element"
 _ENCODED: dict[str, Any] = {
     "texts": {"compression": "zstd"},
     "embeddings": {"compression": {_NUMBERS: "zstd"}, "use_byte_stream_split": [_NUMBERS]},
     "figures": {"compression": "none"},
+    "picture_vectors": {"compression": {_NUMBERS: "zstd"}, "use_byte_stream_split": [_NUMBERS]},
 }
 """How packs are encoded. Of vectors, the first bytes of all numbers are together, then the second ones, and so on:
 their signs and exponents can be compressed, which takes 15 % off a pack, and no bit of a vector is lost. The other

@@ -283,7 +283,7 @@ def _prefix_tokens(folder: Path, prefix: str) -> int:
 
 
 def _weights_revision(folder: Path) -> str:
-    return key_of(*([str(path.relative_to(folder)), _hash_once(path)] for path in _deciding_files(folder)))
+    return key_of(*([str(path.relative_to(folder)), hash_once(path)] for path in _deciding_files(folder)))
 
 
 def _deciding_files(folder: Path) -> Iterator[Path]:
@@ -305,7 +305,7 @@ def _weights(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
 
 
-def _hash_once(path: Path) -> str:
+def hash_once(path: Path) -> str:
     """Return the hash of a file. The user's cache keeps it by path, size and time: hashing 88 MB takes 0.13 s."""
     status = path.stat()
     name = hash_bytes(f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}".encode())

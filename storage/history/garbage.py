@@ -14,8 +14,7 @@ _OTHERS = (snapshots.FOLDER, snapshots.CANDIDATES, "tags", "cache")
 
 
 def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
-    """Yield each file that a snapshot names with its kind: tables, texts, embeddings, figures, keywords
-    or vectors."""
+    """Yield each file that a snapshot names with its kind: tables, a kind of artifact, keywords or vectors."""
     for pieces in snapshot.tables.values():
         yield from (("tables", piece.file) for piece in pieces)
     for kind, pieces in snapshot.artifacts.items():

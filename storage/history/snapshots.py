@@ -27,6 +27,7 @@ _PENDING_FORMAT = 3  # of a snapshot with pending vectors, on which an older doc
 _BUCKETS_FORMAT = 4  # of a snapshot with `document_buckets`, in which an older docmill would not find a document
 FOLDER = "snapshots"
 CANDIDATES = "candidates"
+PICTURE_VECTORS = "picture_vectors"  # the artifacts that few snapshots have
 _CHECKSUM = b',\n "checksum": "'
 
 

@@ -148,7 +148,7 @@ class StoredDocuments:
 
         Returns:
             The figures in the order of the text. `document.text[start_char:end_char]` is a figure's place, as Markdown:
-            `![alt](docmill:figure/KEY)`.
+            `![alt](docmill:figure/KEY)`, or what a Markdown file itself has there.
 
         Raises:
             docmill.errors.QueryError: The snapshot has no document at `uri`.

@@ -23,10 +23,16 @@ MOST_GARBAGE = 0.5
 a store keeps more than twice what it needs."""
 _SMALL_BYTES = 32 << 20
 """A pack up to this size is merged to reduce the number of packs; larger ones take too long to copy for that."""
-_ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 14, "figures": 8}  # rows in memory while a pack is written
+_ROWS_AT_ONCE = {
+    "texts": 256,
+    "embeddings": 1 << 14,
+    "figures": 8,
+    "picture_vectors": 1 << 14,
+}  # rows in memory while a pack is written
 _NAMED_BY = {
     "texts": (("documents", "text_key"), ("deleted", "text_key")),
     "figures": (("documents", "figures"), ("deleted", "figures")),
+    "picture_vectors": (("documents", "figures"), ("deleted", "figures")),
     "embeddings": tuple((table, key) for table in ("chunks", "deleted_chunks") for key in KEYS),
 }
 

@@ -129,7 +129,7 @@ def _repair(stored: StoredSnapshot) -> str:
 
 def _mend(stored: StoredSnapshot, kind: str) -> str:
     command = _repair(stored)
-    if kind in ("vectors", "keywords", "embeddings", "current", *(kept.kind for kept in KEPT_ROWS)):
+    if kind in ("vectors", "keywords", "embeddings", "picture_vectors", "current", *(kept.kind for kept in KEPT_ROWS)):
         return command
     return f"restore the file from a copy of the store, or: {command}"
 

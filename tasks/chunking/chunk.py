@@ -51,7 +51,7 @@ def chunk_regions(
     If `lookup` is not complete afterwards, these chunks are not yet final.
     """
     wordless = _is_wordless(parsed)
-    if wordless and not options.described:
+    if wordless and not (options.described or options.pictured):
         return []
     # Once for the whole text: every span is then measured by its offsets, without tokenizing again.
     # A late vector is that of the document as it stands: its window is a stretch of it.
@@ -135,7 +135,7 @@ def _with_left_out(grown: Sequence[ChunkTree], part: Part, options: ChunkOptions
     """Yield chunks, and with them those of what is in no chunk of its own by default anywhere in the document."""
     for one in grown:
         more = [*left_out(part, options.kept, one.fitter)] if options.kept else []
-        more += figure_chunks(part, one.fitter, options.described) if FIGURE in options.kept else ()
+        more += figure_chunks(part, one.fitter, options) if FIGURE in options.kept else ()
         yield one._replace(nodes=[*one.nodes, *more]) if more else one
 
 

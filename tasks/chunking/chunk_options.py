@@ -42,7 +42,7 @@ class ChunkOptions:
     more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the model's
     limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
     `kept` are the kinds of elements, of those without chunks of their own by default, that have some. With `described`,
-    a language model describes figures.
+    a language model describes figures; with `pictured`, also those about which nothing says anything have chunks.
     """
 
     token_limit: int
@@ -56,6 +56,7 @@ class ChunkOptions:
     window_tokens: int = WINDOW_TOKENS
     kept: tuple[str, ...] = ()
     described: bool = False
+    pictured: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild on unpickling: a worker loads plugins before its memory is limited."""
@@ -98,6 +99,7 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     by_model, window = said.pop("by_model"), said.pop("window_tokens")
     asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if _asks_of_text(route, options) else []
     asked += [{"described": DESCRIPTIONS}] if said.pop("described") else []
+    asked += [{"pictured": 1}] if said.pop("pictured") else []
     return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *read, *parts, *asked, *kept)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from docmill.storage.schema import MISSING, Element
 from docmill.storage.sentences.sentence_spans import sentence_spans
-from docmill.tasks.chunking.chunk_options import FIGURE
+from docmill.tasks.chunking.chunk_options import FIGURE, ChunkOptions
 from docmill.tasks.chunking.chunk_tree import ChunkNode
 from docmill.tasks.chunking.fitting import Fitter
 from docmill.tasks.context.contextualizer import nothing
@@ -18,17 +18,18 @@ _LABEL = re.compile(r"[\W_]*(\w+\.?\s*[\dIVX]+(?:[.-]\d+)*)")
 _PROSE = ("paragraph", "list_item", "text")
 
 
-def figure_chunks(part: Part, fitter: Fitter, described: bool = False) -> Iterator[ChunkNode]:
+def figure_chunks(part: Part, fitter: Fitter, options: ChunkOptions) -> Iterator[ChunkNode]:
     """Yield the chunk of each figure: the figure with its caption; its context has the sentence that refers to it.
 
-    If figures are `described`, the context also has what a language model says of the picture. A figure about which
-    nothing says anything makes no chunk, and neither does one whose caption is too long for one chunk.
+    If figures are `described`, the context also has what a language model says of the picture. Unless figures are
+    `pictured`, one about which nothing says anything makes no chunk, and one makes none whose caption is too long.
     """
     for figure in part.elements:
         if figure.kind == FIGURE:
-            prompts = (describing(figure.attributes["key"]),) if described else ()
+            prompts = (describing(figure.attributes["key"]),) if options.described else ()
             caption = part.captions.of.get(figure.start_char)
-            if caption is not None or figure.attributes.get("alt") or _is_answered(prompts, fitter):
+            told = caption is not None or options.pictured or bool(figure.attributes.get("alt"))
+            if told or _is_answered(prompts, fitter):
                 yield from _chunk(part, fitter, (figure, caption), prompts)
 
 

@@ -21,12 +21,11 @@ from docmill.storage.keys import key_of
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.schema import CostRow
 from docmill.tasks.model.budget import Budget, BudgetTracker, Forecast, Purse, purse_of
-from docmill.tasks.model.clients.completion import Model, ModelOptions, Reply, Usage
+from docmill.tasks.model.clients.completion import Model, ModelOptions, Reply, SentPicture, Usage
 from docmill.tasks.model.clients.providers import load_model
 from docmill.tasks.model.journal import REPLIES, SHARED, Journal, PaidCall, costs_of, recover
-from docmill.tasks.model.prompt import Answer, Prompt
+from docmill.tasks.model.prompt import Answer, Pictures, Prompt, no_pictures
 from docmill.tasks.model.schedule import CallSchedule
-from docmill.tasks.model.sent_picture import Pictures, no_pictures, sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +241,19 @@ def _refusal(reply: Reply) -> str:
 def _reply(model: Model, prompt: Prompt, pictures: Pictures) -> Reply | str:
     """Return the reply of a model, or why there is none."""
     try:
-        picture = sent(pictures(prompt.picture)) if prompt.picture else None
-        return model.complete(prompt.parts, prompt.max_tokens, picture)
+        return model.complete(prompt.parts, prompt.max_tokens, _shown(prompt, pictures))
     except ConfigError:
         raise
     except DocmillError as error:
         return str(error)
+
+
+def _shown(prompt: Prompt, pictures: Pictures) -> SentPicture | None:
+    if not prompt.picture:
+        return None
+    from docmill.tasks.model.sent_picture import sent
+
+    return sent(pictures(prompt.picture))
 
 
 _shared: dict[str, ModelClient] = {}

@@ -1,6 +1,9 @@
 """Prompt: a question to a language model, the key of its answer, and the answer."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from docmill.storage.schema import KeptPicture
 
 WINDOW_TOKENS = 16_000
 """The tokens of a document that a language model sees at once.
@@ -8,7 +11,8 @@ WINDOW_TOKENS = 16_000
 With more, every chunk that is asked about costs more; with less, fewer documents are shown whole. `[model]
 window_tokens` sets another number.
 """
-
+Pictures = Callable[[str], KeptPicture | None]
+"""Returns the picture of a key, or None if there is none."""
 LONGEST_REPLY = 2048
 """Maximum tokens of a reply by default. Fewer cut answers off; for more, a budget reserves too much."""
 PICTURE_TOKENS = 2600
@@ -58,3 +62,8 @@ class Answer:
 
     text: str
     basis: str = ""
+
+
+def no_pictures(_: str) -> KeptPicture | None:
+    """Return that there is no picture."""
+    return None

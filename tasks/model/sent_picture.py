@@ -2,25 +2,17 @@
 
 import warnings
 from base64 import b64encode
-from collections.abc import Callable
 from io import BytesIO
 
 from docmill.storage.errors import Terminal
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.model.clients.completion import SentPicture
 
-Pictures = Callable[[str], KeptPicture | None]
-"""Returns the picture of a key, or None if there is none."""
 LONGEST_SIDE = 1024
 """Pixels of a side. Providers shrink larger pictures to between 768 and 1,568, and charge by the pixel; the words of a
 chart that fills a page can still be read."""
 _MOST_BYTES = 3_500_000  # of a file that is sent as it is: Anthropic takes 5 MB in base64, a third more than the file
 _QUALITY = 90  # of a JPEG: at less, small letters blur
-
-
-def no_pictures(_: str) -> KeptPicture | None:
-    """Return that there is no picture."""
-    return None
 
 
 def sent(picture: KeptPicture | None) -> SentPicture:

@@ -119,6 +119,13 @@ def other_picture(bench: Workbench) -> Work:
     return after(bench)
 
 
+def with_figures(bench: Workbench) -> Work:
+    bench.settings["parse"] = {"ocr": False}
+    bench.write({"lagoon.md": "# Lagoon\n\nThe bloom of ![Bars by month](june.png) in June.\n", "june.png": drawn(1)})
+    bench.ingest()
+    return set_to(bench, "chunk", figures=True)
+
+
 def changed_back(bench: Workbench) -> Work:
     edited(bench, "21 days", "30 days")
     return edited(bench, "30 days", "21 days")
@@ -227,6 +234,7 @@ CHANGES: dict[str, Callable[[Workbench], Work]] = {
     "`chunk.contextualizer`": lambda bench: set_to(bench, "chunk", contextualizer="none"),
     "`chunk.context_tokens`": lambda bench: set_to(bench, "chunk", context_tokens=0),
     "`chunk.tokenizer`": other_tokenizer,
+    "`chunk.figures`, `chunk.describe_figures`, `embedding.pictures`": with_figures,
     "`embedding.parts`": lambda bench: set_to(bench, "embedding", parts=40),
     "`embedding.indexed`": lambda bench: set_to(bench, "embedding", indexed="binary"),
     "`embedding.model`, by `docmill reembed`": reembedded,

@@ -49,3 +49,15 @@ def fuse(
         instead = FUSIONS[fusion](keyword, weight)
         left |= {key: instead[key] for key in pending}
     return {key: (left.get(key, 0.0), right.get(key, 0.0)) for key in {**left, **right}}
+
+
+def with_pictures(
+    parts: Mapping[str, tuple[float, float]], pictures: Ranking, fusion: str, weight: float
+) -> dict[str, tuple[float, float]]:
+    """Return the contributions, the first of them that of a chunk's picture if it is nearer than the chunk's text is.
+
+    Cosines of texts and of pictures have other scales, so what is compared are their contributions.
+    """
+    seen = FUSIONS[fusion](pictures, weight)
+    texts = {key: parts.get(key, (0.0, 0.0)) for key in {**parts, **seen}}
+    return {key: (max(left, seen.get(key, 0.0)), right) for key, (left, right) in texts.items()}

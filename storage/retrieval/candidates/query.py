@@ -11,7 +11,7 @@ from docmill.storage.errors import QueryError
 from docmill.storage.keywords.analysis.analyser import alternatives, analyse
 from docmill.storage.keywords.keyword_search import KeywordHits
 from docmill.storage.retrieval.candidates.chunk_ordinals import Place
-from docmill.storage.retrieval.candidates.fusion import Ranking, fuse
+from docmill.storage.retrieval.candidates.fusion import Ranking, fuse, with_pictures
 from docmill.storage.retrieval.candidates.hit import Candidate, ShownChunk, in_order
 from docmill.storage.retrieval.candidates.long_query import MOST_WORDS, best_words, windows_of
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
@@ -22,6 +22,7 @@ from docmill.storage.schema import ChunkRow
 REMARK = "query"
 """The step whose notes a person should know: how a long query was read, why a model gave it no other wording."""
 _FUSED = "{:.3f} from the vectors and {:.3f} from the keywords"
+_FUSED_SEEN = "{:.3f} from its picture and {:.3f} from the keywords"
 _FUSED_PENDING = "{:.3f} from the keywords instead of pending vectors and {:.3f} from the keywords"
 
 
@@ -130,24 +131,44 @@ class Query:
 
         A chunk is as similar to several vectors as to the nearest of them.
         """
-        options = self.options
-        near = self._nearest(vectors) if vectors is not None else []
+        options, silent = self.options, self.silent
+        near = [one for one in self._nearest(vectors) if one[0] not in silent] if vectors is not None else []
         held = self.sources.matching(words, options.breadth, self.allowed) if words else KeywordHits()
         self.farthest = near[-1][1] if near else 0.0
         found: dict[str, Candidate] = {}
         for rank, (key, score) in enumerate(near, start=1):
             found[key] = Candidate(key, score, vector_score=score, vector_rank=rank)
         for rank, (key, score) in enumerate(zip(held.ids, held.scores, strict=True), start=1):
-            one = found.get(key) or found.setdefault(key, Candidate(key, score))
-            one.keyword_score, one.keyword_rank, one.held = score, rank, held
+            if key not in silent:
+                one = found.get(key) or found.setdefault(key, Candidate(key, score))
+                one.keyword_score, one.keyword_rank, one.held = score, rank, held
         if options.mode == "hybrid":
-            pending = self.sources.without_vectors(held.ids)
-            ranking = [*zip(held.ids, held.scores, strict=True)]
-            parts = fuse(near, ranking, options.fusion, self._weight(near, held), pending)
-            for key, (left, right) in parts.items():
-                found[key].score = left + right
-                found[key].note(options.fusion, _FUSED_PENDING if key in pending else _FUSED, left, right)
+            self._fuse(found, near, held)
         return in_order(list(found.values()))
+
+    def _fuse(self, found: dict[str, Candidate], near: Ranking, held: KeywordHits) -> None:
+        """Give candidates their fused scores, and add those of which only the pictures are near."""
+        options, pending = self.options, self.sources.without_vectors(held.ids)
+        ranking = [one for one in zip(held.ids, held.scores, strict=True) if one[0] not in self.silent]
+        parts = fuse(near, ranking, options.fusion, self._weight(near, held), pending - self.silent)
+        shown = with_pictures(parts, self.pictured, options.fusion, options.weight) if self.pictured else parts
+        for key, (left, right) in shown.items():
+            one = found.get(key) or found.setdefault(key, Candidate(key, 0.0))
+            one.score = left + right
+            seen = key not in parts or left > parts[key][0]
+            said = _FUSED_SEEN if seen else _FUSED_PENDING if key in pending else _FUSED
+            one.note(options.fusion, said, left, right)
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """The chunks of figures about which nothing says anything: only their pictures can be near to the query."""
+        return self.sources.pictures.silent if self.sources.pictures else frozenset()
+
+    @cached_property
+    def pictured(self) -> list[tuple[str, float]]:
+        """The chunks whose pictures are nearest to the query, with their cosines, best first."""
+        pictures = self.sources.pictures
+        return pictures.nearest(self.text, self.options.breadth, self.allowed) if pictures else []
 
     def _weight(self, near: Ranking, held: KeywordHits) -> float:
         """Return the weight of the vectors for this query; without keywords there is nothing to weigh them against."""
@@ -171,9 +192,15 @@ class Query:
         found = self.rank(self.vectors if mode != "keyword" else None, self.words[0] if mode != "vector" else "")
         if not found and mode == "keyword":
             self._explain_nothing()
-        for one, said in product(found, self._shortened()):
+        for one, said in product(found, [*self._shortened(), *self._unseen()]):
             one.note(REMARK, said)
         return found
+
+    def _unseen(self) -> Iterator[str]:
+        """Yield why the pictures of the snapshot are not searched."""
+        pictures = self.sources.pictures if self.options.mode == "hybrid" else None
+        if pictures and pictures.missing:
+            yield pictures.missing
 
     def _shortened(self) -> Iterator[str]:
         """Yield how the indexes read a query that is too long to be read whole."""

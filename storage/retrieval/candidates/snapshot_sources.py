@@ -22,11 +22,13 @@ from docmill.storage.embedding.token_counts import token_counts, unread_shares
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.snapshots import PICTURE_VECTORS
 from docmill.storage.keywords.keyword_search import KeywordHits, KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.keywords.scoring import Scoring
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.pictures.picture_index import PictureIndex
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals
 from docmill.storage.retrieval.candidates.hit import ShownChunk
@@ -205,6 +207,12 @@ class SnapshotReader:
     def figure_packs(self) -> Packs:
         """The packs of the pictures of figures."""
         return self._packs("figures")
+
+    @computed_once
+    def pictures(self) -> PictureIndex | None:
+        """The vectors of the pictures; None if the snapshot has none."""
+        packs = self.stored.ensure_packs(PICTURE_VECTORS)
+        return PictureIndex(self.stored, packs) if packs else None
 
     def _packs(self, artifact: str) -> Packs:
         return Packs(self.stored.ensure_packs(artifact))

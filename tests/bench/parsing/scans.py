@@ -1,6 +1,6 @@
 """How well OCR reads printed pages: word F1 and CPU seconds a page, by engine, resolution, noise and rotation.
 
-    python -m tests.bench.parsing.scans --printed FOLDER [--pages 12] [--engine rapidocr --engine tesseract]
+    python -m tests.bench.parsing.scans --printed FOLDER [--pages 12] [--engine rapidocr ...] [--per-inch 150 ...]
 
 FOLDER is a tree of PDFs, as `tests.bench.parsing.printing` writes one. Their pages become pictures, which are read as
 image files; the truth is the text layer of the page. Words are compared as a bag, in lower case. CPU seconds count the
@@ -112,6 +112,7 @@ def main() -> None:
     arguments.add_argument("--printed", type=Path, required=True, help="folder of PDFs")
     arguments.add_argument("--pages", type=int, default=12)
     arguments.add_argument("--engine", action="append", choices=["rapidocr", "tesseract"])
+    arguments.add_argument("--per-inch", action="append", type=int, help="only these resolutions")
     chosen = arguments.parse_args()
     engines = chosen.engine or ["rapidocr", "tesseract"]
     found = [*pages(chosen.printed, chosen.pages)]
@@ -120,7 +121,7 @@ def main() -> None:
     print(f"{len(found)} pages; word F1 (mean, least) and CPU seconds a page\n")
     print("| scan | " + " | ".join(f"{engine}: F1 | least | s" for engine in engines) + " |")
     print("|---|" + "---:|---:|---:|" * len(engines))
-    for look in LOOKS:
+    for look in (one for one in LOOKS if one.per_inch in (chosen.per_inch or [one.per_inch])):
         row = []
         for engine in engines:
             results = [

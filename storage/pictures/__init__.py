@@ -1,0 +1,1 @@
+"""Pictures: what figures show as vectors: made by a model, kept in packs, and compared with words."""

@@ -1,0 +1,76 @@
+"""Picture packs: the vectors of the pictures that a snapshot is to show, each computed once by content."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.artifacts.packs import Packs, figure_keys, picture_of
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.snapshots import PICTURE_VECTORS, StoredFile
+from docmill.storage.pictures.picture_encoder import full_name, load_picture_encoder, picture_space
+from docmill.storage.pictures.picture_vectors import PictureModel, model_of_pack, write_vectors
+from docmill.storage.tables.tables import read_table
+
+_AT_ONCE = 16
+"""Pictures in memory: of 80 million pixels each takes 320 MB for a moment, one after the other, and then 4 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class DuePictures:
+    """The packs of vectors that stay, the keys of the pictures that lack one, and the model that makes it."""
+
+    kept: tuple[StoredFile, ...]
+    keys: pa.StringArray
+    model: PictureModel
+
+
+def due_pictures(
+    base: StoredSnapshot | None, documents: pa.Table | None, name: str, pictures: Sequence[Path]
+) -> DuePictures:
+    """Return what is to be made for the documents of a snapshot and new ones, by the model of the settings.
+
+    Vectors of another model do not stay. `pictures` are the packs of figures.
+    """
+    model = PictureModel(full_name(name), picture_space(name))
+    before = base.snapshot.artifacts.get(PICTURE_VECTORS, ()) if base else ()
+    kept = tuple(one for one in before if base and model_of_pack(base.root / one.file.path).space == model.space)
+    held = Packs([base.root / one.file.path for one in kept]) if base else Packs([])
+    lacking = held.absent(_named(base, documents))
+    lost = Packs(pictures).absent(lacking)
+    return DuePictures(kept, lacking.filter(pc.invert(pc.is_in(lacking, value_set=lost))), model)
+
+
+def _named(base: StoredSnapshot | None, documents: pa.Table | None) -> pa.StringArray:
+    """Return the keys of the pictures of documents."""
+    tables = [read_table(base, "documents", ["figures"])] if base else []
+    tables += [documents.select(["figures"])] if documents is not None else []
+    named = [figure_keys(table.column("figures")) for table in tables if table.num_rows]
+    return pc.unique(pa.chunked_array([part for one in named for part in one.chunks], pa.string()))
+
+
+def picture_packs(root: Path, due: DuePictures, pictures: Sequence[Path]) -> tuple[StoredFile, ...]:
+    """Return the packs of vectors that a snapshot is to name, after making what is due."""
+    if not len(due.keys):
+        return due.kept
+    packs, encoder = Packs(pictures), load_picture_encoder(*due.model)
+
+    def portions() -> Iterator[tuple[list[str], npt.NDArray[np.float32]]]:
+        for first in range(0, len(due.keys), _AT_ONCE):
+            rows = packs.take(due.keys.slice(first, _AT_ONCE)).to_pylist()
+            yield [row["key"] for row in rows], encoder.encode_pictures([picture_of(row) for row in rows])
+
+    return (*due.kept, *write_vectors(root, due.model, portions()))
+
+
+def lack_vectors(base: StoredSnapshot | None, name: str) -> bool:
+    """Return whether a snapshot lacks vectors of its pictures by the model of the settings, or has others."""
+    before = base.snapshot.artifacts.get(PICTURE_VECTORS, ()) if base else ()
+    if base is None or not name:
+        return bool(before)
+    due = due_pictures(base, None, name, base.packs("figures"))
+    return len(due.keys) > 0 or due.kept != before
