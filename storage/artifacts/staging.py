@@ -121,8 +121,8 @@ def batches(root: Path) -> list[Batch]:
 def take_over(root: Path) -> bool:
     """Prepare the staged results of earlier runs for use; return whether there are any.
 
-    Results are removed if they are unreadable after a power cut, unfinished, written by another docmill with other
-    columns, or unused for a week. The caller holds the writer's lock.
+    Results are removed if they are unreadable after a power cut, unfinished, partly removed, written by another docmill
+    with other columns, or unused for a week. The caller holds the writer's lock.
     """
     runs = list((root / FOLDER).glob("*"))
     for run in runs:
@@ -130,10 +130,14 @@ def take_over(root: Path) -> bool:
             remove(run)
     for path in (root / FOLDER).glob(f"*/{TEMPORARY}*"):
         remove(path)
-    for path in [*(root / FOLDER).glob("*/batch-*/*.parquet"), *(root / FOLDER).glob("*/embeddings-*.parquet")]:
-        # To make the results again is safer than to mend them, and loses no more than time.
-        if not _usable(path):
-            remove(path.parent if path.parent.name.startswith("batch-") else path)
+    # To make the results again is safer than to mend them, and loses no more than time.
+    for batch in batches(root):
+        # All files: a process that was killed while it removed a batch has left some of them.
+        if not all(_usable(batch.folder / f"{name}.parquet") for name in _SCHEMAS):
+            remove(batch.folder)
+    for pack in embedding_packs(root):
+        if not _usable(pack):
+            remove(pack)
     for run in (root / FOLDER).glob("*"):
         if not any([*run.glob("batch-*"), *run.glob("embeddings-*.parquet")]):
             remove(run)

@@ -25,12 +25,14 @@ def suggestion(command: Any, context: Any, name: str, value: str) -> str:
     ours = _ELSEWHERE.get(wanted, "")
     if ours.partition(" ")[0] in options:
         return f"Type {ours} instead."
-    if "*" in getattr(command, "sections", ()):
+    typed = _settings_as_options(command, value)
+    # [chunk] size is a word, that of a strategy a number.
+    is_setting = f"--{wanted}" in typed and not value.isdigit()
+    if "*" in getattr(command, "sections", ()) and not is_setting:
         if strategies := _strategies_with(_option_of(wanted)):
             return _for_a_strategy(_option_of(wanted), strategies, value)
         if wanted == "strategy":
             return "[[routes]] in docmill.toml choose the strategies; `docmill explain FILE --strategy NAME` tries one."
-    typed = _settings_as_options(command, value)
     names = [*options, *typed]
     found = dict.fromkeys([*_by_last_word(wanted, names), *get_close_matches(name, names, _MOST, _ALIKE)])
     meant = list(dict.fromkeys(typed.get(one, one) for one in found))[:_MOST]

@@ -46,6 +46,19 @@ def end(bench: Workbench, model: Path) -> None:
     process.close()
 
 
+@pytest.mark.parametrize("left", [(), ("chunks", "texts", "figures"), ("documents",)], ids=lambda left: len(left))
+def test_a_batch_that_a_killed_process_has_partly_removed_is_made_again(
+    laid: Workbench, tmp_path: Path, left: tuple[str, ...]
+) -> None:
+    bench = laid.copy(tmp_path / "bench")
+    for file in (path for batch in staging.batches(bench.root) for path in batch.folder.iterdir()):
+        if file.stem not in left:
+            file.unlink()
+    assert bench.ingest().parsed == 1
+    assert bench.store.snapshot.rows("chunks") == TEXTS
+    assert staging.batches(bench.root) == []
+
+
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.soak)])
 def test_a_kill_at_a_random_moment_costs_one_portion(
     laid: Workbench, tmp_path: Path, token_counts_folder: Path, kills: int
