@@ -271,6 +271,7 @@ def _copy(store: Path, root: Path, wait_s: float) -> None:
         if (store / REPLIES).is_dir():
             kept = shutil.ignore_patterns("*.jsonl")  # the journals of running ingests
             shutil.copytree(store / REPLIES, draft / REPLIES, copy_function=os.link, ignore=kept)
+    remove(root)  # without snapshots, it is what a process has left that was killed while it removed the folder
     draft.rename(root)
 
 

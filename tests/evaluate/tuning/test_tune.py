@@ -133,6 +133,15 @@ def test_the_budget_is_kept(bench: Workbench) -> None:
         )
 
 
+def test_trials_that_were_partly_removed_are_made_again(bench: Workbench) -> None:
+    left = bench.root / "cache" / "tune" / "tables"
+    left.mkdir(parents=True)
+    (left / "part.parquet").write_bytes(b"a part")
+    found = tune(settings_of(bench), [str(bench.docs)], load_questions(bench.folder / "q.csv"), TRIED)
+    assert found.routes
+    assert not (left / "part.parquet").exists()
+
+
 def test_too_few_questions_leave_a_type_as_it_is(bench: Workbench) -> None:
     questions = load_questions(bench.folder / "q.csv")[:3]
     found = tune(settings_of(bench), [str(bench.docs)], questions, replace(TRIED, least=4))
