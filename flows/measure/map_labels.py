@@ -131,10 +131,11 @@ def _beside(cell: int) -> Iterator[int]:
 
 def _document_of(named: Named, own: npt.NDArray[np.int64]) -> tuple[str, ...]:
     """Return the title of the document that most points belong to, or its name; nothing where none has most."""
-    [most] = pc.mode(named.uris.take(own).combine_chunks().dictionary_encode().indices, 1).to_pylist()
+    uris = named.uris.take(own).combine_chunks().dictionary_encode()
+    [most] = pc.mode(uris.indices, 1).to_pylist()
     if most["count"] < _OF_ONE * len(own):
         return ()
-    uri = named.uris.take(own).combine_chunks().dictionary_encode().dictionary[most["mode"]].as_py()
+    uri = uris.dictionary[most["mode"]].as_py()
     return (named.titles.get(uri) or uri.rpartition("/")[2],)
 
 

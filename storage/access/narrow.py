@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.access.narrowed_folder import PICTURES, VECTORS, VECTORS_OF_PICTURES, NarrowedFolder, make_folder
+from docmill.storage.access.narrowed_folder import COPIED, NarrowedFolder, make_folder
 from docmill.storage.access.principals import named, visible_in
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.errors import StoreError
@@ -46,7 +46,7 @@ def narrowed(
     """
     visible = visible_in(stored, principals, _later(stored))
     folder = make_folder(stored)
-    for name in (FOLDER, snapshots.FOLDER, "artifacts/embeddings", "artifacts/figures", "artifacts/picture_vectors"):
+    for name in (FOLDER, snapshots.FOLDER, *(f"artifacts/{kind}" for kind in COPIED)):
         (folder.root / name).mkdir(parents=True)
     _link(stored.root / "artifacts" / "texts", folder.root / "artifacts" / "texts")
     _link(stored.root / VECTOR_TABLES, folder.root / VECTOR_TABLES)
@@ -94,8 +94,7 @@ def _link(target: Path, link: Path) -> None:
 
 
 def _artifacts(whole: Snapshot) -> dict[str, tuple[StoredFile, ...]]:
-    copies = {"embeddings": VECTORS, "figures": PICTURES, "picture_vectors": VECTORS_OF_PICTURES}
-    copied = {kind: StoredFile(file, 0) for kind, file in copies.items()}
+    copied = {kind: StoredFile(file, 0) for kind, file in COPIED.items()}
     return {kind: (copied[kind],) if packs and kind in copied else packs for kind, packs in whole.artifacts.items()}
 
 

@@ -23,15 +23,17 @@ from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
 from docmill.storage.artifacts.packs import FIGURES, Packs, embeddings_schema, figure_keys, stream_pack
 from docmill.storage.files import FileRef, forget_unsettled
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.snapshots import StoredFile
+from docmill.storage.history.snapshots import PICTURE_VECTORS, StoredFile
 from docmill.storage.tables.tables import read_table
 
 VECTORS = FileRef("artifacts/embeddings/narrowed.parquet", 0, "0" * 32)
 """The pack of the visible vectors, which is written when it is first needed: keyword search and SQL do without."""
 PICTURES = FileRef("artifacts/figures/narrowed.parquet", 0, "0" * 32)
 """The pack of the pictures of visible documents, in the same way: whoever knows a key may not see the others."""
-VECTORS_OF_PICTURES = FileRef("artifacts/picture_vectors/narrowed.parquet", 0, "0" * 32)
+VECTORS_OF_PICTURES = FileRef(f"artifacts/{PICTURE_VECTORS}/narrowed.parquet", 0, "0" * 32)
 """The pack of the vectors of these pictures, in the same way."""
+COPIED = {"embeddings": VECTORS, "figures": PICTURES, PICTURE_VECTORS: VECTORS_OF_PICTURES}
+"""The kinds of artifacts of which a narrowed store has a pack of its own."""
 _PREFIX = f"docmill-narrowed-{os.getuid()}-"
 _LOCK = "lock"
 _KEYS_AT_ONCE = 1 << 16  # vectors to copy at a time, in 100 MB if each has 384 numbers; each time, all packs are read
@@ -106,17 +108,21 @@ def _copy_vectors(folder: NarrowedFolder) -> None:
 def _copy_pictures(folder: NarrowedFolder) -> None:
     """Write the pictures of the visible documents into one pack."""
     packs = Packs(folder.whole.ensure_packs("figures"))
-    keys = pc.unique(figure_keys(read_table(folder.read(), "documents", ["figures"]).column("figures")))
+    keys = _visible_pictures(folder)
     _write_pack(folder.root / PICTURES.path, _rows(packs, keys, FIGURES, 1), "figures")
 
 
 def _copy_picture_vectors(folder: NarrowedFolder) -> None:
     """Write the vectors of the pictures of visible documents into one pack."""
-    paths = folder.whole.ensure_packs("picture_vectors")
-    packs, schema = Packs(paths), pq.read_schema(paths[0])
-    keys = pc.unique(figure_keys(read_table(folder.read(), "documents", ["figures"]).column("figures")))
+    paths = folder.whole.ensure_packs(PICTURE_VECTORS)
+    packs, schema, keys = Packs(paths), pq.read_schema(paths[0]), _visible_pictures(folder)
     here = keys.filter(pc.invert(pc.is_in(keys, value_set=packs.absent(keys))))
-    _write_pack(folder.root / VECTORS_OF_PICTURES.path, _rows(packs, here, schema, _KEYS_AT_ONCE), "picture_vectors")
+    _write_pack(folder.root / VECTORS_OF_PICTURES.path, _rows(packs, here, schema, _KEYS_AT_ONCE), PICTURE_VECTORS)
+
+
+def _visible_pictures(folder: NarrowedFolder) -> pa.StringArray:
+    """Return the keys of the pictures of the visible documents."""
+    return pc.unique(figure_keys(read_table(folder.read(), "documents", ["figures"]).column("figures")))
 
 
 _COPIES = {VECTORS: _copy_vectors, PICTURES: _copy_pictures, VECTORS_OF_PICTURES: _copy_picture_vectors}

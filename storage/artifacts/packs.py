@@ -41,11 +41,12 @@ _GROUPS_AT_ONCE = 32
 _ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024, "figures": 1, "picture_vectors": 1024}
 
 _NUMBERS = "vector.list.element"
+_VECTORS = {"compression": {_NUMBERS: "zstd"}, "use_byte_stream_split": [_NUMBERS]}
 _ENCODED: dict[str, Any] = {
     "texts": {"compression": "zstd"},
-    "embeddings": {"compression": {_NUMBERS: "zstd"}, "use_byte_stream_split": [_NUMBERS]},
+    "embeddings": _VECTORS,
     "figures": {"compression": "none"},
-    "picture_vectors": {"compression": {_NUMBERS: "zstd"}, "use_byte_stream_split": [_NUMBERS]},
+    "picture_vectors": _VECTORS,
 }
 """How packs are encoded. Of vectors, the first bytes of all numbers are together, then the second ones, and so on:
 their signs and exponents can be compressed, which takes 15 % off a pack, and no bit of a vector is lost. The other

@@ -110,12 +110,10 @@ class Encoder:
             located = self._network.locate([prefix + window.text for window in some])
             for window, (ids, _) in zip(some, located, strict=True):
                 self._check(len(ids), window.text)
-            pooled: dict[int, npt.NDArray[np.float32]] = {}
-            network = self._network_for([len(ids) for ids, _ in located])
-            ids_of = [np.array(ids, np.int32) for ids, _ in located]
-            for batch, rows in _computed(network, network.embed_tokens, ids_of):
-                for i, row in zip(batch, rows, strict=True):
-                    pooled[i] = _pooled(row, located[i][1], some[i].spans, len(prefix))
+            pooled = {
+                i: _pooled(row, located[i][1], some[i].spans, len(prefix))
+                for i, row in self._vectors_of_tokens(located)
+            }
             found += [pooled[i] for i in range(len(some))]
         return unit(np.concatenate([np.empty((0, self.space.dimension), np.float32), *found]))
 
@@ -125,15 +123,21 @@ class Encoder:
         located = self._network.locate(texts)
         for (ids, _), text in zip(located, texts, strict=True):
             self._check(len(ids), text)
-        network = self._network_for([len(ids) for ids, _ in located])
-        ids_of = [np.array(ids, np.int32) for ids, _ in located]
-        for batch, rows in _computed(network, network.embed_tokens, ids_of):
-            for i, row in zip(batch, rows, strict=True):
-                ids, spans = located[i]
-                # Special tokens stand for no part of the text.
-                said = [place for place, (start, end) in enumerate(spans) if start < end]
-                found[i] = TokenVectors(tuple(ids[place] for place in said), unit(row[said]))
+        for i, row in self._vectors_of_tokens(located):
+            ids, spans = located[i]
+            # Special tokens stand for no part of the text.
+            said = [place for place, (start, end) in enumerate(spans) if start < end]
+            found[i] = TokenVectors(tuple(ids[place] for place in said), unit(row[said]))
         return [found[i] for i in range(len(texts))]
+
+    def _vectors_of_tokens(
+        self, located: Sequence[tuple[list[int], object]]
+    ) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
+        """Yield the position of each text with float32 (tokens, dim), in the order of batches."""
+        rows = [np.array(ids, np.int32) for ids, _ in located]
+        network = self._network_for([len(row) for row in rows])
+        for batch, made in _computed(network, network.embed_tokens, rows):
+            yield from zip(batch, made, strict=True)
 
     def encode_query_tokens(self, text: str) -> TokenVectors:
         """Return the vectors of a query's tokens. Raises `QueryError` as `encode_query` does."""

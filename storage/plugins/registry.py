@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from docmill.storage.errors import ConfigError
@@ -37,6 +38,17 @@ class Listed:
     distribution: str
     version: str
     problem: str
+
+
+def named(path: str) -> Any:
+    """Return what has a name in a module, such as `package.module.name`."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def late(path: str) -> Callable[..., Any]:
+    """Return a function that imports another when it is called: many runs ask for names and versions alone."""
+    return lambda *arguments: named(path)(*arguments)
 
 
 class LoadedWhenAsked(Mapping[str, T]):

@@ -2,28 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from importlib import import_module
 from typing import Any
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.plugins.origin import described
-from docmill.storage.plugins.registry import LoadedWhenAsked, Registry, Seam, nearest
+from docmill.storage.plugins.registry import LoadedWhenAsked, Registry, Seam, late, named, nearest
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.splitter import Splitter, SplitterPlugin, splitter_of_plugin
 
-
-def _named(path: str) -> Any:
-    """Return what has a name in a module of this folder."""
-    module, _, name = path.rpartition(".")
-    return getattr(import_module(f"docmill.tasks.split.{module}"), name)
-
-
-def _late(path: str) -> Callable[..., Any]:
-    """Return a function that imports another when it is called: many runs ask for options and split nothing."""
-    return lambda *arguments: _named(path)(*arguments)
-
-
-_READ: Mapping[str, Callable[[str], Any]] = {"lead": _late, "judged": _late, "levels": _named}
+_HERE = "docmill.tasks.split."
+_READ: Mapping[str, Callable[[str], Any]] = {"lead": late, "judged": late, "levels": named}
 """How those parts of a strategy are read that are given by their place."""
 
 
@@ -31,8 +19,8 @@ def _own(name: str, version: int, options: str, split: str, **more: Any) -> tupl
     """Return the name of a strategy of ours and what makes it, given where its options and its functions are."""
 
     def load() -> Splitter:
-        given = {key: _READ[key](value) if key in _READ else value for key, value in more.items()}
-        return Splitter(name, version, _named(options), _late(split), **given)
+        given = {key: _READ[key](_HERE + value) if key in _READ else value for key, value in more.items()}
+        return Splitter(name, version, named(_HERE + options), late(_HERE + split), **given)
 
     return name, load
 
