@@ -11,7 +11,8 @@ from pathlib import Path
 
 from docmill.flows.config.configuration import load
 from docmill.flows.config.settings import Settings
-from docmill.flows.measure.tune import Trial, TuneDecision, TuneOptions, Tuning, hand_over, judged_questions, tune
+from docmill.flows.measure.trials import Trial, TuneDecision, Tuning
+from docmill.flows.measure.tune import TuneOptions, hand_over, judged_questions, tune
 from docmill.flows.measure.tuned_settings import fragment, merged, reverted, values_before
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
@@ -58,7 +59,7 @@ def learn(
         return Learning(why=["nothing was judged since the last decision"], judged=len(questions))
     back = frozenset((one.content_type, one.what) for one in before if one.state in ("taken back", "held back"))
     found = tune(settings, sources, (), replace(options, judged_only=True, refused=back), hear)
-    learning = Learning(why=found.skipped, judged=found.judged)
+    learning = Learning(why=[*map(str, found.skipped)], judged=found.judged)
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     learning.changes = [_row(one, found, text, mark) for one in found.decisions]
     if learning.adopted:

@@ -15,8 +15,8 @@ from typing import Any
 
 from docmill.flows.config.from_settings import routes_of, search_method_of
 from docmill.flows.config.settings import GateSettings, RetentionSettings, RouteRule, Settings
+from docmill.flows.measure.trials import MadeBy, SkippedTrial, Trial, TuneDecision, Tuning, held_back
 from docmill.flows.runs.engine import LocalEngine
-from docmill.flows.runs.phases import counted
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.multi_vector_rows import KEYS, vector_keys
@@ -24,14 +24,13 @@ from docmill.storage.artifacts.packs import Packs, write_pack
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.files import TEMPORARY, remove
 from docmill.storage.history import snapshots
-from docmill.storage.keys import key_of
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.tables.tables import read_table
 from docmill.tasks.chunking.route import Route, default_routes
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
-from docmill.tasks.evaluate.bootstrap import Interval, difference, enough_questions, interval
+from docmill.tasks.evaluate.bootstrap import difference, interval
 from docmill.tasks.evaluate.groups import groups_of
 from docmill.tasks.evaluate.judgement_questions import questions_of
 from docmill.tasks.evaluate.proxy.proxies import proxies
@@ -91,73 +90,6 @@ class TuneOptions:
             Route("structure", contextualizer=context)
         for weight in self.weights:
             SearchOptions(weight=weight)
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One trial: its content type ("" for all), what was tried, the mean, and the change against the settings in use.
-
-    `change` is None for the settings in use themselves, `mean` is None if the budget ran out; `embedded` counts new
-    texts.
-    """
-
-    content_type: str
-    what: str
-    questions: int
-    mean: Interval | None = None
-    change: Interval | None = None
-    embedded: int = -1
-
-
-@dataclass(frozen=True, slots=True)
-class TuneDecision:
-    """Whether a setting that half of the judged questions chose is adopted, which the other half decides.
-
-    `change` is that over the half that decides, of `questions`. It must be a gain beyond chance, and no content type
-    may lose beyond chance. `wanted` is about how many more judged questions would tell a gain from chance; None if
-    there is none, or if it is told.
-    """
-
-    content_type: str
-    what: str
-    questions: int
-    change: Interval
-    loses: bool = False
-
-    @property
-    def adopted(self) -> bool:
-        """Whether the setting is adopted."""
-        return self.change.verdict == "better" and not self.loses
-
-    @property
-    def wanted(self) -> int | None:
-        """About how many more judged questions are needed, in both halves."""
-        if self.change.verdict != "indistinguishable":
-            return None
-        needed = enough_questions(self.change, self.questions)
-        return None if needed is None else 2 * max(1, needed - self.questions)
-
-
-@dataclass
-class Tuning:
-    """The trials, and the winning settings, which the trials' store holds at `snapshot`.
-
-    `made` is true if questions were generated; `judged` is how many questions people have judged, and `decisions` are
-    those that half of them made about what the other half chose.
-    """
-
-    settings: Settings
-    measure: str = "nDCG@10"
-    made: bool = False
-    judged: int = 0
-    decisions: list[TuneDecision] = field(default_factory=list)
-    questions: int = 0
-    trials: list[Trial] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    embedded: int = 0
-    routes: list[RouteRule] = field(default_factory=list)
-    weight: float | None = None
-    snapshot: int = 0
 
 
 @dataclass
@@ -226,11 +158,16 @@ def tune(
         raise QueryError(f"the current settings alone need more new texts than --budget {options.budget}; raise it")
     judged = [] if questions or options.made_from else judged_questions(settings.store)
     tuning.judged = len(judged)
-    _tune_types(bench, _by_type(store, judged), judged=True)
+    by_type = _by_type(store, judged)
+    held = held_back({kind: [one.id for one in own] for kind, own in by_type.items()})
+    _tune_types(bench, by_type, held)
     others = {} if options.judged_only else _others(bench, store, questions)
-    _tune_types(bench, others, judged=False)
+    _tune_types(bench, others, None)
     by_judged = options.judged_only or len(judged) >= options.least
-    _tune_weight(bench, judged if by_judged else [*chain.from_iterable(others.values())], by_judged)
+    if by_judged:
+        _tune_weight(bench, judged, held)
+    else:
+        _tune_weight(bench, [*chain.from_iterable(others.values())], None)
     last = bench.store(tuning.settings)
     tuning.snapshot = last.snapshot.number if last else 0
     return tuning
@@ -295,22 +232,20 @@ def judged_questions(store: Path) -> list[Question]:
         return questions_of(own.judgements())
 
 
-def _tune_types(bench: _Bench, by_type: Mapping[str, Sequence[Question]], judged: bool) -> None:
-    """Tune each content type that has enough questions, and note of the others how many they have."""
-    least = bench.options.least
-    unit = "judged questions" if judged else "made questions" if bench.tuning.made else "questions"
+def _tune_types(bench: _Bench, by_type: Mapping[str, Sequence[Question]], held: Collection[str] | None) -> None:
+    """Tune each content type that has enough questions, and note the others; `held` is None if nobody judged."""
+    least, made_by = bench.options.least, _made_by(bench.tuning, held)
     for kind, own in by_type.items():
         if not kind:
-            said = f"no content type: {len(own)} {unit} have an answer that no document holds"
-            bench.tuning.skipped.append(said)
+            bench.tuning.skipped.append(SkippedTrial("", "no content type", len(own), made_by))
         elif len(own) < least:
-            bench.tuning.skipped.append(f"{kind}: {_too_few(len(own), unit, least)}")
+            bench.tuning.skipped.append(SkippedTrial(kind, kind, len(own), made_by, least))
         else:
-            _tune_type(bench, kind, own, judged)
+            _tune_type(bench, kind, own, held)
 
 
-def _too_few(count: int, unit: str, least: int, whence: str = "") -> str:
-    return f"{counted(count, unit)}{whence}, {least} are needed: {least - count} more"
+def _made_by(tuning: Tuning, held: Collection[str] | None) -> MadeBy:
+    return "judges" if held is not None else "docmill" if tuning.made else "caller"
 
 
 def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:
@@ -322,13 +257,13 @@ def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Ques
     return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
 
 
-def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question], judged: bool) -> None:
+def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question], held: Collection[str] | None) -> None:
     """Try strategies for a content type, then sizes of the best, then contexts of the best, and adopt improvements."""
     tuning, options = bench.tuning, bench.options
     own = default_routes().by_type[kind].strategy
     rule = _rule_of(tuning.settings, kind, own)
     named = rule.strategy or own
-    race = _Race(bench, kind, questions, named, judged)
+    race = _Race(bench, kind, questions, named, held)
     trials = _RouteTrials(tuning, race, kind)
     trials.tried[named] = race.mean, RouteRule(type=kind, strategy=named, options=rule.options)
     for strategy in dict.fromkeys((own, *options.strategies)):
@@ -370,7 +305,7 @@ class _RouteTrials:
         try:
             routes_of(changed)
         except ConfigError as error:
-            self.tuning.skipped.append(f"{self.kind}, {what}: {error}")
+            self.tuning.skipped.append(SkippedTrial(self.kind, what, error=str(error)))
         else:
             self.tried[what] = self.race.run(what, changed), route
 
@@ -379,22 +314,21 @@ class _RouteTrials:
         return max(self.tried.values(), key=lambda pair: pair[0])[1]
 
 
-def _tune_weight(bench: _Bench, questions: Sequence[Question], judged: bool) -> None:
+def _tune_weight(bench: _Bench, questions: Sequence[Question], held: Collection[str] | None) -> None:
     """Try weights by given questions, or by those made ones whose place is hidden, such as texts of links.
 
     Other made questions are in their answers word for word. Keywords find them so surely that a weight tuned by them
     lost 5 points to people's questions (`cacm`, tests/bench/LOG.md).
     """
     tuning = bench.tuning
-    unit, whence = "judged questions", ""
-    if tuning.made and not judged:
+    made_by, least = _made_by(tuning, held), bench.options.least
+    if hidden := made_by == "docmill":
         questions = [one for one in questions if one.hidden]
-        unit, whence = "questions", " taken from a place other than their answer"
-    if (judged or tuning.made) and len(questions) < bench.options.least:
-        tuning.skipped.append(f"weight: {_too_few(len(questions), unit, bench.options.least, whence)}")
+    if made_by != "caller" and len(questions) < least:
+        tuning.skipped.append(SkippedTrial("", "weight", len(questions), made_by, least, hidden))
         return
     search = tuning.settings.search
-    race = _Race(bench, "", questions, f"weight {search.weight:g}", judged)
+    race = _Race(bench, "", questions, f"weight {search.weight:g}", held)
     for weight in bench.options.weights:
         if weight != search.weight:
             changed = search.model_copy(update={"weight": weight})
@@ -417,10 +351,12 @@ class _Race:
     some look better by chance on the questions that choose.
     """
 
-    def __init__(self, bench: _Bench, kind: str, questions: Sequence[Question], named: str, judged: bool) -> None:
+    def __init__(
+        self, bench: _Bench, kind: str, questions: Sequence[Question], named: str, held: Collection[str] | None
+    ) -> None:
         self._bench, self._kind, self._questions = bench, kind, questions
-        self._held = {one.id for one in questions if _is_held_back(one)} if judged else set()
-        self._judged, self._first = judged, _Tried("", bench.tuning.settings, {})
+        self._judged, self._held = held is not None, held or frozenset()
+        self._first = _Tried("", bench.tuning.settings, {})
         self._tried: list[_Tried] = []
         self.mean = self.run(f"{named} (in use)", bench.tuning.settings)
 
@@ -480,8 +416,3 @@ class _Tried:
         """Return the mean over the questions that are not held back."""
         kept = [value for key, value in self.values.items() if key not in held]
         return sum(kept) / len(kept) if kept else 0.0
-
-
-def _is_held_back(question: Question) -> bool:
-    """Return whether a question decides and does not choose: half of them do, by a hash, the same ones each time."""
-    return int(key_of("held back", question.id)[:8], 16) % 2 == 1

@@ -10,7 +10,7 @@ from docmill.storage.errors import ConfigError, QueryError
 
 if TYPE_CHECKING:
     from docmill.flows.config.settings import RouteRule
-    from docmill.flows.measure.tune import Tuning
+    from docmill.flows.measure.trials import Tuning
 
 BEGIN = "# Found by docmill tune; it replaces what stands from here to the end of this part."
 END = "# End of what docmill tune found."

@@ -14,7 +14,7 @@ from docmill.flows.runs.phases import counted
 from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
-    from docmill.flows.measure.tune import Trial, TuneDecision, Tuning
+    from docmill.flows.measure.trials import Trial, TuneDecision, Tuning
     from docmill.storage.history.learned import LearnedChange
 
 QUESTIONS = typer.Option(
@@ -101,7 +101,7 @@ def _report(found: "Tuning", as_json: bool) -> None:
         trials = [asdict(trial) for trial in found.trials]
         print_json({"proxies": found.made, "questions": found.questions, "embedded": found.embedded,
                     "judged": found.judged, "decisions": [_decided(one) for one in found.decisions],
-                    "trials": trials, "skipped": found.skipped, "toml": toml})  # fmt: skip
+                    "trials": trials, "skipped": [*map(str, found.skipped)], "toml": toml})  # fmt: skip
         return
     print_rows([_row(trial) for trial in found.trials])
     for one in found.decisions:
@@ -117,11 +117,11 @@ def _note_questions(found: "Tuning") -> None:
             " questions; give your own with --questions FILE"
         )
     if found.judged:
-        note(f"{counted(found.judged, 'questions')} were judged; about half of them choose, and the others decide")
-    tried = {trial.content_type for trial in found.trials}
-    for line in found.skipped:
-        by_made = "judged" in line and line.partition(":")[0] in tried
-        note(f"{'tuned by made questions' if by_made else 'not tried'}, {line}")
+        note(f"{counted(found.judged, 'questions')} were judged; half of them choose, and the others decide")
+    tried = {trial.content_type for trial in found.trials} - {""}
+    for one in found.skipped:
+        by_made = one.made_by == "judges" and one.content_type in tried
+        note(f"{'tuned by made questions' if by_made else 'not tried'}, {one}")
 
 
 def _decided(one: "TuneDecision") -> dict[str, Any]:
