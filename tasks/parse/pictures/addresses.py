@@ -3,12 +3,17 @@
 import binascii
 import re
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from urllib.parse import unquote, unquote_to_bytes
+
+from docmill.storage.keys import hash_bytes
 
 Loader = Callable[[str], bytes | None]
 """Returns the bytes at an address, or None for what is not within the document: nothing is fetched."""
 _DATA = re.compile(r"data:image/[\w.+-]+(?:;[\w.=-]+)*?(;base64)?,", re.IGNORECASE)
+
+_WRITTEN = re.compile(r"data:image/[\w.+-]+(?:;[\w.=-]+)*?;base64,[\w+/=%-]+", re.IGNORECASE)
+"""An address as it stands in a text; one that is not in base64 has no end of its own."""
 
 
 def nowhere(_: str) -> None:
@@ -27,6 +32,24 @@ def of_data_uri(address: str) -> bytes | None:
         return b64decode(b"".join(told.split()) + b"==")
     except binascii.Error:
         return b""
+
+
+def named_by_key(text: str, scheme: str, but: Container[str] = ()) -> tuple[str, dict[str, bytes]]:
+    """Return a text with a name in place of each `data:` address, and what these addresses hold, by their names.
+
+    A name is `scheme` and the key of the picture; addresses whose names are in `but` stay as they are.
+    """
+    held = dict[str, bytes]()
+
+    def name(found: re.Match[str]) -> str:
+        data = of_data_uri(found[0]) or b""
+        own = scheme + hash_bytes(data)
+        if own in but:
+            return found[0]
+        held[own] = data
+        return own
+
+    return _WRITTEN.sub(name, text), held
 
 
 def within(read: Loader) -> Loader:

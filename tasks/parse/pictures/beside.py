@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from urllib.parse import unquote
 
 from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
@@ -80,13 +81,20 @@ def loader_of(pictures: Mapping[str, bytes]) -> Loader:
     return load
 
 
-def loader_beside(pictures: Mapping[str, bytes], data: bytes = b"") -> Loader:
-    """Return a loader of pictures beside a file by their paths; `data`, the file, may say in which folders they are."""
+def loader_beside(
+    pictures: Mapping[str, bytes], data: bytes = b"", held: Mapping[str, bytes] = MappingProxyType({})
+) -> Loader:
+    """Return a loader of `data:` addresses, of those in `held`, and of pictures beside a file by their paths.
+
+    `data`, the file, may say in which folders they are.
+    """
     folders = _folders(data) if pictures else ()
 
     def load(address: str) -> bytes | None:
+        if address in held:
+            return held[address]
         paths = _paths(address, folders) if pictures else ()
-        return next((pictures[path] for path in paths if path in pictures), None)
+        return next((pictures[path] for path in paths if path in pictures), None) or of_data_uri(address)
 
     return load
 

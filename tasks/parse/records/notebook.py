@@ -2,10 +2,14 @@
 
 import json
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
 from docmill.storage.errors import Rejected
-from docmill.storage.schema import Parsed
+from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
@@ -18,6 +22,7 @@ _OBJECT = re.compile(r"\s*\[?<(?:[\w.]+ object|Figure\b[^<>]*|[^<>]* at 0x[0-9a-
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _REWRITTEN = re.compile(r"[^\n]*\r(?!\n)")  # a line that was overwritten, as by progress bars
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ATTACHED = re.compile(r"\battachment:([^\s()<>\"']+)")
 _NAME = re.compile(r"\w[\w+#-]*")
 
 
@@ -71,7 +76,7 @@ def _draw(canvas: Canvas, cell: dict[str, Any], number: int, language: str, opti
     elif kind == "code":
         canvas.code(source, str(cell.get("language") or language).lower())
     elif source.strip():
-        _draw_markdown(canvas, source, options)
+        _draw_markdown(canvas, _with_attachments(source, cell.get("attachments")), options)
     printed = len(canvas.blocks)
     for output in cell.get("outputs") or []:
         if isinstance(output, dict):
@@ -82,14 +87,46 @@ def _draw(canvas: Canvas, cell: dict[str, Any], number: int, language: str, opti
             element.attributes["output"] = True
 
 
+def _with_attachments(source: str, attached: Any) -> str:
+    """Return a cell with each picture that is attached to it in place of its name."""
+
+    def held(name: str) -> str:
+        data = attached.get(unquote(name))
+        kind = next((kind for kind in _PICTURES if data.get(kind)), "") if isinstance(data, dict) else ""
+        return f"data:{kind};base64,{''.join(_text(data[kind]).split())}" if kind else ""
+
+    return _ATTACHED.sub(lambda one: held(one[1]) or one[0], source) if isinstance(attached, dict) else source
+
+
 def _draw_markdown(canvas: Canvas, source: str, options: ParseOptions) -> None:
+    """Draw a text with its blocks; a picture within one is drawn below it, as a canvas holds no element in another."""
     parsed = parse_markdown(source.encode("utf-8", "replace"), options)
     canvas.album.take(parsed)
+    figures = [one for one in parsed.elements if one.kind == "figure"]
     end = 0
     for element in parsed.elements:
         if element.start_char >= end:
-            canvas.copy(element, parsed.text[element.start_char : element.end_char])
             end = element.end_char
+            held = [one for one in figures if element.start_char <= one.start_char < end and one is not element]
+            canvas.copy(*_without(held, element, parsed.text))
+            for one in held:
+                if picture := canvas.album.get(one.attributes["key"]):
+                    canvas.show(picture, one.attributes.get("alt", ""), one.attributes.get("caption", ""))
+
+
+def _without(held: Sequence[Element], element: Element, text: str) -> tuple[Element, str]:
+    """Return an element and its text without the figures in it."""
+    if not held:
+        return element, text[element.start_char : element.end_char]
+    left, end = list[int](), element.start_char  # the places of the characters that stay
+    for one in held:
+        left += range(end, one.start_char)
+        end = one.end_char
+    left += range(end, element.end_char)
+    marks = [bisect_left(left, element.start_char + one) for one in element.attributes.get("marks", ())]
+    pairs = [(one, stop) for one, stop in zip(marks[::2], marks[1::2], strict=True) if stop > one]
+    kept = element.attributes | {"marks": [place for pair in pairs for place in pair]}
+    return replace(element, attributes=kept), "".join(text[place] for place in left)
 
 
 def _draw_output(canvas: Canvas, output: dict[str, Any], options: ParseOptions) -> None:

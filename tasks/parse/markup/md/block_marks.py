@@ -16,6 +16,7 @@ from docmill.tasks.parse.markup.md.inline_marks import (
     Mark,
     inline_marks,
     inline_pictures,
+    said_of,
     tag_marks,
     tag_pictures,
     wordless,
@@ -50,6 +51,10 @@ class MarkedFile:
     def pictures(self, tokens: Sequence[Token]) -> list[Mark]:
         """Return where the text shows a picture: the start and the end of the markup of each, in order."""
         return self._all(tokens, _PICTURES)
+
+    def addresses(self, tokens: Sequence[Token]) -> set[str]:
+        """Return the addresses of the pictures that the text shows."""
+        return {said_of(self.text[slice(*place)], self.references)[0] for place in self.pictures(tokens)}
 
     def _all(self, tokens: Sequence[Token], visits: Mapping[str, Any]) -> list[Mark]:
         """Return what visits of tokens yield, by its offsets in the text."""

@@ -18,7 +18,7 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.md.block_marks import MarkedFile
 from docmill.tasks.parse.markup.md.directives import with_directives
-from docmill.tasks.parse.markup.md.front_matter import read_front_matter
+from docmill.tasks.parse.markup.md.front_matter import FrontMatter, read_front_matter
 from docmill.tasks.parse.markup.md.html_blocks import html_parts, with_whole_tables
 from docmill.tasks.parse.markup.md.inline_marks import references_of
 from docmill.tasks.parse.markup.md.md_links import Links, is_definitions
@@ -26,6 +26,9 @@ from docmill.tasks.parse.markup.md.mdx import is_bare_tag, is_mdx, with_mdx
 from docmill.tasks.parse.markup.md.run_in_headings import with_run_in_headings
 from docmill.tasks.parse.markup.md.shown_figures import with_figures
 from docmill.tasks.parse.markup.md.table_rule import with_tables
+from docmill.tasks.parse.pictures.addresses import named_by_key
+from docmill.tasks.parse.pictures.beside import loader_beside
+from docmill.tasks.parse.pictures.figure_block import SCHEME
 from docmill.tasks.parse.tables.header_rows import header_depth
 
 _LINE = re.compile(r"\r\n?|\n")
@@ -68,25 +71,44 @@ def parse_markdown(data: bytes, options: ParseOptions) -> Parsed:
     A list item is its first paragraph; its other blocks follow as separate elements. A quote is one element; code and
     tables in it are nested. The title is the front matter's, else the first heading of level 1, else a heading at the
     very beginning. Module lines and bare tags of MDX, comments, rules and link definitions are furniture. The markup of
-    a picture beside the file is a figure.
+    a picture beside the file is a figure. So is that of a picture in a `data:` address, in whose place stands its key.
     """
     found = decode(data)
-    text = found.text
+    text, held = named_by_key(found.text, SCHEME)
+    read = _read(text)
+    others = held.keys() - read.file.addresses(read.tokens) if held else ()
+    if others:  # which stand in code, or as words
+        text, held = named_by_key(found.text, SCHEME, others)
+        read = _read(text)
+    elements = [Element("front_matter", 0, read.front.end, 0, 0, 1)] if read.front else []
+    elements += with_gaps(text, read.walk.body, read.walk.elements, read.walk.starts)
+    headed = with_run_in_headings(text, elements, plain)
+    marked = read.file.with_marks(headed, read.tokens)
+    metadata: dict[str, Any] = dict(found.metadata)
+    if read.front:
+        metadata |= {"front_matter": read.front.values} | _known(read.front.values)
+    parsed = Parsed(text, tuple(marked), _title(elements, metadata), metadata)
+    if not held and not options.pictures:
+        return parsed
+    return with_figures(parsed, read.file, read.file.pictures(read.tokens), loader_beside(options.pictures, held=held))
+
+
+class _FileRead(NamedTuple):
+    """A file by its blocks: their tokens, and the elements made of these."""
+
+    front: FrontMatter | None
+    walk: "TokenWalk"
+    tokens: list[Token]
+    file: MarkedFile
+
+
+def _read(text: str) -> _FileRead:
     front = read_front_matter(text)
     body = front.end if front else 0
     walk = TokenWalk(text, body)
     tokens = _parser(is_mdx(text)).parse(_blank(text, body))
     walk.run(tokens)
-    elements = [Element("front_matter", 0, body, 0, 0, 1)] if front else []
-    elements += with_gaps(text, body, walk.elements, walk.starts)
-    headed = with_run_in_headings(text, elements, plain)
-    file = MarkedFile(text, walk.starts, references_of(walk.links.addresses))
-    marked = file.with_marks(headed, tokens)
-    metadata: dict[str, Any] = dict(found.metadata)
-    if front:
-        metadata |= {"front_matter": front.values} | _known(front.values)
-    parsed = Parsed(text, tuple(marked), _title(elements, metadata), metadata)
-    return with_figures(parsed, file, file.pictures(tokens), options.pictures) if options.pictures else parsed
+    return _FileRead(front, walk, tokens, MarkedFile(text, walk.starts, references_of(walk.links.addresses)))
 
 
 @cache

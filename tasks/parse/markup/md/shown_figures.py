@@ -1,4 +1,4 @@
-"""Markdown figures: where a file shows pictures beside it; its text stays as it is, and each place is an element."""
+"""Markdown figures: where a file shows pictures; its text stays as it is, and each place is an element."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,18 +10,17 @@ from docmill.tasks.parse.markup.md.inline_marks import Mark, said_of
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock
 from docmill.tasks.parse.pictures.addresses import Loader
 from docmill.tasks.parse.pictures.album import LEFT_OUT, Album
-from docmill.tasks.parse.pictures.beside import loader_beside
 from docmill.tasks.parse.pictures.figure_block import figure_facts
 
 _ALONE = ("paragraph", "text")  # blocks of which nothing is left where they hold a picture alone
 
 
-def with_figures(parsed: Parsed, file: MarkedFile, places: Sequence[Mark], pictures: Mapping[str, bytes]) -> Parsed:
-    """Return a document with a figure at each of some places that show one of the pictures beside the file.
+def with_figures(parsed: Parsed, file: MarkedFile, places: Sequence[Mark], load: Loader) -> Parsed:
+    """Return a document with a figure at each of some places that show a picture which `load` finds.
 
     A paragraph that is nothing but a picture becomes the figure; any other block holds it.
     """
-    album, load = Album(), loader_beside(pictures)
+    album = Album()
     drawn = {place: block for place in places for block in _block(file, place, album, load)}
     kept = {id(one) for one in album.without_decoration([*drawn.values()])}
     blocks = {place: block for place, block in drawn.items() if id(block) in kept}

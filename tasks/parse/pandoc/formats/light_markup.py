@@ -16,12 +16,15 @@ from docmill.tasks.parse.pandoc.formats.wiki_headers import prepared_wiki
 from docmill.tasks.parse.pandoc.inlines import Node
 from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.pandoc.typed_items import with_items
+from docmill.tasks.parse.pictures.addresses import named_by_key
 from docmill.tasks.parse.pictures.beside import loader_beside
 
 _SET = re.compile(r"^:([\w-]+):(?:[ \t]|$)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
 _INCLUDE = re.compile(r"^include::([^\[\n]+)\[[^\]\n]*\]$", re.MULTILINE)
+_HELD = re.compile(r"\bimage::?data:image/[^\[\]\s]++\[", re.IGNORECASE)
+"""A picture in its address, at whose colon pandoc would take the macro for words."""
 _FICTION_BOOK = "http://www.gribuser.ru/xml/fictionbook/2.0"
 _TABLE_MARK = "\ufdd0table"  # begins with a code point that no text has
 _TYPST_SETTING = re.compile(r"^#(?:set|show|import)\b.*$", re.MULTILINE)
@@ -34,7 +37,16 @@ def parse_asciidoc(data: bytes, options: ParseOptions) -> Parsed:
     values = dict(_ATTRIBUTE.findall(text))
     text = _REFERENCE.sub(lambda match: values.get(match[1], match[0]), text)
     text = _INCLUDE.sub(r"`\1`", conditioned(text, frozenset(_SET.findall(text))))
-    return read_or_keep(text, "asciidoc", found, loader_beside(options.pictures, data))
+    held = dict[str, bytes]()
+    text = _HELD.sub(lambda match: _named(match[0], held), text)
+    return read_or_keep(text, "asciidoc", found, loader_beside(options.pictures, data, held))
+
+
+def _named(macro: str, held: dict[str, bytes]) -> str:
+    """Return a macro with the name of the picture that it holds, which is put into `held`."""
+    named, own = named_by_key(macro, "")
+    held |= own
+    return named
 
 
 def parse_mediawiki(data: bytes, _: ParseOptions) -> Parsed:
