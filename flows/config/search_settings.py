@@ -7,9 +7,11 @@ from docmill.storage.history.query_log import LogBounds
 from docmill.storage.retrieval.candidates.search_options import SearchArguments
 
 
-def how_of(chosen: SearchSettings) -> SearchArguments:
-    """Return the search options by name."""
-    return cast(SearchArguments, chosen.model_dump(exclude={"cache", "cache_alike"}))
+def how_of(chosen: SearchSettings, **given: object) -> SearchArguments:
+    """Return the search options by name: those given for one search, or where these are None those of the settings."""
+    settings = chosen.model_dump(exclude={"cache", "cache_alike"})
+    own = {name: value for name, value in given.items() if value is not None}
+    return cast(SearchArguments, settings | own)
 
 
 def log_bounds_of(chosen: QueriesSettings) -> LogBounds:

@@ -124,7 +124,6 @@ class EmbeddingSettings(ConfigSection):
         description="Multi-vector chunks: embed a long chunk in parts of at most this many tokens, and let it grow to"
         " four times the model's token limit. 0 embeds each chunk once.",
     )
-
     pictures: str = Field(
         default="",
         description="Model such as CLIP, by folder or Hub name: hybrid search then finds figures by what they show.",
@@ -278,6 +277,9 @@ class SearchSettings(ConfigSection):
     )
     min_confidence: Share = Field(
         default=0.0, ge=0, le=1, description="Leave out hits that answer the question with less confidence than this."
+    )
+    language: str = Field(
+        default="", description="Language of the questions as a BCP 47 tag, such as de; empty detects that of each."
     )
     cache: Queries = Field(
         default=0,

@@ -102,12 +102,15 @@ class KeywordIndex:
         self._factors = self._factors_of_alive()
         self._known: dict[str, _FoundTerm] = {}
 
-    def search(self, query: str, k: int, allowed: Collection[str] | pa.Array | None = None) -> KeywordHits:
+    def search(
+        self, query: str, k: int, allowed: Collection[str] | pa.Array | None = None, language: str = ""
+    ) -> KeywordHits:
         """Return the best `k` chunks that contain a term of the query, by score descending, then by chunk id.
 
-        `allowed` restricts the hits and does not change their scores. A query without terms has no hits.
+        `allowed` restricts the hits and does not change their scores. A query without terms has no hits. `language` is
+        that of the index with the one that is given for the query (`with_given`); "" detects it.
         """
-        terms = self._terms(query)
+        terms = self._terms(query, language or self.state.language)
         # A filter is a set of factors of 0, so it costs nothing per posting, and idfs stay those of the whole corpus.
         factors = self._factors if allowed is None else self._factors_of(allowed)
         rows = best_rows(terms, factors, k) if k > 0 and terms else np.zeros(0, np.intp)
@@ -119,7 +122,7 @@ class KeywordIndex:
 
     def scores(self, query: str) -> Floats:
         """Return the score of every chunk, in the order of `chunk_ids`."""
-        return all_scores(self._terms(query), self._factors)[self._factors.included]
+        return all_scores(self._terms(query, self.state.language), self._factors)[self._factors.included]
 
     def chunk_ids(self) -> pa.ChunkedArray:
         """Return the ids of the chunks in the index."""
@@ -139,12 +142,12 @@ class KeywordIndex:
         held = [_TermInHits(text, own[places], fields[places]) for text, own, fields in columns]
         return KeywordHits(ids, scores[places].tolist(), held)
 
-    def _terms(self, query: str) -> list[Term]:
-        counts = Counter(analyse(query, self.state.language))
+    def _terms(self, query: str, language: str) -> list[Term]:
+        counts = Counter(analyse(query, language))
         found = [term for term in map(self._find, counts) if term.frequency]
         if not found:
             return []
-        frequencies = self._frequencies(query, {term.text: term.frequency for term in found})
+        frequencies = self._frequencies({term.text: term.frequency for term in found}, alternatives(query, language))
         weights = self._scoring.idfs(self.state.rows, frequencies, self._average_idf) * (self._scoring.k1 + 1)
         weights *= [counts[term.text] for term in found]  # a word that the query repeats counts as often
         saturation = self._scoring.saturation
@@ -153,13 +156,12 @@ class KeywordIndex:
             for term, weight in zip(found, weights.tolist(), strict=True)
         ]
 
-    def _frequencies(self, query: str, known: Mapping[str, int]) -> npt.NDArray[np.int64]:
+    def _frequencies(self, known: Mapping[str, int], others: Mapping[str, set[str]]) -> npt.NDArray[np.int64]:
         """Return the document frequency of each known term together with those of the same word in other languages.
 
         Alone, the stem of another language would be as rare as chunks in which that language is mistaken, and these
         would come first.
         """
-        others = alternatives(query, self.state.language)
         counts = [sum(known.get(other, 0) for other in others.get(term, {term})) for term in known]
         return np.array(counts, np.int64).clip(max=self.state.rows)
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from zlib import crc32
 
-from docmill.storage.keywords.analysis.written_language import TAGS, written_language
+from docmill.storage.keywords.analysis.language_tags import TAGS
+from docmill.storage.keywords.analysis.written_language import written_language
 
 _QUOTE_MARKS = " \t>"
 _ENDS = (".", "!", "?", ":", ";", "|", "\u2026", '"', "\u201d", "\\")

@@ -52,6 +52,12 @@ MinConfidence = Annotated[
         show_default=False,
     ),
 ]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language", metavar="TAG", help="Language of the question, such as de; else detected.", show_default=False
+    ),
+]
 Principal = Annotated[
     list[str] | None,
     typer.Option("--principal", metavar="NAME", help="Only documents that this principal may see; may be repeated."),
@@ -83,6 +89,7 @@ def search(
     ] = False,
     passages: Passages = None,
     min_confidence: MinConfidence = None,
+    language: Language = None,
     queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Search for each line of a file.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON, with explanations.")] = False,
@@ -96,12 +103,8 @@ def search(
     from docmill.storage.reader.store import open_store
 
     store = open_store(settings.store, at, principals=principal)
-    how = how_of(settings.search)
+    how = how_of(settings.search, passages=passages, min_confidence=min_confidence, language=language)
     how["parents"] = parents
-    if passages is not None:
-        how["passages"] = passages
-    if min_confidence is not None:
-        how["min_confidence"] = min_confidence
     with waiting("searching"):
         rewrite = _rewrite_of(settings)
         found = _each(asked, lambda texts: store.search_all(texts, k, mode.value, where, rewrite=rewrite, **how))

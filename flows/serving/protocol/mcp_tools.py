@@ -6,7 +6,7 @@ import json
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ImageContent, TextContent
@@ -19,7 +19,7 @@ from docmill.flows.serving.json_text import json_text
 from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
 from docmill.storage.errors import DocmillError, QueryError
 from docmill.storage.process.asker import Asker, asked_by, current_asker
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.retrieval.candidates.search_options import Mode, SearchArguments
 
 Answer = Annotated[CallToolResult, dict[str, Any]]
 
@@ -122,6 +122,9 @@ class StoreTools:
         min_confidence: Annotated[
             float | None, Field(ge=0, le=1, description="Leave out hits whose confidence is below this, such as 0.3.")
         ] = None,
+        language: Annotated[
+            str | None, Field(max_length=35, description="Language of the query, such as de; else detected.")
+        ] = None,
         explain: Annotated[bool, Field(description="Return scores and all other fields of each hit.")] = False,
         store: StoreName = None,
         max_characters: Most = 20_000,
@@ -139,9 +142,9 @@ class StoreTools:
             {"query": "ERR-4012", "mode": "keyword"}
             {"query": "notice period", "where": "format = 'pdf' AND uri LIKE 'legal/%'", "k": 3}
         """
-        searching = self._searching
-        if min_confidence is not None:
-            searching = replace(searching, how={**searching.how, "min_confidence": min_confidence})
+        searching, given = self._searching, {"min_confidence": min_confidence, "language": language}
+        own = {name: value for name, value in given.items() if value is not None}
+        searching = replace(searching, how=cast(SearchArguments, {**searching.how, **own}))
         asked = AskedSearch(query, k, mode, where, searching, max_characters)
         return as_result(_brief(answers.found(self.at(store, at), asked), explain))
 

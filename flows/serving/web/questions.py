@@ -65,6 +65,7 @@ class SearchQuestion(BaseModel):
         default=None, ge=0, le=20_000, description="Tokens for the sentences that answer, over all hits; 0 is off."
     )
     min_confidence: float | None = Field(default=None, ge=0, le=1, description="Least confidence of a hit.")
+    language: str | None = Field(default=None, max_length=35, description="Language of the query, such as de.")
     parents: bool | None = Field(default=None, description="Whether to return the parent of each chunk, once.")
     typing: bool = Field(default=False, description="The query is not written to its end, so it is not logged.")
 

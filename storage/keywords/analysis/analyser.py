@@ -26,7 +26,7 @@ from typing import Any
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.keywords.analysis.folding import fold
-from docmill.storage.keywords.analysis.languages import detect, languages_in
+from docmill.storage.keywords.analysis.languages import detect, given_in, languages_in
 from docmill.storage.keywords.analysis.separation import PAIR_SIGNS, SOFT_HYPHEN, separate
 from docmill.storage.keywords.analysis.stopwords import stop_words
 
@@ -86,10 +86,10 @@ def analyse(text: str, language: str = "english") -> list[str]:
 
     `language` is a name of a Snowball stemmer, or "none" for no stems and no stop words; others raise `ConfigError`.
     With several, joined by `+`, a word has the terms of each language. The stop words are those of the text's language,
-    or in doubt those of all.
+    or in doubt those of all. After `:` the text's language is given (`with_given`) and not detected.
     """
     analyser = load_analyser(language)
-    return [term for piece in _pieces(text, languages_in(language)) for term in analyser[piece]]
+    return [term for piece in _pieces(text, language) for term in analyser[piece]]
 
 
 def alternatives(text: str, language: str) -> dict[str, set[str]]:
@@ -99,7 +99,7 @@ def alternatives(text: str, language: str) -> dict[str, set[str]]:
     """
     analyser, found = load_analyser(language), defaultdict[str, set[str]](set)
     if isinstance(analyser, AnalyserOfSeveral):
-        for piece in _pieces(text, languages_in(language)):
+        for piece in _pieces(text, language):
             for group in analyser.groups(piece):
                 for term in group:
                     found[term].update(group)
@@ -109,25 +109,30 @@ def alternatives(text: str, language: str) -> dict[str, set[str]]:
 def telling_words(text: str, language: str) -> dict[str, tuple[str, ...]]:
     """Return the words of a text that are no stop words, in their order, each with its terms."""
     analyser = load_analyser(language)
-    pieces = (piece for piece in _pieces(text, languages_in(language)) if any(map(str.isalnum, piece)))
+    pieces = (piece for piece in _pieces(text, language) if any(map(str.isalnum, piece)))
     return {piece: tuple(terms) for piece in pieces if (terms := analyser[piece])}
 
 
-def _pieces(text: str, languages: Sequence[str]) -> list[str]:
-    """Return the pieces of a text without those that are stop words, if there are several languages."""
-    pieces = separate(text).split()
-    if len(languages) == 1:
+def _pieces(text: str, language: str) -> list[str]:
+    """Return the pieces of a text without those that are stop words, if its language is given or there are several."""
+    pieces, languages, given = separate(text).split(), languages_in(language), given_in(language)
+    if len(languages) == 1 and not given:
         return pieces
-    detected = detect(text, languages)
-    readers = [load_analyser(language) for language in ([detected] if detected else languages)]
-    return [piece for piece in pieces if all(reader[piece] for reader in readers)] or ([] if detected else pieces)
+    known = given or detect(text, languages)
+    return _telling(pieces, [known]) if known else _telling(pieces, languages) or pieces
+
+
+def _telling(pieces: Sequence[str], languages: Sequence[str]) -> list[str]:
+    """Return the pieces that are stop words in none of some languages."""
+    readers = [load_analyser(one) for one in languages]
+    return [piece for piece in pieces if all(reader[piece] for reader in readers)]
 
 
 @cache
 def load_analyser(language: str) -> "Analyser | AnalyserOfSeveral":
-    """Return the analyser of a language, or of several joined by `+`, one object for each process."""
+    """Return the analyser of the languages in which texts are read, one object for each process."""
     languages = languages_in(language)
-    return Analyser(language) if len(languages) == 1 else AnalyserOfSeveral(languages)
+    return AnalyserOfSeveral(languages) if len(languages) > 1 else Analyser(languages[0])
 
 
 class Analyser(dict[str, tuple[str, ...]]):

@@ -17,7 +17,7 @@ from docmill.storage.keywords.analysis.stopwords import STOP_WORDS
 
 DETECTED = tuple(language for language in STOP_WORDS if language != "russian")
 """The languages that are told apart."""
-_AND = "+"
+_AND, _GIVEN = "+", ":"
 _LEAST = 1.5
 """Votes that decide. With 1, three words of another language in code or in a table change the language of a chunk; with
 2, a tenth more of the questions of people stay in doubt."""
@@ -97,8 +97,23 @@ def _decided(votes: Floats, sizes: Integers, default: str) -> list[str]:
 
 
 def languages_in(language: str) -> list[str]:
-    """Return the languages of an index; the first is that of texts in doubt."""
-    return language.split(_AND)
+    """Return the languages in which texts are read; the first is that of texts in doubt.
+
+    For a text whose language is given, these are that of texts in doubt, in which short chunks are read, and its own.
+    """
+    held, _, given = language.partition(_GIVEN)
+    first, *others = held.split(_AND)
+    return [first, *(one for one in others if not given or one == given)]
+
+
+def with_given(language: str, given: str) -> str:
+    """Return the languages of an index for a query in a given language; "" is that of texts in doubt."""
+    return f"{language}{_GIVEN}{given or languages_in(language)[0]}"
+
+
+def given_in(language: str) -> str:
+    """Return the language that is given for a text, or ""."""
+    return language.partition(_GIVEN)[2]
 
 
 def with_languages(language: str, found: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
+from docmill.storage.keywords.analysis.language_tags import TAGS
 from docmill.storage.keywords.analysis.languages import detect
 
 _READ = 20_000
@@ -37,26 +38,6 @@ _OF_THE_SCRIPT = {
     ),
 }
 """Letters of one language of a script that others lack; the first language whose letters occur wins."""
-TAGS = {
-    "english": "en",
-    "german": "de",
-    "french": "fr",
-    "spanish": "es",
-    "italian": "it",
-    "portuguese": "pt",
-    "dutch": "nl",
-    "swedish": "sv",
-    "danish": "da",
-    "norwegian": "no",
-    "finnish": "fi",
-    "hungarian": "hu",
-    "turkish": "tr",
-    "romanian": "ro",
-    "polish": "pl",
-    "czech": "cs",
-    "catalan": "ca",
-    "indonesian": "id",
-}
 
 
 @lru_cache(maxsize=_TEXTS)

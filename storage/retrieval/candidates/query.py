@@ -9,6 +9,8 @@ import numpy as np
 
 from docmill.storage.errors import QueryError
 from docmill.storage.keywords.analysis.analyser import alternatives, analyse
+from docmill.storage.keywords.analysis.language_tags import READ_AS, primary_tag
+from docmill.storage.keywords.analysis.languages import with_given
 from docmill.storage.keywords.keyword_search import KeywordHits
 from docmill.storage.retrieval.candidates.chunk_ordinals import Place
 from docmill.storage.retrieval.candidates.fusion import Ranking, fuse, with_pictures
@@ -52,6 +54,12 @@ class Query:
         """The cosine of the last candidate by vectors, which those that only the keywords found do not reach."""
 
     @cached_property
+    def language(self) -> str:
+        """The languages in which the words of the query are read; one that is given is not detected."""
+        given = primary_tag(self.options.language)
+        return with_given(self.sources.language, READ_AS[given]) if given else self.sources.language
+
+    @cached_property
     def windows(self) -> list[str]:
         """The query as texts that the model takes; a query that it takes whole is the only one."""
         return windows_of(self.text, self.sources.encoder)
@@ -75,12 +83,12 @@ class Query:
     @cached_property
     def words(self) -> tuple[str, int]:
         """The text for the keyword index, and how many different words the query has."""
-        return best_words(self.text, self.sources.language, self.sources.rarity)
+        return best_words(self.text, self.language, self.sources.rarity)
 
     @cached_property
     def term_weights(self) -> dict[str, float]:
         """The rarity of each term of the query, 0 for one that no chunk contains."""
-        terms = dict.fromkeys(analyse(self.words[0], self.sources.language))
+        terms = dict.fromkeys(analyse(self.words[0], self.language))
         return {term: self.sources.rarity(term) for term in terms}
 
     @cached_property
@@ -89,7 +97,7 @@ class Query:
 
         A word that no chunk contains is as rare as one of a single chunk.
         """
-        weights, others = self.term_weights, alternatives(self.words[0], self.sources.language)
+        weights, others = self.term_weights, alternatives(self.words[0], self.language)
         words = dict.fromkeys(frozenset(others.get(term, (term,))) for term in weights)
         return [(word, max(weights.get(term, 0.0) for term in word) or self.sources.rarest) for word in words]
 
@@ -133,7 +141,7 @@ class Query:
         """
         options, silent = self.options, self.silent
         near = [one for one in self._nearest(vectors) if one[0] not in silent] if vectors is not None else []
-        held = self.sources.matching(words, options.breadth, self.allowed) if words else KeywordHits()
+        held = self.sources.matching(words, options.breadth, self.allowed, self.language) if words else KeywordHits()
         self.farthest = near[-1][1] if near else 0.0
         found: dict[str, Candidate] = {}
         for rank, (key, score) in enumerate(near, start=1):
@@ -212,7 +220,7 @@ class Query:
             yield f"the query is long: it is read {' and '.join(ways)}"
 
     def _explain_nothing(self) -> None:
-        if not analyse(self.text, self.sources.language):
+        if not analyse(self.text, self.language):
             raise QueryError(
                 f"every word of the query {self.text.strip()[:40]!r} is a stop word, which keyword search ignores; "
                 "use mode hybrid or vector"

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
 from docmill.storage.errors import QueryError
+from docmill.storage.keywords.analysis.language_tags import READ_AS, primary_tag
 
 Mode = Literal["hybrid", "vector", "keyword"]
 Fusion = Literal["linear", "rrf", "weighted_rrf"]
@@ -42,6 +43,7 @@ class SearchArguments(TypedDict, total=False):
     parents: bool
     passages: int
     min_confidence: float
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class SearchOptions:
         parents: Whether to return the parent of each chunk found, once.
         passages: Tokens of the passages that are chosen in all hits together, see `Hit.passage`; 0 is off.
         min_confidence: The least `Hit.confidence`, from 0 to 1: of the `k` best hits, those below are left out.
+        language: The language of the query as a BCP 47 tag, such as `"de"`; `""` detects it.
 
     Raises:
         docmill.errors.QueryError: A value is wrong.
@@ -96,6 +99,7 @@ class SearchOptions:
     parents: bool = False
     passages: int = 0
     min_confidence: float = 0.0
+    language: str = ""
 
     def __post_init__(self) -> None:
         for name, value, least in (
@@ -112,6 +116,7 @@ class SearchOptions:
             ("mode", self.mode, get_args(Mode)),
             ("fusion", self.fusion, FUSION_NAMES),
             ("expand", self.expand, get_args(Expansion)),
+            ("language", primary_tag(str(self.language)), ("", *sorted(READ_AS))),
         ):
             if chosen not in known:
                 raise QueryError(f"{name} must be one of {', '.join(filter(None, known))}, got {chosen!r}")

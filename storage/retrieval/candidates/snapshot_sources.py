@@ -96,9 +96,9 @@ class SnapshotReader:
         """Return those of some chunks whose vectors are pending."""
         return set(ids) - self._vectors.held(ids) if self.snapshot.pending else set()
 
-    def matching(self, text: str, k: int, allowed: Collection[str] | None) -> KeywordHits:
-        """Return the chunks that contain terms of a text, best first."""
-        return self._keywords.search(text, k, allowed)
+    def matching(self, text: str, k: int, allowed: Collection[str] | None, language: str = "") -> KeywordHits:
+        """Return the chunks that contain terms of a text, best first; `language` is as in `KeywordIndex.search`."""
+        return self._keywords.search(text, k, allowed, language)
 
     def rarity(self, term: str) -> float:
         """Return log(1 + chunks / chunks with the term), which is high for a rare term, and 0 if no chunk has it."""

@@ -47,7 +47,7 @@ def by_feedback(query: Query) -> list[Candidate]:
 def _terms(query: Query, texts: list[str]) -> list[str]:
     """Return the words of texts that the query lacks, heaviest first; words in several texts weigh more."""
     language = query.sources.language
-    asked = set(analyse(query.text, language))
+    asked = set(analyse(query.text, query.language))
     counts: Counter[str] = Counter()
     forms: dict[str, str] = {}
     for text in texts:
