@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from docmill.flows.runs.batches import process
-from docmill.flows.runs.commits import commit, count_chunks, save_changes
+from docmill.flows.runs.commits import commit, count_chunks, plan_pictures, save_changes
 from docmill.flows.runs.reaching import losses
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
@@ -27,6 +27,7 @@ def carry_out(run: Run, found: ToDo, how: RunOptions) -> None:
     elif how.dry_run:
         left = read_left(run.base, changes.gone)
         count_chunks(run.report, compare_chunks(run.base, left, changes.documents, changes.chunks))
+        plan_pictures(run, changes)
     else:
         with run.step("commit"):
             order = save_changes(run, changes)

@@ -13,7 +13,7 @@ from docmill.flows.runs.backlog import SLICE_S, spelled
 from docmill.flows.runs.engine import Node
 from docmill.flows.runs.pace import Pace, awaited
 from docmill.flows.runs.phases import COMMIT, EMBED, Phase, counted
-from docmill.flows.runs.report import Report
+from docmill.flows.runs.report import PictureWork, Report
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts import staging
 from docmill.storage.errors import StoreError
@@ -27,7 +27,7 @@ from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.model.embedding_costs import payer_of
 from docmill.tasks.publishing.fill import FillOrder, embed_pending, fill
-from docmill.tasks.publishing.picture_packs import due_pictures, picture_packs
+from docmill.tasks.publishing.picture_packs import DuePictures, due_pictures, picture_packs
 from docmill.tasks.publishing.publish import PublishOrder, publish_run
 
 
@@ -50,9 +50,23 @@ def _picture_vectors(run: Run, changes: Changes, figures: Sequence[Path]) -> tup
     if not (name := run.settings.embedding.pictures):
         return ()
     due = due_pictures(run.base, changes.documents, name, figures)
+    _report_pictures(run, due)
     if len(due.keys):
         run.engine.log(f"embed {counted(len(due.keys), 'pictures')}")
     return picture_packs(run.root, due, figures)
+
+
+def plan_pictures(run: Run, changes: Changes) -> None:
+    """Report how many pictures a commit of some changes would embed."""
+    if name := run.settings.embedding.pictures:
+        figures = run.base.packs("figures") if run.base else []
+        staged = [batch.figures for batch in run.batches]
+        _report_pictures(run, due_pictures(run.base, changes.documents, name, [*figures, *staged]))
+
+
+def _report_pictures(run: Run, due: DuePictures) -> None:
+    """Add pictures that get vectors to the report."""
+    run.report.pictures = PictureWork(run.report.pictures.embedded + len(due.keys), due.model.name)
 
 
 def commit(run: Run, order: Path) -> None:

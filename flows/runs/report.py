@@ -74,6 +74,14 @@ class OcrWork:
         return f"{counted(self.pages, 'pages')} ({took} of one process)"
 
 
+@dataclass(frozen=True, slots=True)
+class PictureWork:
+    """How many pictures got vectors, and the model that makes them."""
+
+    embedded: int = 0
+    model: str = ""
+
+
 @dataclass(slots=True)
 class Report:
     """The result of an ingest or of a plan.
@@ -109,6 +117,7 @@ class Report:
             have no vectors because of the limit.
         ocr: How many `pages` OCR has read, and the `minutes` of one process for their documents; those of a plan are
             what a run will take again.
+        pictures: How many pictures of figures were `embedded`, by which `model`.
         due: Whether an index or keys of [metadata] need a snapshot, although no document has changed.
     """
 
@@ -135,6 +144,7 @@ class Report:
     sources: list[SourceCounts] = field(default_factory=list)
     embedding: dict[str, float] = field(default_factory=dict)
     ocr: OcrWork = field(default_factory=OcrWork)
+    pictures: PictureWork = PictureWork()
     due: bool = False
 
     def rejections(self) -> Iterator[str]:
@@ -174,6 +184,7 @@ class Report:
             "model_reason": self.model_reason,
             "embedding": self.embedding,
             "ocr": {"pages": self.ocr.pages, "minutes": round(self.ocr.minutes, 1)},
+            "pictures": asdict(self.pictures),
             "candidate": self.candidate,
             "gate": asdict(self.gate) if self.gate else {},
             "pending": self.pending,
@@ -200,6 +211,9 @@ class Report:
             "re-chunk": self._some_rechunked() if self.rechunked else "",
             "work": f"{self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
             "OCR": f"{self.ocr} {will}read" if self.ocr.pages else "",
+            "pictures": f"{self.pictures.embedded} {will}embedded by {one_line(self.pictures.model)}"
+            if self.pictures.embedded
+            else "",
             "embedding": _calls(self.embedding),
             "model": _calls(self.model),
             "pending": self._some_pending() if self.pending else "",

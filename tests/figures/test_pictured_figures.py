@@ -93,6 +93,16 @@ def test_words_find_a_picture_that_says_nothing(bench: Workbench) -> None:
     assert bench.ingest().snapshot is None
 
 
+def test_a_plan_counts_the_pictures_to_embed(bench: Workbench, clip: Path) -> None:
+    planned = bench.ingest(dry_run=True)
+    assert (planned.pictures.embedded, planned.pictures.model) == (3, str(clip))
+    assert f"3 would be embedded by {clip}" in planned.as_text()
+    assert bench.ingest().as_json()["pictures"] == {"embedded": 3, "model": str(clip)}
+    bench.write({"again.md": f"# Again\n\n![]({data_uri(RED)})\n"})
+    again = bench.ingest(dry_run=True)
+    assert (again.documents.added, again.pictures.embedded, "pictures" in again.as_text()) == (1, 0, False)
+
+
 def test_each_picture_is_encoded_once(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.ingest()
     before = bench.store.snapshot.artifacts[PICTURE_VECTORS]

@@ -189,8 +189,8 @@ def test_ingest_prints_one_object_and_says_the_rest_on_standard_error() -> None:
     report = json.loads(result.stdout)
     assert list(report) == [
         "snapshot", "documents", "chunks", "parsed", "embedded", "tokens_embedded", "rechunked", "model",
-        "model_reason", "embedding", "ocr", "candidate", "gate", "pending", "lost_text", "unreached", "sources",
-        "seconds",
+        "model_reason", "embedding", "ocr", "pictures", "candidate", "gate", "pending", "lost_text", "unreached",
+        "sources", "seconds",
     ]  # fmt: skip
     assert report["snapshot"] is None
     assert report["documents"]["unchanged"] == 2

@@ -43,6 +43,8 @@ embedding.money | number | cost by the `price` of `[embedding]`, if set
 embedding.left | integer | chunks that a limit left without vectors, if any
 ocr.pages | integer | pages that OCR has read, or would read
 ocr.minutes | number | minutes of one process for their documents; in a plan those that it took itself
+pictures.embedded | integer | pictures that got vectors, or would
+pictures.model | text | their model
 candidate | text |
 gate.metric | text | the measure that the gate compares; `gate` is empty without one
 gate.questions | integer | number of its questions
