@@ -30,7 +30,9 @@ _FACETS = "facets and keys"
 _DAY_S = 86_400
 _FEW = 20_000  # chunks; over these the page asks for duplicates only when a person wants them (`MANY` in health.js)
 _ROWS, _CHARACTERS = 100_000, 5_000_000  # as in ask.js
-_CHUNK = ("chunk_id", "uri", "ordinal", "content_type", "strategy", "tokens", "page", "context")
+_CHUNK = (
+    "chunk_id", "uri", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "context",
+)  # fmt: skip
 """The columns that a list of chunks shows besides the text."""
 _READY_S = 45.0
 """Seconds after which the process for statements is used again while a page is open. It ends 60 s after its last

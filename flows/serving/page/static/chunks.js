@@ -3,6 +3,7 @@ import { html } from "./vendor/preact-htm.js";
 import { useRows } from "./ask.js";
 import { asSql, holds, read } from "./conditions.js";
 import { Drawn } from "./markdown.js";
+import { useKeys } from "./pictured.js";
 import { Answer, Empty, Sql, ToDocument, Type } from "./parts.js";
 import { chunks, documents } from "./report.js";
 import { plural } from "./words.js";
@@ -43,6 +44,6 @@ const One = ({ row }) => html`
   <li class="hit">
     <h3><${ToDocument} uri=${row.uri} chunk=${row.chunk_id}>${row.uri} #${row.ordinal}<//> <${Type} of=${row.content_type} />
       <small>${row.strategy}, ${plural(row.tokens, "token")}${row.page != null ? `, page ${row.page}` : ""}</small></h3>
-    <${Drawn} text=${row.text} type=${row.content_type} context=${row.context} cut=${row.cut} />
+    <${Drawn} text=${useKeys(row)} own=${row.text} type=${row.content_type} context=${row.context} cut=${row.cut} />
   </li>
 `;

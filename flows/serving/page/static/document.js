@@ -5,7 +5,7 @@ import { blocksOf, Text } from "./bounds.js";
 import { changed } from "./changed.js";
 import { Judge, useJudging } from "./judge.js";
 import { Drawn, hasTable, Tables } from "./markdown.js";
-import { Figures } from "./pictured.js";
+import { Figures, useKeys } from "./pictured.js";
 import { hasPages, Original, usePlaces } from "./original.js";
 import { Answer, Choice, Empty, Failure, Nearest, ToDocument, Type } from "./parts.js";
 import { isReport } from "./report.js";
@@ -77,7 +77,7 @@ function Cut({ place, answer, rows, regions, outline, near }) {
       <${Outline} found=${outline} rows=${leaves} choose=${choose} />
       ${place.since ? html`<${Changes} place=${place} now=${answer.text} />` : html`<div class="reading">
         <${Choice} label="How the text is shown" value=${place.as === "drawn" ? "drawn" : "text"} of=${SHOWN_AS} set=${(as) => set({ as: as === "drawn" ? as : "" })} />
-        ${place.as === "drawn" ? html`<${Drawing} leaves=${leaves} cut=${cut} chosen=${chosen} choose=${choose} />` : html`<${Text} blocks=${blocks} chosen=${chosen} choose=${choose} />`}</div>`}
+        ${place.as === "drawn" ? html`<${Drawing} leaves=${leaves} cut=${cut} figures=${answer.figures ?? []} chosen=${chosen} choose=${choose} />` : html`<${Text} blocks=${blocks} chosen=${chosen} choose=${choose} />`}</div>`}
       <aside aria-label="The chosen chunk" class=${chosen ? "open" : ""}>
         ${chosen && html`<button type="button" class="close" onClick=${() => set({ chunk: "", page })} aria-label="Close">×</button>`}
         ${paged && html`<${Original} uri=${answer.document.uri} page=${page} places=${places.value?.places ?? []} leaves=${leaves}
@@ -91,10 +91,12 @@ function Cut({ place, answer, rows, regions, outline, near }) {
 const SHOWN_AS = [["text", "Exact text"], ["drawn", "Drawn"]];
 
 /** The chunks one after the other, with their tables, headings and code drawn. */
-const Drawing = ({ leaves, cut, chosen, choose }) => html`<article class="canonical drawing" aria-label="The chunks, drawn">${leaves.map((row) => html`
+const Drawing = ({ leaves, cut, figures, chosen, choose }) => html`<article class="canonical drawing" aria-label="The chunks, drawn">${leaves.map((row) => html`
   <div class=${["block piece", row.ordinal % 2 && "odd", row === chosen && "chosen"].filter(Boolean).join(" ")} id=${`chunk-${row.ordinal}`} style=${{ "--colour": colour(row.content_type) }}>
     <button type="button" class="bound" onClick=${() => choose(row)}>${row.ordinal}</button>
-    <${Drawn} text=${cut(row.start_char, row.end_char)} type=${row.content_type} context=${row.context} choice=${false} /></div>`)}</article>`;
+    <${Piece} row=${row} text=${cut(row.start_char, row.end_char)} figures=${within(figures, row)} /></div>`)}</article>`;
+
+const Piece = ({ row, text, figures }) => html`<${Drawn} text=${useKeys({ ...row, text }, figures)} type=${row.content_type} context=${row.context} choice=${false} />`;
 
 /** Scroll to a place unless it can be seen: what somebody has just pressed must not move away. */
 function show(element) {

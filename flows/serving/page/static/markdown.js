@@ -1,6 +1,6 @@
 // Markdown: tables, headings, code and emphasis of a text, drawn. All becomes text in elements, never markup of a document.
 import { html, useState } from "./vendor/preact-htm.js";
-import { figureOf, Pictured } from "./pictured.js";
+import { figureOf, hasFigure, Pictured, piecesOf } from "./pictured.js";
 import { lit, number } from "./words.js";
 
 const SHORT = 24; // characters of a cell that stands on one line, such as a date with its time
@@ -22,29 +22,37 @@ const GOES_ON = /^(?:\p{Ll}|[\p{Lu}\p{N}(“"'][^:|]*$)/u;
 export const Lit = ({ text, terms }) =>
   html`${lit(text, terms).map((piece) => (piece.lit ? html`<mark>${piece.text}</mark>` : piece.text))}`;
 
-/** A text with its code and what is strong drawn. */
-const Line = ({ text, terms }) => {
+/** A text with its code, its figures and what is strong drawn. */
+const Line = ({ text, terms }) => html`<${Pieces} text=${text} terms=${terms} as=${Spoken} />`;
+
+const Pieces = ({ text, terms, as: Words = Lit }) => html`${piecesOf(text).map((piece) => (piece.key
+  ? html`<${Pictured} of=${piece} />` : html`<${Words} text=${piece} terms=${terms} />`))}`;
+
+const Spoken = ({ text, terms }) => {
   const pieces = text.split(INLINE); // in turn: text, code or undefined, strong or undefined
   return html`${pieces.map((piece, place) => piece && html`<${AROUND[place % 3]}><${Lit} text=${piece} terms=${terms} /><//>`)}`;
 };
 const AROUND = [({ children }) => children, "code", "strong"];
 
 /**
- * A text of a document with its tables, headings, code and emphasis drawn, and a way to the text as it is. `type` is its content type;
+ * A text of a document with its tables, headings, code and emphasis drawn, and a way to the text as it is, which is `own` where the
+ * figures of `text` are named by other words. `type` is its content type;
  * `context` is what stands before it when it is embedded, such as the header of a table that goes on; `cut` tells that
  * its last line is not whole, and without a `choice` there is no such way.
  */
-export function Drawn({ text, terms = [], type, context = "", cut = false, choice = true }) {
+export function Drawn({ text, own: itself = text, terms = [], type, context = "", cut = false, choice = true }) {
   const [exact, show] = useState(false);
   const parts = AS_IT_IS.includes(type) ? [{ lines: [text] }] : partsOf(cut ? wholeRows(text) : text, context);
-  const plain = AS_IT_IS.includes(type) || parts.every((part) => part.lines && !part.joined && !INLINE.test(part.lines.join("\n")));
+  const plain = AS_IT_IS.includes(type) || parts.every((part) => part.lines && !part.joined && !isDrawn(part.lines.join("\n")));
   const source = exact || AS_IT_IS.includes(type);
-  const own = exact || plain ? [{ exact: text, source }] : parts;
+  const own = exact || plain ? [{ exact: itself, source }] : parts;
   return html`<div>
     ${own.map((part, place) => html`<${Part} key=${place} of=${part} terms=${terms} more=${cut && place === own.length - 1} />`)}
     ${!plain && choice && html`<button type="button" class="exact" aria-pressed=${exact} onClick=${() => show(!exact)}>Exact text</button>`}
   </div>`;
 }
+
+const isDrawn = (text) => INLINE.test(text) || hasFigure(text);
 
 /** Return whether a text has a table that can be drawn. */
 export const hasTable = (text, context) => partsOf(text, context).some((part) => part.rows);
@@ -63,8 +71,8 @@ function Part({ of, terms, more }) {
 
 const Grid = ({ of: { head, rows, sides }, terms }) => html`
   <div class="scrolled" tabindex="0" role="region" aria-label="A table"><table class="drawn">
-    ${head && html`<thead><tr>${head.map((cell, place) => html`<th scope="col" class=${sides[place]} dir="auto"><${Lit} text=${cell} terms=${terms} /></th>`)}</tr></thead>`}
-    <tbody>${rows.slice(0, MOST_ROWS).map((row) => html`<tr>${row.map((cell, place) => html`<td class=${`${cell.length > SHORT ? "wide" : ""} ${sides[place] ?? ""}`} dir="auto"><${Lit} text=${cell} terms=${terms} /></td>`)}</tr>`)}</tbody>
+    ${head && html`<thead><tr>${head.map((cell, place) => html`<th scope="col" class=${sides[place]} dir="auto"><${Pieces} text=${cell} terms=${terms} /></th>`)}</tr></thead>`}
+    <tbody>${rows.slice(0, MOST_ROWS).map((row) => html`<tr>${row.map((cell, place) => html`<td class=${`${cell.length > SHORT ? "wide" : ""} ${sides[place] ?? ""}`} dir="auto"><${Pieces} text=${cell} terms=${terms} /></td>`)}</tr>`)}</tbody>
   </table>${rows.length > MOST_ROWS && html`<p class="told">${number(rows.length - MOST_ROWS)} more rows: the exact text has them.</p>`}</div>`;
 
 /** Return a text without the beginning of a row at its end. */

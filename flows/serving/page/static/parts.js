@@ -1,6 +1,7 @@
 // Parts: small pieces that every view is made of.
 import { html, useState } from "./vendor/preact-htm.js";
 import { Drawn } from "./markdown.js";
+import { useKeys } from "./pictured.js";
 import { link } from "./state.js";
 import { MEANINGS, Term } from "./terms.js";
 import { colour, TYPES } from "./types.js";
@@ -14,10 +15,10 @@ const LONG = 900; // characters; a hit that shows more of itself pushes the next
 
 /** The text of a chunk, drawn, with the words of a search lit. A long one is cut until somebody asks for the rest. */
 export function Excerpt({ of, terms = [], long = LONG }) {
-  const text = of.text.replace(BLANK, "\n\n");
+  const text = useKeys(of).replace(BLANK, "\n\n");
   const [whole, show] = useState(text.length <= long);
   return html`
-    <${Drawn} text=${whole ? text : text.slice(0, long)} terms=${terms} type=${of.content_type} context=${of.context} cut=${!whole} />
+    <${Drawn} text=${whole ? text : text.slice(0, long)} own=${whole ? of.text : of.text.slice(0, long)} terms=${terms} type=${of.content_type} context=${of.context} cut=${!whole} />
     ${!whole && html`<button type="button" class="more" onClick=${() => show(true)}>Show the rest</button>`}
   `;
 }

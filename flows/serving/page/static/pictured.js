@@ -1,13 +1,57 @@
 // Pictured: the figures of a document, each drawn from the picture that the store keeps.
 import { html, useEffect, useState } from "./vendor/preact-htm.js";
-import { pictureOf } from "./ask.js";
+import { ask, documentPath, path, pictureOf, useAnswer } from "./ask.js";
+import { lasting } from "./state.js";
+import { slicer } from "./words.js";
 
-const FIGURE = /^\s*!\[([^\]]*)\]\(docmill:figure\/([0-9a-f]{32})\)\s*$/;
+const FIGURE = /!\[([^\]\n]*)\]\(docmill:figure\/([0-9a-f]{32})(?:\s+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?\)/;
+const ALONE = new RegExp(`^\\s*${FIGURE.source}\\s*$`);
+const ANY = new RegExp(FIGURE.source, "g");
+const OTHER = /!\[|<img\b/i; // what else may be a picture: as Markdown itself names one
+const BEGINS = new RegExp(`^(?:${OTHER.source})`, "i");
+const UNTOLD = /[\[\]|\s]+/g; // what would end the words of a figure, or the cell that it stands in
 
 /** Return the figure that a line of a text is, as { key, alt }, or null. */
 export function figureOf(line) {
-  const [, alt, key] = FIGURE.exec(line) ?? [];
+  const [, alt, key] = ALONE.exec(line) ?? [];
   return key ? { key, alt } : null;
+}
+
+/** Return the words of a text and the figures among them, in order. */
+export function piecesOf(text) {
+  const parts = text.split(FIGURE); // in turn: words, what stands for a figure, and its key
+  return parts.flatMap((part, at) => (at % 3 === 0 ? part || [] : at % 3 === 2 ? { key: part, alt: parts[at - 1] } : []));
+}
+
+/** Return whether there is a figure among the words of a text. */
+export const hasFigure = (text) => FIGURE.test(text);
+
+/**
+ * Use the text of a chunk with its figures named by their keys. The text of a Markdown file has addresses instead, of
+ * which the store knows which pictures it keeps; no address is ever asked for. `known` are the figures of the document.
+ */
+export function useKeys(of, known) {
+  const { store, at } = lasting();
+  const { uri, text, start_char, end_char } = of;
+  const asks = !known && uri && end_char && OTHER.test(text.replace(ANY, ""));
+  const key = asks ? `figures ${store} ${at} ${uri} ${start_char} ${end_char}` : null;
+  const found = useAnswer(key, (signal) => ask(path(documentPath(uri), { start_char, end_char }), undefined, signal));
+  const figures = known ?? (asks && found.key === key ? found.value?.figures : null) ?? [];
+  return figures.length ? withKeys(of, figures) : text;
+}
+
+function withKeys({ text, start_char }, figures) {
+  const cut = slicer(text);
+  const parts = [];
+  let at = 0;
+  for (const one of figures.toSorted((a, b) => a.start_char - b.start_char)) {
+    const first = one.start_char - start_char;
+    const last = one.end_char - start_char;
+    if (first < at || !BEGINS.test(cut(first, last))) continue; // the figures may be those of another snapshot
+    parts.push(cut(at, first), `![${(one.alt ?? "").replace(UNTOLD, " ")}](docmill:figure/${one.key})`);
+    at = last;
+  }
+  return parts.join("") + cut(at, Infinity);
 }
 
 /** A figure, with the words that its file gives in place of it; it is drawn when somebody comes near it. */
@@ -22,7 +66,7 @@ export function Pictured({ of }) {
     );
     return () => (stop.abort(), made && URL.revokeObjectURL(made));
   }, [of.key]);
-  if (shown.error) return html`<p class="told">${of.alt || "A figure"}: ${shown.error.message}</p>`;
+  if (shown.error) return html`<span class="told">${of.alt || "A figure"}: ${shown.error.message}</span>`;
   return html`<img class="pictured" src=${shown.source} alt=${of.alt || of.caption || "A figure without words"} width=${of.width} height=${of.height} />`;
 }
 
