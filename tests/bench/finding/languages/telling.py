@@ -1,6 +1,6 @@
 """Tells the languages of texts by one detector, as JSON: run by the Python that the detector is installed in.
 
-    PYTHON tests/bench/finding/told_languages.py TOOL TEXTS.json OUTPUT.json
+    PYTHON tests/bench/finding/languages/telling.py TOOL TEXTS.json OUTPUT.json
 
 It imports little but the detector, so that each may live in an environment of its own. A tag is "" where the detector
 says that it is in doubt, or gives its answer less than an even chance. Besides the tags there are the CPU seconds for

