@@ -75,6 +75,7 @@ def test_the_wheel_has_one_top_level(installed: Installed) -> None:
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"docmill"}
     assert "docmill/py.typed" in names
     assert {"docmill/storage/reader/store.py", "docmill/adapters/langchain.py"} <= {*names}
+    assert (installed.wheel.parent / "build" / "lib").is_dir(), "two that build at once share no folder"
 
 
 @pytest.mark.parametrize("names", [*([name] for name in FOREIGN), list(FOREIGN)], ids=lambda names: "+".join(names))

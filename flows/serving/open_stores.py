@@ -222,6 +222,7 @@ class _OpenStore:
 
 
 def _warm(fresh: Store) -> None:
-    """Load the indexes of a snapshot."""
+    """Load the indexes of a snapshot, and what each page shows in its header."""
     with suppress(DocmillError):  # it may lack its model, and still answer by keywords
         fresh.search(_WARMING, k=1)
+        _ = fresh.poorly_read

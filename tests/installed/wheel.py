@@ -43,7 +43,11 @@ class Installed:
 
 def install_wheel(folder: Path) -> Installed:
     """Build the wheel and install it into a new environment below a folder."""
-    subprocess.run([*_PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)], check=True)
+    # In a folder of its own: two that build in that of the checkout at once break each other, and an older build stays.
+    own = folder / "own-build.cfg"
+    own.write_text(f"[build]\nbuild_base = {folder / 'build'}\n[egg_info]\negg_base = {folder}\n")
+    command = [*_PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, env=os.environ | {"DIST_EXTRA_CONFIG": str(own)})
     wheel = next(folder.glob("docmill-*.whl"))
     venv.create(folder / "venv", symlinks=True)
     site = next((folder / "venv").glob("lib/python*/site-packages"))

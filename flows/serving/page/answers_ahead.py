@@ -24,7 +24,7 @@ _OPEN_S = 15.0
 """Seconds since the last sign of an open page, which gives one every 5 s. Without one, later snapshots wait for a page:
 the answers take 2 s of CPU at 100,000 chunks, and a watched folder may have a new snapshot every few seconds."""
 _SETTLE_S = 2.0
-"""Seconds after the start until the first snapshot's turn: a page that is opened at once needs the processors."""
+"""Seconds that a snapshot is in service before its turn: a page that is opened at once needs the processors."""
 _FACETS = "facets and keys"
 """What the first view of a page asks. It is answered while the browser starts, 0.25 s of CPU at 100,000 chunks."""
 _DAY_S = 86_400
@@ -45,10 +45,11 @@ class AnswersAhead:
 
     def __init__(self, stores: OpenStores, settle_s: float = _SETTLE_S) -> None:
         self._stores = stores
-        self._settled = time.monotonic() + settle_s
+        self._settle_s = settle_s
         self._kept = KeptAnswers()
         self._seen = self._ready = -math.inf
         self._done: dict[str, tuple[object, ...]] = {}
+        self._since: dict[str, tuple[tuple[object, ...], float]] = {}
         self._closed = False
 
     def note_page(self) -> None:
@@ -83,8 +84,8 @@ class AnswersAhead:
         for name in self._stores.names if self._stores.principals == SEES_ALL else ():
             with suppress(DocmillError, OSError):  # whoever asks is told
                 served = self._stores.get(name)
-                if self._is_due(served):
-                    self._answer(served)
+                if self._done.get(name) != identity(served):
+                    self._prepare(served)
                 elif self._is_open() and time.monotonic() - self._ready > _READY_S:
                     self._ready = time.monotonic()
                     served.store.sql(_READY)
@@ -92,14 +93,20 @@ class AnswersAhead:
     def _is_open(self) -> bool:
         return time.monotonic() - self._seen < _OPEN_S
 
-    def _is_due(self, served: ServedStore) -> bool:
-        if served.name not in self._done:
-            return time.monotonic() >= self._settled
-        return self._is_open() and self._done[served.name] != identity(served)
+    def _prepare(self, served: ServedStore) -> None:
+        """Answer what the first view asks at once, and the rest once the snapshot has been in service for a while."""
+        if served.name in self._done and not self._is_open():
+            return
+        seen, since = self._since.get(served.name, ((), 0.0))
+        if seen != identity(served):
+            since = time.monotonic()
+            self._since[served.name] = identity(served), since
+            self._keep_facets(served)
+        if time.monotonic() - since >= self._settle_s:
+            self._answer(served)
 
     def _answer(self, served: ServedStore) -> None:
         self._done[served.name] = identity(served)
-        self._keep_facets(served)
         for statement in _asked(served.store.snapshot.rows("chunks")):
             if self._closed:
                 return

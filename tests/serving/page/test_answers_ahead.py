@@ -90,6 +90,28 @@ def test_a_server_that_starts_answers_what_the_first_view_asks(tmp_path: Path, f
     assert json.loads(kept.read_bytes())["rows"] == facets(ahead, stores) != []
 
 
+def test_a_new_snapshot_waits_for_pages_that_are_opened_at_once_with_all_but_their_first_view(
+    tmp_path: Path, fake_model: str
+) -> None:
+    assert fake_model
+    bench = Workbench(tmp_path)
+    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
+    bench.ingest()
+    stores = OpenStores({"handbook": bench.root})
+    ahead = AnswersAhead(stores, settle_s=0.5)
+    ahead.note_page()
+    for number in ("1", "2"):
+        ahead.look()
+        [kept] = (bench.root / "cache" / "page" / number).iterdir()
+        assert json.loads(kept.read_bytes())["rows"] == facets(ahead, stores) != []
+        time.sleep(0.6)
+        ahead.look()
+        assert len([*kept.parent.iterdir()]) > 1
+        bench.write({"mill.md": "# Mill\n\nThe mill grinds.\n"})
+        bench.ingest()
+        stores.take_up()
+
+
 def test_two_that_ask_the_same_at_once_wait_for_one_answer() -> None:
     kept, begun, go, made = KeptAnswers(), threading.Event(), threading.Event(), []
 
