@@ -1,6 +1,6 @@
 """Chunk ordinals: the document, section and position of each chunk, so that a search finds what is around it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, pairwise
 from pathlib import Path
@@ -102,23 +102,30 @@ class ChunkOrdinals:
         """What is known of the snapshot."""
         root = self._stored.root
         earlier = _LATEST.get(root)
-        before = earlier.held if earlier else None
-        chunks, documents = ([one for one in self._stored.pieces(name) if one.rows] for name in ("chunks", "documents"))
-        files = dict(_known(chunks, before.files if before else {}))
-        files |= _read(root, [one for one in chunks if one not in files])
-        titled = dict(_known(documents, before.titled if before else {}))
-        titled |= _titled(root, [one for one in documents if one not in titled])
-        found = _together({one: files[one] for one in chunks}, titled)
+        files, titled = (earlier.held.files, earlier.held.titled) if earlier else ({}, {})
+        found = _together(
+            _completed(self._pieces("chunks"), files, lambda fresh: _read(root, fresh)),
+            _completed(self._pieces("documents"), titled, lambda fresh: _titled(root, fresh)),
+        )
         _LATEST[root] = self
         return found
+
+    def _pieces(self, table: str) -> list[StoredFile]:
+        return [one for one in self._stored.pieces(table) if one.rows]
 
 
 _LATEST: "WeakValueDictionary[Path, ChunkOrdinals]" = WeakValueDictionary()
 """The snapshot of each store that was read last, while it is open."""
 
 
-def _known(pieces: Sequence[StoredFile], before: Mapping[StoredFile, T]) -> Iterator[tuple[StoredFile, T]]:
-    return ((one, before[one]) for one in pieces if one in before)
+def _completed(
+    pieces: Sequence[StoredFile],
+    before: Mapping[StoredFile, T],
+    read: Callable[[Sequence[StoredFile]], Mapping[StoredFile, T]],
+) -> dict[StoredFile, T]:
+    """Return what is known of files in their order, of those that were not known before by reading them."""
+    known = {**before, **read([one for one in pieces if one not in before])}
+    return {one: known[one] for one in pieces}
 
 
 def _table(root: Path, name: str, pieces: Sequence[StoredFile], columns: list[str]) -> pa.Table:
