@@ -16,7 +16,7 @@ from docmill.flows.cli.app import app
 from docmill.storage.embedding import encoder, space
 from docmill.storage.history.judgements import id_of
 from tests.kit import fake_encoder
-from tests.kit.model_server import model_server
+from tests.kit.model_server import ModelServer, model_server
 
 DOCUMENTS = {
     "git.md": "# Undo\n\nTo undo a commit, reset the branch.\n\n## Push\n\nPush when the tests pass.\n",
@@ -77,6 +77,8 @@ COMMANDS: dict[str, Command] = {
     "remove": ("remove", "docs"),
     "erase": ("erase", "git.md"),
 }  # fmt: skip
+_STATUSES = (0, 1, 3, 4, 5)
+"""Those of a command that prints what it found: also rejects, findings, a held-back snapshot or a lost source."""
 UNSAMPLED = ("watch", "learn undo")
 """Commands without a sample: one ends by a signal only, the other takes back what judged queries have changed."""
 
@@ -84,23 +86,23 @@ UNSAMPLED = ("watch", "learn undo")
 @cache
 def samples() -> dict[str, Any]:
     """Return what each command prints, by its name; it takes some 10 s, once in a process."""
-    with _workplace():
+    with workplace():
         for command in BEFORE:
-            _run(command)
+            run(*command)
         _write(CHANGED)
         found = {}
         for name, command in COMMANDS.items():
             if name == "undelete":
                 Path("docs/mill.md").unlink()
-                _run(("ingest", "docs", "--allow-delete"))
-            found[name] = _run(command)
+                run("ingest", "docs", "--allow-delete")
+            found[name] = run(*command)
         return found
 
 
-def _run(command: Command) -> Any:
+def run(*command: str) -> Any:
     """Run a command; a message that ends it is an error here."""
     done = CliRunner().invoke(app, [*command, "--json"])
-    assert done.exit_code in (0, 1, 3), f"{command}\n{done.output}"
+    assert done.exit_code in _STATUSES, f"{command}\n{done.output}"
     assert done.stdout, f"{command}\n{done.output}"
     return json.loads(done.stdout)
 
@@ -111,7 +113,7 @@ def _write(documents: dict[str, str]) -> None:
 
 
 @contextmanager
-def _workplace() -> Iterator[None]:
+def workplace() -> Iterator[ModelServer]:
     """Work in a folder with the documents, with models that answer the same each time."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -139,4 +141,4 @@ def _workplace() -> Iterator[None]:
         Path("docs").mkdir()
         _write(DOCUMENTS)
         Path("q.csv").write_text(QUESTIONS)
-        yield
+        yield server
