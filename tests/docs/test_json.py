@@ -1,7 +1,7 @@
 """What `--json` prints has the fields that the reference lists, with their types, and no other."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jsonschema
@@ -29,13 +29,6 @@ NEVER = {  # a plan has the fields of a run; no gate judges it, and it embeds no
 }
 
 
-@pytest.fixture(scope="module")
-def printed() -> dict[str, list[Any]]:
-    """What each command prints, in the ordinary case and in rarer ones."""
-    rarer = cases()
-    return {name: [value, *rarer.get(name, ())] for name, value in samples().items()}
-
-
 def leaves(value: Any, known: set[str], path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the path and the value of each field; a key that the reference spells `*` is spelled so."""
     if isinstance(value, dict) and path not in known:
@@ -61,25 +54,24 @@ def test_every_command_with_json_is_described_and_run() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_fields_of_a_command_are_those_of_the_reference(name: str, printed: dict[str, list[Any]]) -> None:
+def test_commands_print_the_fields_of_the_reference_and_what_their_schemas_allow() -> None:
+    """In one test: the commands take half a minute, once in each process that has a test of them."""
+    schemas, rarer = json.loads(JSON_SCHEMA.read_text(encoding="utf-8"))["$defs"], cases()
+    for name, ordinary in samples().items():
+        printed = [ordinary, *rarer.get(name, ())]
+        _check_fields(name, [one for value in printed for one in (value if isinstance(value, list) else [value])])
+        for value in printed:
+            jsonschema.validate(value, schemas[name])
+
+
+def _check_fields(name: str, objects: Sequence[Any]) -> None:
     fields = {field.path: field for field in fields_of(name)}
-    objects = [one for value in printed[name] for one in (value if isinstance(value, list) else [value])]
-    seen = dict.fromkeys(path for one in objects for path, _ in leaves(one, {*fields}))
-    assert {*seen} - {*fields} == set(), "the reference lacks these"
-    unseen = {path for path in {*fields} - {*seen} if not _excused(name, path)}
-    assert unseen == set(), "no sample has these"
-    for one in objects:
-        for path, value in leaves(one, {*fields}):
-            assert _is(value, fields[path].type), f"{path} is {value!r}, not {fields[path].type}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
-def test_what_a_command_prints_is_valid_by_its_schema(name: str, printed: dict[str, list[Any]]) -> None:
-    schema = json.loads(JSON_SCHEMA.read_text(encoding="utf-8"))["$defs"][name]
-    for value in printed[name]:
-        jsonschema.validate(value, schema)
+    found = [pair for one in objects for pair in leaves(one, {*fields})]
+    seen = {path for path, _ in found}
+    assert seen - {*fields} == set(), f"{name}: the reference lacks these"
+    assert {path for path in {*fields} - seen if not _excused(name, path)} == set(), f"{name}: no sample has these"
+    for path, value in found:
+        assert _is(value, fields[path].type), f"{name}: {path} is {value!r}, not {fields[path].type}"
 
 
 def test_the_schema_is_that_of_the_code_and_refuses_another_type() -> None:
