@@ -45,7 +45,9 @@ class Phase:
 
 def counted(count: int, units: str) -> str:
     """Return a count with its unit, which is given in the plural: `1 document`, `2,000 documents`."""
-    return f"{count:,} {units.removesuffix('s') if count == 1 else units}"
+    if count == 1:
+        units = f"{units.removesuffix('ies')}y" if units.endswith("ies") else units.removesuffix("s")
+    return f"{count:,} {units}"
 
 
 def sized(count: int) -> str:

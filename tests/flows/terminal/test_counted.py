@@ -12,6 +12,7 @@ def test_a_count_agrees_with_its_unit() -> None:
         "2 documents",
         "2,000 documents",
     ]
+    assert [counted(n, "queries") for n in (1, 2)] == ["1 query", "2 queries"]
 
 
 def test_a_report_and_its_problems_agree_with_their_counts() -> None:
