@@ -11,7 +11,8 @@ Cyrillic, Arabic, Devanagari and Tamil have the stemmer of their script. Stop wo
 - Numbers with units yield the whole, the number and the unit (5kg → 5kg, 5, kg; 12% → 12%, 12).
 - Acronyms of two or three capitals are no stop words (WHO, IT). With dots they are the same (U.S.A. → usa, Ph.D. → phd,
   ph, d); with `&` or `/` they yield the whole and the parts (AT&T → at&t, at).
-- Scripts written without spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) yield bigrams.
+- Scripts written without spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) yield bigrams, Han its characters, too,
+  and Katakana its words (ビタミンCの量 → ビタ, タミ, ミン, ビタミン, c, の量, 量).
 - C++, C# and the like stay whole; only the first 64 characters of a longer run count.
 
 Every change of the terms of any text raises ANALYSER_VERSION; postings of another version are rebuilt.
@@ -30,7 +31,7 @@ from docmill.storage.keywords.analysis.languages import detect, given_in, langua
 from docmill.storage.keywords.analysis.separation import PAIR_SIGNS, SOFT_HYPHEN, separate
 from docmill.storage.keywords.analysis.stopwords import stop_words
 
-ANALYSER_VERSION = 3  # raised when the terms of a text change: postings of another version are rebuilt
+ANALYSER_VERSION = 4  # raised when the terms of a text change: postings of another version are rebuilt
 LONGEST_TERM = 64
 """Characters of a term; longer runs are hashes and encoded data, for which nobody searches as a whole."""
 
@@ -48,6 +49,9 @@ _TOKEN = rf"""
   | v? (?P<number> \d+ (?: [.,] \d+ )+ ) (?! \w )
   | (?P<word> {_LETTERS} (?: \+\+ | \# )? )
 """
+_INNER_WORDS = r"[\p{Katakana}ー]{3,} | \p{Han}"
+"""What a run of letters without spaces yields beside its bigrams. A Han character has a meaning, and Katakana writes
+whole words; a character alone of the other scripts is a sound. A word of two is a bigram already."""
 _DOTTED_NUMBER = re.compile(r"v?(\d+(?:\.\d+)+)([^\W\d_]{1,4})?")
 _MEASURE = re.compile(r"(\d+)([^\W\d_]{1,4})")
 """A number with its unit. The longest common units have four letters; longer ones are words that begin with a digit."""
@@ -143,6 +147,7 @@ class Analyser(dict[str, tuple[str, ...]]):
         import regex  # type: ignore[import-untyped]  # it ships no types
 
         self._find = regex.compile(_TOKEN, regex.VERBOSE | regex.V1).finditer
+        self._inner_words = regex.compile(_INNER_WORDS, regex.VERBOSE | regex.V1).findall
         self._stem = _stemmer(language)
         self._by_letter = _stemmers_by_letter(language)
         self._stop = stop_words([language, *_BLOCKS] if self._by_letter else [language])
@@ -166,7 +171,7 @@ class Analyser(dict[str, tuple[str, ...]]):
     def _terms(self, text: str) -> Iterator[str]:
         for match in self._find(text):
             if match["run"]:
-                yield from _bigrams(match["run"])
+                yield from self._run_terms(match["run"])
             elif match["pair"]:
                 yield from self._pair_terms(match["pair"])
             elif match["joined"]:
@@ -175,6 +180,16 @@ class Analyser(dict[str, tuple[str, ...]]):
                 yield from _number_terms(match["number"])
             else:
                 yield from self._word_terms(match["word"].translate(_REMOVE_JOINERS).strip("_"))
+
+    def _run_terms(self, run: str) -> Iterator[str]:
+        """Yield the terms of letters that are written without spaces."""
+        if len(run) == 1:
+            yield run
+            return
+        for start in range(len(run) - 1):
+            yield run[start : start + 2]
+        for word in self._inner_words(run):
+            yield word[:LONGEST_TERM]
 
     def _pair_terms(self, text: str) -> Iterator[str]:
         yield from _whole(text.translate(_READ_PAIR))
@@ -272,13 +287,6 @@ def _whole(text: str) -> Iterator[str]:
     """Yield what is searched as a whole; longer runs are data."""
     if len(text) <= LONGEST_TERM:
         yield fold(text)
-
-
-def _bigrams(run: str) -> Iterator[str]:
-    if len(run) == 1:
-        yield run
-    for start in range(len(run) - 1):
-        yield run[start : start + 2]
 
 
 def _number_terms(number: str) -> Iterator[str]:
