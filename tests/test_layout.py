@@ -32,7 +32,7 @@ ONLY_IN = {
     "lancedb": ("storage/lance/",),
     "sentence_transformers": (
         "storage/embedding/encoder.py",
-        "storage/embedding/cross_encoder.py",
+        "storage/embedding/rankers/",
         "storage/pictures/",
     ),
     "typer": ("flows/cli/",),
@@ -58,7 +58,7 @@ NAMED_TWICE: dict[str, str] = {}  # class names with several meanings, each with
 ORDER = (  # each folder imports only those before it
     "storage",
     "storage/process", "storage/plugins",
-    "storage/embedding/api", "storage/embedding",
+    "storage/embedding/api", "storage/embedding", "storage/embedding/rankers",
     "storage/keywords/analysis", "storage/sentences", "storage/keywords/segments", "storage/keywords",
     "storage/lance", "storage/sql", "storage/objects",
     "storage/history", "storage/mirror", "storage/tables", "storage/artifacts", "storage/pictures",

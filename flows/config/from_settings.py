@@ -259,10 +259,10 @@ def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
 
 def check_model(settings: Settings, recipe: Recipe) -> None:
     """Raise `ConfigError` if contexts or summaries need a language model and none is set, or a model is missing."""
-    if settings.embedding.pictures:
+    for name in filter(None, (settings.embedding.pictures, settings.embedding.sparse)):
         from docmill.storage.embedding.space import model_dir
 
-        model_dir(settings.embedding.pictures)
+        model_dir(name)
     table = recipe.routes
     # All of them, whether a document takes them or not: which ones do is known only after hours.
     routes = [*table.every()]

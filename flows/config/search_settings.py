@@ -2,7 +2,8 @@
 
 from typing import cast
 
-from docmill.flows.config.settings import QueriesSettings, SearchSettings
+from docmill.flows.config.settings import SearchSettings
+from docmill.flows.config.store_settings import QueriesSettings
 from docmill.storage.history.query_log import LogBounds
 from docmill.storage.retrieval.candidates.search_options import SearchArguments
 

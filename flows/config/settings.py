@@ -12,20 +12,22 @@ from docmill.flows.config.input_settings import (
     ParseSettings,
     Texts,
     decode,
-    decode_texts,
+)
+from docmill.flows.config.store_settings import (
+    AccessSettings,
+    GateSettings,
+    QueriesSettings,
+    RetentionSettings,
 )
 from docmill.flows.config.units import (
     Calls,
-    Days,
     Dimensions,
     Hits,
-    Hours,
     Minutes,
     Money,
     Queries,
     Seconds,
     Share,
-    Snapshots,
     Tokens,
     Tries,
 )
@@ -33,7 +35,6 @@ from docmill.storage.declared_keys import KINDS, Kind
 from docmill.storage.embedding.api.api_address import is_api, name_server, parse_address, spell
 from docmill.storage.embedding.shortened import shorten
 from docmill.storage.foreign_address import why_foreign
-from docmill.storage.schema import EVERYONE
 
 
 def _check_store(value: Any) -> Any:
@@ -49,8 +50,6 @@ def _check_store(value: Any) -> Any:
 Store = Annotated[Path, BeforeValidator(_check_store)]
 
 
-MadeQuestions = Literal["links", "captions", "docstrings", "subjects", "headings", "words"]
-Principals = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], BeforeValidator(decode_texts)]
 Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], BeforeValidator(decode)]
 
 
@@ -103,11 +102,11 @@ class EmbeddingSettings(ConfigSection):
         ge=-1,
         description="Cost of a million tokens for openai:NAME, for plans and max_cost; -1 is unknown.",
     )
-    dtype: Literal["float32", "bfloat16"] = Field(
-        default="float32",
-        description="Numbers by which a local model computes documents: bfloat16 on a GPU, and for models of the kind"
-        " of BERT where this CPU is faster by it; else float32. Questions are computed in float32; the space is the"
-        " same.",
+    dtype: Literal["auto", "float32", "bfloat16"] = Field(
+        default="auto",
+        description="Numbers by which a local model computes documents: auto is bfloat16 for models of the kind of BERT"
+        " where this CPU is faster by it, and bfloat16 also on a GPU; else float32. Questions are computed in float32;"
+        " the space is the same.",
     )
     indexed: Literal["float32", "float16", "int8", "binary"] = Field(
         default="float32",
@@ -124,6 +123,10 @@ class EmbeddingSettings(ConfigSection):
         description="Multi-vector chunks: embed a long chunk in parts of at most this many tokens, and let it grow to"
         " four times the model's token limit. 0 embeds each chunk once.",
     )
+    sparse: str = Field(
+        default="",
+        description="Model of learned terms such as SPLADE, by folder or Hub name: a third ranking of hybrid search.",
+    )
     pictures: str = Field(
         default="",
         description="Model such as CLIP, by folder or Hub name: hybrid search then finds figures by what they show.",
@@ -133,7 +136,7 @@ class EmbeddingSettings(ConfigSection):
         """Return the model as stores and orders name it, with all that its server is asked, and its revision."""
         if not is_api(self.model):
             return shorten(self.model, self.dimensions), self.revision
-        options = self.model_dump(exclude={"model", "price", "dtype", "indexed", "late", "parts", "pictures"})
+        options = self.model_dump(exclude={"model", "price", "dtype", "indexed", "late", "parts", "sparse", "pictures"})
         return spell(self.model, options), ""
 
     @model_validator(mode="after")
@@ -258,8 +261,8 @@ class SearchSettings(ConfigSection):
     )
     rerank: str = Field(
         default="",
-        description="Reranker: late (uses the embedding model), a plugin, a CrossEncoder by path or Hub name, or the"
-        " address of a server, such as https://api.cohere.com/v2/rerank?model=rerank-v3.5. Empty is none.",
+        description="Reranker: late (uses the embedding model), a plugin, a CrossEncoder or a model such as ColBERT by"
+        " path or Hub name, or a server, such as https://api.cohere.com/v2/rerank?model=rerank-v3.5. Empty is none.",
     )
     rerank_depth: Hits = Field(default=20, ge=1, description="Number of candidates to rerank.")
     expand: Literal["", "feedback", "model"] = Field(
@@ -317,62 +320,6 @@ class RunSettings(ConfigSection):
         le=20,
         description="How often to ask a source again that does not answer, after 1 s, 2 s, 4 s ...",
     )
-
-
-class RetentionSettings(ConfigSection):
-    """How long snapshots and deleted documents are kept. A snapshot with a tag or an open reader always stays."""
-
-    keep_snapshots: Snapshots = Field(default=100, ge=1, description="Maximum number of snapshots to keep.")
-    keep_days: Days = Field(default=30.0, ge=0, description="Days to keep a snapshot; the newest always stays.")
-    undelete_days: Days = Field(default=30.0, ge=0, description="Days during which a deleted document can be restored.")
-    grace_hours: Hours = Field(
-        default=1.0,
-        ge=0,
-        description="Hours before removed files are deleted from an object store, so that running readers can finish.",
-    )
-    keep_steps: bool = Field(
-        default=False, description="Also keep the snapshots that a long run commits before its last one."
-    )
-
-
-class GateSettings(ConfigSection):
-    """The test that a new snapshot has to pass before it is published. Without questions there is none."""
-
-    questions: str = Field(default="", description="Questions with known answers: CSV, TREC topics or a BEIR folder.")
-    qrels: str = Field(default="", description="Relevance judgements (qrels), if the questions file has none.")
-    made_from: Annotated[tuple[MadeQuestions, ...], BeforeValidator(decode_texts)] = Field(
-        default=(), description="Make questions from the documents: links, captions, docstrings, subjects ..."
-    )
-    metric: str = Field(default="nDCG@10", description="The measure to compare, such as nDCG@10, R@5, RR or IoU@5.")
-    max_drop: Share = Field(
-        default=0.0,
-        ge=0,
-        le=1,
-        description="Hold back a snapshot that is worse by more than this, if the drop is statistically significant.",
-    )
-
-
-class AccessSettings(ConfigSection):
-    """Who may see documents of which no sidecar, folder or source says it."""
-
-    default: Principals = Field(default=(EVERYONE,), description="Principals who may see them; [] is nobody.")
-    sources: Annotated[dict[str, Principals], BeforeValidator(decode)] = Field(
-        default={},
-        description="Principals by the name of the source, in place of the default.",
-        examples=['[access.sources]\nwiki = ["all"]\nsales = ["sales", "board"]'],
-    )
-
-
-class QueriesSettings(ConfigSection):
-    """The log of queries, which is kept beside the store and holds no text of its documents."""
-
-    log: bool = Field(
-        default=False,
-        description="Log what is asked with `docmill search`, `serve` and `mcp`: the query, when, and how well it was"
-        " answered; not who asked.",
-    )
-    keep_days: Days = Field(default=90.0, gt=0, le=36_500, description="Days to keep a logged query.")
-    most: Queries = Field(default=100_000, ge=1, description="Maximum number of logged queries.")
 
 
 class ClusterSettings(ConfigSection):

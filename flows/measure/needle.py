@@ -9,7 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from docmill.flows.config.from_settings import search_method_of
-from docmill.flows.config.settings import GateSettings, Settings
+from docmill.flows.config.settings import Settings
+from docmill.flows.config.store_settings import GateSettings
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.reader.store import Store, open_store

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from docmill.flows.config.from_settings import routes_of, search_method_of
-from docmill.flows.config.settings import GateSettings, RetentionSettings, RouteRule, Settings
+from docmill.flows.config.settings import RouteRule, Settings
+from docmill.flows.config.store_settings import GateSettings, RetentionSettings
 from docmill.flows.measure.trials import MadeBy, SkippedTrial, Trial, TuneDecision, Tuning, held_back
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest

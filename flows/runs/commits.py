@@ -18,7 +18,7 @@ from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts import staging
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import PICTURE_VECTORS, StoredFile
+from docmill.storage.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, StoredFile
 from docmill.storage.process.ending import uncut
 from docmill.storage.schema import RunRow
 from docmill.storage.writer.chunk_moves import ChunkMoves
@@ -40,6 +40,7 @@ def save_changes(run: Run, changes: Changes) -> Path:
     artifacts = staging.promote(run.root, figures)
     figures += [run.root / piece.file.path for piece in artifacts["figures"]]
     artifacts[PICTURE_VECTORS] = _picture_vectors(run, changes, figures)
+    artifacts[SPARSE_VECTORS] = _learned_terms(run, changes)
     promoted = replace(changes, artifacts=artifacts, undelete_days=kept.undelete_days)
     order = PublishOrder(run.store, run.base, promoted, _run_row(run), kept, run.gate)
     return save_order(order, run.folder / "publish.json")
@@ -67,6 +68,15 @@ def plan_pictures(run: Run, changes: Changes) -> None:
 def _report_pictures(run: Run, due: DuePictures) -> None:
     """Add pictures that get vectors to the report."""
     run.report.pictures = PictureWork(run.report.pictures.embedded + len(due.keys), due.model.name)
+
+
+def _learned_terms(run: Run, changes: Changes) -> tuple[StoredFile, ...]:
+    """Return the packs of learned terms for a commit, if the settings name a model of these."""
+    if not (name := run.settings.embedding.sparse):
+        return ()
+    from docmill.tasks.publishing.sparse_packs import learned_packs
+
+    return learned_packs(run.folder, run.base, changes.chunks, name, run.engine.log)
 
 
 def commit(run: Run, order: Path) -> None:

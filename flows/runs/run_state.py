@@ -16,7 +16,7 @@ from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.snapshots import PICTURE_VECTORS
+from docmill.storage.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, Snapshot
 from docmill.storage.process.malloc_tuning import give_back
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import ModelAccess
@@ -103,7 +103,7 @@ class Run:
 def is_outlived(run: Run) -> bool:
     """Return whether a snapshot is due although no document has changed.
 
-    That may be for an index, keys of [metadata], or vectors of pictures.
+    That may be for an index, keys of [metadata], vectors of pictures, or learned terms.
     """
     held = run.base.snapshot if run.base else None
     if held is None:
@@ -111,8 +111,20 @@ def is_outlived(run: Run) -> bool:
     indexes = held.keywords.outdated or held.space.indexed != run.space.indexed
     if indexes or held.keys != run.recipe.keys:
         return True
+    return _lacks_pictures(run, held) or _lacks_terms(run, held)
+
+
+def _lacks_pictures(run: Run, held: Snapshot) -> bool:
     if not (run.settings.embedding.pictures or held.artifacts.get(PICTURE_VECTORS)):
         return False
     from docmill.tasks.publishing.picture_packs import lack_vectors
 
     return lack_vectors(run.base, run.settings.embedding.pictures)
+
+
+def _lacks_terms(run: Run, held: Snapshot) -> bool:
+    if not (run.settings.embedding.sparse or held.artifacts.get(SPARSE_VECTORS)):
+        return False
+    from docmill.tasks.publishing.sparse_packs import lack_terms
+
+    return lack_terms(run.base, run.settings.embedding.sparse)

@@ -23,20 +23,20 @@ from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
 from docmill.storage.artifacts.packs import FIGURES, Packs, embeddings_schema, figure_keys, stream_pack
 from docmill.storage.files import FileRef, forget_unsettled
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.snapshots import PICTURE_VECTORS, StoredFile
+from docmill.storage.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, StoredFile
 from docmill.storage.tables.tables import read_table
 
-VECTORS = FileRef("artifacts/embeddings/narrowed.parquet", 0, "0" * 32)
-"""The pack of the visible vectors, which is written when it is first needed: keyword search and SQL do without."""
-PICTURES = FileRef("artifacts/figures/narrowed.parquet", 0, "0" * 32)
-"""The pack of the pictures of visible documents, in the same way: whoever knows a key may not see the others."""
-VECTORS_OF_PICTURES = FileRef(f"artifacts/{PICTURE_VECTORS}/narrowed.parquet", 0, "0" * 32)
-"""The pack of the vectors of these pictures, in the same way."""
-COPIED = {"embeddings": VECTORS, "figures": PICTURES, PICTURE_VECTORS: VECTORS_OF_PICTURES}
-"""The kinds of artifacts of which a narrowed store has a pack of its own."""
+COPIED = {
+    kind: FileRef(f"artifacts/{kind}/narrowed.parquet", 0, "0" * 32)
+    for kind in ("embeddings", "figures", PICTURE_VECTORS, SPARSE_VECTORS)
+}
+"""The kinds of artifacts of which a narrowed store has a pack of its own, with what is visible: whoever knows a key may
+not see the others. Each is written when it is first needed: keyword search and SQL do without."""
 _PREFIX = f"docmill-narrowed-{os.getuid()}-"
 _LOCK = "lock"
-_KEYS_AT_ONCE = 1 << 16  # vectors to copy at a time, in 100 MB if each has 384 numbers; each time, all packs are read
+_VECTORS_AT_ONCE = 1 << 16
+"""Vectors to copy at a time, in 100 MB if each has 384 numbers; each time, all packs are read."""
+_PICTURES_AT_ONCE = 1  # each can be large
 
 
 @dataclass(frozen=True)
@@ -88,44 +88,34 @@ class NarrowedFolder(StoreFolder):
     def ensure(self, files: Sequence[FileRef]) -> None:
         """Make files available: by the folder of the whole store; visible vectors and pictures by copying them."""
         own = [file for file in files if not (self.root / file.path).is_file()]
-        for copied, copy in _COPIES.items():
+        for kind, copied in COPIED.items():
             if copied in own:
-                copy(self)
-        if others := [file for file in own if file not in _COPIES]:
+                _copy(self, kind)
+        if others := [file for file in own if file not in COPIED.values()]:
             self.whole.folder.ensure(others)
 
 
-def _copy_vectors(folder: NarrowedFolder) -> None:
-    """Write the vectors of the visible chunks into one pack."""
-    packs = Packs(folder.whole.ensure_packs("embeddings"))
-    rows = by_vector(read_table(folder.read(), "chunks", ["chunk_id", *KEYS])).column("embedding_key")
-    wanted = pc.unique(rows).sort()
+def _copy(folder: NarrowedFolder, kind: str) -> None:
+    """Write the artifacts of a kind that visible rows name into one pack."""
+    paths = folder.whole.ensure_packs(kind)
+    packs, pictured = Packs(paths), kind in ("figures", PICTURE_VECTORS)
+    wanted = _visible_pictures(folder) if pictured else _visible_vectors(folder)
     here = wanted.filter(pc.invert(pc.is_in(wanted, value_set=packs.absent(wanted))))
-    schema = embeddings_schema(folder.whole.snapshot.space.dimension)
-    _write_pack(folder.root / VECTORS.path, _rows(packs, here, schema, _KEYS_AT_ONCE), "embeddings")
+    of_none = FIGURES if kind == "figures" else embeddings_schema(folder.whole.snapshot.space.dimension)
+    schema = pq.read_schema(paths[0]) if paths else of_none
+    at_once = _PICTURES_AT_ONCE if kind == "figures" else _VECTORS_AT_ONCE
+    _write_pack(folder.root / COPIED[kind].path, _rows(packs, here, schema, at_once), kind)
 
 
-def _copy_pictures(folder: NarrowedFolder) -> None:
-    """Write the pictures of the visible documents into one pack."""
-    packs = Packs(folder.whole.ensure_packs("figures"))
-    keys = _visible_pictures(folder)
-    _write_pack(folder.root / PICTURES.path, _rows(packs, keys, FIGURES, 1), "figures")
-
-
-def _copy_picture_vectors(folder: NarrowedFolder) -> None:
-    """Write the vectors of the pictures of visible documents into one pack."""
-    paths = folder.whole.ensure_packs(PICTURE_VECTORS)
-    packs, schema, keys = Packs(paths), pq.read_schema(paths[0]), _visible_pictures(folder)
-    here = keys.filter(pc.invert(pc.is_in(keys, value_set=packs.absent(keys))))
-    _write_pack(folder.root / VECTORS_OF_PICTURES.path, _rows(packs, here, schema, _KEYS_AT_ONCE), PICTURE_VECTORS)
+def _visible_vectors(folder: NarrowedFolder) -> pa.StringArray:
+    """Return the keys of the vectors of visible chunks."""
+    rows = by_vector(read_table(folder.read(), "chunks", ["chunk_id", *KEYS]))
+    return pc.unique(rows.column("embedding_key")).sort()
 
 
 def _visible_pictures(folder: NarrowedFolder) -> pa.StringArray:
     """Return the keys of the pictures of the visible documents."""
     return pc.unique(figure_keys(read_table(folder.read(), "documents", ["figures"]).column("figures")))
-
-
-_COPIES = {VECTORS: _copy_vectors, PICTURES: _copy_pictures, VECTORS_OF_PICTURES: _copy_picture_vectors}
 
 
 def _rows(packs: Packs, keys: pa.StringArray, schema: pa.Schema, at_once: int) -> Iterator[pa.Table]:

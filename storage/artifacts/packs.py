@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from docmill.storage.embedding.text_encoder import TermWeights
 from docmill.storage.errors import StoreError
 from docmill.storage.schema import Element, KeptPicture, Parsed
 
@@ -34,11 +35,12 @@ FIGURES = pa.schema(
         ("data", pa.binary()),
     ]
 )
+SPARSE = pa.schema([("key", pa.string()), ("terms", pa.list_(pa.int32())), ("weights", pa.list_(pa.float32()))])
 _FEW_GROUPS = 8
 """Up to this number of row groups one thread reads them all; starting more threads would take longer."""
 _GROUPS_AT_ONCE = 32
 """Row groups in memory at a time, of vectors with 384 dimensions 50 MB: rows of many documents are in all groups."""
-_ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024, "figures": 1, "picture_vectors": 1024}
+_ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024, "figures": 1, "picture_vectors": 1024, "sparse_vectors": 1024}
 
 _NUMBERS = "vector.list.element"
 _VECTORS = {"compression": {_NUMBERS: "zstd"}, "use_byte_stream_split": [_NUMBERS]}
@@ -47,6 +49,7 @@ _ENCODED: dict[str, Any] = {
     "embeddings": _VECTORS,
     "figures": {"compression": "none"},
     "picture_vectors": _VECTORS,
+    "sparse_vectors": {"compression": "zstd"},
 }
 """How packs are encoded. Of vectors, the first bytes of all numbers are together, then the second ones, and so on:
 their signs and exponents can be compressed, which takes 15 % off a pack, and no bit of a vector is lost. The other
@@ -82,6 +85,13 @@ def pack_embeddings(keys: Sequence[str], vectors: npt.NDArray[np.float32]) -> pa
     flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
     column = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
     return pa.table([pa.array(keys, pa.string()), column], schema=embeddings_schema(vectors.shape[1]))
+
+
+def pack_terms(keys: Sequence[str], found: TermWeights) -> pa.Table:
+    """Return the learned terms of texts and their keys as rows."""
+    ends = pa.array(np.concatenate([[0], found.ends]), pa.int32())
+    columns = [pa.ListArray.from_arrays(ends, pa.array(values)) for values in (found.terms, found.weights)]
+    return pa.table([pa.array(keys, pa.string()), *columns], schema=SPARSE)
 
 
 def write_pack(path: Path, table: pa.Table, kind: str) -> None:

@@ -323,6 +323,26 @@ def promote(root: Path, pictures: Sequence[Path]) -> dict[str, tuple[StoredFile,
     return promoted
 
 
+def write_further(folder: Path, kind: str, table: pa.Table) -> None:
+    """Write a pack of a kind that few runs make into the folder of a run."""
+    number = len(list(folder.glob(f"{kind}-*.parquet")))
+    draft = folder / f"{TEMPORARY}{kind}.parquet"
+    stream_pack(draft, [table], kind)
+    draft.rename(folder / f"{kind}-{number:05d}.parquet")
+
+
+def further_packs(root: Path, kind: str) -> list[Path]:
+    """Return the staged packs of a kind that few runs make, of all runs."""
+    return sorted((root / FOLDER).glob(f"*/{kind}-*.parquet"))
+
+
+def promote_further(root: Path, kind: str, paths: list[Path]) -> tuple[StoredFile, ...]:
+    """Link staged packs of such a kind into the store."""
+    promoted = tuple(_promote(root, kind, paths))
+    settle()  # because another process may commit them
+    return promoted
+
+
 def _promote_new(root: Path, kind: str, staged: list[Path], held: Sequence[Path]) -> Iterator[StoredFile]:
     """Write one pack of the artifacts that no pack of the store holds."""
     packs = Packs([path for path in staged if pq.read_metadata(path).num_rows])

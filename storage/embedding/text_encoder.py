@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,14 @@ class TokenVectors:
 
     ids: tuple[int, ...]
     vectors: npt.NDArray[np.float32]
+
+
+class TermWeights(NamedTuple):
+    """The learned terms of texts, one text after the other: int32 terms, float32 weights, int32 ends of the texts."""
+
+    terms: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float32]
+    ends: npt.NDArray[np.int32]
 
 
 class DocumentEncoder(Protocol):

@@ -27,7 +27,8 @@ _PENDING_FORMAT = 3  # of a snapshot with pending vectors, on which an older doc
 _BUCKETS_FORMAT = 4  # of a snapshot with `document_buckets`, in which an older docmill would not find a document
 FOLDER = "snapshots"
 CANDIDATES = "candidates"
-PICTURE_VECTORS = "picture_vectors"  # the artifacts that few snapshots have
+PICTURE_VECTORS, SPARSE_VECTORS = OF_ONE_MODEL = "picture_vectors", "sparse_vectors"
+"""The artifacts that few snapshots have: vectors of pictures, and learned terms of texts."""
 _CHECKSUM = b',\n "checksum": "'
 
 

@@ -4,22 +4,19 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.embedding.encoder import quiet
-from docmill.storage.embedding.space import hash_once, model_dir
+from docmill.storage.embedding.rankers.model_files import space_of_files
+from docmill.storage.embedding.space import model_dir
 from docmill.storage.embedding.text_encoder import unit
 from docmill.storage.errors import ConfigError
-from docmill.storage.keys import key_of
 from docmill.storage.schema import KeptPicture
 
 _VERSION = 1  # raise it when the same picture gets another vector
-_DECIDING = (".safetensors", ".bin", ".json", ".txt")
-"""Endings of the files that decide a vector: weights, how pictures are prepared, and the words that are known."""
 _LONGEST_SIDE = 1024
 """Pixels to which a picture is shrunk first. Models look at 224 to 512, and a page of 80 million takes a second."""
 
@@ -79,14 +76,7 @@ def _opened(picture: KeptPicture) -> Any:
 
 def picture_space(name: str) -> str:
     """Return the id of the space of a model's vectors, which differs if any file of the model does."""
-    folder = model_dir(name)
-    paths = sorted(path for path in folder.rglob("*") if path.suffix in _DECIDING and path.is_file())
-    return key_of("picture space", _VERSION, [(str(path.relative_to(folder)), hash_once(path)) for path in paths])
-
-
-def full_name(name: str) -> str:
-    """Return how a store names a model: a folder by its full path, as the next command may start somewhere else."""
-    return str(model_dir(name)) if Path(name).expanduser().is_dir() else name
+    return space_of_files("picture space", _VERSION, name)
 
 
 @cache

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from docmill.storage.artifacts.model_packs import PackModel, model_of_pack
 from docmill.storage.errors import ConfigError
 from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.snapshots import PICTURE_VECTORS
 from docmill.storage.pictures.picture_encoder import PictureEncoder, load_picture_encoder, picture_space
-from docmill.storage.pictures.picture_vectors import PictureModel, model_of_pack
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.tables.tables import read_table
 
@@ -38,9 +39,9 @@ class PictureIndex:
         self._packs = packs
 
     @computed_once
-    def model(self) -> PictureModel:
+    def model(self) -> PackModel:
         """The model that made the vectors."""
-        return model_of_pack(self._packs[0])
+        return model_of_pack(self._packs[0], PICTURE_VECTORS)
 
     @computed_once
     def missing(self) -> str:

@@ -28,12 +28,15 @@ _ROWS_AT_ONCE = {
     "embeddings": 1 << 14,
     "figures": 8,
     "picture_vectors": 1 << 14,
+    "sparse_vectors": 1 << 14,
 }  # rows in memory while a pack is written
+_BY_VECTOR = tuple((table, key) for table in ("chunks", "deleted_chunks") for key in KEYS)
 _NAMED_BY = {
     "texts": (("documents", "text_key"), ("deleted", "text_key")),
     "figures": (("documents", "figures"), ("deleted", "figures")),
     "picture_vectors": (("documents", "figures"), ("deleted", "figures")),
-    "embeddings": tuple((table, key) for table in ("chunks", "deleted_chunks") for key in KEYS),
+    "embeddings": _BY_VECTOR,
+    "sparse_vectors": _BY_VECTOR,
 }
 
 

@@ -19,7 +19,7 @@ from docmill.storage.files import FileRef, fault, remove, write_immutable
 from docmill.storage.history import aside
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.kept_rows import KEPT_ROWS
-from docmill.storage.history.snapshots import PICTURE_VECTORS, StoredFile, vector_tag
+from docmill.storage.history.snapshots import OF_ONE_MODEL, StoredFile, vector_tag
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
@@ -188,11 +188,11 @@ def _rebuild(mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Generat
         packs, count = _restore_embeddings(mended, chunks, encode)
         mended = mended.changed(artifacts={**mended.snapshot.artifacts, "embeddings": packs})
         yield f"embedded {count} texts again because no pack held their vectors"
-    if PICTURE_VECTORS in kinds:
-        packs = mended.snapshot.artifacts[PICTURE_VECTORS]
+    for kind in kinds.intersection(OF_ONE_MODEL):
+        packs = mended.snapshot.artifacts[kind]
         whole = _without(packs, _damaged(mended.root, packs))
-        mended = mended.changed(artifacts={**mended.snapshot.artifacts, PICTURE_VECTORS: whole})
-        yield "left out vectors of pictures; the next ingest makes them again"
+        mended = mended.changed(artifacts={**mended.snapshot.artifacts, kind: whole})
+        yield f"left out {kind.replace('_', ' ')}; the next ingest makes them again"
     if "vectors" in kinds:
         ready = with_vectors(mended, chunks)
         rows, tag = vector_rows(mended.packs("embeddings"), ready), vector_tag(mended.number + 1)

@@ -22,7 +22,7 @@ from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import named_files
 from docmill.storage.history.kept_rows import KEPT_ROWS, KeptRows
 from docmill.storage.history.retention import hold
-from docmill.storage.history.snapshots import PICTURE_VECTORS, vector_tag
+from docmill.storage.history.snapshots import OF_ONE_MODEL, vector_tag
 from docmill.storage.keys import embedding_key
 from docmill.storage.keywords.keyword_search import KeywordIndex
 from docmill.storage.lance.fence import schema
@@ -129,7 +129,7 @@ def _repair(stored: StoredSnapshot) -> str:
 
 def _mend(stored: StoredSnapshot, kind: str) -> str:
     command = _repair(stored)
-    if kind in ("vectors", "keywords", "embeddings", PICTURE_VECTORS, "current", *(kept.kind for kept in KEPT_ROWS)):
+    if kind in ("vectors", "keywords", "embeddings", *OF_ONE_MODEL, "current", *(kept.kind for kept in KEPT_ROWS)):
         return command
     return f"restore the file from a copy of the store, or: {command}"
 

@@ -22,7 +22,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.probed_models import check_space
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import PICTURE_VECTORS, PendingVectors, Snapshot, StoredFile, vector_tag
+from docmill.storage.history.snapshots import OF_ONE_MODEL, PendingVectors, Snapshot, StoredFile, vector_tag
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance import vectors
@@ -253,15 +253,14 @@ def _all_vector_rows(root: Path, packs: Sequence[Path], pieces: Sequence[StoredF
 def join_artifacts(
     old: dict[str, tuple[StoredFile, ...]], new: dict[str, tuple[StoredFile, ...]]
 ) -> dict[str, tuple[StoredFile, ...]]:
-    """Return the packs of both, each once, new ones last; those of picture vectors are of one model, and replaced."""
+    """Return the packs of both, each once, new ones last; those of one model are replaced."""
 
     def merged(kind: str) -> tuple[StoredFile, ...]:
         pieces = {piece.file.path: piece for piece in (*old.get(kind, ()), *new.get(kind, ()))}
         return tuple(pieces.values())
 
-    pictures = new.get(PICTURE_VECTORS, old.get(PICTURE_VECTORS, ()))
     joined = {kind: merged(kind) for kind in ("texts", "embeddings", "figures")}
-    return joined | {PICTURE_VECTORS: pictures} if pictures else joined
+    return joined | {kind: packs for kind in OF_ONE_MODEL if (packs := new.get(kind, old.get(kind, ())))}
 
 
 def _exchange(

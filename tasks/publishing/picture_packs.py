@@ -4,16 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.artifacts.packs import Packs, figure_keys, picture_of
+from docmill.storage.artifacts.model_packs import PackModel, packs_by, write_model_pack
+from docmill.storage.artifacts.packs import Packs, figure_keys, pack_embeddings, picture_of
+from docmill.storage.embedding.rankers.model_files import full_name
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import PICTURE_VECTORS, StoredFile
-from docmill.storage.pictures.picture_encoder import full_name, load_picture_encoder, picture_space
-from docmill.storage.pictures.picture_vectors import PictureModel, model_of_pack, write_vectors
+from docmill.storage.pictures.picture_encoder import load_picture_encoder, picture_space
 from docmill.storage.tables.tables import read_table
 
 _AT_ONCE = 16
@@ -26,7 +25,7 @@ class DuePictures:
 
     kept: tuple[StoredFile, ...]
     keys: pa.StringArray
-    model: PictureModel
+    model: PackModel
 
 
 def due_pictures(
@@ -36,9 +35,8 @@ def due_pictures(
 
     Vectors of another model do not stay. `pictures` are the packs of figures.
     """
-    model = PictureModel(full_name(name), picture_space(name))
-    before = base.snapshot.artifacts.get(PICTURE_VECTORS, ()) if base else ()
-    kept = tuple(one for one in before if base and model_of_pack(base.root / one.file.path).space == model.space)
+    model = PackModel(full_name(name), picture_space(name))
+    kept = packs_by(base, PICTURE_VECTORS, model)
     held = Packs([base.root / one.file.path for one in kept]) if base else Packs([])
     lacking = held.absent(_named(base, documents))
     lost = Packs(pictures).absent(lacking)
@@ -59,12 +57,12 @@ def picture_packs(root: Path, due: DuePictures, pictures: Sequence[Path]) -> tup
         return due.kept
     packs, encoder = Packs(pictures), load_picture_encoder(*due.model)
 
-    def portions() -> Iterator[tuple[list[str], npt.NDArray[np.float32]]]:
+    def portions() -> Iterator[pa.Table]:
         for first in range(0, len(due.keys), _AT_ONCE):
             rows = packs.take(due.keys.slice(first, _AT_ONCE)).to_pylist()
-            yield [row["key"] for row in rows], encoder.encode_pictures([picture_of(row) for row in rows])
+            yield pack_embeddings([row["key"] for row in rows], encoder.encode_pictures(list(map(picture_of, rows))))
 
-    return (*due.kept, *write_vectors(root, due.model, portions()))
+    return (*due.kept, write_model_pack(root, PICTURE_VECTORS, due.model, portions()))
 
 
 def lack_vectors(base: StoredSnapshot | None, name: str) -> bool:

@@ -11,12 +11,12 @@ from PIL import Image
 import docmill
 from docmill.flows.config.settings import Settings
 from docmill.flows.erase import erase
+from docmill.storage.artifacts.model_packs import model_of_pack
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import ConfigError
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import PICTURE_VECTORS
 from docmill.storage.keys import hash_bytes
-from docmill.storage.pictures.picture_vectors import model_of_pack
 from docmill.storage.upkeep.compact import compact
 from docmill.storage.upkeep.repair import repair
 from docmill.storage.upkeep.verify import verify
@@ -123,7 +123,7 @@ def test_another_model_and_none_are_noticed_without_a_changed_document(bench: Wo
     assert (report.parsed, report.embedded) == (0, 0)
     (second,) = bench.store.snapshot.artifacts[PICTURE_VECTORS]
     assert second not in first
-    assert model_of_pack(bench.root / second.file.path).name == str(other)
+    assert model_of_pack(bench.root / second.file.path, PICTURE_VECTORS).name == str(other)
     assert found(bench, "blue")[0].startswith("blue.png")
     with docmill.open_store(bench.root, 1) as before:
         assert before.snapshot.artifacts[PICTURE_VECTORS] == first
@@ -169,7 +169,7 @@ def test_a_lost_pack_is_found_repaired_and_made_again(bench: Workbench) -> None:
     (finding,) = verify(bench.root)
     assert (finding.kind, "docmill repair" in finding.mend) == (PICTURE_VECTORS, True)
     said = repair(bench.root, lambda _: pytest.fail("no text is embedded"))
-    assert any("vectors of pictures" in line for line in said.done)
+    assert any("picture vectors" in line for line in said.done)
     assert held(bench) == set()
     bench.ingest()
     assert held(bench) == {*map(hash_bytes, (RED, GREEN, BLUE))}

@@ -7,6 +7,9 @@ Scores = dict[str, float]
 
 _RRF_K = 60  # from the paper that `reciprocal` cites; with a larger one, the first ranks count less
 
+_LEARNED = 0.5
+"""Learned terms and exact words count alike: without judged questions on such a model, nothing speaks for another."""
+
 
 def linear(ranking: Ranking, weight: float) -> Scores:
     """Scale scores to [0, weight] from the last candidate to the first; chunks that are no candidates have 0."""
@@ -61,3 +64,15 @@ def with_pictures(
     seen = FUSIONS[fusion](pictures, weight)
     texts = {key: parts.get(key, (0.0, 0.0)) for key in {**parts, **seen}}
     return {key: (max(left, seen.get(key, 0.0)), right) for key, (left, right) in texts.items()}
+
+
+def with_learned(
+    parts: Mapping[str, tuple[float, float]], learned: Ranking, fusion: str, weight: float
+) -> dict[str, tuple[float, float]]:
+    """Return the contributions, in which learned terms have `_LEARNED` of the share of the keywords.
+
+    `weight` is that of the vectors. The highest score of a search stays the same.
+    """
+    seen = FUSIONS[fusion](learned, 1 - weight)
+    held = {key: parts.get(key, (0.0, 0.0)) for key in {**parts, **seen}}
+    return {key: (left, right + _LEARNED * (seen.get(key, 0.0) - right)) for key, (left, right) in held.items()}

@@ -13,7 +13,7 @@ from docmill.storage.keywords.analysis.language_tags import READ_AS, primary_tag
 from docmill.storage.keywords.analysis.languages import with_given
 from docmill.storage.keywords.keyword_search import KeywordHits
 from docmill.storage.retrieval.candidates.chunk_ordinals import Place
-from docmill.storage.retrieval.candidates.fusion import Ranking, fuse, with_pictures
+from docmill.storage.retrieval.candidates.fusion import Ranking, fuse, with_learned, with_pictures
 from docmill.storage.retrieval.candidates.hit import Candidate, ShownChunk, in_order
 from docmill.storage.retrieval.candidates.long_query import MOST_WORDS, best_words, windows_of
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
@@ -24,6 +24,7 @@ from docmill.storage.schema import ChunkRow
 REMARK = "query"
 """The step whose notes a person should know: how a long query was read, why a model gave it no other wording."""
 _FUSED = "{:.3f} from the vectors and {:.3f} from the keywords"
+_FUSED_LEARNED = "{:.3f} from the vectors and {:.3f} from the keywords and learned terms"
 _FUSED_SEEN = "{:.3f} from its picture and {:.3f} from the keywords"
 _FUSED_PENDING = "{:.3f} from the keywords instead of pending vectors and {:.3f} from the keywords"
 
@@ -158,14 +159,21 @@ class Query:
         """Give candidates their fused scores, and add those of which only the pictures are near."""
         options, pending = self.options, self.sources.without_vectors(held.ids)
         ranking = [one for one in zip(held.ids, held.scores, strict=True) if one[0] not in self.silent]
-        parts = fuse(near, ranking, options.fusion, self._weight(near, held), pending - self.silent)
+        weight = self._weight(near, held)
+        parts = fuse(near, ranking, options.fusion, weight, pending - self.silent)
+        if self.learned:
+            parts = with_learned(parts, self.learned, options.fusion, weight)
         shown = with_pictures(parts, self.pictured, options.fusion, options.weight) if self.pictured else parts
         for key, (left, right) in shown.items():
             one = found.get(key) or found.setdefault(key, Candidate(key, 0.0))
             one.score = left + right
             seen = key not in parts or left > parts[key][0]
-            said = _FUSED_SEEN if seen else _FUSED_PENDING if key in pending else _FUSED
+            said = _FUSED_SEEN if seen else _FUSED_PENDING if key in pending else self._fused_words
             one.note(options.fusion, said, left, right)
+
+    @property
+    def _fused_words(self) -> str:
+        return _FUSED_LEARNED if self.learned else _FUSED
 
     @cached_property
     def silent(self) -> frozenset[str]:
@@ -177,6 +185,12 @@ class Query:
         """The chunks whose pictures are nearest to the query, with their cosines, best first."""
         pictures = self.sources.pictures
         return pictures.nearest(self.text, self.options.breadth, self.allowed) if pictures else []
+
+    @cached_property
+    def learned(self) -> list[tuple[str, float]]:
+        """The chunks that share learned terms with the query, with their scores, best first."""
+        terms = self.sources.learned_terms
+        return terms.matching(self.text, self.options.breadth, self.allowed) if terms else []
 
     def _weight(self, near: Ranking, held: KeywordHits) -> float:
         """Return the weight of the vectors for this query; without keywords there is nothing to weigh them against."""
@@ -205,10 +219,10 @@ class Query:
         return found
 
     def _unseen(self) -> Iterator[str]:
-        """Yield why the pictures of the snapshot are not searched."""
-        pictures = self.sources.pictures if self.options.mode == "hybrid" else None
-        if pictures and pictures.missing:
-            yield pictures.missing
+        """Yield why the pictures or the learned terms of the snapshot are not searched."""
+        if self.options.mode == "hybrid":
+            held = (self.sources.pictures, self.sources.learned_terms)
+            yield from (one.missing for one in held if one and one.missing)
 
     def _shortened(self) -> Iterator[str]:
         """Yield how the indexes read a query that is too long to be read whole."""

@@ -22,7 +22,7 @@ from docmill.storage.embedding.token_counts import token_counts, unread_shares
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import PICTURE_VECTORS
+from docmill.storage.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS
 from docmill.storage.keywords.keyword_search import KeywordHits, KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.keywords.scoring import Scoring
@@ -32,6 +32,7 @@ from docmill.storage.pictures.picture_index import PictureIndex
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals
 from docmill.storage.retrieval.candidates.hit import ShownChunk
+from docmill.storage.retrieval.candidates.learned_terms import LearnedTerms
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.retrieval.candidates.vector_source import open_vectors
 from docmill.storage.schema import ChunkRow, DocumentRow
@@ -213,6 +214,12 @@ class SnapshotReader:
         """The vectors of the pictures; None if the snapshot has none."""
         packs = self.stored.ensure_packs(PICTURE_VECTORS)
         return PictureIndex(self.stored, packs) if packs else None
+
+    @computed_once
+    def learned_terms(self) -> LearnedTerms | None:
+        """The learned terms of the chunks; None if the snapshot has none."""
+        packs = self.stored.ensure_packs(SPARSE_VECTORS)
+        return LearnedTerms(self.stored, packs) if packs else None
 
     def _packs(self, artifact: str) -> Packs:
         return Packs(self.stored.ensure_packs(artifact))

@@ -3,17 +3,24 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Protocol
 
-from docmill.storage.embedding.encoder import TextEncoder, TokenVectors
+from docmill.storage.embedding.text_encoder import TokenVectors
 
 KEPT_BYTES = 128 * 2**20
 """Bytes of cached token vectors: about 87,000 tokens at 384 dimensions."""
 
 
+class TokenEncoder(Protocol):
+    """A model that gives vectors of tokens; see `Encoder` for what it returns."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]: ...
+
+
 class TokenMemory:
     """Token vectors of texts from an encoder; each text is encoded once while the cache has room. Thread-safe."""
 
-    def __init__(self, encoder: TextEncoder, room: int = KEPT_BYTES) -> None:
+    def __init__(self, encoder: TokenEncoder, room: int = KEPT_BYTES) -> None:
         self._encoder = encoder
         self._room = room
         self._kept: OrderedDict[str, TokenVectors] = OrderedDict()

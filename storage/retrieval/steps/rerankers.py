@@ -7,12 +7,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding.cross_encoder import CrossEncoder, load_cross_encoder
+from docmill.storage.embedding.rankers.cross_encoder import CrossEncoder, load_cross_encoder
+from docmill.storage.embedding.rankers.library_class import library_class
+from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.plugins.origin import Origin
 from docmill.storage.plugins.registry import Registry, Seam
 from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.steps.late_interaction import by_tokens
+from docmill.storage.retrieval.steps.late_interaction import MultiVectorReranker, by_tokens, multi_vector_reranker
 from docmill.storage.retrieval.steps.rerank_server import RerankServer, is_server
 from docmill.storage.schema import ChunkRow, indexed_text
 
@@ -69,14 +71,14 @@ RERANKERS: Registry[Reranker] = Registry(
 
 
 def reranker_of(name: str) -> Reranker:
-    """Return a reranker by its name, the address of a server, or the path of a CrossEncoder.
+    """Return a reranker by its name, the address of a server, or the path of a CrossEncoder or a multi-vector model.
 
     Raises:
         ConfigError: There is no such reranker.
     """
     if name in RERANKERS:
         return RERANKERS[name]
-    model = RerankServer(name) if is_server(name) else _cross_encoder(name)
+    model = RerankServer(name) if is_server(name) else _local_model(name)
 
     def score(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:
         return model.score(query.text, [indexed_text(row.context, row.text, row.unread) for row in rows])
@@ -84,9 +86,10 @@ def reranker_of(name: str) -> Reranker:
     return Reranker(model.name if isinstance(model, RerankServer) else name, score)
 
 
-def _cross_encoder(name: str) -> CrossEncoder:
+def _local_model(name: str) -> CrossEncoder | MultiVectorReranker:
     try:
-        return load_cross_encoder(name)
+        several = library_class(model_dir(name, "")) == "MultiVectorEncoder"
+        return multi_vector_reranker(name) if several else load_cross_encoder(name)
     except ConfigError as error:
         known = ", ".join(RERANKERS)
         raise ConfigError(f"{name!r} is no reranker of docmill or an installed plugin ({known}); {error}") from error

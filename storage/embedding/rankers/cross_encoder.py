@@ -3,17 +3,14 @@
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.embedding.encoder import quiet
+from docmill.storage.embedding.rankers.library_class import library_class
 from docmill.storage.embedding.space import model_dir, read_config
 from docmill.storage.errors import ConfigError
-
-_SCORING = ("ForSequenceClassification", "ForCausalLM")
-"""Endings of the architectures that score pairs. The library would load others with a head of random weights."""
 
 
 class CrossEncoder:
@@ -38,17 +35,16 @@ class CrossEncoder:
 
 def _check(folder: Path, name: str) -> None:
     """Raise `ConfigError` for a model that was not trained to score pairs, such as an embedding model."""
-    kinds = _read(folder / "config.json").get("architectures") or []
-    made = _read(folder / "config_sentence_transformers.json").get("model_type") == "CrossEncoder"
-    if kinds and not made and not str(kinds[0]).endswith(_SCORING):
-        raise ConfigError(f"{name!r} is a {kinds[0]} and not a CrossEncoder; name a CrossEncoder, or use `late`")
+    own = library_class(folder)
+    if own != "CrossEncoder" and (kinds := _architectures(folder)):
+        raise ConfigError(f"{name!r} is a {own or kinds[0]} and not a CrossEncoder; name a CrossEncoder, or use `late`")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _architectures(folder: Path) -> list[str]:
     try:
-        return read_config(path)
+        return read_config(folder / "config.json").get("architectures") or []
     except (OSError, ValueError):  # the library reports the cause when it loads the model
-        return {}
+        return []
 
 
 @cache
