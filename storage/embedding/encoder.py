@@ -250,7 +250,8 @@ def load_encoder(model: str, revision: str = "", light: int = 0, dtype: str = FL
     """Return the encoder of a model, loaded once in a process; for `model` and `revision` see `describe_model`.
 
     `light` is that of a store's embedding space: a version of `NumpyBert` that need not be compared again. `dtype` is
-    how documents are encoded where the CPU gains by it; queries are always encoded in float32.
+    how documents are encoded: "auto" in bfloat16 where the CPU gains by it, "bfloat16" on a GPU, too; queries are
+    always encoded in float32.
     """
     name, dimensions = split(model)
     if dimensions:
@@ -306,7 +307,7 @@ def _full_network(folder: str, space: EmbeddingSpace, light: NumpyBert) -> Netwo
 
 
 def _half_loader(folder: str, space: EmbeddingSpace, exact: Network) -> Callable[[], Network | None] | None:
-    return partial(_half_network, folder, space, exact) if space.dtype == BFLOAT16 else None
+    return partial(_half_network, folder, space, exact) if space.dtype != FLOAT32 else None
 
 
 def _half_network(folder: str, space: EmbeddingSpace, exact: Network) -> Network | None:
@@ -315,7 +316,7 @@ def _half_network(folder: str, space: EmbeddingSpace, exact: Network) -> Network
 
     half: Network | None = None
     if torch.accelerator.is_available():
-        half = _SentenceTransformer(folder, space, BFLOAT16)
+        half = _SentenceTransformer(folder, space, BFLOAT16) if space.dtype == BFLOAT16 else None
     elif isinstance(exact, NumpyBert):
         half = half_bert(Path(folder))
     return half if half and agree(exact, half, HALF_TOLERANCE) else None

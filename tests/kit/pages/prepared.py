@@ -127,6 +127,7 @@ def environment_of(folder: Path, shelf: Path, programs: Sequence[Path]) -> dict[
     nowhere = "http://127.0.0.1:9"  # the port of "discard", where nobody listens
     return {
         "PATH": os.pathsep.join((*map(str, programs), "/usr/local/bin", "/usr/bin", "/bin")),
+        "DOCMILL_EMBEDDING__DTYPE": "float32",  # bfloat16, where a CPU has it, changes the third digit of a cosine
         "PYTHONPATH": str(ROOT),  # this checkout, wherever the environment's own may be
         "HOME": str(folder),
         "XDG_CACHE_HOME": str(shelf / "cache"),

@@ -61,7 +61,10 @@ def _environment(folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DOCMILL_", "PREFECT_"))}
     paths = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     links = {"FORCE_HYPERLINK": "0"}  # they would name folders of this machine
-    return {**kept, **links, "TERM": "xterm-256color", "PATH": paths, "PYTHONPATH": str(ROOT)}
+    same = {
+        "DOCMILL_EMBEDDING__DTYPE": "float32"
+    }  # by bfloat16, where a CPU has it, a cosine differs in its third digit
+    return {**kept, **links, **same, "TERM": "xterm-256color", "PATH": paths, "PYTHONPATH": str(ROOT)}
 
 
 def _run(number: int, line: str, work: Path, environment: dict[str, str]) -> Iterator[Output]:
