@@ -104,9 +104,8 @@ class EmbeddingSettings(ConfigSection):
     )
     dtype: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto",
-        description="Numbers by which a local model computes documents: auto is bfloat16 for models of the kind of BERT"
-        " where this CPU is faster by it, and bfloat16 also on a GPU; else float32. Questions are computed in float32;"
-        " the space is the same.",
+        description="Numbers by which a local model computes documents: auto is bfloat16 where this CPU is faster by"
+        " it; bfloat16 is that also on a GPU. Questions are computed in float32, and the space is the same.",
     )
     indexed: Literal["float32", "float16", "int8", "binary"] = Field(
         default="float32",
