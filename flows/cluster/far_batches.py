@@ -33,7 +33,8 @@ _Tables = tuple[pa.Table, ...]
 
 def process_far(sender: Sender, task: Order) -> BatchDone:
     """Process a batch on workers, halved where they die over it, and write its folder."""
-    parts = _tried(sender, task, SentStep(BATCH, task.folder.name, asking=task.answering.asking is not None))
+    asking = task.answering.asking is not None or task.answering.reading is not None
+    parts = _tried(sender, task, SentStep(BATCH, task.folder.name, asking=asking))
     write_batch(task.folder, *_joined([tables for _, tables in parts]))
     receipts = [receipt for receipt, _ in parts]
     counts, began = [one.counts for one in receipts], min(one.began for one in receipts)
@@ -88,7 +89,7 @@ def _pack(sender: Sender, task: Order, target: Path) -> None:
     """Write what a worker needs for a batch."""
     stored = [work.text_key for work in task.works if work.text_key]
     works = tuple(_sent(work, sender) for work in task.works)
-    answering = replace(task.answering, packs=(), target=Path("asked"), asking=None, figures=())
+    answering = replace(task.answering, packs=(), target=Path("asked"), asking=None, figures=(), reading=None)
     order = Order(Path("batch"), works, _travelling(task.recipe), (Path(STORED),) if stored else (), answering)
     with ZipFile(target, "w", ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         archive.writestr(ORDER, encode(order))

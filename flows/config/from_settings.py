@@ -28,7 +28,7 @@ from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.pdf.ocr.engines import TESSERACT, engine_for
+from docmill.tasks.parse.pdf.ocr.engines import TESSERACT, engine_for, reading_key
 from docmill.tasks.sources.archive_source import Opener
 from docmill.tasks.sources.grants import Grants
 from docmill.tasks.sources.source import DiscoverOptions
@@ -86,6 +86,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             kept=_kept(settings),
             described=settings.chunk.describe_figures,
             pictured=bool(settings.embedding.pictures),
+            read=reading_key(*ocr_of_figures(settings)) if settings.chunk.read_figures else "",
         ),
         routes=routes_of(settings, space.token_limit),
         space_id=space.id,
@@ -104,9 +105,18 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
 def _kept(settings: Settings) -> tuple[str, ...]:
     """Return the kinds of elements that make chunks of their own."""
     chunk = settings.chunk
-    figures = chunk.figures or chunk.describe_figures or bool(settings.embedding.pictures)
+    figures = chunk.figures or chunk.describe_figures or chunk.read_figures or bool(settings.embedding.pictures)
     wanted = {"toc": chunk.toc, "furniture": chunk.furniture, "figure": figures}
     return tuple(kind for kind in wanted if wanted[kind])
+
+
+def ocr_of_figures(settings: Settings) -> tuple[str, str]:
+    """Return the engine that reads figures, with its languages; raise `ConfigError` if there is none."""
+    languages = settings.parse.ocr_languages
+    engine = engine_for(settings.parse.ocr, languages)
+    if not engine:
+        raise ConfigError("[chunk] read_figures needs OCR: install docmill[ocr], unless [parse] ocr is off")
+    return engine, languages if engine == TESSERACT else ""  # the other reads all of its languages at once
 
 
 def readers_of(rules: Iterable[ReaderRule]) -> ReaderTable:

@@ -174,14 +174,12 @@ class ChunkSettings(ConfigSection):
         default=False,
         description="Make chunks of headers, footers and menus, too, each text once; their role is furniture.",
     )
-    figures: bool = Field(
-        default=False,
-        description="Make a chunk of each figure, too: caption, words and the sentence about it; its role is figure.",
-    )
+    figures: bool = Field(default=False, description="Make a chunk of each figure, too; its role is figure.")
     describe_figures: bool = Field(
         default=False,
         description="Let the model of [model], which must read pictures, describe each figure in a chunk of its own.",
     )
+    read_figures: bool = Field(default=False, description="Read the words in figures by OCR into chunks of their own.")
     tokenizer: str = Field(
         default="",
         description="Tokenizer to measure sizes: empty for the model's own, a tokenizer.json or a tiktoken encoding.",

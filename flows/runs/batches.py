@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from docmill.flows.config.from_settings import forecast_of
+from docmill.flows.config.from_settings import forecast_of, ocr_of_figures
 from docmill.flows.runs.backlog import Backlog
 from docmill.flows.runs.batch_phases import BatchNodes
 from docmill.flows.runs.pace import LOOK_S, Pace
@@ -21,6 +21,7 @@ from docmill.storage.lance.vectors import load_ahead
 from docmill.storage.writer.pending_vectors import waiting_in
 from docmill.tasks.batch.batch import BatchDone, Order, process_batch
 from docmill.tasks.batch.embed import Embedding, count, document_count, unembedded, unvectored
+from docmill.tasks.batch.figure_reader import FigureReading, closing_reader, figures_read
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.batch.resolve_lookups import ASKED, LookupSources, asked_texts
 from docmill.tasks.batch.unpack import UnpackOrder
@@ -65,11 +66,13 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
     if embed and not todo.empty and len(works) <= BATCH_DOCUMENTS:
         load_ahead()  # a longer run would only hold its memory for longer
     parsing = _Parsing(run, len(works))
-    for batch in _processed(run, works, parsing.show):
-        waiting.append(batch)
-        if embed:
-            backlog.add(batch)
-        parsing.add(document_count(batch))
+    with closing_reader(run.folder.name):
+        for batch in _processed(run, works, parsing.show):
+            waiting.append(batch)
+            if embed:
+                backlog.add(batch)
+            parsing.add(document_count(batch))
+        run.report.ocr.figures = figures_read(run.folder.name)
     run.batches = sorted(waiting, key=lambda batch: batch.folder)  # they come in the order in which they end
     asked = asked_texts(run.folder)
     _report_calls(run, made=embed)
@@ -171,8 +174,16 @@ def _put_into(finished: "SimpleQueue[Running]", nodes: BatchNodes) -> "Callable[
 def _answering(run: Run, number: int) -> LookupSources:
     target = run.folder / f"{ASKED}{number:05d}.parquet"
     packs = artifact_paths(run.root, run.base, "embeddings")
-    figures = artifact_paths(run.root, run.base, "figures") if run.settings.chunk.describe_figures else ()
-    return LookupSources(packs, target, *run.settings.embedding.where(), run.asking, run.payment, figures)
+    chunk = run.settings.chunk
+    figures = artifact_paths(run.root, run.base, "figures") if chunk.describe_figures or chunk.read_figures else ()
+    reading = _figure_reading(run) if chunk.read_figures else None
+    return LookupSources(packs, target, *run.settings.embedding.where(), run.asking, run.payment, figures, reading)
+
+
+def _figure_reading(run: Run) -> FigureReading:
+    engine, languages = ocr_of_figures(run.settings)
+    limits = run.settings.parse.limits()
+    return FigureReading(engine, languages, run.store, run.folder.name, limits, counts=run.report.dry_run)
 
 
 def _turn(work: WorkItem) -> int:

@@ -64,14 +64,16 @@ class UnreachedSource:
 
 @dataclass(slots=True)
 class OcrWork:
-    """How many pages OCR has read, and the minutes of one process that their documents took."""
+    """How many pages OCR has read, the minutes of one process that their documents took, and how many figures."""
 
     pages: int = 0
     minutes: float = 0.0
+    figures: int = 0
 
     def __str__(self) -> str:
         took = f"about {self.minutes:.0f} min" if self.minutes >= 1 else "under 1 min"
-        return f"{counted(self.pages, 'pages')} ({took} of one process)"
+        pages = [f"{counted(self.pages, 'pages')} ({took} of one process)"] if self.pages else []
+        return " and ".join(pages + ([counted(self.figures, "figures")] if self.figures else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class Report:
         embedding: Requests, tokens and cost of an embedding model by API, made or planned; `left` are the chunks that
             have no vectors because of the limit.
         ocr: How many `pages` OCR has read, and the `minutes` of one process for their documents; those of a plan are
-            what a run will take again.
+            what a run will take again. `figures` are those that it read, or would.
         pictures: How many pictures of figures were `embedded`, by which `model`.
         due: Whether an index or keys of [metadata] need a snapshot, although no document has changed.
     """
@@ -183,7 +185,7 @@ class Report:
             "model": self.model,
             "model_reason": self.model_reason,
             "embedding": self.embedding,
-            "ocr": {"pages": self.ocr.pages, "minutes": round(self.ocr.minutes, 1)},
+            "ocr": {"pages": self.ocr.pages, "minutes": round(self.ocr.minutes, 1), "figures": self.ocr.figures},
             "pictures": asdict(self.pictures),
             "candidate": self.candidate,
             "gate": asdict(self.gate) if self.gate else {},
@@ -210,7 +212,7 @@ class Report:
             "chunks": _counts(asdict(self.chunks)),
             "re-chunk": self._some_rechunked() if self.rechunked else "",
             "work": f"{self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
-            "OCR": f"{self.ocr} {will}read" if self.ocr.pages else "",
+            "OCR": f"{self.ocr} {will}read" if str(self.ocr) else "",
             "pictures": f"{self.pictures.embedded} {will}embedded by {one_line(self.pictures.model)}"
             if self.pictures.embedded
             else "",

@@ -169,15 +169,15 @@ def _waiting(results: Sequence[WorkResult], tried: set[object], task: LookupSour
 
 
 def wants(one: WorkResult, task: LookupSources) -> tuple[object, ...]:
-    """Return the texts and, if there is a language model, the prompts that a document asks for."""
-    return (*one.asked, *(one.unsaid if task.asking else ()))
+    """Return the texts that a document asks for, and the prompts that somebody answers."""
+    return (*one.asked, *filter(task.takes, one.unsaid))
 
 
 def _answer_some(asking: Sequence[WorkResult], task: LookupSources, encoding: Encoding) -> Lookup:
     texts = [text for one in asking for text in one.asked]
-    prompts = [prompt for one in asking for prompt in one.unsaid]
+    prompts = [prompt for one in asking for prompt in filter(task.takes, one.unsaid)]
     pictures = {own.key: own for one in asking if one.parsed for own in one.parsed.pictures}
-    return answer(ModelQuestions(texts, prompts if task.asking else (), pictures), task, encoding)
+    return answer(ModelQuestions(texts, prompts, pictures), task, encoding)
 
 
 def mapped(hands: Hands, jobs: Sequence[WorkRequest]) -> list[WorkResult]:
@@ -221,7 +221,7 @@ def _answered(first: WorkResult, second: WorkResult) -> WorkResult:
 
 def _marked(one: WorkResult, task: LookupSources) -> WorkResult:
     """Mark a document that lacks a reply, so that the next run splits it again: no plan looks for its chunks' key."""
-    if not (task.asking and one.unsaid):
+    if not any(map(task.takes, one.unsaid)):
         return one
     return replace(one, document=replace(one.document, chunk_key=key_of(one.document.chunk_key, "unsaid")))
 
@@ -231,7 +231,7 @@ def jobs_of(task: Order, recipe: Recipe) -> list[WorkRequest]:
     stored = [work.text_key for work in task.works if work.text_key]
     rows = Packs(task.text_packs).take(stored).to_pylist() if stored else []
     texts = dict(zip(stored, map(decode_parsed, rows), strict=True))
-    lookup = Lookup(ahead=bool(task.answering.asking and not task.answering.asking.calls))
+    lookup = Lookup(ahead=task.answering.counts)
     return [WorkRequest(work, recipe, texts.get(work.text_key), lookup) for work in task.works]
 
 

@@ -19,11 +19,12 @@ from docmill.storage.files import TEMPORARY
 from docmill.storage.keys import embedding_key
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.batch.embed import HERE, Embedding, Encoding
+from docmill.tasks.batch.figure_reader import FigureReading, shared_reader
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.model.client import ModelAccess, shared_client
 from docmill.tasks.model.embedding_costs import Payment
-from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.model.prompt import Answer, Prompt
 from docmill.tasks.split.parts.lookup import Lookup, Vector
 
 ASKED = "embeddings-asked-"
@@ -35,7 +36,7 @@ _TOKENS = b"tokens"
 class LookupSources:
     """The packs with existing vectors, the pack to write, the embedding model, the language model, and who pays.
 
-    `figures` are the packs with the pictures that the store has.
+    `figures` are the packs with the pictures that the store has, and `reading` says how OCR reads them, if it does.
     """
 
     packs: tuple[Path, ...]
@@ -45,6 +46,16 @@ class LookupSources:
     asking: ModelAccess | None = None
     payment: Payment | None = None
     figures: tuple[Path, ...] = ()
+    reading: FigureReading | None = None
+
+    def takes(self, prompt: Prompt) -> bool:
+        """Return whether somebody answers a prompt: the language model, or OCR."""
+        return (self.reading if prompt.by_ocr else self.asking) is not None
+
+    @property
+    def counts(self) -> bool:
+        """Return whether questions are only counted."""
+        return bool((self.asking and not self.asking.calls) or (self.reading and self.reading.counts))
 
 
 class ModelQuestions(NamedTuple):
@@ -59,8 +70,6 @@ def answer(asked: ModelQuestions, task: LookupSources, encoding: Encoding = HERE
     """Return the vectors of texts, and the replies to prompts that got one."""
     texts, prompts, new = asked
     vectors = vectors_of(texts, task, encoding) if texts else {}
-    if not prompts or task.asking is None:
-        return Lookup(vectors)
     stored = Packs(task.figures)
 
     def picture(key: str) -> KeptPicture | None:
@@ -68,7 +77,12 @@ def answer(asked: ModelQuestions, task: LookupSources, encoding: Encoding = HERE
             return new.get(key)
         return picture_of(stored.take([key]).to_pylist()[0])
 
-    answers = shared_client(task.asking).ask(prompts, picture)
+    answers = dict[Prompt, Answer]()
+    to_read, to_ask = ([one for one in prompts if one.by_ocr is by_ocr] for by_ocr in (True, False))
+    if to_read and task.reading:
+        answers |= shared_reader(task.reading).read(to_read, picture)
+    if to_ask and task.asking:
+        answers |= shared_client(task.asking).ask(to_ask, picture)
     return Lookup(vectors, {prompt.identity: answer for prompt, answer in answers.items()})
 
 

@@ -51,7 +51,7 @@ def chunk_regions(
     If `lookup` is not complete afterwards, these chunks are not yet final.
     """
     wordless = _is_wordless(parsed)
-    if wordless and not (options.described or options.pictured):
+    if wordless and not (options.described or options.pictured or options.read):
         return []
     # Once for the whole text: every span is then measured by its offsets, without tokenizing again.
     # A late vector is that of the document as it stands: its window is a stretch of it.

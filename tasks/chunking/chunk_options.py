@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import key_of
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.context.contextualizer import DESCRIPTIONS, PROMPTS
+from docmill.tasks.context.contextualizer import DESCRIPTIONS, PROMPTS, WORDS
 from docmill.tasks.context.contextualizers import contextualizer_of
 from docmill.tasks.detect.content_types import DETECTOR_VERSION
 from docmill.tasks.model.prompt import WINDOW_TOKENS
@@ -43,6 +43,7 @@ class ChunkOptions:
     limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
     `kept` are the kinds of elements, of those without chunks of their own by default, that have some. With `described`,
     a language model describes figures; with `pictured`, also those about which nothing says anything have chunks.
+    `read` is the key of the OCR that reads the words in figures, "" for none.
     """
 
     token_limit: int
@@ -57,6 +58,7 @@ class ChunkOptions:
     kept: tuple[str, ...] = ()
     described: bool = False
     pictured: bool = False
+    read: str = ""
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild on unpickling: a worker loads plugins before its memory is limited."""
@@ -100,6 +102,7 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if _asks_of_text(route, options) else []
     asked += [{"described": DESCRIPTIONS}] if said.pop("described") else []
     asked += [{"pictured": 1}] if said.pop("pictured") else []
+    asked += [{"read": engine, "words": WORDS}] if (engine := said.pop("read")) else []
     return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *read, *parts, *asked, *kept)
 
 

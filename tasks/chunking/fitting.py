@@ -58,11 +58,11 @@ class Fitter:
         return self._adding(plain, more)
 
     def tell(self, fitted: FittedSpan, prompts: Sequence[Prompt], waiting: bool) -> FittedSpan:
-        """Return `fitted` with the known answers of a language model added to its context."""
+        """Return `fitted` with the known answers of a language model, or of OCR, added to its context."""
         if not prompts:
             return fitted
         more, state = self.teller.said(prompts, waiting)
-        return (self._adding(fitted, more) or fitted)._replace(state=state)
+        return (self._adding(fitted, more) or fitted)._replace(state=fitted.state or state)
 
     def _adding(self, fitted: FittedSpan, more: str) -> FittedSpan | None:
         """Return `fitted` with as much of `more` added to its context as fits; None if nothing fits."""

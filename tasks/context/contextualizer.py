@@ -14,6 +14,8 @@ PROMPTS = "1"
 """Raise it whenever a prompt of `model_prompts.py` changes: answers to old prompts are then not reused."""
 DESCRIPTIONS = "1"
 """The same of the prompt that asks for the description of a picture."""
+WORDS = "1"
+"""Raise it whenever OCR gives other words of a picture by the same engine."""
 Lead = Callable[[Span], str]
 """What a strategy adds to a chunk's context besides the headings, such as the question that it answers."""
 

@@ -52,7 +52,12 @@ def _state(prompts: Sequence[Prompt], answers: Sequence[Answer | None], texts: S
     known = [answer for answer in answers if answer is not None]
     if len(known) < len(answers):
         return MISSING
-    if not all(texts):
+    if any(map(_is_refused, prompts, texts)):
         return REFUSED
     same = [answer.basis for answer in known] == [prompt.basis for prompt in prompts]
     return "" if same else STALE
+
+
+def _is_refused(prompt: Prompt, text: str) -> bool:
+    """Return whether a model has answered without a word; OCR may find none."""
+    return not (text or prompt.by_ocr)

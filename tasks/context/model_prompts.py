@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from docmill.tasks.context.context_input import ContextInput
-from docmill.tasks.context.contextualizer import DESCRIPTIONS, PROMPTS, Lead
+from docmill.tasks.context.contextualizer import DESCRIPTIONS, PROMPTS, WORDS, Lead
 from docmill.tasks.context.document_view import marked
 from docmill.tasks.context.structural import SEPARATOR, structural_within
 from docmill.tasks.model.prompt import Prompt
@@ -87,6 +87,11 @@ def describing(picture: str) -> Prompt:
     """Return the prompt that asks for a description of the picture of a key, whatever document shows it."""
     about = ("describe", DESCRIPTIONS, picture)
     return Prompt((_DESCRIPTION,), about, "", "figures", _MOST_TOKENS, partly=True, picture=picture)
+
+
+def asking_ocr(picture: str) -> Prompt:
+    """Return what asks OCR for the words in the picture of a key, whatever document shows it."""
+    return Prompt((), ("words", WORDS, picture), purpose="words", picture=picture, by_ocr=True)
 
 
 def cleaned(text: str) -> str:

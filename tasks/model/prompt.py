@@ -29,7 +29,8 @@ class Prompt:
     The answer is stored under `about`, or under the parts if that is empty: text whose edits an answer should survive
     is only in the parts. `basis` is the key of that text, and an answer with another basis is stale. `purpose` is its
     name in the ledger of costs. A prompt that takes `partly` can use a truncated answer. `picture` is the key of the
-    picture that it shows, "" for none; its parts follow the picture.
+    picture that it shows, "" for none; its parts follow the picture. One `by_ocr` is for no model: OCR reads its
+    picture, in which there may be no word.
     """
 
     parts: tuple[str, ...]
@@ -39,6 +40,7 @@ class Prompt:
     max_tokens: int = LONGEST_REPLY
     partly: bool = False
     picture: str = ""
+    by_ocr: bool = False
 
     @property
     def identity(self) -> tuple[str, ...]:

@@ -234,7 +234,7 @@ CHANGES: dict[str, Callable[[Workbench], Work]] = {
     "`chunk.contextualizer`": lambda bench: set_to(bench, "chunk", contextualizer="none"),
     "`chunk.context_tokens`": lambda bench: set_to(bench, "chunk", context_tokens=0),
     "`chunk.tokenizer`": other_tokenizer,
-    "`chunk.figures`, `chunk.describe_figures`, `embedding.pictures`": with_figures,
+    "`chunk.figures`, `chunk.describe_figures`, `chunk.read_figures`, `embedding.pictures`": with_figures,
     "`embedding.parts`": lambda bench: set_to(bench, "embedding", parts=40),
     "`embedding.indexed`": lambda bench: set_to(bench, "embedding", indexed="binary"),
     "`embedding.model`, by `docmill reembed`": reembedded,

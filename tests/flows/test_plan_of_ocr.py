@@ -29,7 +29,7 @@ def test_a_plan_counts_the_pages_that_ocr_would_read(tmp_path: Path) -> None:
     assert "OCR        5 pages (under 1 min of one process) would be read" in planned.as_text()
     done = bench.ingest()
     assert done.ocr.pages == 5
-    assert done.as_json()["ocr"] == {"pages": 5, "minutes": round(done.ocr.minutes, 1)}
+    assert done.as_json()["ocr"] == {"pages": 5, "minutes": round(done.ocr.minutes, 1), "figures": 0}
     again = bench.ingest(dry_run=True)
     assert again.ocr == OcrWork()
     assert "OCR" not in again.as_text()

@@ -123,6 +123,13 @@ def parse_image(data: bytes, options: ParseOptions) -> Parsed:
     return canvas.parsed(title, stated | facts)
 
 
+def picture_in(data: bytes) -> Picture:
+    """Return the first frame of an image as OCR reads it; raise Rejected: `too_large`, `corrupt`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as of `parse_image`
+        return next(_frames(_opened(data)))
+
+
 def _nothing(image: Any, ocr: bool, left_out: Container[str]) -> Rejected:
     """Return why nothing of an image is kept."""
     if "too_large" in left_out:

@@ -21,7 +21,7 @@ from docmill.tasks.parse.pdf.ocr.engines import RAPIDOCR, engine_for
 from docmill.tasks.paths.content import FileContent
 from docmill.tasks.workers.limits import Limits
 from docmill.tasks.workers.pool import Pool
-from tests.bench.parsing.scans import word_f1, words
+from tests.bench.parsing.ocr.scans import word_f1, words
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts
 from tests.kit.workbench import Workbench
 from tests.kit.writers.pdf import HEIGHT, WIDTH, Pdf

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from docmill.storage.errors import Rejected
+from docmill.storage.keys import key_of
 
 if TYPE_CHECKING:
     from docmill.tasks.parse.pdf.ocr.picture import PageReading, Picture
@@ -32,6 +33,11 @@ def engine_for(wanted: str, languages: str) -> str:
     if wanted == RAPIDOCR or (installed and _prefers_rapidocr(wanted, languages)):
         return f"{RAPIDOCR} {version(RAPIDOCR)}" if installed else RAPIDOCR
     return TESSERACT if wanted in ("on", TESSERACT) else ""
+
+
+def reading_key(engine: str, languages: str) -> str:
+    """Return the key of all that decides which words an engine reads in a picture."""
+    return key_of("reading", engine, languages)
 
 
 def _prefers_rapidocr(wanted: str, languages: str) -> bool:

@@ -43,6 +43,7 @@ embedding.money | number | cost by the `price` of `[embedding]`, if set
 embedding.left | integer | chunks that a limit left without vectors, if any
 ocr.pages | integer | pages that OCR has read, or would read
 ocr.minutes | number | minutes of one process for their documents; in a plan those that it took itself
+ocr.figures | integer | figures whose words it has read, or would
 pictures.embedded | integer | pictures that got vectors, or would
 pictures.model | text | their model
 candidate | text |

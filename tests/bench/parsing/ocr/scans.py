@@ -1,6 +1,6 @@
 """How well OCR reads printed pages: word F1 and CPU seconds a page, by engine, resolution, noise and rotation.
 
-    python -m tests.bench.parsing.scans --printed FOLDER [--pages 12] [--engine rapidocr ...] [--per-inch 150 ...]
+    python -m tests.bench.parsing.ocr.scans --printed FOLDER [--pages 12] [--engine rapidocr ...] [--per-inch 150 ...]
 
 FOLDER is a tree of PDFs, as `tests.bench.parsing.printing` writes one. Their pages become pictures, which are read as
 image files; the truth is the text layer of the page. Words are compared as a bag, in lower case. CPU seconds count the
