@@ -55,8 +55,10 @@ x-parsing: &parsing
   cpus: ${{CPUS:-2}}  # a process parses on each, and may take 2 GB (parse.memory_mb)
   mem_limit: ${{MEMORY:-8g}}  # theirs, and as much for the model and the commit
 x-cluster: &cluster
-  DOCMILL_CLUSTER__ADDRESS: tcp://scheduler:8786
-  DOCMILL_CLUSTER__INSECURE: "true"  # no port of the network of this project is published
+  DOCMILL_CLUSTER__ADDRESS: tls://scheduler:8786
+  DOCMILL_CLUSTER__TLS_CA: &certificate /run/secrets/cluster  # with the key: whoever has it may join
+  DOCMILL_CLUSTER__TLS_CERT: *certificate
+  DOCMILL_CLUSTER__TLS_KEY: *certificate
   DOCMILL_CLUSTER__FREIGHT: s3://docmill/freight
 x-s3: &s3
   AWS_ENDPOINT_URL: http://minio:9000
@@ -105,6 +107,7 @@ services:
       DOCMILL_ENGINE: ${{ENGINE:-auto}}
       DOCMILL_STORE: s3://docmill/store
       DOCMILL_MIRRORS: {_MIRRORS}
+    secrets: [cluster]
     volumes:
       - ./docs:{IMAGE_FOLDER}/docs:ro
       - mirrors:{_MIRRORS}
@@ -115,8 +118,9 @@ services:
   scheduler:
     <<: *docmill
     profiles: [cluster]
-    command: docmill cluster scheduler tcp://0.0.0.0:8786
+    command: docmill cluster scheduler tls://0.0.0.0:8786
     environment: *cluster
+    secrets: [cluster]
     mem_limit: 1g
 
   parser:
@@ -125,8 +129,10 @@ services:
     command: docmill worker
     environment:
       <<: [*s3, *cluster]
+    secrets: [cluster]
     depends_on: [scheduler]
     stop_grace_period: 1m
 
 volumes: {{prefect: {{}}, objects: {{}}, mirrors: {{}}}}
+secrets: {{cluster: {{environment: CLUSTER_PEM}}}}  # docmill init writes it into .env
 """

@@ -1,15 +1,19 @@
 """Project files: a folder that `prefect deploy --all` takes as it is, for processes, Docker or Kubernetes."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from secrets import token_urlsafe
 
 from docmill.flows.config.docker_files import COMPOSE, DOCKERFILE, DOCKERIGNORE, IMAGE_FOLDER, PORT, WHEELS
 from docmill.flows.config.kubernetes_files import cluster_yaml, kubernetes_template
 from docmill.flows.config.prefect_server_settings import ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins
+from docmill.flows.config.self_signed import self_signed_pem
 
 SECRETS = ".env"  # only its owner may read it
 _BYTES = 24  # of randomness, so that guessing is hopeless
+_LASTS = timedelta(days=3650)
+"""How long the certificate of a project's cluster holds: nothing renews it, and without it the cluster stops."""
 
 PREFECT_YAML = """\
 # The project as Prefect deployments: `prefect deploy --all` in this folder.
@@ -93,7 +97,8 @@ A worker on another machine needs this folder at the same path, and the address 
 After a change of `prefect.yaml`, type `prefect deploy --all` again. If you move this folder, correct `directory` in it
 first."""
 AFTER_DOCKER = """\
-`.env` has the secrets of the server and of MinIO. Prefect's page asks for the value of `PREFECT_API_AUTH_STRING`.
+`.env` has the secrets of the server, of MinIO and of the cluster. Prefect's page asks for the value of
+`PREFECT_API_AUTH_STRING`.
 `compose.yaml` gives the worker its `PREFECT_API_URL`. For `prefect` on this machine, type `set -a; . ./.env; set +a`.
 The store is in MinIO, so search in the worker, as above.
 
@@ -187,7 +192,9 @@ def _secrets(docker: bool) -> str:
     secret = f"docmill:{token_urlsafe(_BYTES)}"
     lines = {"PREFECT_API_URL": f"http://127.0.0.1:{PORT}/api", "PREFECT_API_AUTH_STRING": secret}
     if docker:
-        lines["MINIO_PASSWORD"] = token_urlsafe(_BYTES)
+        # In quotes, which a shell, Compose and Prefect take over several lines.
+        pem = f"'{self_signed_pem(_LASTS).decode()}'"
+        lines |= {"MINIO_PASSWORD": token_urlsafe(_BYTES), "CLUSTER_PEM": pem}
     else:
         lines |= {"PREFECT_SERVER_API_AUTH_STRING": secret, ORIGINS_VARIABLE: own_origins(PORT), **SERVER_SETTINGS}
     return SECRETS_HEAD + "".join(f"{name}={value}\n" for name, value in lines.items())

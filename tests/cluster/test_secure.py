@@ -3,16 +3,20 @@
 import asyncio
 import socket
 import ssl
+import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.x509 import load_pem_x509_certificate
 from distributed.comm.core import CommClosedError
 from distributed.core import rpc
 
 from docmill.flows.cluster.schedulers.cluster import secured
 from docmill.flows.cluster.schedulers.dask_cluster import security_of
 from docmill.flows.cluster.schedulers.dask_processes import scheduler
+from docmill.flows.config.project_files import project_files
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.errors import ConfigError
 from tests.kit.faults.machines import free_port, wait_for
@@ -71,6 +75,32 @@ def test_another_user_of_the_machine_runs_no_code_on_a_local_cluster(
         with pytest.raises((OSError, CommClosedError)):
             asyncio.run(asked(f"tcp://127.0.0.1:{port}", {}))
         assert asyncio.run(asked(chosen.address, own))["type"] == "Scheduler"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_a_project_has_a_certificate_by_which_its_containers_know_each_other(tmp_path: Path) -> None:
+    pems = []
+    for name in ("own", "other"):
+        text = project_files(tmp_path, "", docker=True)[".env"]
+        (tmp_path / ".env").write_text(text)
+        shell = subprocess.run(["sh", "-c", '. ./.env; printf %s "$CLUSTER_PEM"'], cwd=tmp_path, capture_output=True)
+        assert f"\nCLUSTER_PEM='{shell.stdout.decode()}'\n" in text, "as Compose reads several lines, too"
+        pems.append(tmp_path / name)
+        pems[-1].write_bytes(shell.stdout)
+    ends = load_pem_x509_certificate(pems[0].read_bytes()).not_valid_after_utc
+    assert ends - datetime.now(UTC) > timedelta(days=9 * 365), "nothing renews it"
+    port = free_port()
+    pem = str(pems[0])
+    own = ClusterSettings(address=f"tls://localhost:{port}", tls_ca=pem, tls_cert=pem, tls_key=pem)
+    process = scheduler(own)
+    try:
+        wait_for(port)
+        assert asyncio.run(asked(own.address, security_of(own).get_connection_args("client")))["type"] == "Scheduler"
+        for other in ("", str(pems[1])):
+            with pytest.raises(ssl.SSLError, match="alert"):
+                told(port, other)
     finally:
         process.terminate()
         process.wait()

@@ -4,6 +4,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from docmill.flows.config.self_signed import self_signed_pem
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import OWNER_ONLY, temporary
 
@@ -11,7 +12,6 @@ _FILE = "docmill/cluster/own.pem"  # below the user's cache folder
 _LASTS = timedelta(days=365)
 _SPARE = timedelta(days=30)
 """A certificate that ends sooner is replaced, so that none ends during a run."""
-_NAME = "docmill of one user"
 
 
 def own_certificate() -> str:
@@ -49,30 +49,5 @@ def _make(file: Path) -> None:
     file.parent.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
     file.parent.chmod(OWNER_ONLY)
     with temporary(file.parent) as draft:  # which only its owner can read
-        draft.write_bytes(_pem())
+        draft.write_bytes(self_signed_pem(_LASTS))
         draft.replace(file)
-
-
-def _pem() -> bytes:
-    """Return a new key and its certificate."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, _NAME)])
-    now = datetime.now(UTC)
-    use = dict.fromkeys(
-        ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "crl_sign", "encipher_only",
-         "decipher_only"),
-        False,
-    )  # fmt: skip
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + _LASTS)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(x509.KeyUsage(digital_signature=True, key_cert_sign=True, **use), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    return key.private_bytes(*form) + made.public_bytes(serialization.Encoding.PEM)

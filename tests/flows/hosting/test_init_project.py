@@ -158,6 +158,12 @@ def test_a_container_is_reached_only_through_a_port_that_wants_a_secret(tmp_path
     told = services["prefect"]["environment"]
     assert told["PREFECT_SERVER_API_AUTH_STRING"].startswith("${PREFECT_API_AUTH_STRING:?")
     assert told["PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS"] == "http://127.0.0.1:4200,http://localhost:4200"
+    joined = [one for one in services.values() if "DOCMILL_CLUSTER__ADDRESS" in one["environment"]]
+    assert len(joined) == 3
+    for one in joined:
+        assert one["environment"]["DOCMILL_CLUSTER__ADDRESS"] == "tls://scheduler:8786"
+        assert one["environment"]["DOCMILL_CLUSTER__TLS_KEY"] == f"/run/secrets/{one['secrets'][0]}"
+        assert "DOCMILL_CLUSTER__INSECURE" not in one["environment"]
     for one in services.values():
         for name, value in one["environment"].items():
             assert not re.search("PASSWORD|SECRET|AUTH", name) or value.startswith("${"), f"{name} is no secret"
