@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,17 +28,19 @@ from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.keywords.scoring import Scoring
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.pictures.picture_index import PictureIndex
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals
 from docmill.storage.retrieval.candidates.hit import ShownChunk
-from docmill.storage.retrieval.candidates.learned_terms import LearnedTerms
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.retrieval.candidates.vector_source import open_vectors
 from docmill.storage.schema import ChunkRow, DocumentRow
 from docmill.storage.tables.row_reader import OpenedTable
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.posting_rows import stored_rows
+
+if TYPE_CHECKING:
+    from docmill.storage.pictures.picture_index import PictureIndex
+    from docmill.storage.retrieval.candidates.learned_terms import LearnedTerms
 
 Vector = npt.NDArray[np.float32]
 _SHOWN = [field.name for field in fields(ShownChunk)]
@@ -210,16 +212,22 @@ class SnapshotReader:
         return self._packs("figures")
 
     @computed_once
-    def pictures(self) -> PictureIndex | None:
+    def pictures(self) -> "PictureIndex | None":
         """The vectors of the pictures; None if the snapshot has none."""
-        packs = self.stored.ensure_packs(PICTURE_VECTORS)
-        return PictureIndex(self.stored, packs) if packs else None
+        if not (packs := self.stored.ensure_packs(PICTURE_VECTORS)):
+            return None
+        from docmill.storage.pictures.picture_index import PictureIndex  # few stores need it
+
+        return PictureIndex(self.stored, packs)
 
     @computed_once
-    def learned_terms(self) -> LearnedTerms | None:
+    def learned_terms(self) -> "LearnedTerms | None":
         """The learned terms of the chunks; None if the snapshot has none."""
-        packs = self.stored.ensure_packs(SPARSE_VECTORS)
-        return LearnedTerms(self.stored, packs) if packs else None
+        if not (packs := self.stored.ensure_packs(SPARSE_VECTORS)):
+            return None
+        from docmill.storage.retrieval.candidates.learned_terms import LearnedTerms  # few stores need it
+
+        return LearnedTerms(self.stored, packs)
 
     def _packs(self, artifact: str) -> Packs:
         return Packs(self.stored.ensure_packs(artifact))

@@ -5,43 +5,20 @@ It needs no other model: it compares each token of the query with each token of 
 """
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import chain, islice
 
 import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.embedding.encoder import TokenVectors
-from docmill.storage.embedding.rankers.multi_vectors import load_multi_vectors
 from docmill.storage.process.one_blas_thread import one_blas_thread
 from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.schema import ChunkRow, indexed_text, part_readings
 
 
 def by_tokens(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:
     """Return a score for each chunk, by the token vectors of the store's encoder."""
     return late_interaction(*_tokens_of(query, rows))
-
-
-class MultiVectorReranker:
-    """A multi-vector model as a reranker; the vectors of texts are kept in memory."""
-
-    def __init__(self, name: str) -> None:
-        self._model = load_multi_vectors(name)
-        self._texts = TokenMemory(self._model)
-
-    @one_blas_thread()
-    def score(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return for each text the sum over the question's vectors of the greatest product with one of the text."""
-        asked = self._model.encode_query(question).T
-        return np.array([float((own.vectors @ asked).max(axis=0, initial=-1.0).sum()) for own in self._texts.of(texts)])
-
-
-@cache
-def multi_vector_reranker(name: str) -> MultiVectorReranker:
-    """Return the reranker of a folder or a hub name; raise `ConfigError` if there is none."""
-    return MultiVectorReranker(name)
 
 
 def _tokens_of(query: Query, rows: Sequence[ChunkRow]) -> tuple[TokenVectors, list[TokenVectors]]:

@@ -2,21 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding.rankers.cross_encoder import CrossEncoder, load_cross_encoder
-from docmill.storage.embedding.rankers.library_class import library_class
-from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.plugins.origin import Origin
 from docmill.storage.plugins.registry import Registry, Seam
 from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.steps.late_interaction import MultiVectorReranker, by_tokens, multi_vector_reranker
+from docmill.storage.retrieval.steps.late_interaction import by_tokens
 from docmill.storage.retrieval.steps.rerank_server import RerankServer, is_server
 from docmill.storage.schema import ChunkRow, indexed_text
+
+if TYPE_CHECKING:
+    from docmill.storage.embedding.rankers.cross_encoder import CrossEncoder
+    from docmill.storage.retrieval.steps.local_reranker import MultiVectorReranker
 
 _LATE_SHARE = 0.35
 """The share of late interaction in the score next to the fused one; see `python -m tests.bench.finding.retrieval`."""
@@ -86,10 +87,11 @@ def reranker_of(name: str) -> Reranker:
     return Reranker(model.name if isinstance(model, RerankServer) else name, score)
 
 
-def _local_model(name: str) -> CrossEncoder | MultiVectorReranker:
+def _local_model(name: str) -> "CrossEncoder | MultiVectorReranker":
+    from docmill.storage.retrieval.steps.local_reranker import local_reranker  # few searches need it
+
     try:
-        several = library_class(model_dir(name, "")) == "MultiVectorEncoder"
-        return multi_vector_reranker(name) if several else load_cross_encoder(name)
+        return local_reranker(name)
     except ConfigError as error:
         known = ", ".join(RERANKERS)
         raise ConfigError(f"{name!r} is no reranker of docmill or an installed plugin ({known}); {error}") from error
