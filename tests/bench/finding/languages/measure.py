@@ -3,10 +3,10 @@
     python -m tests.bench.finding.languages.measure --data FOLDER [--peers PYTHON] [--packages FOLDER] [--search]
 
 FOLDER has XQuAD's sets by language (`xquad-de` ...) and `jaquad`, each with questions and paragraphs. PYTHON is that of
-an environment with `requirements.txt` beside this file. Code is that of the Python packages
-of a folder, without docstrings; it is in no language. Texts are told one by one, without the help of others nearby.
-`--search` prints what a detector without doubt would gain: how often a keyword search finds the answer where chunks are
-read as detected, and where those in doubt are read in their true language.
+an environment with `requirements.txt` beside this file. Code is that of Python packages, of this environment or of a
+folder, without docstrings. Texts are told one by one, without the help of others nearby. `--search` prints what a
+detector without doubt would gain: how often a keyword search finds the answer where chunks are read as detected, and
+where those in doubt are read in their true language.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from sysconfig import get_path
 from typing import Any
 
 from docmill.storage.keywords.keyword_search import KeywordIndex
@@ -164,7 +165,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--data", type=Path, required=True, help="folder of the judged sets")
     arguments.add_argument("--peers", type=Path, help="Python of the environment of the public detectors")
-    arguments.add_argument("--packages", type=Path, default=Path(json.__file__).parent, help="folder of packages")
+    arguments.add_argument("--packages", type=Path, default=Path(get_path("purelib")), help="folder of packages")
     arguments.add_argument("--search", action="store_true", help="what a detector without doubt would gain")
     chosen = arguments.parse_args()
     if chosen.search:
