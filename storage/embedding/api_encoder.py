@@ -88,12 +88,12 @@ class ApiModel:
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return float32 (n, dim), rows of unit L2 norm, of texts of documents."""
         own = self.address
-        return self._vectors([own.document_prefix + text for text in texts], "documents", own.document_type)
+        return self._vectors([own.document_prefix + text for text in texts], "documents", own.types[1])
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 (n, dim), rows of unit L2 norm, of queries."""
         own = self.address
-        return self._vectors([own.query_prefix + text for text in texts], "queries", own.query_type)
+        return self._vectors([own.query_prefix + text for text in texts], "queries", own.types[0])
 
     def _compare_lately(self) -> None:
         """Compare with the vectors of the store, unless this user's cache says that it was done a short time ago."""
@@ -190,12 +190,13 @@ def api_encoder(model: str) -> ApiEncoder:
 @lru_cache(maxsize=8)
 def _encoder(address: ApiAddress) -> ApiEncoder:
     model = ApiModel(address)
+    client = address.client.rstrip(":")
     try:
-        release = metadata.version("openai")
+        release = metadata.version(client)
     except metadata.PackageNotFoundError:
         release = "(not installed)"
     space = EmbeddingSpace(str(address), address.identity, model.dimension, True, model.token_limit)
-    return ApiEncoder(Origin("embedding model", address.name, "openai", release), model, space)
+    return ApiEncoder(Origin("embedding model", address.name, client, release), model, space)
 
 
 def most_tokens(model: str, texts: int, tokens: int) -> int:

@@ -15,6 +15,7 @@ SWITCHES = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "HAYSTACK_TELEMETRY_ENABLED": "false",
     "RAY_USAGE_STATS_ENABLED": "0",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # litellm would fetch a list of prices while it is imported
 }
 """What turns off each library's telemetry. A value that the user has set stays."""
 _OFFLINE = "HF_HUB_OFFLINE"

@@ -8,6 +8,7 @@ prompt's last line. `mood` is what it does next: "well", "429", "500", "slow", "
 "obedient" (it says `words` and nothing else), "unauthorized"; `times` how often, then it is well again.
 
 It embeds texts as vectors of hashed words, for any model but `UNKNOWN`; `drift` makes them those of another model.
+At `/embed` it does so as Cohere does, at `:batchEmbedContents` as Gemini.
 `embedded` counts how often the vector of a text was sent back.
 """
 
@@ -115,6 +116,11 @@ class _Handler(BaseHTTPRequestHandler):
             return STATUS[mood], {"error": {"message": mood, "type": mood}}
         if self.path.endswith("/embeddings"):
             return _embeddings(own, body, mood)
+        if self.path.endswith("/embed"):
+            return _as_cohere(*_embeddings(own, {"input": body["texts"], **body}, mood))
+        if self.path.endswith(":batchEmbedContents"):
+            texts = [one["content"]["parts"][0]["text"] for one in body["requests"]]
+            return _as_gemini(*_embeddings(own, {"input": texts, "model": self.path}, mood))
         content = body["messages"][0]["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         prompt = "\n\n".join(block["text"] for block in blocks if block["type"] == "text")
@@ -158,7 +164,8 @@ def _embeddings(own: ModelServer, body: dict[str, Any], mood: str) -> tuple[int,
     texts = body["input"]
     if mood == "400":
         return 400, {"error": {"message": f"I do not take {texts}", "type": "invalid"}}
-    dimension = {"narrow": 8}.get(mood, body.get("dimensions", DIMENSION))
+    asked = body.get("dimensions") or body.get("output_dimension") or DIMENSION
+    dimension = {"narrow": 8}.get(mood, asked)
     data = [
         {"object": "embedding", "index": at, "embedding": vector_of(text, dimension, own.drift)}
         for at, text in enumerate(texts)
@@ -169,6 +176,21 @@ def _embeddings(own: ModelServer, body: dict[str, Any], mood: str) -> tuple[int,
     # Out of their order: `index` says which is which.
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return 200, {"object": "list", "model": body["model"], "data": data[::-1], "usage": usage}
+
+
+def _as_cohere(status: int, answer: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Return an answer with vectors as Cohere gives it."""
+    if status != 200:
+        return status, {"message": answer["error"]["message"]}
+    rows = sorted(answer["data"], key=lambda one: one["index"])
+    billed = {"billed_units": {"input_tokens": answer["usage"]["prompt_tokens"]}}
+    return 200, {"id": "1", "embeddings": {"float": [one["embedding"] for one in rows]}, "meta": billed}
+
+
+def _as_gemini(status: int, answer: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Return an answer with vectors as Gemini gives it, which counts no tokens."""
+    rows = sorted(answer.get("data", ()), key=lambda one: one["index"])
+    return status, {"embeddings": [{"values": one["embedding"]} for one in rows]} if status == 200 else answer
 
 
 def _completion(text: str, mood: str, tokens: int) -> dict[str, Any]:

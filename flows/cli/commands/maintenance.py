@@ -165,7 +165,7 @@ def reembed(
     context: typer.Context,
     model: Annotated[
         str,
-        typer.Option("--model", help="Local path, Hub name or openai:NAME. The default is the model in [embedding]."),
+        typer.Option("--model", help="Local path, Hub name or model by API. The default is the model in [embedding]."),
     ] = "",
     as_json: AsJson = False,
 ) -> None:

@@ -1,5 +1,7 @@
 """API address: a model behind an API as one text, `openai:NAME?base_url=URL&dimensions=256`, and who may be asked.
 
+`litellm:PROVIDER/NAME` is a model of another provider, which the package litellm asks.
+
 The text is what a store, an order and a worker know of the model. It never holds a key.
 """
 
@@ -13,13 +15,22 @@ from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.keys import key_of
 from docmill.storage.process.loopback import is_loopback
 
-PREFIX = "openai:"
-"""The beginning of the names of models by API: the protocol that the server speaks."""
+OWN, LITELLM = "openai:", "litellm:"
+"""The beginnings of the names of models by API: who asks the server, by the names of packages and extras."""
 OWN_LIMIT, OTHER_LIMIT = 8191, 512
 """The token limits if none is set: that of OpenAI's embedding models, and the least of common models elsewhere."""
 OPENAI = "https://api.openai.com/v1"  # for messages: the client itself knows its server
-_SERVER = "DOCMILL_EMBEDDING__BASE_URL"
+_SERVER, _MODEL = "DOCMILL_EMBEDDING__BASE_URL", "DOCMILL_EMBEDDING__MODEL"
 _PLAIN = ":/ ,"
+_TYPES = {
+    "bedrock/cohere.": ("search_query", "search_document"),
+    "cohere/": ("search_query", "search_document"),
+    "gemini/": ("RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT"),
+    "nvidia_nim/": ("query", "passage"),
+    "vertex_ai/": ("RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT"),
+    "voyage/": ("query", "document"),
+}
+"""What is sent with queries and with chunks to models by litellm whose names begin so, unless it is set."""
 _OPERATION = ("base_url", "token_limit", "batch_texts", "max_concurrency", "timeout_s")
 
 
@@ -27,9 +38,9 @@ _OPERATION = ("base_url", "token_limit", "batch_texts", "max_concurrency", "time
 class ApiAddress:
     """A model, what it is asked with each text, and how; the names are those of the settings `[embedding]`.
 
-    Without `base_url`, the server is OpenAI's. With `dimensions` 0, the model decides. `revision` is a word of the user
-    for a model that has changed under its name. The types are sent as `input_type`. A `token_limit` of 0 is `OWN_LIMIT`
-    for OpenAI, `OTHER_LIMIT` elsewhere.
+    Without `base_url`, the server is the provider's. With `dimensions` 0, the model decides. `revision` is a word of
+    the user for a model that has changed under its name. The types are sent as `input_type`. A `token_limit` of 0 is
+    `OWN_LIMIT` for OpenAI, `OTHER_LIMIT` elsewhere.
     """
 
     model: str
@@ -44,21 +55,34 @@ class ApiAddress:
     batch_texts: int = 32
     max_concurrency: int = 4
     timeout_s: float = 60.0
+    client: str = OWN
 
     @property
     def name(self) -> str:
-        """Return the name of the model, with the protocol and without any option."""
-        return PREFIX + self.model
+        """Return the name of the model, with who asks and without any option."""
+        return self.client + self.model
+
+    @property
+    def provider(self) -> str:
+        """Return the provider of a model by litellm."""
+        return self.model.partition("/")[0]
 
     @property
     def server(self) -> str:
         """Return the server for messages."""
-        return self.base_url or "OpenAI's server"
+        return self.base_url or ("OpenAI's server" if self.client == OWN else f"the server of {self.provider}")
 
     @property
     def limit(self) -> int:
         """Return the greatest number of tokens of a text, prefixes included."""
-        return self.token_limit or (OTHER_LIMIT if self.base_url else OWN_LIMIT)
+        return self.token_limit or (OWN_LIMIT if self.client == OWN and not self.base_url else OTHER_LIMIT)
+
+    @property
+    def types(self) -> tuple[str, str]:
+        """Return what is sent as `input_type` with queries and with documents."""
+        known = (own for beginning, own in _TYPES.items() if self.model.startswith(beginning))
+        usual = next(known, ("", "")) if self.client == LITELLM else ("", "")
+        return self.query_type or usual[0], self.document_type or usual[1]
 
     @property
     def identity(self) -> str:
@@ -72,33 +96,55 @@ class ApiAddress:
         return key_of("kept", self.identity, self.base_url)
 
     def _set(self) -> dict[str, Any]:
-        return {one.name: value for one in fields(self)[1:] if (value := getattr(self, one.name)) != one.default}
+        return {name: value for name, kept in _options().items() if (value := getattr(self, name)) != kept}
 
     def __str__(self) -> str:
         own = self._set()
         return self.name + ("?" + urlencode(own, safe=_PLAIN) if own else "")
 
 
+def _options() -> dict[str, Any]:
+    """Return the options of an address with their defaults."""
+    return {one.name: one.default for one in fields(ApiAddress) if one.name not in ("model", "client")}
+
+
 def is_api(model: str) -> bool:
     """Return whether a model is one behind an API."""
-    return model.startswith(PREFIX)
+    return model.startswith((OWN, LITELLM))
+
+
+def extra_of(model: str) -> str:
+    """Return the extra that a model by API needs, or "" for another model."""
+    return model.partition(":")[0] if is_api(model) else ""
 
 
 def parse_address(model: str) -> ApiAddress:
     """Return the address that a text spells; raise `ConfigError` for an option that does not exist."""
-    name, _, options = model.removeprefix(PREFIX).partition("?")
+    client = LITELLM if model.startswith(LITELLM) else OWN
+    name, _, options = model.removeprefix(client).partition("?")
     if not name:
-        raise ConfigError(f"{model!r} names no model; give one, such as {PREFIX}text-embedding-3-small")
-    types: dict[str, Any] = {one.name: type(one.default) for one in fields(ApiAddress)[1:]}
-    given: dict[str, Any] = {}
+        raise ConfigError(f"{model!r} names no model; give one, such as {OWN}text-embedding-3-small")
+    if client == LITELLM:
+        _check_provider(model, name)
+    known, given = _options(), dict[str, Any]()
     for key, value in parse_qsl(options, keep_blank_values=True):
-        if key not in types:
-            raise ConfigError(f"{model}: there is no option {key}; there are {', '.join(types)}")
+        if key not in known:
+            raise ConfigError(f"{model}: there is no option {key}; there are {', '.join(known)}")
         try:
-            given[key] = types[key](value)
+            given[key] = type(known[key])(value)
         except ValueError:
             raise ConfigError(f"{model}: {key} must be a number, got {value!r}") from None
-    return ApiAddress(name, **given)
+    return ApiAddress(name, client=client, **given)
+
+
+def _check_provider(model: str, name: str) -> None:
+    provider, _, own = name.partition("/")
+    if not (provider and own):
+        raise ConfigError(
+            f"{model!r} names no provider; give {LITELLM}PROVIDER/NAME, such as {LITELLM}voyage/voyage-3.5"
+        )
+    if provider == "openai":
+        raise ConfigError(f"{model}: docmill asks servers of this protocol itself; give {OWN}{own}")
 
 
 def spell(model: str, options: Mapping[str, Any]) -> str:
@@ -123,7 +169,10 @@ def allowed(address: ApiAddress) -> ApiAddress:
     """
     if (named := _NAMED.get(address.identity)) is not None:
         return named
-    if server := os.environ.get(_SERVER):
+    server = os.environ.get(_SERVER, "")
+    if address.client == LITELLM:
+        return _allowed_provider(address, server)
+    if server:
         return replace(address, base_url=server)
     if is_loopback(urlsplit(address.base_url).hostname or ""):
         return address
@@ -131,4 +180,14 @@ def allowed(address: ApiAddress) -> ApiAddress:
     raise StoreError(
         f"the store names the server {server} for {address.name}; to let docmill send texts there, set"
         f" [embedding] model and base_url, or the environment variable {_SERVER}={server}"
+    )
+
+
+def _allowed_provider(address: ApiAddress, server: str) -> ApiAddress:
+    """Return the address with the server of this user; no address tells where litellm may send texts, model and key."""
+    if os.environ.get(_MODEL, "").partition("?")[0] == address.name:
+        return replace(address, base_url=server)
+    raise StoreError(
+        f"the store names {address.name}; to let docmill send texts to {address.provider}, set [embedding] model,"
+        f" or the environment variable {_MODEL}={address.name}"
     )

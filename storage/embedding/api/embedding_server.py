@@ -1,14 +1,14 @@
-"""Embedding server: requests for vectors by OpenAI's protocol; the only storage module that imports `openai`."""
+"""Embedding server: requests for vectors, by the client of OpenAI's protocol or that of `litellm`."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding.api.api_address import ApiAddress
+from docmill.storage.embedding.api.api_address import LITELLM, ApiAddress
 from docmill.storage.errors import ConfigError, Terminal
 from docmill.storage.process.client_errors import RETRIES, explained
 from docmill.storage.process.computed_once import computed_once
@@ -25,23 +25,28 @@ class Embedded:
     tokens: int
 
 
+class _Client(Protocol):
+    """Who asks the server; `key` names the environment variable of its key, and errors are those of `openai`."""
+
+    key: str
+
+    def ask(self, texts: Sequence[str], input_type: str) -> tuple[list[list[float]], int]:
+        """Return the vectors of texts in their order, and the tokens that the server has counted, or 0."""
+
+
 class EmbeddingServer:
-    """A server by the official `openai` client, which waits and tries again as language models do; thread-safe."""
+    """A server by a client that waits and tries again as language models do; thread-safe."""
 
     def __init__(self, address: ApiAddress) -> None:
         self._address = address
 
     @computed_once
-    def _client(self) -> Any:
-        address = self._address
-        with extra("openai", f"[embedding] model {address.name}"):
-            import openai
-        key = os.environ.get(KEY) or ("none" if address.base_url else "")
-        if not key:
-            raise ConfigError(f"[embedding] model {address.name} needs a key in the environment variable {KEY}")
-        return openai.OpenAI(
-            api_key=key, base_url=address.base_url or None, timeout=address.timeout_s, max_retries=RETRIES
-        )
+    def _client(self) -> _Client:
+        if self._address.client == LITELLM:
+            from docmill.storage.embedding.api.litellm_client import LitellmClient
+
+            return LitellmClient(self._address)
+        return _OpenAIClient(self._address)
 
     def embed(self, texts: Sequence[str], input_type: str = "") -> Embedded:
         """Return the vectors of texts in their order; norms are arbitrary.
@@ -52,19 +57,14 @@ class EmbeddingServer:
         client, address = self._client, self._address
         import openai
 
-        more: dict[str, Any] = {"dimensions": address.dimensions} if address.dimensions else {}
-        extra_body = {"input_type": input_type} if input_type else None
-        with explained(openai, openai.OpenAIError, KEY, "[embedding]", address.server):
+        with explained(openai, openai.OpenAIError, client.key, "[embedding]", address.server):
             try:
-                # Numbers, as not every server knows base64.
-                answer = client.embeddings.create(
-                    model=address.model, input=list(texts), encoding_format="float", extra_body=extra_body, **more
-                )
+                rows, tokens = client.ask(texts, input_type)
             except openai.NotFoundError:
                 raise ConfigError(f"[embedding] {address.server} has no model {address.model!r}") from None
             except openai.BadRequestError as error:
                 raise self._refused(error.status_code, texts) from None
-        return Embedded(self._matrix(answer, len(texts)), answer.usage.prompt_tokens if answer.usage else 0)
+        return Embedded(self._matrix(rows, len(texts)), tokens)
 
     def _refused(self, status: int, texts: Sequence[str]) -> Terminal:
         address = self._address
@@ -74,12 +74,11 @@ class EmbeddingServer:
             hint = f"does it take {len(texts)} texts (batch_texts) of up to {address.limit} tokens (token_limit)"
         return Terminal(f"[embedding] {address.server} refused a request for {address.name} ({status}): {hint}?")
 
-    def _matrix(self, answer: Any, count: int) -> npt.NDArray[np.float32]:
-        address, rows = self._address, sorted(answer.data, key=lambda one: one.index)
-        widths = {len(one.embedding) for one in rows}
+    def _matrix(self, rows: list[list[float]], count: int) -> npt.NDArray[np.float32]:
+        address, widths = self._address, {*map(len, rows)}
         if len(rows) != count or len(widths) != 1 or 0 in widths:
             raise Terminal(f"[embedding] {address.server} gave {len(rows)} vectors for {count} texts of {address.name}")
-        vectors = np.array([one.embedding for one in rows], np.float32)
+        vectors = np.array(rows, np.float32)
         if not np.isfinite(vectors).all():
             raise Terminal(f"[embedding] {address.server} gave vectors of {address.name} that are no numbers")
         if address.dimensions and address.dimensions != vectors.shape[1]:
@@ -88,3 +87,32 @@ class EmbeddingServer:
                 f" dimensions is {address.dimensions}; set what the model has"
             )
         return vectors
+
+
+class _OpenAIClient:
+    """The official client, for OpenAI and for servers that speak its protocol."""
+
+    key = KEY
+
+    def __init__(self, address: ApiAddress) -> None:
+        with extra("openai", f"[embedding] model {address.name}"):
+            import openai
+        key = os.environ.get(KEY) or ("none" if address.base_url else "")
+        if not key:
+            raise ConfigError(f"[embedding] model {address.name} needs a key in the environment variable {KEY}")
+        self._address = address
+        self._client = openai.OpenAI(
+            api_key=key, base_url=address.base_url or None, timeout=address.timeout_s, max_retries=RETRIES
+        )
+
+    def ask(self, texts: Sequence[str], input_type: str) -> tuple[list[list[float]], int]:
+        """Return the vectors of texts, and the tokens that the server has counted, or 0."""
+        dimensions = self._address.dimensions
+        more: dict[str, Any] = {"dimensions": dimensions} if dimensions else {}
+        extra_body = {"input_type": input_type} if input_type else None
+        # Numbers, as not every server knows base64.
+        answer = self._client.embeddings.create(
+            model=self._address.model, input=list(texts), encoding_format="float", extra_body=extra_body, **more
+        )
+        rows = sorted(answer.data, key=lambda one: one.index)
+        return [one.embedding for one in rows], answer.usage.prompt_tokens if answer.usage else 0
