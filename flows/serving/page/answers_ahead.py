@@ -24,7 +24,8 @@ _OPEN_S = 15.0
 """Seconds since the last sign of an open page, which gives one every 5 s. Without one, later snapshots wait for a page:
 the answers take 2 s of CPU at 100,000 chunks, and a watched folder may have a new snapshot every few seconds."""
 _SETTLE_S = 2.0
-"""Seconds that a snapshot is in service before its turn: a page that is opened at once needs the processors."""
+"""Seconds since a snapshot was taken up, or a first view opened, until the rest is answered ahead: such a page needs
+the processors."""
 _FACETS = "facets and keys"
 """What the first view of a page asks. It is answered while the browser starts, 0.25 s of CPU at 100,000 chunks."""
 _DAY_S = 86_400
@@ -47,7 +48,7 @@ class AnswersAhead:
         self._stores = stores
         self._settle_s = settle_s
         self._kept = KeptAnswers()
-        self._seen = self._ready = -math.inf
+        self._seen = self._ready = self._viewed = -math.inf
         self._done: dict[str, tuple[object, ...]] = {}
         self._since: dict[str, tuple[tuple[object, ...], float]] = {}
         self._closed = False
@@ -65,8 +66,12 @@ class AnswersAhead:
         key = (*identity(served), _spelled(served, asked))
         return self._kept.get(key, lambda: _found(served, asked), **kept)
 
-    def facets(self, served: ServedStore, **kept: float) -> Response:
-        """Return how many chunks of a snapshot each value of a facet has."""
+    def facets(self, served: ServedStore) -> Response:
+        """Return how many chunks of a snapshot each value of a facet has, as the first view of a page asks."""
+        self._viewed = time.monotonic()
+        return self._counted(served)
+
+    def _counted(self, served: ServedStore, **kept: float) -> Response:
         return self._kept.get((*identity(served), _FACETS), lambda: _facets(served), **kept)
 
     def begin(self) -> None:
@@ -94,7 +99,7 @@ class AnswersAhead:
         return time.monotonic() - self._seen < _OPEN_S
 
     def _prepare(self, served: ServedStore) -> None:
-        """Answer what the first view asks at once, and the rest once the snapshot has been in service for a while."""
+        """Answer what the first view asks at once, and the rest after a while without a first view."""
         if served.name in self._done and not self._is_open():
             return
         seen, since = self._since.get(served.name, ((), 0.0))
@@ -102,7 +107,7 @@ class AnswersAhead:
             since = time.monotonic()
             self._since[served.name] = identity(served), since
             self._keep_facets(served)
-        if time.monotonic() - since >= self._settle_s:
+        if time.monotonic() - max(since, self._viewed) >= self._settle_s:
             self._answer(served)
 
     def _answer(self, served: ServedStore) -> None:
@@ -113,7 +118,7 @@ class AnswersAhead:
             self._keep(served, statement)
 
     def _keep_facets(self, served: ServedStore) -> None:
-        keep_answer(served, _FACETS, bytes(self.facets(served, kept_s=math.inf).body))
+        keep_answer(served, _FACETS, bytes(self._counted(served, kept_s=math.inf).body))
 
     def _keep(self, served: ServedStore, statement: str) -> None:
         asked = RowsQuestion(query=statement, max_rows=_ROWS, max_characters=_CHARACTERS, seconds=60)

@@ -5,12 +5,14 @@ import shutil
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from starlette.responses import Response
 
 from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.page import answers_ahead
 from docmill.flows.serving.page.answers_ahead import AnswersAhead
 from docmill.flows.serving.page.kept_answers import KeptAnswers
 from docmill.flows.serving.page.page_bundle import questions
@@ -90,24 +92,26 @@ def test_a_server_that_starts_answers_what_the_first_view_asks(tmp_path: Path, f
     assert json.loads(kept.read_bytes())["rows"] == facets(ahead, stores) != []
 
 
-def test_a_new_snapshot_waits_for_pages_that_are_opened_at_once_with_all_but_their_first_view(
-    tmp_path: Path, fake_model: str
+def test_all_but_a_first_view_waits_until_no_page_has_been_opened_for_a_while(
+    tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert fake_model
     bench = Workbench(tmp_path)
     bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
     bench.ingest()
+    now = [0.0]
+    monkeypatch.setattr(answers_ahead, "time", SimpleNamespace(monotonic=lambda: now[0], time=time.time))
     stores = OpenStores({"handbook": bench.root})
-    ahead = AnswersAhead(stores)
+    ahead = AnswersAhead(stores, settle_s=2.0)
     for number in ("1", "2"):
-        ahead.note_page()
-        ahead._settle_s = 3600.0
-        ahead.look()
-        [kept] = (bench.root / "cache" / "page" / number).iterdir()
-        assert json.loads(kept.read_bytes())["rows"] == facets(ahead, stores) != []
-        ahead._settle_s = 0.0
-        ahead.look()
-        assert len([*kept.parent.iterdir()]) > 1
+        began = now[0]
+        for after, opened, waits in ((0.0, False, True), (1.5, True, True), (2.5, False, True), (3.6, False, False)):
+            now[0] = began + after
+            ahead.note_page()
+            if opened:
+                ahead.facets(stores.get())
+            ahead.look()
+            assert (len([*(bench.root / "cache" / "page" / number).iterdir()]) == 1) == waits
         bench.write({"mill.md": "# Mill\n\nThe mill grinds.\n"})
         bench.ingest()
         stores.take_up()
