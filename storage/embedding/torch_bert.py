@@ -25,7 +25,9 @@ Maker = Callable[[Affine], Linear]
 
 _TRIAL_TOKENS = 512  # of the products that are timed: 20 ms of them by the slower way
 _TRIAL_WIDTH = 384  # of the packaged model
-_TRIALS = 3  # the best counts, as another program may take the core from one
+_TRIALS_S = 0.03
+"""CPU seconds of trials, of which the best counts: dozens on a fast CPU, where another program on the same core makes a
+few of them twice as long, and three or fewer where bfloat16 is emulated."""
 _GAIN = 0.9  # of the time of `functional.linear`, the public function: less gain is not worth a private one
 _SAME = 1e-3  # greatest difference of the two, on sums of hundreds of numbers of size 1
 
@@ -184,17 +186,17 @@ def fastest_linear(affine: Affine) -> Maker:
 
 
 def _seconds(linear: Linear, x: Any) -> float:
-    """Return the shortest wall time of a product in one thread, in seconds."""
+    """Return the shortest CPU time of a product in one thread, in seconds, which other processes do not change."""
 
     def measured() -> float:
         import torch
 
-        found = []
+        found = list[float]()
         with torch.inference_mode():
-            for _ in range(_TRIALS):
-                start = time.perf_counter()
+            while sum(found) < _TRIALS_S:
+                start = time.thread_time()
                 linear(x, True)
-                found.append(time.perf_counter() - start)
+                found.append(time.thread_time() - start)
         return min(found)
 
     with ThreadPoolExecutor(1, initializer=one_torch_thread) as thread:

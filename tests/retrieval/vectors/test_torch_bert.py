@@ -126,6 +126,22 @@ def test_operators_that_compute_something_else_are_not_taken(monkeypatch: pytest
     assert fastest_linear(layer_of_numbers()) is plain_linear
 
 
+@pytest.mark.parametrize(("took", "calls", "best"), [([0.004] * 4 + [0.001] * 99, 18, 0.001), ([0.02] * 9, 2, 0.02)])
+def test_the_best_of_many_short_trials_counts_and_of_few_long_ones(
+    took: list[float], calls: int, best: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a product that another program makes slow for a while, and of one that is slow."""
+    clock, left = [0.0], iter(took)
+
+    def run(_: Any, gelu: bool) -> None:
+        assert gelu
+        clock[0] += next(left)
+
+    monkeypatch.setattr("time.thread_time", lambda: clock[0])
+    assert torch_bert._seconds(run, None) == pytest.approx(best)
+    assert len(list(left)) == len(took) - calls
+
+
 MANY = [f"{n} " + "word " * (5 + 9 * n) for n in range(16)] + TEXTS
 
 
