@@ -56,10 +56,12 @@ x-parsing: &parsing
   mem_limit: ${{MEMORY:-8g}}  # theirs, and as much for the model and the commit
 x-cluster: &cluster
   DOCMILL_CLUSTER__ADDRESS: tls://scheduler:8786
-  DOCMILL_CLUSTER__TLS_CA: &certificate /run/secrets/cluster  # with the key: whoever has it may join
+  CLUSTER_PEM: ${{CLUSTER_PEM:?docmill init writes it into .env}}  # key and certificate: whoever has them may join
+  DOCMILL_CLUSTER__TLS_CA: &certificate /tmp/cluster.pem
   DOCMILL_CLUSTER__TLS_CERT: *certificate
   DOCMILL_CLUSTER__TLS_KEY: *certificate
   DOCMILL_CLUSTER__FREIGHT: s3://docmill/freight
+x-join: &join [sh, -c, 'umask 077; echo "$$CLUSTER_PEM" | base64 -d > /tmp/cluster.pem; exec "$$0" "$$@"']
 x-s3: &s3
   AWS_ENDPOINT_URL: http://minio:9000
   AWS_REGION: us-east-1
@@ -107,7 +109,7 @@ services:
       DOCMILL_ENGINE: ${{ENGINE:-auto}}
       DOCMILL_STORE: s3://docmill/store
       DOCMILL_MIRRORS: {_MIRRORS}
-    secrets: [cluster]
+    entrypoint: *join
     volumes:
       - ./docs:{IMAGE_FOLDER}/docs:ro
       - mirrors:{_MIRRORS}
@@ -120,7 +122,7 @@ services:
     profiles: [cluster]
     command: docmill cluster scheduler tls://0.0.0.0:8786
     environment: *cluster
-    secrets: [cluster]
+    entrypoint: *join
     mem_limit: 1g
 
   parser:
@@ -129,10 +131,9 @@ services:
     command: docmill worker
     environment:
       <<: [*s3, *cluster]
-    secrets: [cluster]
+    entrypoint: *join
     depends_on: [scheduler]
     stop_grace_period: 1m
 
 volumes: {{prefect: {{}}, objects: {{}}, mirrors: {{}}}}
-secrets: {{cluster: {{environment: CLUSTER_PEM}}}}  # docmill init writes it into .env
 """

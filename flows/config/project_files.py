@@ -1,6 +1,7 @@
 """Project files: a folder that `prefect deploy --all` takes as it is, for processes, Docker or Kubernetes."""
 
 import json
+from base64 import b64encode
 from datetime import timedelta
 from pathlib import Path
 from secrets import token_urlsafe
@@ -192,8 +193,7 @@ def _secrets(docker: bool) -> str:
     secret = f"docmill:{token_urlsafe(_BYTES)}"
     lines = {"PREFECT_API_URL": f"http://127.0.0.1:{PORT}/api", "PREFECT_API_AUTH_STRING": secret}
     if docker:
-        # In quotes, which a shell, Compose and Prefect take over several lines.
-        pem = f"'{self_signed_pem(_LASTS).decode()}'"
+        pem = b64encode(self_signed_pem(_LASTS)).decode()  # one line, as kubectl takes no others
         lines |= {"MINIO_PASSWORD": token_urlsafe(_BYTES), "CLUSTER_PEM": pem}
     else:
         lines |= {"PREFECT_SERVER_API_AUTH_STRING": secret, ORIGINS_VARIABLE: own_origins(PORT), **SERVER_SETTINGS}

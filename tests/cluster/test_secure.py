@@ -1,6 +1,7 @@
 """Who reaches a cluster: certificates on every way, and on one machine those of its user alone."""
 
 import asyncio
+import os
 import socket
 import ssl
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from cryptography.x509 import load_pem_x509_certificate
 from distributed.comm.core import CommClosedError
 from distributed.core import rpc
@@ -83,17 +85,19 @@ def test_another_user_of_the_machine_runs_no_code_on_a_local_cluster(
 def test_a_project_has_a_certificate_by_which_its_containers_know_each_other(tmp_path: Path) -> None:
     pems = []
     for name in ("own", "other"):
-        text = project_files(tmp_path, "", docker=True)[".env"]
-        (tmp_path / ".env").write_text(text)
-        shell = subprocess.run(["sh", "-c", '. ./.env; printf %s "$CLUSTER_PEM"'], cwd=tmp_path, capture_output=True)
-        assert f"\nCLUSTER_PEM='{shell.stdout.decode()}'\n" in text, "as Compose reads several lines, too"
-        pems.append(tmp_path / name)
-        pems[-1].write_bytes(shell.stdout)
+        made, pem = project_files(tmp_path, "", docker=True), tmp_path / f"{name}.pem"
+        lines = dict(line.split("=", 1) for line in made[".env"].splitlines() if not line.startswith("#"))
+        joining = yaml.safe_load(made["compose.yaml"])["x-join"]
+        command = [one.replace("$$", "$").replace("/tmp/cluster.pem", str(pem)) for one in joining]
+        environment = {**os.environ, "CLUSTER_PEM": lines["CLUSTER_PEM"]}
+        done = subprocess.run([*command, "echo", "begun"], env=environment, capture_output=True, text=True, check=True)
+        assert (done.stdout, oct(pem.stat().st_mode & 0o777)) == ("begun\n", "0o600")
+        pems.append(pem)
     ends = load_pem_x509_certificate(pems[0].read_bytes()).not_valid_after_utc
     assert ends - datetime.now(UTC) > timedelta(days=9 * 365), "nothing renews it"
     port = free_port()
-    pem = str(pems[0])
-    own = ClusterSettings(address=f"tls://localhost:{port}", tls_ca=pem, tls_cert=pem, tls_key=pem)
+    file = str(pems[0])
+    own = ClusterSettings(address=f"tls://localhost:{port}", tls_ca=file, tls_cert=file, tls_key=file)
     process = scheduler(own)
     try:
         wait_for(port)

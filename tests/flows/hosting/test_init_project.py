@@ -162,11 +162,11 @@ def test_a_container_is_reached_only_through_a_port_that_wants_a_secret(tmp_path
     assert len(joined) == 3
     for one in joined:
         assert one["environment"]["DOCMILL_CLUSTER__ADDRESS"] == "tls://scheduler:8786"
-        assert one["environment"]["DOCMILL_CLUSTER__TLS_KEY"] == f"/run/secrets/{one['secrets'][0]}"
+        assert one["environment"]["DOCMILL_CLUSTER__TLS_KEY"] in one["entrypoint"][-1]
         assert "DOCMILL_CLUSTER__INSECURE" not in one["environment"]
     for one in services.values():
         for name, value in one["environment"].items():
-            assert not re.search("PASSWORD|SECRET|AUTH", name) or value.startswith("${"), f"{name} is no secret"
+            assert not re.search("PASSWORD|SECRET|AUTH|PEM", name) or value.startswith("${"), f"{name} is no secret"
         assert one["restart"] == "unless-stopped"
 
 
