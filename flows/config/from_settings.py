@@ -181,6 +181,17 @@ def payment_of(settings: Settings, folder: StoreFolder, run: str) -> Payment | N
     return Payment(folder, run, name.replace(":", "/", 1), max(chosen.price, 0.0), limit)
 
 
+def picture_payment_of(settings: Settings, folder: StoreFolder, run: str) -> Payment | None:
+    """Return who pays for the vectors of pictures of a run; None for a model that is not behind an API."""
+    chosen, limit = settings.embedding, _limit(settings.model.max_cost)
+    if not is_api(chosen.pictures):
+        return None
+    name = parse_address(chosen.pictures).name
+    if limit is not None and chosen.pictures_price < 0:
+        raise ConfigError(f"max_cost needs the price of {name}: set [embedding] pictures_price, 0 for your own server")
+    return Payment(folder, run, name.replace(":", "/", 1), max(chosen.pictures_price, 0.0), limit, "pictures")
+
+
 def forecast_of(settings: Settings, due: "Embedding") -> dict[str, float]:
     """Return the most tokens and cost of what is to embed by API; empty for other models, and if nothing is due."""
     chosen = settings.embedding
@@ -269,10 +280,11 @@ def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
 
 def check_model(settings: Settings, recipe: Recipe) -> None:
     """Raise `ConfigError` if contexts or summaries need a language model and none is set, or a model is missing."""
-    for name in filter(None, (settings.embedding.pictures, settings.embedding.sparse)):
+    for name in filter(None, (settings.embedding.pictures_where(), settings.embedding.sparse)):
         from docmill.storage.embedding.space import model_dir
 
-        model_dir(name)
+        if not is_api(name):
+            model_dir(name)
     table = recipe.routes
     # All of them, whether a document takes them or not: which ones do is known only after hours.
     routes = [*table.every()]

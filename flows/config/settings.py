@@ -126,14 +126,25 @@ class EmbeddingSettings(ConfigSection):
     )
     pictures: str = Field(
         default="",
-        description="Model such as CLIP, by folder or Hub name: hybrid search then finds figures by what they show.",
+        description="Model such as CLIP, by folder, Hub name or openai:NAME: search finds figures by what they show.",
     )
+
+    pictures_price: Money = Field(
+        default=-1, ge=-1, description="Price of a million tokens of pictures by API; -1: none."
+    )
+
+    def pictures_where(self) -> str:
+        """Return the model of pictures as stores name it; one by API is on the server of this section."""
+        options = {"base_url": self.base_url, "max_concurrency": self.max_concurrency, "timeout_s": self.timeout_s}
+        return spell(self.pictures, options) if is_api(self.pictures) else self.pictures
 
     def where(self) -> tuple[str, str]:
         """Return the model as stores and orders name it, with all that its server is asked, and its revision."""
         if not is_api(self.model):
             return shorten(self.model, self.dimensions), self.revision
-        options = self.model_dump(exclude={"model", "price", "dtype", "indexed", "late", "parts", "sparse", "pictures"})
+        options = self.model_dump(
+            exclude={"model", "price", "dtype", "indexed", "late", "parts", "sparse", "pictures", "pictures_price"}
+        )
         return spell(self.model, options), ""
 
     @model_validator(mode="after")
@@ -141,6 +152,8 @@ class EmbeddingSettings(ConfigSection):
         """Let this process send texts to the server, because the settings name it."""
         if is_api(self.model):
             name_server(parse_address(self.where()[0]))
+        if is_api(self.pictures):
+            name_server(parse_address(self.pictures_where()))
         return self
 
 

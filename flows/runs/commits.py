@@ -8,7 +8,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 
-from docmill.flows.config.from_settings import retention_of
+from docmill.flows.config.from_settings import picture_payment_of, retention_of
 from docmill.flows.runs.backlog import SLICE_S, spelled
 from docmill.flows.runs.engine import Node
 from docmill.flows.runs.pace import Pace, awaited
@@ -16,9 +16,11 @@ from docmill.flows.runs.phases import COMMIT, EMBED, Phase, counted
 from docmill.flows.runs.report import PictureWork, Report
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts import staging
+from docmill.storage.embedding.api.api_address import is_api
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, StoredFile
+from docmill.storage.pictures.api_pictures import PICTURE_TOKENS
 from docmill.storage.process.ending import uncut
 from docmill.storage.schema import RunRow
 from docmill.storage.writer.chunk_moves import ChunkMoves
@@ -48,26 +50,39 @@ def save_changes(run: Run, changes: Changes) -> Path:
 
 def _picture_vectors(run: Run, changes: Changes, figures: Sequence[Path]) -> tuple[StoredFile, ...]:
     """Return the packs of the vectors of pictures for a commit, if the settings name a model of pictures."""
-    if not (name := run.settings.embedding.pictures):
+    if not (name := run.settings.embedding.pictures_where()):
         return ()
     due = due_pictures(run.base, changes.documents, name, figures)
-    _report_pictures(run, due)
     if len(due.keys):
         run.engine.log(f"embed {counted(len(due.keys), 'pictures')}")
-    return picture_packs(run.root, due, figures)
+    payer = payer_of(picture_payment_of(run.settings, run.store, run.folder.name))
+    packs = picture_packs(run.root, due, figures, payer)
+    embedded = sum(one.rows for one in packs) - sum(one.rows for one in due.kept)
+    tokens = sum(row.input for row in payer.spent.costs) if payer else 0
+    _report_pictures(run, due, embedded, tokens)
+    if payer:
+        payer.note()
+    if left := len(due.keys) - embedded:
+        lack = f"{counted(left, 'pictures')} {'has' if left == 1 else 'have'} no vectors"
+        run.report.problems.append(f"{lack} because --max-cost was reached; run again")
+    return packs
 
 
 def plan_pictures(run: Run, changes: Changes) -> None:
     """Report how many pictures a commit of some changes would embed."""
-    if name := run.settings.embedding.pictures:
+    if name := run.settings.embedding.pictures_where():
         figures = run.base.packs("figures") if run.base else []
         staged = [batch.figures for batch in run.batches]
-        _report_pictures(run, due_pictures(run.base, changes.documents, name, [*figures, *staged]))
+        due = due_pictures(run.base, changes.documents, name, [*figures, *staged])
+        _report_pictures(run, due, len(due.keys), len(due.keys) * PICTURE_TOKENS if is_api(name) else 0)
 
 
-def _report_pictures(run: Run, due: DuePictures) -> None:
-    """Add pictures that get vectors to the report."""
-    run.report.pictures = PictureWork(run.report.pictures.embedded + len(due.keys), due.model.name)
+def _report_pictures(run: Run, due: DuePictures, embedded: int, tokens: int) -> None:
+    """Report the pictures that get vectors, those of earlier commits of the run included, and what they cost."""
+    price = max(run.settings.embedding.pictures_price, 0.0)
+    name = due.model.name.partition("?")[0] if is_api(due.model.name) else due.model.name
+    before = run.report.pictures.embedded
+    run.report.pictures = PictureWork(before + embedded, name, tokens, round(tokens * price / 1e6, 6))
 
 
 def _learned_terms(run: Run, changes: Changes) -> tuple[StoredFile, ...]:

@@ -78,10 +78,16 @@ class OcrWork:
 
 @dataclass(frozen=True, slots=True)
 class PictureWork:
-    """How many pictures got vectors, and the model that makes them."""
+    """How many pictures got vectors, and by which model; by API the tokens and their price, at most in a plan."""
 
     embedded: int = 0
     model: str = ""
+    input: int = 0
+    money: float = 0.0
+
+    def __str__(self) -> str:
+        paid = f", {self.money:g} money" if self.money else ""
+        return f"{one_line(self.model)}" + (f" ({self.input:g} input{paid})" if self.input else "")
 
 
 @dataclass(slots=True)
@@ -119,7 +125,8 @@ class Report:
             have no vectors because of the limit.
         ocr: How many `pages` OCR has read, and the `minutes` of one process for their documents; those of a plan are
             what a run will take again. `figures` are those that it read, or would.
-        pictures: How many pictures of figures were `embedded`, by which `model`.
+        pictures: How many pictures of figures were `embedded`, by which `model`; by API, the tokens of their `input`
+            and the `money` for these, at most in a plan.
         due: Whether an index or keys of [metadata] need a snapshot, although no document has changed.
     """
 
@@ -213,9 +220,7 @@ class Report:
             "re-chunk": self._some_rechunked() if self.rechunked else "",
             "work": f"{self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
             "OCR": f"{self.ocr} {will}read" if str(self.ocr) else "",
-            "pictures": f"{self.pictures.embedded} {will}embedded by {one_line(self.pictures.model)}"
-            if self.pictures.embedded
-            else "",
+            "pictures": f"{self.pictures.embedded} {will}embedded by {self.pictures}" if self.pictures.embedded else "",
             "embedding": _calls(self.embedding),
             "model": _calls(self.model),
             "pending": self._some_pending() if self.pending else "",

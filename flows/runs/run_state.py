@@ -119,7 +119,7 @@ def _lacks_pictures(run: Run, held: Snapshot) -> bool:
         return False
     from docmill.tasks.publishing.picture_packs import lack_vectors
 
-    return lack_vectors(run.base, run.settings.embedding.pictures)
+    return lack_vectors(run.base, run.settings.embedding.pictures_where())
 
 
 def _lacks_terms(run: Run, held: Snapshot) -> bool:

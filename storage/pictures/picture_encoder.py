@@ -1,24 +1,23 @@
 """Picture encoder: pictures and words to vectors of one space, by a model such as CLIP; loaded once in a process."""
 
-import warnings
 from collections.abc import Sequence
 from functools import cache
-from io import BytesIO
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from docmill.storage.embedding.api.api_address import is_api, parse_address
 from docmill.storage.embedding.encoder import quiet
 from docmill.storage.embedding.rankers.model_files import space_of_files
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.embedding.text_encoder import unit
 from docmill.storage.errors import ConfigError
+from docmill.storage.keys import key_of
+from docmill.storage.pictures.opened_picture import opened
 from docmill.storage.schema import KeptPicture
 
 _VERSION = 1  # raise it when the same picture gets another vector
-_LONGEST_SIDE = 1024
-"""Pixels to which a picture is shrunk first. Models look at 224 to 512, and a page of 80 million takes a second."""
 
 
 class PictureEncoder:
@@ -43,9 +42,9 @@ class PictureEncoder:
     def encode_pictures(self, pictures: Sequence[KeptPicture]) -> npt.NDArray[np.float32]:
         """Return float32 (n, dim), rows of unit L2 norm, of zeros for a picture that cannot be read."""
         vectors = np.zeros((len(pictures), self.dimension), np.float32)
-        opened = {at: image for at, one in enumerate(pictures) if (image := _opened(one)) is not None}
-        if opened:
-            vectors[[*opened]] = self._encoded([*opened.values()])
+        shown = {at: image for at, one in enumerate(pictures) if (image := opened(one)) is not None}
+        if shown:
+            vectors[[*shown]] = self._encoded([*shown.values()])
         return vectors
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
@@ -58,32 +57,38 @@ class PictureEncoder:
         return unit(found.reshape(len(given), -1))
 
 
-def _opened(picture: KeptPicture) -> Any:
-    """Return a picture on white paper, or None if it is damaged beyond what was seen when it was kept."""
-    from PIL import Image
+class PicturesAndTexts(Protocol):
+    """A model of pictures and texts, wherever it is."""
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Pillow remarks on sizes, which were checked when the picture was kept
-        try:
-            image = Image.open(BytesIO(picture.data))
-            image.draft("RGB", (_LONGEST_SIDE, _LONGEST_SIDE))
-            shown = image.convert("RGBA")
-            shown.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
-            return Image.alpha_composite(Image.new("RGBA", shown.size, "white"), shown).convert("RGB")
-        except Exception:  # Pillow raises whatever a damaged file leads its decoders to
-            return None
+    def encode_pictures(self, pictures: Sequence[KeptPicture]) -> npt.NDArray[np.float32]:
+        """Return float32 (n, dim), rows of unit L2 norm, of zeros for a picture that cannot be read."""
+        ...
+
+    def encode_query(self, text: str) -> npt.NDArray[np.float32]:
+        """Return float32 (dim,), of unit L2 norm."""
+        ...
 
 
 def picture_space(name: str) -> str:
     """Return the id of the space of a model's vectors, which differs if any file of the model does."""
+    if is_api(name):
+        return key_of("picture space", _VERSION, parse_address(name).identity)
     return space_of_files("picture space", _VERSION, name)
 
 
-@cache
-def load_picture_encoder(name: str, space: str) -> PictureEncoder:
-    """Return the encoder of a folder or a hub name, whose space tells it from what the folder held before.
+def load_picture_encoder(name: str, space: str) -> PicturesAndTexts:
+    """Return the encoder of a folder, a hub name or a model by API.
 
-    Raises `ConfigError` if there is none.
+    The space tells it from what the folder held before. Raises `ConfigError` if there is none.
     """
+    if is_api(name):
+        from docmill.storage.pictures.api_pictures import api_pictures
+
+        return api_pictures(name)
+    return _loaded(name, space)
+
+
+@cache
+def _loaded(name: str, space: str) -> PictureEncoder:
     del space
     return PictureEncoder(name)

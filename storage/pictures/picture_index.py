@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.model_packs import PackModel, model_of_pack
-from docmill.storage.errors import ConfigError
+from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import PICTURE_VECTORS
-from docmill.storage.pictures.picture_encoder import PictureEncoder, load_picture_encoder, picture_space
+from docmill.storage.pictures.picture_encoder import PicturesAndTexts, load_picture_encoder, picture_space
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.tables.tables import read_table
 
@@ -50,7 +50,10 @@ class PictureIndex:
             if picture_space(self.model.name) != self.model.space:
                 return f"pictures are not searched: {self.model.name} is another model here than that of the store"
             load_picture_encoder(*self.model)
-        except ConfigError as error:
+        except (
+            ConfigError,
+            StoreError,
+        ) as error:  # a store of somebody else may name a server that nobody here has named
             return f"pictures are not searched: {error}"
         return ""
 
@@ -75,7 +78,7 @@ class PictureIndex:
         return [*found.items()]
 
     @computed_once
-    def _encoder(self) -> PictureEncoder:
+    def _encoder(self) -> PicturesAndTexts:
         return load_picture_encoder(*self.model)
 
     @computed_once

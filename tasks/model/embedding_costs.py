@@ -17,7 +17,7 @@ PURPOSE = "embedding"
 class Payment:
     """Who pays for the vectors of a run: its name in the ledger, the model, the price of a million tokens, the limit.
 
-    A `max_cost` of None is no limit; it holds for the language model of the run, too.
+    A `max_cost` of None is no limit; it holds for the language model of the run, too. `purpose` is its word there.
     """
 
     folder: StoreFolder
@@ -25,6 +25,7 @@ class Payment:
     model: str
     price: float = 0.0
     max_cost: float | None = None
+    purpose: str = PURPOSE
 
     def money(self, tokens: int) -> float:
         """Return the cost of tokens; 0 without a price."""
@@ -38,7 +39,7 @@ class EmbeddingPayer:
         self._payment, self._purse = payment, purse
         self._lock = threading.Lock()
         self._entries: list[PaidCall] = []
-        self._journal = Journal(payment.folder.root, payment.run, payment.model, f"-{PURPOSE}")
+        self._journal = Journal(payment.folder.root, payment.run, payment.model, f"-{payment.purpose}")
         self.reached = False
 
     def admit(self, tokens: int) -> None:
@@ -51,7 +52,7 @@ class EmbeddingPayer:
         """Write down a request that was answered: the tokens reserved for it, and those that the server counted."""
         money = self._payment.money(used)
         self._purse.settle(self._payment.money(reserved), money)
-        entry = PaidCall(PURPOSE, input=used, money=money, answered=True)
+        entry = PaidCall(self._payment.purpose, input=used, money=money, answered=True)
         self._journal.add(entry)
         with self._lock:
             self._entries.append(entry)
@@ -71,7 +72,7 @@ class EmbeddingPayer:
         self._journal.close()
 
 
-_payers: dict[str, EmbeddingPayer] = {}
+_payers: dict[tuple[str, str], EmbeddingPayer] = {}
 _sharing = threading.Lock()
 
 
@@ -80,15 +81,16 @@ def payer_of(payment: Payment | None) -> EmbeddingPayer | None:
     if payment is None:
         return None
     with _sharing:
-        if payment.run not in _payers:
-            _payers[payment.run] = EmbeddingPayer(payment, purse_of(payment.run, payment.max_cost))
-        return _payers[payment.run]
+        own = payment.run, payment.purpose
+        if own not in _payers:
+            _payers[own] = EmbeddingPayer(payment, purse_of(payment.run, payment.max_cost))
+        return _payers[own]
 
 
 def close_payer(run: str) -> None:
-    """End the payer of a run and its purse, if a step has opened them."""
+    """End the payers of a run and their purse, if a step has opened them."""
     with _sharing:
-        payer = _payers.pop(run, None)
-    if payer:
+        payers = [_payers.pop(own) for own in [*_payers] if own[0] == run]
+    for payer in payers:
         payer.close()
     forget_purse(run)

@@ -2,18 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.model_packs import PackModel, packs_by, write_model_pack
 from docmill.storage.artifacts.packs import Packs, figure_keys, pack_embeddings, picture_of
 from docmill.storage.embedding.rankers.model_files import full_name
+from docmill.storage.errors import BudgetReached
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import PICTURE_VECTORS, StoredFile
+from docmill.storage.pictures.api_pictures import ApiPictures
 from docmill.storage.pictures.picture_encoder import load_picture_encoder, picture_space
 from docmill.storage.tables.tables import read_table
+from docmill.tasks.model.embedding_costs import EmbeddingPayer
 
 _AT_ONCE = 16
 """Pictures in memory: of 80 million pixels each takes 320 MB for a moment, one after the other, and then 4 MB."""
@@ -51,18 +57,43 @@ def _named(base: StoredSnapshot | None, documents: pa.Table | None) -> pa.String
     return pc.unique(pa.chunked_array([part for one in named for part in one.chunks], pa.string()))
 
 
-def picture_packs(root: Path, due: DuePictures, pictures: Sequence[Path]) -> tuple[StoredFile, ...]:
-    """Return the packs of vectors that a snapshot is to name, after making what is due."""
+def picture_packs(
+    root: Path, due: DuePictures, pictures: Sequence[Path], payer: EmbeddingPayer | None = None
+) -> tuple[StoredFile, ...]:
+    """Return the packs of vectors that a snapshot is to name, after making what is due.
+
+    A model by API is paid for by `payer`; what that does not pay for lacks vectors until the next run.
+    """
     if not len(due.keys):
         return due.kept
     packs, encoder = Packs(pictures), load_picture_encoder(*due.model)
+    if isinstance(encoder, ApiPictures):
+        encoder = encoder.paid_by(payer)
+        _compare(root, due, packs, encoder)
 
     def portions() -> Iterator[pa.Table]:
         for first in range(0, len(due.keys), _AT_ONCE):
             rows = packs.take(due.keys.slice(first, _AT_ONCE)).to_pylist()
-            yield pack_embeddings([row["key"] for row in rows], encoder.encode_pictures(list(map(picture_of, rows))))
+            try:
+                vectors = encoder.encode_pictures(list(map(picture_of, rows)))
+            except BudgetReached:
+                return
+            yield pack_embeddings([row["key"] for row in rows], vectors)
 
-    return (*due.kept, write_model_pack(root, PICTURE_VECTORS, due.model, portions()))
+    made = portions()
+    if (begun := next(made, None)) is None:
+        return due.kept
+    return (*due.kept, write_model_pack(root, PICTURE_VECTORS, due.model, chain([begun], made)))
+
+
+def _compare(root: Path, due: DuePictures, pictures: Packs, encoder: ApiPictures) -> None:
+    """Raise `StoreError` if a server gives other vectors than those that the snapshot keeps, as one of them shows."""
+    for one in due.kept[:1]:
+        table = pq.read_table(root / one.file.path, partitioning=None).slice(0, 1)
+        (key,), (vector,) = (table.column(name).to_pylist() for name in ("key", "vector"))
+        if not pictures.missing([key]) and any(vector):
+            (row,) = pictures.take([key]).to_pylist()
+            encoder.compare(picture_of(row), np.array(vector, np.float32))
 
 
 def lack_vectors(base: StoredSnapshot | None, name: str) -> bool:

@@ -1,6 +1,7 @@
 """Figures by what they show: vectors of pictures in the snapshot, by a tiny CLIP that this test has made."""
 
 import shutil
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from PIL import Image
 import docmill
 from docmill.flows.config.settings import Settings
 from docmill.flows.erase import erase
+from docmill.flows.runs.report import PictureWork
 from docmill.storage.artifacts.model_packs import model_of_pack
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import ConfigError
@@ -97,7 +99,7 @@ def test_a_plan_counts_the_pictures_to_embed(bench: Workbench, clip: Path) -> No
     planned = bench.ingest(dry_run=True)
     assert (planned.pictures.embedded, planned.pictures.model) == (3, str(clip))
     assert f"3 would be embedded by {clip}" in planned.as_text()
-    assert bench.ingest().as_json()["pictures"] == {"embedded": 3, "model": str(clip)}
+    assert bench.ingest().as_json()["pictures"] == asdict(PictureWork(3, str(clip)))
     bench.write({"again.md": f"# Again\n\n![]({data_uri(RED)})\n"})
     again = bench.ingest(dry_run=True)
     assert (again.documents.added, again.pictures.embedded, "pictures" in again.as_text()) == (1, 0, False)

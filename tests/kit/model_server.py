@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from typing import Any
 
 from docmill.storage.keys import hash_bytes
@@ -48,6 +49,8 @@ class ModelServer:
         self.slow_s = 0.5
         self.drift = 0.0
         self.embedded: Counter[str] = Counter()
+        self.refused: set[str] = set()
+        """What it refuses to embed."""
         self.before: Callable[[ModelServer], None] = lambda _: None
         """What is done before a request is answered."""
         self.most_at_once = 0
@@ -69,6 +72,16 @@ class ModelServer:
         finally:
             with self._lock:
                 self._at_once -= 1
+
+    def seen(self, message: dict[str, Any]) -> str:
+        """Return the colour of a picture of one colour, as a word."""
+        from PIL import Image
+
+        (shown,) = message["content"]
+        data = b64decode(shown["image_url"]["url"].partition(",")[2])
+        sums = Image.open(BytesIO(data)).convert("RGB").resize((1, 1)).getpixel((0, 0))
+        assert isinstance(sums, tuple)
+        return "white" if min(sums) > 200 else ("red", "green", "blue")[sums.index(max(sums))]
 
     def take_mood(self) -> str:
         """Return the mood for one request."""
@@ -161,8 +174,8 @@ def vector_of(text: str, dimension: int = DIMENSION, drift: float = 0.0) -> list
 def _embeddings(own: ModelServer, body: dict[str, Any], mood: str) -> tuple[int, dict[str, Any]]:
     if body["model"] == UNKNOWN:
         return 404, {"error": {"message": f"no model {body['model']}", "type": "not_found"}}
-    texts = body["input"]
-    if mood == "400":
+    texts = [own.seen(one) for one in body["messages"]] if "messages" in body else body["input"]
+    if mood == "400" or own.refused & {*texts}:
         return 400, {"error": {"message": f"I do not take {texts}", "type": "invalid"}}
     asked = body.get("dimensions") or body.get("output_dimension") or DIMENSION
     dimension = {"narrow": 8}.get(mood, asked)
@@ -172,7 +185,7 @@ def _embeddings(own: ModelServer, body: dict[str, Any], mood: str) -> tuple[int,
     ]
     if mood != "slow":  # nobody waits for it
         own.embedded.update(texts)
-    tokens = sum(len(text) // 4 for text in texts)
+    tokens = sum(len(text) // 4 for text in texts) + (100 if "messages" in body else 0)
     # Out of their order: `index` says which is which.
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return 200, {"object": "list", "model": body["model"], "data": data[::-1], "usage": usage}

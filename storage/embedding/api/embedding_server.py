@@ -66,6 +66,23 @@ class EmbeddingServer:
                 raise self._refused(error.status_code, texts) from None
         return Embedded(self._matrix(rows, len(texts)), tokens)
 
+    def embed_picture(self, data: str) -> Embedded:
+        """Return the vector of the picture in a `data:` address, as a server that takes messages for input gives it.
+
+        Raises what `embed` raises; `Terminal` is for a picture that the server refuses.
+        """
+        address, client = self._address, self._client
+        if not isinstance(client, _OpenAIClient):
+            raise ConfigError(f"[embedding] pictures = {address.name!r}: only openai:NAME takes pictures")
+        import openai
+
+        with explained(openai, openai.OpenAIError, client.key, "[embedding] pictures", address.server):
+            try:
+                rows, tokens = client.see(data)
+            except openai.NotFoundError:
+                raise ConfigError(f"[embedding] pictures: {address.server} has no model {address.model!r}") from None
+        return Embedded(self._matrix(rows, 1), tokens)
+
     def _refused(self, status: int, texts: Sequence[str]) -> Terminal:
         address = self._address
         if address.dimensions:
@@ -116,3 +133,14 @@ class _OpenAIClient:
         )
         rows = sorted(answer.data, key=lambda one: one.index)
         return [one.embedding for one in rows], answer.usage.prompt_tokens if answer.usage else 0
+
+    def see(self, data: str) -> tuple[list[list[float]], int]:
+        """Return the vector of the picture in a `data:` address, and the tokens of it, or 0."""
+        import openai
+
+        shown = {"type": "image_url", "image_url": {"url": data}}
+        body: dict[str, Any] = {"model": self._address.model, "messages": [{"role": "user", "content": [shown]}]}
+        body |= {"dimensions": self._address.dimensions} if self._address.dimensions else {}
+        told = openai.types.CreateEmbeddingResponse
+        answer = self._client.post("/embeddings", body=body | {"encoding_format": "float"}, cast_to=told)
+        return [one.embedding for one in answer.data], answer.usage.prompt_tokens if answer.usage else 0

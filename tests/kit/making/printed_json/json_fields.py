@@ -46,6 +46,8 @@ ocr.minutes | number | minutes of one process for their documents; in a plan tho
 ocr.figures | integer | figures whose words it has read, or would
 pictures.embedded | integer | pictures that got vectors, or would
 pictures.model | text | their model
+pictures.input | integer | tokens that a model by API counted; in a plan, at most
+pictures.money | number | what these cost by pictures_price
 candidate | text |
 gate.metric | text | the measure that the gate compares; `gate` is empty without one
 gate.questions | integer | number of its questions
