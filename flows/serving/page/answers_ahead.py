@@ -115,6 +115,9 @@ class AnswersAhead:
         for statement in _asked(served.store.snapshot.rows("chunks")):
             if self._closed:
                 return
+            if time.monotonic() - self._viewed < self._settle_s:
+                del self._done[served.name]  # a page was opened meanwhile: the rest waits, and what is kept stays
+                return
             self._keep(served, statement)
 
     def _keep_facets(self, served: ServedStore) -> None:

@@ -117,6 +117,39 @@ def test_all_but_a_first_view_waits_until_no_page_has_been_opened_for_a_while(
         stores.take_up()
 
 
+def test_a_page_that_is_opened_meanwhile_comes_first(
+    tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fake_model
+    bench = Workbench(tmp_path)
+    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
+    bench.ingest()
+    now = [0.0]
+    monkeypatch.setattr(answers_ahead, "time", SimpleNamespace(monotonic=lambda: now[0], time=time.time))
+    stores = OpenStores({"handbook": bench.root})
+    ahead = AnswersAhead(stores, settle_s=2.0)
+    ahead.look()
+    asked_of = ahead.rows
+    answered: list[str] = []
+
+    def opened_meanwhile(served: Any, one: RowsQuestion, **kept: float) -> Response:
+        answered.append(one.query)
+        if len(answered) == 3:
+            ahead.facets(served)
+        return asked_of(served, one, **kept)
+
+    monkeypatch.setattr(ahead, "rows", opened_meanwhile)
+    now[0] = 2.0
+    ahead.look()
+    ahead.look()
+    assert answered == [*AHEAD.values()][:3]
+    now[0] = 4.0
+    ahead.look()
+    assert answered[3:] == [*AHEAD.values()]
+    ahead.look()
+    assert answered[3:] == [*AHEAD.values()], "each once"
+
+
 def test_two_that_ask_the_same_at_once_wait_for_one_answer() -> None:
     kept, begun, go, made = KeptAnswers(), threading.Event(), threading.Event(), []
 
