@@ -30,6 +30,9 @@ def main() -> None:
         run()
     except KeyboardInterrupt:
         raise SystemExit(_INTERRUPTED) from None
+    finally:
+        # The command is done, and what is left is to stop its processes: an interrupt of that would show a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

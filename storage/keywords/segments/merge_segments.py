@@ -33,8 +33,8 @@ def choose(sizes: Sequence[tuple[int, int, int]], to_come: int = 0) -> list[list
     """Return the groups of segments to merge, or to rewrite alone, from (rows, dead rows, postings) of each.
 
     If there are more than MOST_SEGMENTS small segments, with `to_come` more of them, they merge from the smallest up to
-    one that is _GROWTH times as large as they are together, so a posting is rewritten a logarithmic number of times. A
-    full segment is rewritten only when more than MOST_DEAD of its rows are dead.
+    one that is _GROWTH times as large as they are together, so a posting is rewritten a logarithmic number of times,
+    and on until there are few enough. A full segment is rewritten only when more than MOST_DEAD of its rows are dead.
     """
     postings = [size[2] for size in sizes]
     group = _small_ones(postings, to_come)
@@ -51,16 +51,17 @@ def _small_ones(postings: Sequence[int], to_come: int) -> list[int]:
     group: list[int] = []
     total = 0
     for i in small:
-        if len(group) > 1 and not _fits(postings[i], total):
+        few = len(small) - len(group) + 1 + to_come <= MOST_SEGMENTS
+        if len(group) > 1 and not _fits(postings[i], total, few):
             break
         group.append(i)
         total += postings[i]
     return sorted(group)
 
 
-def _fits(size: int, total: int) -> bool:
-    """Return whether a segment may join others of `total` postings."""
-    return size <= _GROWTH * total and total + size <= 2 * FULL_POSTINGS
+def _fits(size: int, total: int, few: bool) -> bool:
+    """Return whether a segment may join others of `total` postings; `few` says that it need not join them."""
+    return (size <= _GROWTH * total or not few) and total + size <= 2 * FULL_POSTINGS
 
 
 def merge(parts: Iterable[tuple[Postings, Int32]]) -> Postings:

@@ -214,6 +214,8 @@ def test_a_merge_is_overdue_when_twice_as_many_segments_wait_as_it_takes(tmp_pat
         ([(100, 0, 100)] * (MOST_SEGMENTS + 1), [list(range(MOST_SEGMENTS + 1))]),
         ([(900_000, 0, 9_000_000)] + [(1, 0, 10)] * MOST_SEGMENTS, []),
         ([(50_000, 0, 500_000)] + [(1, 0, 10)] * MOST_SEGMENTS, [list(range(1, MOST_SEGMENTS + 1))]),
+        ([(1, 0, 4**n) for n in range(MOST_SEGMENTS + 2)], [[0, 1, 2]]),
+        ([(1, 0, 0)] * 2 + [(1, 0, 9)] * MOST_SEGMENTS, [list(range(MOST_SEGMENTS + 2))]),
         ([(100, 20, 100), (100, 21, 100)], [[1]]),
         ([(9, 9, FULL_POSTINGS), (9, 0, FULL_POSTINGS)] * 9, [[i] for i in range(0, 18, 2)]),
     ],
