@@ -11,7 +11,7 @@ from docmill.flows.cli.app import app
 from docmill.storage.arrow_schema import SCHEMAS
 from tests.kit.house import MODULES, ROOT, syntax
 
-SETTINGS = ("flows/config/input_settings.py", "flows/config/settings.py")
+SETTINGS = ("flows/config/input_settings.py", "flows/config/settings.py", "flows/config/store_settings.py")
 MOST_TERMS = 40
 MOST_SENTENCES = 2
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")

@@ -57,12 +57,13 @@ def _trimmed(piece: str) -> Span:
 
 
 def _matched(word: re.Match[str], wanted: frozenset[str], language: str) -> list[Span]:
-    """Return the spans of a word that match: all of it, or pairs of letters in a script without spaces."""
+    """Return the spans of a word that match: all of it, or in an unspaced script pairs of letters, else letters."""
     text, terms = word.group(), analyse(word.group(), language)
     pairs = [text[at : at + 2] for at in range(len(text) - 1)]
-    if len(pairs) < 2 or terms != pairs:
+    if len(pairs) < 2 or terms[: len(pairs)] != pairs:
         return [word.span()] if wanted.intersection(terms) else []
-    return list(_runs([pair in wanted for pair in pairs], word.start()))
+    alone = [(at, at + 1) for at, letter in enumerate(text, start=word.start()) if letter in wanted]
+    return list(_runs([pair in wanted for pair in pairs], word.start())) or alone
 
 
 def _runs(lit: list[bool], start: int) -> Iterator[Span]:

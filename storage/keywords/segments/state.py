@@ -10,9 +10,10 @@ from docmill.storage.keywords.analysis.analyser import ANALYSER_VERSION
 from docmill.storage.keywords.segments.chunk_fields import SIDE_FIELDS
 
 FOLDER = "keywords"
-SEARCHED = (1, 2, ANALYSER_VERSION)
+SEARCHED = (1, 2, 3, ANALYSER_VERSION)
 """Versions of the analyser whose postings are searched. Version 1 had one field; before version 3, words with accents
-had other stems, and acronyms were stop words. A search finds all but these, until the next commit rebuilds them."""
+had other stems, and acronyms were stop words; before version 4, Han characters and Katakana words were no terms. A
+search finds all but these, until the next commit rebuilds them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,7 @@ def test_words_light_up_as_the_index_finds_them() -> None:
     assert snippet("warehouse", "a ware-\nhouse", mark=True) == f"a {LIT.format('ware-')} {LIT.format('house')}"
     assert snippet("كتب", "«كَتَبَ»", mark=True) == f"«{LIT.format('كَتَبَ')}»"
     assert snippet("天気", "明日は天気です。", mark=True) == f"明日は{LIT.format('天気')}です。"
+    assert snippet("気", "明日は天気です。", mark=True) == f"明日は天{LIT.format('気')}です。"
 
 
 @pytest.mark.parametrize(
