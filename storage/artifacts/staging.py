@@ -28,7 +28,7 @@ from docmill.storage.artifacts.packs import FIGURES, TEXTS, Packs, stream_pack
 from docmill.storage.errors import BudgetReached
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import TEMPORARY, adopt, link, remove, settle, write_immutable
-from docmill.storage.history.snapshots import StoredFile
+from docmill.storage.history.snapshots import SPARSE_VECTORS, StoredFile
 from docmill.storage.schema import StagedDocument
 
 FOLDER = "staging"
@@ -54,6 +54,7 @@ DOCUMENTS = pa.schema(
     ]
 )
 DRAFTS = pa.schema([("chunk_key", pa.string()), *(field for field in CHUNKS if field.name not in _UNBOUND)])
+_PACKS = ("embeddings", SPARSE_VECTORS)  # what a run stages beside its batches
 _SCHEMAS = {"documents": DOCUMENTS, "chunks": DRAFTS, "texts": TEXTS, "figures": FIGURES}
 
 
@@ -131,17 +132,26 @@ def take_over(root: Path) -> bool:
     for path in (root / FOLDER).glob(f"*/{TEMPORARY}*"):
         remove(path)
     # To make the results again is safer than to mend them, and loses no more than time.
+    for path in [*_unusable(root)]:
+        remove(path)
+    for run in (root / FOLDER).glob("*"):
+        if not _holds_results(run):
+            remove(run)
+    return bool(runs)
+
+
+def _unusable(root: Path) -> Iterator[Path]:
+    """Yield the folders of batches, and the packs, that a power cut or another docmill has left so."""
     for batch in batches(root):
         # All files: a process that was killed while it removed a batch has left some of them.
         if not all(_usable(batch.folder / f"{name}.parquet") for name in _SCHEMAS):
-            remove(batch.folder)
-    for pack in embedding_packs(root):
-        if not _usable(pack):
-            remove(pack)
-    for run in (root / FOLDER).glob("*"):
-        if not any([*run.glob("batch-*"), *run.glob("embeddings-*.parquet")]):
-            remove(run)
-    return bool(runs)
+            yield batch.folder
+    yield from (pack for kind in _PACKS for pack in staged_packs(root, kind) if not _usable(pack))
+
+
+def _holds_results(run: Path) -> bool:
+    names = ("batch-*", *(f"{kind}-*.parquet" for kind in _PACKS))
+    return any(True for name in names for _ in run.glob(name))
 
 
 def _usable(path: Path) -> bool:
@@ -154,7 +164,12 @@ def _usable(path: Path) -> bool:
 
 def embedding_packs(root: Path) -> list[Path]:
     """Return the finished packs of vectors of all runs in staging."""
-    return sorted((root / FOLDER).glob("*/embeddings-*.parquet"))
+    return staged_packs(root, "embeddings")
+
+
+def staged_packs(root: Path, kind: str) -> list[Path]:
+    """Return the finished packs of a kind that are staged beside the batches, of all runs."""
+    return sorted((root / FOLDER).glob(f"*/{kind}-*.parquet"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +296,9 @@ def _join(parts: Sequence[Path], target: Path) -> None:
         remove(path)
 
 
-def _write(target: Path, tables: Sequence[pa.Table]) -> None:
+def _write(target: Path, tables: Sequence[pa.Table], kind: str = "embeddings") -> None:
     draft = target.with_name(TEMPORARY + target.name)
-    stream_pack(draft, tables, "embeddings")
+    stream_pack(draft, tables, kind)
     with boundary("rename vectors"):
         draft.replace(target)
 
@@ -326,14 +341,7 @@ def promote(root: Path, pictures: Sequence[Path]) -> dict[str, tuple[StoredFile,
 def write_further(folder: Path, kind: str, table: pa.Table) -> None:
     """Write a pack of a kind that few runs make into the folder of a run."""
     number = len(list(folder.glob(f"{kind}-*.parquet")))
-    draft = folder / f"{TEMPORARY}{kind}.parquet"
-    stream_pack(draft, [table], kind)
-    draft.rename(folder / f"{kind}-{number:05d}.parquet")
-
-
-def further_packs(root: Path, kind: str) -> list[Path]:
-    """Return the staged packs of a kind that few runs make, of all runs."""
-    return sorted((root / FOLDER).glob(f"*/{kind}-*.parquet"))
+    _write(folder / f"{kind}-{number:05d}.parquet", [table], kind)
 
 
 def promote_further(root: Path, kind: str, paths: list[Path]) -> tuple[StoredFile, ...]:

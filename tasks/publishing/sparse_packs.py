@@ -58,7 +58,7 @@ def lack_terms(base: StoredSnapshot | None, name: str) -> bool:
 
 def _staged(root: Path, model: PackModel) -> list[Path]:
     """Return the staged packs by a model, those of killed runs included."""
-    found = staging.further_packs(root, SPARSE_VECTORS)
+    found = staging.staged_packs(root, SPARSE_VECTORS)
     return [path for path in found if model_of_pack(path, SPARSE_VECTORS).space == model.space]
 
 

@@ -1,6 +1,7 @@
 """Learned terms: a third ranking by a model such as SPLADE, and multi-vector models as rerankers."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from docmill.flows.erase import erase
 from docmill.storage.artifacts.model_packs import model_of_pack
 from docmill.storage.embedding.rankers.library_class import library_class
 from docmill.storage.embedding.rankers.sparse_encoder import SparseModel
+from docmill.storage.embedding.text_encoder import TermWeights
 from docmill.storage.errors import ConfigError
 from docmill.storage.history.snapshots import SPARSE_VECTORS
 from docmill.storage.retrieval.candidates.fusion import with_learned
@@ -108,6 +110,33 @@ def test_packs_of_a_killed_run_are_taken_over(bench: Workbench, monkeypatch: pyt
     assert len(list((bench.root / "staging").glob(f"*/{SPARSE_VECTORS}-*.parquet"))) == 3
     monkeypatch.setattr("docmill.tasks.publishing.sparse_packs.load_sparse", None)
     bench.ingest()
+    assert len(keys(bench)) == 3
+
+
+def test_staged_terms_survive_without_a_document_and_damaged_ones_are_made_again(
+    bench: Workbench, sparse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.settings["embedding"] |= {"sparse": ""}
+    bench.ingest()
+    bench.settings["embedding"] |= {"sparse": str(sparse)}
+    monkeypatch.setattr("docmill.tasks.publishing.sparse_packs._TEXTS_A_PACK", 1)
+    with monkeypatch.context() as killed:
+        killed.setattr("docmill.tasks.publishing.sparse_packs.staging.promote_further", _stop)
+        with pytest.raises(KeyboardInterrupt):
+            bench.ingest()
+    first, *others = sorted((bench.root / "staging").glob(f"*/{SPARSE_VECTORS}-*.parquet"))
+    assert len(others) == 2
+    first.write_bytes(first.read_bytes()[:50])
+    made: list[int] = []
+    encode = SparseModel.encode
+
+    def counted(model: SparseModel, texts: Sequence[str]) -> TermWeights:
+        made.append(len(texts))
+        return encode(model, texts)
+
+    monkeypatch.setattr(SparseModel, "encode", counted)
+    bench.ingest()
+    assert made == [1]
     assert len(keys(bench)) == 3
 
 
