@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding.encoder import quiet
-from docmill.storage.embedding.rankers.library_class import library_class
+from docmill.storage.embedding.rankers.library_class import library_class, load_as
 from docmill.storage.embedding.space import model_dir, read_config
 from docmill.storage.errors import ConfigError
 
@@ -19,13 +18,7 @@ class CrossEncoder:
     def __init__(self, name: str) -> None:
         folder = model_dir(name, "")
         _check(folder, name)
-        quiet()
-        import sentence_transformers
-
-        try:
-            self._model = sentence_transformers.CrossEncoder(str(folder), num_labels=1, local_files_only=True)
-        except Exception as error:  # each file of the folder can fail in its own way
-            raise ConfigError(f"{name!r} cannot be loaded as a CrossEncoder: {error}") from error
+        self._model = load_as("CrossEncoder", name, folder, num_labels=1)
 
     def score(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return how well each text answers a question; a pair beyond the model's tokens loses the end of its text."""

@@ -1,9 +1,11 @@
-"""Library class: which class of sentence-transformers a model's folder is for, as its own files say."""
+"""Library class: which class of sentence-transformers a folder is for, as its own files say, and a model of it."""
 
 from pathlib import Path
 from typing import Any, Literal
 
+from docmill.storage.embedding.encoder import quiet
 from docmill.storage.embedding.space import modules_of, read_config
+from docmill.storage.errors import ConfigError
 
 LibraryClass = Literal["", "CrossEncoder", "MultiVectorEncoder", "SparseEncoder"]
 
@@ -47,3 +49,14 @@ def _by_architecture(folder: Path) -> LibraryClass:
     found = [own for end, own in _ARCHITECTURES.items() if str(kinds[0]).endswith(end)]
     embeds = found == ["SparseEncoder"] and (folder / "modules.json").is_file()
     return found[0] if found and not embeds else ""
+
+
+def load_as(kind: str, name: str, folder: Path, **options: Any) -> Any:
+    """Return the model of a folder, loaded by a class of sentence-transformers; raise `ConfigError` if it cannot be."""
+    quiet()
+    import sentence_transformers
+
+    try:
+        return getattr(sentence_transformers, kind)(str(folder), local_files_only=True, **options).eval()
+    except Exception as error:  # each file of the folder can fail in its own way
+        raise ConfigError(f"{name!r} cannot be loaded as a {kind}: {error}") from error

@@ -11,24 +11,16 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding.encoder import quiet
+from docmill.storage.embedding.rankers.library_class import load_as
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.embedding.text_encoder import TokenVectors
-from docmill.storage.errors import ConfigError
 
 
 class MultiVectorModel:
     """A MultiVectorEncoder of sentence-transformers."""
 
     def __init__(self, name: str) -> None:
-        folder = model_dir(name, "")
-        quiet()
-        import sentence_transformers
-
-        try:
-            self._model = sentence_transformers.MultiVectorEncoder(str(folder), local_files_only=True).eval()
-        except Exception as error:  # each file of the folder can fail in its own way
-            raise ConfigError(f"{name!r} cannot be loaded as a MultiVectorEncoder: {error}") from error
+        self._model = load_as("MultiVectorEncoder", name, model_dir(name, ""))
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
         """Return float32 (tokens, dim), one row for each token that counts; a long text loses its end."""

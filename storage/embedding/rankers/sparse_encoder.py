@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from docmill.storage.embedding.encoder import quiet
-from docmill.storage.embedding.rankers.library_class import library_class
+from docmill.storage.embedding.rankers.library_class import library_class, load_as
 from docmill.storage.embedding.rankers.model_files import space_of_files
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.embedding.text_encoder import TermWeights
@@ -29,13 +28,7 @@ class SparseModel:
         folder = model_dir(name)
         if library_class(folder) != "SparseEncoder":
             raise ConfigError(f"{name!r} is no SparseEncoder; name a model such as SPLADE")
-        quiet()
-        import sentence_transformers
-
-        try:
-            self._model = sentence_transformers.SparseEncoder(str(folder), local_files_only=True).eval()
-        except Exception as error:  # each file of the folder can fail in its own way
-            raise ConfigError(f"{name!r} cannot be loaded as a SparseEncoder: {error}") from error
+        self._model = load_as("SparseEncoder", name, folder)
 
     def encode(self, texts: Sequence[str]) -> TermWeights:
         """Return the learned terms of documents; a text beyond the model's tokens loses its end."""
