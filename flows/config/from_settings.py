@@ -172,24 +172,22 @@ def model_access_of(settings: Settings, **how: Any) -> ModelAccess | None:
 
 def payment_of(settings: Settings, folder: StoreFolder, run: str) -> Payment | None:
     """Return who pays for the vectors of a run; None for a model that is not behind an API."""
-    chosen, limit = settings.embedding, _limit(settings.model.max_cost)
-    if not is_api(chosen.model):
-        return None
-    name = parse_address(chosen.model).name
-    if limit is not None and chosen.price < 0:
-        raise ConfigError(f"max_cost needs the price of {name}: set [embedding] price, 0 for a server of your own")
-    return Payment(folder, run, name.replace(":", "/", 1), max(chosen.price, 0.0), limit)
+    return _payment(settings.embedding.model, "price", settings, Payment(folder, run))
 
 
 def picture_payment_of(settings: Settings, folder: StoreFolder, run: str) -> Payment | None:
     """Return who pays for the vectors of pictures of a run; None for a model that is not behind an API."""
-    chosen, limit = settings.embedding, _limit(settings.model.max_cost)
-    if not is_api(chosen.pictures):
+    return _payment(settings.embedding.pictures, "pictures_price", settings, Payment(folder, run, purpose="pictures"))
+
+
+def _payment(model: str, price: str, settings: Settings, unpriced: Payment) -> Payment | None:
+    limit, paid = _limit(settings.model.max_cost), getattr(settings.embedding, price)
+    if not is_api(model):
         return None
-    name = parse_address(chosen.pictures).name
-    if limit is not None and chosen.pictures_price < 0:
-        raise ConfigError(f"max_cost needs the price of {name}: set [embedding] pictures_price, 0 for your own server")
-    return Payment(folder, run, name.replace(":", "/", 1), max(chosen.pictures_price, 0.0), limit, "pictures")
+    name = parse_address(model).name
+    if limit is not None and paid < 0:
+        raise ConfigError(f"max_cost needs the price of {name}: set [embedding] {price}, 0 for a server of your own")
+    return replace(unpriced, model=name.replace(":", "/", 1), price=max(paid, 0.0), max_cost=limit)
 
 
 def forecast_of(settings: Settings, due: "Embedding") -> dict[str, float]:

@@ -4,7 +4,7 @@ All packs of a kind in a snapshot are by one model, which each of them names, so
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.packs import stream_pack
-from docmill.storage.errors import StoreError
+from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import write_immutable
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import StoredFile
@@ -34,6 +34,20 @@ def model_of_pack(path: Path, kind: str) -> PackModel:
         return PackModel(*json.loads(pq.read_schema(path).metadata[_MODELS[kind]]))
     except (OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
+
+
+def why_missing(model: PackModel, unsearched: str, space_of: Callable[[str], str], load: Callable[..., object]) -> str:
+    """Return why what a model made is not searched: it is not on this machine, or is another one here; else "".
+
+    A store of somebody else may also name a server that nobody here has named.
+    """
+    try:
+        if space_of(model.name) != model.space:
+            return f"{unsearched} are not searched: {model.name} is another model here than that of the store"
+        load(*model)
+    except (ConfigError, StoreError) as error:
+        return f"{unsearched} are not searched: {error}"
+    return ""
 
 
 def packs_by(base: StoredSnapshot | None, kind: str, model: PackModel) -> tuple[StoredFile, ...]:

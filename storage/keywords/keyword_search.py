@@ -70,6 +70,14 @@ class KeywordHits(Sequence[KeywordHit]):
         named = {text: _NAMED[fields] for text, _, fields in held if fields}
         return KeywordHit(self.ids[place], self.scores[place], terms, named)
 
+    def without(self, ids: Collection[str]) -> "KeywordHits":
+        """Return the hits but those of some ids."""
+        kept = [place for place, one in enumerate(self.ids) if one not in ids]
+        if len(kept) == len(self.ids):
+            return self
+        terms = [_TermInHits(one.text, one.gains[kept], one.fields[kept]) for one in self._terms]
+        return KeywordHits([self.ids[place] for place in kept], [self.scores[place] for place in kept], terms)
+
     @cached_property
     def titled(self) -> frozenset[str]:
         """The ids of the hits whose field `title` has a term of the query."""

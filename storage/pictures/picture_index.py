@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from docmill.storage.artifacts.model_packs import PackModel, model_of_pack
-from docmill.storage.errors import ConfigError, StoreError
+from docmill.storage.artifacts.model_packs import PackModel, model_of_pack, why_missing
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import PICTURE_VECTORS
 from docmill.storage.pictures.picture_encoder import PicturesAndTexts, load_picture_encoder, picture_space
@@ -46,16 +45,7 @@ class PictureIndex:
     @computed_once
     def missing(self) -> str:
         """Why no picture is found: the model is not on this machine, or is another one there; else ""."""
-        try:
-            if picture_space(self.model.name) != self.model.space:
-                return f"pictures are not searched: {self.model.name} is another model here than that of the store"
-            load_picture_encoder(*self.model)
-        except (
-            ConfigError,
-            StoreError,
-        ) as error:  # a store of somebody else may name a server that nobody here has named
-            return f"pictures are not searched: {error}"
-        return ""
+        return why_missing(self.model, "pictures", picture_space, load_picture_encoder)
 
     @property
     def silent(self) -> frozenset[str]:

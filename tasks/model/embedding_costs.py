@@ -22,7 +22,7 @@ class Payment:
 
     folder: StoreFolder
     run: str
-    model: str
+    model: str = ""
     price: float = 0.0
     max_cost: float | None = None
     purpose: str = PURPOSE

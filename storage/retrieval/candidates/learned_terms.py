@@ -9,10 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from docmill.storage.artifacts.model_packs import PackModel, model_of_pack
+from docmill.storage.artifacts.model_packs import PackModel, model_of_pack, why_missing
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
 from docmill.storage.embedding.rankers.sparse_encoder import SparseModel, load_sparse, sparse_space
-from docmill.storage.errors import ConfigError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import SPARSE_VECTORS
 from docmill.storage.process.computed_once import computed_once
@@ -42,13 +41,7 @@ class LearnedTerms:
     @computed_once
     def missing(self) -> str:
         """Why no learned term is searched: the model is not on this machine, or is another one there; else ""."""
-        try:
-            if sparse_space(self.model.name) != self.model.space:
-                return f"learned terms are not searched: {self.model.name} is another model here than that of the store"
-            load_sparse(*self.model)
-        except ConfigError as error:
-            return f"learned terms are not searched: {error}"
-        return ""
+        return why_missing(self.model, "learned terms", sparse_space, load_sparse)
 
     def matching(self, text: str, k: int, allowed: Collection[str] | None) -> list[tuple[str, float]]:
         """Return (chunk id, score) of the chunks that share learned terms with a text, best first.

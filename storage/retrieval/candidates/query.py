@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 
 import numpy as np
 
@@ -140,27 +140,24 @@ class Query:
 
         A chunk is as similar to several vectors as to the nearest of them.
         """
-        options, silent = self.options, self.silent
-        near = [one for one in self._nearest(vectors) if one[0] not in silent] if vectors is not None else []
-        held = self.sources.matching(words, options.breadth, self.allowed, self.language) if words else KeywordHits()
+        near = self._nearest(vectors) if vectors is not None else []
+        held = self._matching(words) if words else KeywordHits()
         self.farthest = near[-1][1] if near else 0.0
         found: dict[str, Candidate] = {}
         for rank, (key, score) in enumerate(near, start=1):
             found[key] = Candidate(key, score, vector_score=score, vector_rank=rank)
         for rank, (key, score) in enumerate(zip(held.ids, held.scores, strict=True), start=1):
-            if key not in silent:
-                one = found.get(key) or found.setdefault(key, Candidate(key, score))
-                one.keyword_score, one.keyword_rank, one.held = score, rank, held
-        if options.mode == "hybrid":
+            one = found.get(key) or found.setdefault(key, Candidate(key, score))
+            one.keyword_score, one.keyword_rank, one.held = score, rank, held
+        if self.options.mode == "hybrid":
             self._fuse(found, near, held)
         return in_order(list(found.values()))
 
     def _fuse(self, found: dict[str, Candidate], near: Ranking, held: KeywordHits) -> None:
         """Give candidates their fused scores, and add those of which only the pictures are near."""
         options, pending = self.options, self.sources.without_vectors(held.ids)
-        ranking = [one for one in zip(held.ids, held.scores, strict=True) if one[0] not in self.silent]
         weight = self._weight(near, held)
-        parts = fuse(near, ranking, options.fusion, weight, pending - self.silent)
+        parts = fuse(near, [*zip(held.ids, held.scores, strict=True)], options.fusion, weight, pending)
         if self.learned:
             parts = with_learned(parts, self.learned, options.fusion, weight)
         shown = with_pictures(parts, self.pictured, options.fusion, options.weight) if self.pictured else parts
@@ -199,13 +196,20 @@ class Query:
         found = found_share(held[0].terms, self.weighted_words)
         return vector_weight(self.options.weight, near, self.unread, found)
 
+    def _matching(self, words: str) -> KeywordHits:
+        """Return the hits of the keyword index but for the silent chunks."""
+        held = self.sources.matching(words, self.options.breadth, self.allowed, self.language)
+        return held.without(self.silent) if self.silent else held
+
     def _nearest(self, vectors: Vector) -> list[tuple[str, float]]:
-        found = [self.sources.nearest(vector, self.options.breadth, self.allowed) for vector in vectors]
-        if len(found) == 1:
-            return found[0]
+        """Return the nearest chunks and their cosines but for the silent chunks."""
         best: dict[str, float] = {}
-        for key, score in chain.from_iterable(found):
-            best[key] = max(score, best.get(key, score))
+        for vector in vectors:
+            for key, score in self.sources.nearest(vector, self.options.breadth, self.allowed):
+                if key not in self.silent:
+                    best[key] = max(score, best.get(key, score))
+        if len(vectors) == 1:
+            return [*best.items()]
         return sorted(best.items(), key=lambda one: (-one[1], one[0]))[: self.options.breadth]
 
     def ask(self) -> list[Candidate]:
