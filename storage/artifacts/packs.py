@@ -202,7 +202,8 @@ class Packs:
 
 def _key_column(path: Path) -> pa.Array:
     try:
-        return pq.read_table(path, columns=["key"], partitioning=None).column("key").combine_chunks()
+        with pq.ParquetFile(path) as file:
+            return file.read(["key"]).column("key").combine_chunks()
     except (OSError, pa.ArrowInvalid) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
 

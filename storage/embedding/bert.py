@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from docmill.storage.embedding.mapped_tensors import Tensors, map_tensors
 from docmill.storage.embedding.space import max_tokens_of, modules_of, pooling_of, read_config
+from docmill.storage.embedding.token_counts import load_tokenizer
 
 Matrix = npt.NDArray[np.float32]
 Tokens = npt.NDArray[np.int32]
@@ -219,16 +220,11 @@ def _pools_first(folder: Path) -> bool:
 
 
 def _tokenizer(folder: Path, words: int) -> Any:
-    from tokenizers import Tokenizer
-
     try:
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer = load_tokenizer(str(folder))
     except Exception as error:  # the library raises nothing more special
         raise ValueError(f"tokenizer.json: {error}") from error
     # A token without an embedding would be an index error at the text that holds it, long after the start.
     if tokenizer.get_vocab_size() > words:
         raise ValueError(f"{tokenizer.get_vocab_size()} tokens for {words} embeddings")
-    # A text that is too long has to be told, and not cut in silence.
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
     return tokenizer

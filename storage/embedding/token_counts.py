@@ -29,7 +29,10 @@ _TOKENIZERS = 4
 
 @lru_cache(maxsize=_TOKENIZERS)
 def load_tokenizer(model_dir: str) -> "Tokenizer":
-    """Return the tokenizer of a model's folder, without truncation and padding; raise ConfigError without one."""
+    """Return the tokenizer of a model's folder; raise ConfigError without one.
+
+    It does not pad, nor truncate: a text that is too long has to be told, and not cut in silence.
+    """
     from tokenizers import Tokenizer
 
     path = Path(model_dir) / "tokenizer.json"

@@ -83,7 +83,8 @@ def decode_contents(text: str) -> Contents:
 
 def _read(path: Path) -> dict[str, tuple[str, str]]:
     try:
-        table = pq.read_table(path, partitioning=None)
+        with pq.ParquetFile(path) as file:
+            table = file.read()
     except (OSError, pa.ArrowInvalid):
         return {}
     if not table.schema.equals(_SCHEMA):

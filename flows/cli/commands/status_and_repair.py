@@ -11,7 +11,6 @@ from docmill.flows.cli.commands.ingest_and_plan import print_report, run
 from docmill.flows.cli.commands.list_sources import seen
 from docmill.flows.cli.terminal.command import checked_settings_of, settings_of, takes
 from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json, print_rows
-from docmill.storage.address import is_address
 
 if TYPE_CHECKING:
     import numpy as np
@@ -196,6 +195,8 @@ def _advise(at_stake: Sequence[str], store: str) -> None:
     more = f" and {len(at_stake) - MOST_NAMED} more" if len(at_stake) > MOST_NAMED else ""
     note(f"not repaired, because this would be lost: {', '.join(sorted(at_stake)[:MOST_NAMED])}{more}")
     note("nothing was removed. Restore the damaged files from a copy of the store,")
+    from docmill.storage.address import is_address
+
     if is_address(store):
         note("or run any docmill command on a machine whose mirror has intact copies: it returns them;")
     note(f"or accept the loss: docmill repair --accept-loss --store {store}")

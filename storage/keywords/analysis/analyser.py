@@ -144,10 +144,6 @@ class Analyser(dict[str, tuple[str, ...]]):
 
     def __init__(self, language: str) -> None:
         super().__init__()
-        import regex  # type: ignore[import-untyped]  # it ships no types
-
-        self._find = regex.compile(_TOKEN, regex.VERBOSE | regex.V1).finditer
-        self._inner_words = regex.compile(_INNER_WORDS, regex.VERBOSE | regex.V1).findall
         self._stem = _stemmer(language)
         self._by_letter = _stemmers_by_letter(language)
         self._stop = stop_words([language, *_BLOCKS] if self._by_letter else [language])
@@ -163,13 +159,15 @@ class Analyser(dict[str, tuple[str, ...]]):
     def terms(self, piece: str) -> tuple[str, ...]:
         """Return the terms of a piece, without the cache."""
         word = piece.strip(".,-")
-        if word.isascii() and word.isalpha() and word[1:].islower() and len(word) <= LONGEST_TERM:
+        if word.isascii() and word.isalpha() and (word[1:].islower() or len(word) == 1) and len(word) <= LONGEST_TERM:
             small = word.lower()  # most words end here, without the costly regular expression
             return () if small in self._stop else (self._stem(small),)
+        if not word.strip("+#%"):
+            return ()
         return tuple(self._terms(unicodedata.normalize("NFKC", piece)))
 
     def _terms(self, text: str) -> Iterator[str]:
-        for match in self._find(text):
+        for match in _compiled(_TOKEN).finditer(text):
             if match["run"]:
                 yield from self._run_terms(match["run"])
             elif match["pair"]:
@@ -188,7 +186,7 @@ class Analyser(dict[str, tuple[str, ...]]):
             return
         for start in range(len(run) - 1):
             yield run[start : start + 2]
-        for word in self._inner_words(run):
+        for word in _compiled(_INNER_WORDS).findall(run):
             yield word[:LONGEST_TERM]
 
     def _pair_terms(self, text: str) -> Iterator[str]:
@@ -260,6 +258,14 @@ class AnalyserOfSeveral(dict[str, tuple[str, ...]]):
         read = [terms for analyser in self._each if (terms := analyser[piece])]
         for place in range(max(map(len, read), default=0)):
             yield {terms[min(place, len(terms) - 1)] for terms in read}
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    """Return a pattern that few queries need: to import `regex` and to compile it takes 0.02 s."""
+    import regex  # type: ignore[import-untyped]  # it ships no types
+
+    return regex.compile(pattern, regex.VERBOSE | regex.V1)
 
 
 def _is_acronym(word: str, folded: str) -> bool:

@@ -92,11 +92,11 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
 def main() -> None:
     """Import what commands import, serve, and run the command in each fork."""
     from docmill.storage.lance.deferred_client import defer_client
-    from docmill.storage.process.arrow_without_pandas import leave_pandas_out
+    from docmill.storage.process.light_arrow import load_arrow_lightly
     from docmill.storage.process.malloc_tuning import prefer_system_pool
 
     prefer_system_pool()
-    leave_pandas_out()
+    load_arrow_lightly()
     defer_client()
     for name in PRELOADED:
         import_module(name)
