@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from docmill.tasks.parse.trees import whole
+
 Node = Mapping[str, Any]
 _ALIKE = {
     "document": "doc", "listitem": "listItem", "li": "listItem", "ul": "bulletList", "ol": "orderedList",
@@ -31,7 +33,6 @@ _DATA = frozenset(("text", "items", "code", "content"))  # in the blocks of Edit
 _NAMES = frozenset(("type", "nodeType", "_type", "root", "blocks", "results", "ops", "children", "inlineStyleRanges"))
 """Fields of which a document, or its first block, has at least one."""
 _NUMBERS = ("level", "order", "start")  # attributes that are numbers
-_MAX_DIGITS = 9
 _MAX_DEPTH = 100
 """Levels of nodes that are read; deeper ones, which only a damaged file has, would exceed Python's stack."""
 
@@ -157,7 +158,7 @@ def _level(value: Node, kind: str) -> int:
 
 def _number(value: Any) -> int:
     """Return a number that JSON holds as such or as text, 0 for what is none."""
-    return int(value) if str(value).isascii() and str(value).isdigit() and len(str(value)) < _MAX_DIGITS else 0
+    return whole(str(value), 0)
 
 
 def _kind_of(value: Node) -> str:

@@ -8,6 +8,7 @@ from lxml import etree
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.pictures.addresses import of_data_uri
+from docmill.tasks.parse.trees import xml_tree
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
@@ -29,7 +30,7 @@ def as_container(data: bytes) -> bytes:
     if data.startswith(_ZIP):
         return data
     try:
-        root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+        root = xml_tree(data)
     except etree.XMLSyntaxError as error:
         raise Rejected("corrupt", f"a flat OpenDocument file that is not well-formed XML: {error}") from error
     pictures = {f"Pictures/{number}": held for number, held in enumerate([*root.iter(_OFFICE + "binary-data")])}

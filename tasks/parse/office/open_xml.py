@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any
 
-from lxml import etree
+from docmill.tasks.parse.trees import xml_tree
 
 _CORE = {
     "{http://purl.org/dc/elements/1.1/}creator": "author",
@@ -82,8 +82,6 @@ def member(container: zipfile.ZipFile, name: str) -> bytes:
 def read_member(container: zipfile.ZipFile, name: str) -> Any:
     """Return the root of a member, or None if it is missing or damaged; the parser reports damage."""
     try:
-        content = container.read(name)
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-        return etree.fromstring(_STRICT.sub(_USUAL, content), parser)
+        return xml_tree(_STRICT.sub(_USUAL, container.read(name)))
     except Exception:
         return None

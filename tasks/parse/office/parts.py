@@ -6,15 +6,14 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from lxml import etree
-
 from docmill.tasks.parse.pictures.addresses import Loader, within
 from docmill.tasks.parse.pictures.picture_file import MAX_BYTES
+from docmill.tasks.parse.trees import xml_tree
 
 
 def read_part(container: zipfile.ZipFile, part: str) -> Any:
     """Return the root of a part; entities are not expanded, and nothing is fetched."""
-    return etree.fromstring(container.read(part), etree.XMLParser(resolve_entities=False, no_network=True))
+    return xml_tree(container.read(part))
 
 
 def links_of(container: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
@@ -80,11 +79,3 @@ def linked(links: dict[str, tuple[str, str]], kind: str) -> list[str]:
 def reference(node: Any, name: str = "id") -> str:
     """Return the relationship id in an attribute; its namespace depends on the format's variant."""
     return next((value for key, value in node.attrib.items() if key.endswith("}" + name)), "")
-
-
-def whole(text: str | None, otherwise: int) -> int:
-    """Return a text as an integer, or `otherwise` if it is not one."""
-    try:
-        return int(text) if text else otherwise
-    except ValueError:
-        return otherwise

@@ -8,6 +8,8 @@ from typing import Any
 
 from lxml import etree
 
+from docmill.tasks.parse.trees import xml_tree
+
 _SUMMARY = {2: "title", 3: "subject", 4: "author", 5: "keywords", 12: "created", 13: "modified"}
 _STREAM = "\x05SummaryInformation"
 _MAX_PROPERTIES = 1_000
@@ -74,8 +76,7 @@ def _properties(stream: bytes) -> dict[int, bytes]:
 def open_document_properties(container: zipfile.ZipFile) -> dict[str, Any]:
     """Return title, author, language and dates from an OpenDocument's `meta.xml`."""
     try:
-        parser = etree.XMLParser(resolve_entities=False, no_network=True)
-        root = etree.fromstring(container.read("meta.xml"), parser)
+        root = xml_tree(container.read("meta.xml"))
     except Exception:  # the parser reports damage
         return {}
     found: dict[str, Any] = {}

@@ -12,6 +12,7 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.office.parts import links_of
+from docmill.tasks.parse.trees import xml_tree
 
 _ROOT = "_rels/.rels"
 _TYPES = "[Content_Types].xml"
@@ -51,7 +52,7 @@ def _main(container: zipfile.ZipFile) -> tuple[str, str]:
     members = container.NameToInfo
     if _ROOT not in members or _TYPES not in members or not members.keys().isdisjoint(_KINDS.values()):
         return "", ""
-    main = _target(etree.fromstring(container.read(_ROOT)))
+    main = _target(xml_tree(container.read(_ROOT)))
     types = container.read(_TYPES).decode("utf-8", "replace")
     return main, next((name for kind, name in _KINDS.items() if kind in types and main in members), "")
 

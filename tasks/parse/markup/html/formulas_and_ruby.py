@@ -8,6 +8,7 @@ from lxml import etree
 
 from docmill.tasks.parse.formulas.formula_tex import fill_mathml
 from docmill.tasks.parse.formulas.scripts import between_dollars, lowered, note_mark, raised, shown_formula
+from docmill.tasks.parse.trees import words_in
 
 _TEX = etree.XPath(".//*[local-name() = 'annotation'][contains(@encoding, 'tex') or contains(@encoding, 'TeX')]")
 _WITHIN = etree.XPath("count(ancestor::*[local-name() = 'math'])")
@@ -32,7 +33,7 @@ def make_formulas(formulas: Iterable[Any]) -> None:
 
 def show_reading(node: Any) -> None:
     """Put a ruby reading, how Han characters are read, into brackets."""
-    text = " ".join("".join(node.itertext()).split())
+    text = words_in(node)
     _fill(node, f"({text})" if text else "")
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from docmill.tasks.parse.trees import words_in
+
 _NAMES = {
     "description": "description",
     "og:description": "description",
@@ -28,7 +30,7 @@ def head_metadata(root: Any) -> tuple[str, dict[str, Any]]:
         _add(metadata, meta)
     # A drawing has a title of its own.
     title = next((one for one in root.iter("title") if next(one.iterancestors("svg"), None) is None), None)
-    return "" if title is None else " ".join("".join(title.itertext()).split()), metadata
+    return "" if title is None else words_in(title), metadata
 
 
 def _language(root: Any) -> str:

@@ -3,14 +3,14 @@
 import re
 from typing import Any
 
+from docmill.tasks.parse.trees import whole, words_in
+
 _HIDING = frozenset(("hidden", "aria-hidden", "style"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
 _BRUSH = re.compile(r"brush:\s*([A-Za-z0-9+#_-]+)")
 _BACKLINK = re.compile(r"(?:^|[\s_-])back-?link(?:$|\s)")
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9+#_-]*)")
-_MAX_DIGITS = 8
-"""Digits of a list's number. No list is longer; Python refuses to parse numbers of thousands of digits."""
 
 
 def is_hidden(node: Any) -> bool:
@@ -28,7 +28,7 @@ def caption_of(picture: Any) -> str:
     """Return the caption of the figure that a picture is in, or ""; it is drawn as a paragraph of its own."""
     figure = next(picture.iterancestors("figure"), None)
     said = None if figure is None else figure.find(".//figcaption")
-    return "" if said is None else " ".join("".join(said.itertext()).split())
+    return "" if said is None else words_in(said)
 
 
 def leads_back(node: Any) -> bool:
@@ -39,13 +39,7 @@ def leads_back(node: Any) -> bool:
 
 def stated_number(node: Any, name: str, default: int) -> int:
     """Return the number in an attribute, or the default if it has none above 0."""
-    stated = node.get(name)
-    if stated is None:  # as nearly all
-        return default
-    stated = stated.strip()
-    if not stated.isascii() or not stated.isdigit() or len(stated) > _MAX_DIGITS:
-        return default
-    return int(stated) or default
+    return whole(node.get(name), default) or default
 
 
 def drop(node: Any) -> None:

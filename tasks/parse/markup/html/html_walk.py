@@ -33,6 +33,7 @@ from docmill.tasks.parse.markup.html.page_chrome import (
 from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
 from docmill.tasks.parse.plain import is_prose, paragraphs
 from docmill.tasks.parse.titles.untitled import titled
+from docmill.tasks.parse.trees import words_in
 
 LINE_BREAK = "\ue00a"  # stands for <br>; of private use, and dropped from the text before
 _DROPPED_WORDS = """
@@ -401,7 +402,7 @@ _SITE: dict[str, Callable[[Any], bool]] = {
 
 def _labels(drawing: Any) -> str:
     """Return the texts of a drawing that have letters, in order."""
-    words = (" ".join("".join(one.itertext()).split()) for one in islice(drawing.iter("text"), _MAX_LABELS))
+    words = (words_in(one) for one in islice(drawing.iter("text"), _MAX_LABELS))
     return "; ".join(one for one in words if any(map(str.isalpha, one)))
 
 

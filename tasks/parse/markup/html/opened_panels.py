@@ -12,6 +12,7 @@ from lxml import etree
 
 from docmill.tasks.parse.markup.html.html_nodes import is_hidden
 from docmill.tasks.parse.markup.html.page_chrome import is_chrome, is_mostly_links
+from docmill.tasks.parse.trees import words_in
 
 _MAY_HIDE = etree.XPath(".//*[@hidden or @style or @aria-hidden]")
 _OPENING = etree.XPath(".//*[@aria-controls or @data-target or @data-bs-target or @data-tab or @data-toggle-target]")
@@ -113,7 +114,7 @@ def _name_panels(root: Any) -> None:
 
 
 def _names_panel(button: Any) -> bool:
-    text = " ".join("".join(button.itertext()).split())
+    text = words_in(button)
     opens = button.get("aria-expanded") is not None and button.get("role") != "tab"
     if not 0 < len(text) <= _LONGEST or not (opens or text.endswith(_ASKS)):
         return False

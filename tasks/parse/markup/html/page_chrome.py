@@ -6,6 +6,8 @@ from typing import Any
 
 from lxml import etree
 
+from docmill.tasks.parse.trees import words_in
+
 _NAMED = re.compile(
     r"(?:^|[\s_-])(?:newsletter(?:[_-]?(?:signup|form|box|subscribe))?|page[_-]?feedback|(?:site|page|global)[_-]?footer"
     r"|cookies?(?:[_-]?(?:banner|consent|notice|bar|law|popup|dialog|overlay))|cybotcookiebot\w*"
@@ -74,7 +76,7 @@ def is_contents(node: Any) -> bool:
 def is_linked(node: Any, share: float) -> bool:
     """Return whether at least a share of the text of a box is in links."""
     linked = sum(len("".join(link.itertext()).strip()) for link in node.iter("a"))
-    return linked > 0 and linked >= share * len(" ".join("".join(node.itertext()).split()))
+    return linked > 0 and linked >= share * len(words_in(node))
 
 
 def is_chrome(node: Any) -> bool:

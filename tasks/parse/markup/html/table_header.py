@@ -4,6 +4,7 @@ from itertools import takewhile
 from typing import Any
 
 from docmill.tasks.parse.tables.header_rows import MOST_HEADER_ROWS, spanned_rows
+from docmill.tasks.parse.trees import whole
 
 Drawn = list[tuple[Any, list[Any]]]
 """The rows of a table, each with its cells."""
@@ -15,8 +16,7 @@ _MAX_SPAN = 100
 Pages state thousands to mean "all of them", which would be drawn one by one; a cell that really is wider is cut here,
 and those after it are in the wrong columns.
 """
-_MAX_DIGITS = 5
-"""Digits of a span. More are noise, and Python refuses to parse numbers of thousands of digits."""
+_MAX_DIGITS = 5  # of a span; more are noise
 
 
 def marked_rows(drawn: Drawn) -> int:
@@ -74,10 +74,4 @@ def names_rows(drawn: Drawn) -> bool:
 
 def span(cell: Any, name: str) -> int:
     """Return how many rows or columns a cell spans."""
-    stated = cell.get(name)
-    if stated is None:
-        return 1
-    value = stated.strip()
-    if not value.isascii() or not value.isdigit() or len(value) > _MAX_DIGITS:
-        return 1
-    return max(1, min(int(value), _MAX_SPAN))
+    return max(1, min(whole(cell.get(name), 1, _MAX_DIGITS), _MAX_SPAN))

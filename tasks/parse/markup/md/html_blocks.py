@@ -12,6 +12,7 @@ from markdown_it.rules_block.html_block import html_block
 
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.tables.header_rows import header_depth, one_header
+from docmill.tasks.parse.trees import words_in
 
 _BEGIN = re.compile(r"<(table|h[1-6])\b(?:\s[^<>]*)?>", re.IGNORECASE)
 _INNER = re.compile(r"<table\b", re.IGNORECASE)
@@ -102,5 +103,5 @@ def _table(root: Any) -> dict[str, Any]:
 
 
 def _heading(root: Any) -> dict[str, Any]:
-    text = " ".join("".join(root.itertext()).split())
+    text = words_in(root)
     return {"text": text} if text else {}

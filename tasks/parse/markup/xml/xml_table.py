@@ -5,13 +5,12 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.markup.xml.xml_nodes import name_of, words_of
+from docmill.tasks.parse.trees import whole
 
 _ROWS = ("row", "strow", "sthead")
 _CELLS = ("entry", "stentry", "cell")
 _HEADS = ("thead", "sthead")
 _CAPTIONS = ("title", "head", "caption")
-_MAX_DIGITS = 5
-"""Digits of a number of rows. No table is longer; Python refuses to parse numbers of thousands of digits."""
 
 
 def html_table(node: Any) -> Any:
@@ -63,7 +62,5 @@ def _colspan(cell: Any, columns: list[str]) -> str:
 
 def _rowspan(cell: Any) -> str:
     """Return a cell's row span: CALS gives the additional rows, TEI the total."""
-    more = cell.get("morerows") or ""
-    if more.isdecimal() and len(more) <= _MAX_DIGITS:
-        return str(int(more) + 1)
-    return cell.get("rows") or "1"
+    more = whole(cell.get("morerows"), -1)
+    return cell.get("rows") or "1" if more < 0 else str(more + 1)

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from lxml import etree
-
-from docmill.tasks.parse.office.parts import whole
 from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet
+from docmill.tasks.parse.trees import whole, words_in, xml_tree
 
 _SS = "{urn:schemas-microsoft-com:office:spreadsheet}"
 _MAX_INDEX = 1_048_576  # rows of a sheet; a damaged file may state any number
@@ -21,8 +19,7 @@ _NAMED = {
 
 def read_sheets(data: bytes, budget: CellBudget) -> Iterator[Worksheet]:
     """Yield the sheets of a workbook in order."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
-    root = etree.fromstring(data, parser)
+    root = xml_tree(data, recover=True)
     kinds = {style.get(_SS + "ID"): _kind(style.find("{*}NumberFormat")) for style in root.iter("{*}Style")}
     for node in root.iter("{*}Worksheet"):
         sheet = Worksheet(node.get(_SS + "Name") or "")
@@ -58,7 +55,7 @@ def _read_row(sheet: Worksheet, number: int, row: Any, kinds: dict[Any, str], bu
         if across or down:
             sheet.merged.append((number, column, number + down, column + across))
         note = cell.find("{*}Comment")
-        sheet.notes += filter(None, ["" if note is None else " ".join("".join(note.itertext()).split())])
+        sheet.notes += filter(None, ["" if note is None else words_in(note)])
         column += across
 
 

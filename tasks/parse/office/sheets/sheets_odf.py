@@ -8,6 +8,7 @@ from lxml import etree
 
 from docmill.tasks.parse.office.sheets.cells import shown_number
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet
+from docmill.tasks.parse.trees import whole
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
@@ -20,9 +21,6 @@ _PARAGRAPH, _LINK = _TEXT + "p", _TEXT + "a"
 _NUMBERS = {"float": "", "percentage": "percent", "currency": ""}
 """The kinds of number format of the types whose values are numbers."""
 _DIGITS = "0123456789.,-+() '\u00a0\u202f%"  # and what only groups them, or says that they are negative
-_MAX_COUNT_DIGITS = 8
-"""Digits of a count of repetitions. Sheets have 1 048 576 rows, and their empty end is stated as one row repeated, so
-seven are needed; a damaged file may hold any number of them."""
 
 
 def read_sheets(container: zipfile.ZipFile, budget: CellBudget) -> Iterator[Worksheet]:
@@ -101,5 +99,5 @@ def _lines(node: Any) -> str:
 
 
 def _count(stated: str | None) -> int:
-    """Return the number of repetitions of a cell or row: 1 if it is not a number or too long."""
-    return max(1, int(stated)) if stated and stated.isdecimal() and len(stated) <= _MAX_COUNT_DIGITS else 1
+    """Return the number of repetitions of a cell or row."""
+    return max(1, whole(stated, 1))

@@ -16,6 +16,7 @@ from docmill.tasks.parse.office.parts import pictures_in
 from docmill.tasks.parse.office.properties import is_encrypted, open_document_properties
 from docmill.tasks.parse.office.slides.slide_text import may_be_title
 from docmill.tasks.parse.pictures.addresses import Loader
+from docmill.tasks.parse.trees import words_in, xml_tree
 from docmill.tasks.parse.zip_limits import check_container
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -39,8 +40,7 @@ def parse_odp(data: bytes, options: ParseOptions) -> Parsed:
         metadata = open_document_properties(container)
         if is_encrypted(container):
             raise Rejected("encrypted", "the document is encrypted; save it without a password")
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-        root = etree.fromstring(member(container, "content.xml"), parser)
+        root = xml_tree(member(container, "content.xml"))
         canvas, load = Canvas(), pictures_in(container)
         is_drawing = root.find(f"{_OFFICE}body/{_OFFICE}drawing") is not None
         for number, page in enumerate(root.iter(_DRAW + "page"), 1):
@@ -125,7 +125,7 @@ def _draw_formula(canvas: Canvas, shape: Any, load: Loader) -> bool:
     embedded = shape.find(_DRAW + "object")
     content = None if embedded is None else load(f"{embedded.get(_HREF)}/content.xml")
     try:
-        root = etree.fromstring(content or b"", etree.XMLParser(resolve_entities=False, no_network=True))
+        root = xml_tree(content or b"")
     except etree.XMLSyntaxError:
         return False
     if etree.QName(root).localname != "math":
@@ -150,7 +150,7 @@ def _draw_text(canvas: Canvas, parent: Any, depth: int) -> None:
 def _draw_picture(canvas: Canvas, shape: Any, load: Loader) -> None:
     """Draw a picture, else what is said about it; one word is the name of a file."""
     about = shape.find(_SVG + "desc")
-    words = "" if about is None else " ".join("".join(about.itertext()).split())
+    words = "" if about is None else words_in(about)
     words = words if " " in words else ""
     image = shape.find(_DRAW + "image")
     data = None if image is None else load(image.get(_HREF) or "")

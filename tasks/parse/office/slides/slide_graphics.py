@@ -4,8 +4,7 @@ from typing import Any
 
 from docmill.tasks.parse.office.slides.slide_text import text_of
 from docmill.tasks.parse.tables.header_rows import REPEATED, spanned_rows
-
-_MAX_DIGITS = 3  # of a number of rows or columns
+from docmill.tasks.parse.trees import whole
 
 
 def table_of(frame: Any) -> tuple[list[list[str]], int | None] | None:
@@ -26,9 +25,7 @@ def table_of(frame: Any) -> tuple[list[list[str]], int | None] | None:
 
 def _size(cell: Any) -> tuple[int, int]:
     """Return how many rows and columns a cell spans."""
-    stated = (cell.get(name) or "1" for name in ("rowSpan", "gridSpan"))
-    rows, columns = (int(value) if value.isdecimal() and len(value) <= _MAX_DIGITS else 1 for value in stated)
-    return rows, columns
+    return whole(cell.get("rowSpan"), 1), whole(cell.get("gridSpan"), 1)
 
 
 def _is_covered(cell: Any) -> bool:

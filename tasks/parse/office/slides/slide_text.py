@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from docmill.tasks.parse.canvas import struck
 from docmill.tasks.parse.formulas.formula_tex import FORMULA
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
-from docmill.tasks.parse.office.parts import reference, whole
+from docmill.tasks.parse.office.parts import reference
+from docmill.tasks.parse.trees import whole
 
 _BASELINE = re.compile(r"-?\d{1,6}%?")
 

@@ -18,6 +18,7 @@ from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.pandoc.typed_items import with_items
 from docmill.tasks.parse.pictures.addresses import named_by_key
 from docmill.tasks.parse.pictures.beside import loader_beside
+from docmill.tasks.parse.trees import xml_tree
 
 _SET = re.compile(r"^:([\w-]+):(?:[ \t]|$)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
@@ -79,9 +80,8 @@ def parse_fiction_book(data: bytes, _: ParseOptions) -> Parsed:
 
     It has no lists: paragraphs that begin like items are items.
     """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     try:
-        root = etree.fromstring(data, parser)
+        root = xml_tree(data)
     except etree.XMLSyntaxError:  # of which pandoc may still read what is before
         return read_document(data, "fb2")
     pages = [_taken_out(table, number) for number, table in enumerate(list(root.iter("{*}table")))]

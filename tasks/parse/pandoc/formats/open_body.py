@@ -12,6 +12,7 @@ from lxml import etree
 
 from docmill.tasks.parse.pandoc.formats.open_numbers import write_numbers
 from docmill.tasks.parse.pandoc.inlines import CONTENTS_MARK, PAGE_MARK, SAID
+from docmill.tasks.parse.trees import words_in, xml_tree
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _DRAW, _STYLE, _SVG = (_OF % name for name in ("text", "drawing", "style", "svg-compatible"))
@@ -40,7 +41,7 @@ def prepare_body(
     stands below the paragraph that it is about. `pictures` are members of the file: a picture that is none of them is
     replaced by its description.
     """
-    root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+    root = xml_tree(content)
     for changes in list(root.iter(_TEXT + "tracked-changes")):
         changes.getparent().remove(changes)
     if comments:
@@ -102,7 +103,7 @@ def _say_picture(frame: Any, pictures: Collection[str]) -> None:
     """Put the description of a picture into its address, or in its place, if that has more than one word."""
     about = frame.find(_SVG + "desc")
     about = frame.find(_SVG + "title") if about is None else about
-    said = "" if about is None else " ".join("".join(about.itertext()).split())
+    said = "" if about is None else words_in(about)
     image = frame.find(_DRAW + "image")
     if " " not in said or image is None:
         return
@@ -149,7 +150,7 @@ def _title(root: Any) -> str:
         node.get(_STYLE + "name"): node.get(_STYLE + "parent-style-name") for node in root.iter(_STYLE + "style")
     }
     for node in root.iter(_TEXT + "p", _TEXT + "h"):
-        text = " ".join("".join(node.itertext()).split())
+        text = words_in(node)
         if text:
             return text if "Title" in _styles(node.get(_TEXT + "style-name"), parents) else ""
     return ""

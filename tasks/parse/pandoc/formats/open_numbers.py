@@ -12,10 +12,10 @@ from lxml import etree
 
 from docmill.tasks.parse.markup.html.numbering import numbered, restart_below
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
+from docmill.tasks.parse.trees import whole
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _STYLE = _OF % "text", _OF % "style"
-_MAX_DIGITS = 6  # of a number in a file; more are damage
 _UNCOUNTED = "none"  # a level without a number: it has only what stands around one
 _STYLES = {"1": "", "a": "a", "A": "A", "i": "i", "I": "I", "": _UNCOUNTED}
 _ITEMS = (_TEXT + "list-item", _TEXT + "list-header")
@@ -47,10 +47,10 @@ def write_numbers(root: Any, styles: Any) -> None:
     outline = lists.get(_OUTLINE, {})
     last: dict[int, int] = {}
     for heading in root.iter(_TEXT + "h"):
-        level = _whole(heading.get(_TEXT + "outline-level"), 1)
+        level = whole(heading.get(_TEXT + "outline-level"), 1)
         counts = level in outline and heading.get(_TEXT + "is-list-header") != "true"
         if counts and heading not in listed and heading.get(_TEXT + "style-name") not in plain:
-            first = _whole(heading.get(_TEXT + "start-value"), outline[level].start)
+            first = whole(heading.get(_TEXT + "start-value"), outline[level].start)
             _count(last, level, first, heading.get(_TEXT + "restart-numbering") == "true")
             _insert(heading, _label(level, outline, last))
 
@@ -85,7 +85,7 @@ def _number_items(
             for above in range(1, level):
                 last.setdefault(above, _start(levels, above))
             stated = item.get(_TEXT + "start-value")
-            _count(last, level, _whole(stated, _start(levels, level)), stated is not None)
+            _count(last, level, whole(stated, _start(levels, level)), stated is not None)
             if level in levels:
                 _insert(first, _label(level, levels, last))
                 yield first
@@ -109,8 +109,8 @@ def _levels(style: Any, name: str) -> Iterator[tuple[int, _NumberedLevel]]:
         form = node.get(_STYLE + "num-format") or ""
         if form in _STYLES:
             prefix, suffix = (node.get(_STYLE + side) or "" for side in ("num-prefix", "num-suffix"))
-            shown, start = (_whole(node.get(_TEXT + one), 1) for one in ("display-levels", "start-value"))
-            yield _whole(node.get(_TEXT + "level"), 1), _NumberedLevel(_STYLES[form], prefix, suffix, shown, start)
+            shown, start = (whole(node.get(_TEXT + one), 1) for one in ("display-levels", "start-value"))
+            yield whole(node.get(_TEXT + "level"), 1), _NumberedLevel(_STYLES[form], prefix, suffix, shown, start)
 
 
 def _unnumbered(root: Any) -> Iterator[str]:
@@ -146,7 +146,3 @@ def _insert(paragraph: Any, label: str) -> None:
     number = etree.Element(_TEXT + "span")
     number.text, number.tail, paragraph.text = f"{NUMBER_MARK}{label}{NUMBER_END}", paragraph.text, None
     paragraph.insert(0, number)
-
-
-def _whole(stated: str | None, otherwise: int) -> int:
-    return int(stated) if stated and stated.isascii() and stated.isdigit() and len(stated) <= _MAX_DIGITS else otherwise

@@ -9,6 +9,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.pandoc.document import read_document
 from docmill.tasks.parse.pandoc.formats.wiki_headers import prepared_wiki
+from docmill.tasks.parse.trees import xml_tree
 
 _SPACE = b"http://www.mediawiki.org/xml/export-"
 _BEGINNING = 2_000  # bytes, in which the root of a dump names its vocabulary
@@ -22,9 +23,8 @@ def is_dump(data: bytes) -> bool:
 
 def parse_dump(data: bytes) -> Parsed:
     """Return the pages of a dump, each a section with its newest revision; raise Rejected `corrupt` if it is no XML."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
     try:
-        root = etree.fromstring(data, parser)
+        root = xml_tree(data)
     except etree.XMLSyntaxError as error:
         raise Rejected("corrupt", f"not well-formed XML: {error}") from error
     canvas, titles = Canvas(), list[str]()

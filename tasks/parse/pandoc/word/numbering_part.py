@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from docmill.tasks.parse.office.open_xml import read_member
+from docmill.tasks.parse.trees import whole
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_MAX_DIGITS = 9  # of a number in a file; more are damage
 _MAX_PARENTS = 20
 """Maximum chain of parent styles: a file may name a style as its own ancestor."""
 OFF = ("0", "false", "off", "none")
@@ -196,4 +196,5 @@ def _value(node: Any, name: str) -> str | None:
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
+    number = whole(text, -1)
+    return None if number < 0 else number

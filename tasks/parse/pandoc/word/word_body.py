@@ -20,6 +20,7 @@ from docmill.tasks.parse.pandoc.word.lean_body import make_lean
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering
 from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
 from docmill.tasks.parse.pandoc.word.word_graphics import draw_graphics
+from docmill.tasks.parse.trees import whole, xml_tree
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -27,7 +28,6 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _INNER_LIST = re.compile(r"List(?:Bullet|Number)([2-5])")
 _MAX_COLUMNS = 200
 """Columns up to which rows are filled: Word's own limit is 63, and a file may claim any number."""
-_MAX_DIGITS = 5  # of a number of columns: one with more is damaged
 _WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir", "customXml", "smartTag")]
 _ABOUT_WRAPPERS = ("fldData", "customXmlPr", "smartTagPr")
 _SIZE = f"{_W}rPr/{_W}sz"
@@ -41,8 +41,7 @@ def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: Word
     it is inserted below them, as `comments` are. Marks say where pages begin, and what is a list of contents. Pages are
     those of the last save in Word, else those of hard page breaks.
     """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-    root = etree.fromstring(content, parser)
+    root = xml_tree(content)
     for copy in list(root.iter(_FALLBACK)):  # the same drawing again, for old readers
         copy.getparent().remove(copy)
     write_numbers(root, numbering)
@@ -174,8 +173,7 @@ def _width(row: Any) -> int:
 
 
 def _value(node: Any, default: int) -> int:
-    said = "" if node is None else node.get(_W + "val") or ""
-    return int(said) if said.isascii() and said.isdigit() and len(said) <= _MAX_DIGITS else default
+    return default if node is None else whole(node.get(_W + "val"), default)
 
 
 def _empty_cell() -> Any:
