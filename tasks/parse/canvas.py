@@ -6,6 +6,7 @@ spans are exact by construction. What is the same for all of them is done over t
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from docmill.storage.schema import Element, KeptPicture, Parsed
@@ -16,10 +17,13 @@ from docmill.tasks.parse.pictures.figure_block import figure_block
 from docmill.tasks.parse.tables.header_rows import Rows, header_depth, one_header
 from docmill.tasks.parse.titles.contents_list import leads_within, with_contents
 
-__all__ = ["STRUCK", "Box", "Canvas", "Rows", "even", "pipe_table", "struck", "tidy"]
+__all__ = ["MOST_LINKS", "STRUCK", "Box", "Canvas", "Rows", "even", "pipe_table", "struck", "tidy"]
 
 STRUCK = "~~"
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
+MOST_LINKS = 200
+"""Links of one block. With fewer, long lists of references lose some; with no limit, the attributes of a block with all
+addresses of a site outgrow its text."""
 _MAX_INDENT = 10
 """Levels of lists and quotes that are shown: deeper ones, which only damaged files have, would be mostly spaces."""
 
@@ -36,7 +40,7 @@ class Canvas:
         """Write a heading; level 1 is the highest. Its plain text is stored in its attribute `text`."""
         text = " ".join(text.split())
         if text:
-            self.blocks.append(heading_block(text, level, self.page, box, attributes))
+            self.blocks.append(heading_block(text, level, self.page, box, _kept(attributes)))
 
     def paragraph(
         self, text: str, box: Box | None = None, kind: str = "paragraph", lead: str = "", **attributes: Any
@@ -137,7 +141,15 @@ class Canvas:
     def _draw(
         self, kind: str, text: str, level: int, box: Box | None, attributes: dict[str, Any], indent: str = ""
     ) -> None:
-        self.blocks.append(DrawnBlock(kind, text, level, self.page, box, attributes, indent))
+        self.blocks.append(DrawnBlock(kind, text, level, self.page, box, _kept(attributes), indent))
+
+
+def _kept(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes with as many links as a block may have; one without links has no such attribute."""
+    if "links" not in attributes:
+        return attributes
+    links = list(islice(attributes.pop("links"), MOST_LINKS))
+    return attributes | {"links": links} if links else attributes
 
 
 def _written(blocks: Sequence[DrawnBlock]) -> tuple[str, tuple[Element, ...]]:

@@ -159,9 +159,8 @@ def _cut(text: str, below: list[str]) -> tuple[str, str, bool]:
 
 
 def _quote(canvas: Canvas, element: Element, text: str) -> None:
-    links = element.attributes.get("links")
     depth = 1
     if element.kind == "quote":  # whose text has its signs already
         text = "\n".join(line.lstrip("> ") for line in text.splitlines())
         depth = max(1, element.level)
-    canvas.quote(text, depth, **({"links": links} if links else {}))
+    canvas.quote(text, depth, links=element.attributes.get("links", ()))

@@ -91,14 +91,13 @@ class _NoteWalk:
 
     def _paragraph(self, node: _Node, _: int) -> None:
         text, links = _words(node), _links(node)
-        said: dict[str, Any] = {"links": links} if links else {}
         if self._marker:
-            self._canvas.item(text, self._lists, self._marker, **said)
+            self._canvas.item(text, self._lists, self._marker, links=links)
             self._marker = "" if text.strip() else self._marker
         elif self._quotes:
-            self._canvas.quote(text, self._quotes, **said)
+            self._canvas.quote(text, self._quotes, links=links)
         else:
-            self._canvas.paragraph(text, **said)
+            self._canvas.paragraph(text, links=links)
 
     def _heading(self, node: _Node, _: int) -> None:
         level = _attributes(node).get("level")

@@ -49,8 +49,6 @@ _ACCENT = re.compile(r"\\([\"'`^~=.])\{?([A-Za-z])\}?")
 _ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "=": "\u0304", ".": "\u0307"}
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _TAG = re.compile(r"<[^<>]*>")
-_MAX_LINKS = 200
-"""Maximum links of one block: an index may link every word, and all of them are stored with the element."""
 
 
 class Inlines:
@@ -133,7 +131,7 @@ class Inlines:
     def _note_link(self, shown: str, url: str) -> None:
         if url.startswith("#"):
             self.inner += len(shown)
-        elif shown and url and not url.startswith(("javascript:", "data:")) and len(self.links) < _MAX_LINKS:
+        elif shown and url and not url.startswith(("javascript:", "data:")):
             self.links.append({"text": shown, "url": url})
 
     def _image(self, content: Any) -> str:

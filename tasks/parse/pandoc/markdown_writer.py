@@ -1,7 +1,7 @@
 """Markdown writer: pandoc's blocks, drawn as Markdown by one walk for all formats that pandoc reads."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
@@ -41,6 +41,7 @@ _EMPHASIS = frozenset(("Strong", "Emph", "Underline"))
 _PARAGRAPHS = frozenset(("Para", "Plain"))
 _ITEMS_APART = "; "  # between the items of a list in a cell, as in HTML
 _BETWEEN_CELLS: tuple[Node, ...] = ({"t": "Str", "c": ","}, {"t": "Space"})
+Links = Sequence[Mapping[str, str]]
 _STYLES = {"LowerAlpha": "a", "UpperAlpha": "A", "LowerRoman": "i", "UpperRoman": "I"}
 
 
@@ -81,7 +82,7 @@ class PandocWalker:
             if visit:
                 visit(node.get("c"))
 
-    def _inlines(self, inlines: list[Node], draw: Callable[[str, dict[str, Any]], None]) -> None:
+    def _inlines(self, inlines: list[Node], draw: Callable[[str, Links], None]) -> None:
         """Pass the text and links of inlines to `draw`, draw their notes below, then count their page breaks."""
         rendered = Inlines(self._notes + 1, self._take)
         text, pages = self._paged(rendered.text(inlines))
@@ -89,7 +90,7 @@ class PandocWalker:
             self.canvas.paragraph(NUMBER.sub(r"\1 ", text.replace(CONTENTS_MARK, "")), kind="toc")
         else:
             drawn = len(self.canvas.blocks)
-            draw(text, {"links": rendered.links} if rendered.links else {})
+            draw(text, rendered.links)
             if len(self.canvas.blocks) > drawn:
                 self.canvas.note_inner_links(text, rendered.inner)
         self._show(rendered)
@@ -138,20 +139,20 @@ class PandocWalker:
     def _plain(self, inlines: list[Node]) -> None:
         self._inlines(inlines, self._draw)
 
-    def _draw(self, text: str, links: dict[str, Any]) -> None:
+    def _draw(self, text: str, links: Links = ()) -> None:
         if not text.strip():
             return
         deeper = text.count(DEEPER_MARK)
         text, self._prefix = self._prefix + self._numbered(text.replace(DEEPER_MARK, "")), ""
         if self._marker:
-            self.canvas.item(text, self._lists + deeper, self._marker, **links)
+            self.canvas.item(text, self._lists + deeper, self._marker, links=links)
             self._marker = ""
         elif not self._quoting and (bullet := _BULLET.match(text)):
-            self.canvas.item(text[bullet.end() :], max(1, self._lists), **links)
+            self.canvas.item(text[bullet.end() :], max(1, self._lists), links=links)
         elif self._quotes:
-            self.canvas.quote(text, self._quotes, **links)
+            self.canvas.quote(text, self._quotes, links=links)
         else:
-            self.canvas.paragraph(text, lead=self._lead, **links)
+            self.canvas.paragraph(text, lead=self._lead, links=links)
 
     def _numbered(self, text: str) -> str:
         """Return text with the number that a mark gives it; an item has that number as its marker, or none."""
@@ -164,8 +165,8 @@ class PandocWalker:
     def _header(self, content: Any) -> None:
         level, _, inlines = content
 
-        def draw(text: str, links: dict[str, Any]) -> None:
-            self.canvas.heading(NUMBER.sub(r"\1 ", text), level + self._shift, **links)
+        def draw(text: str, links: Links) -> None:
+            self.canvas.heading(NUMBER.sub(r"\1 ", text), level + self._shift, links=links)
 
         self._inlines(inlines, draw)
 
@@ -184,7 +185,7 @@ class PandocWalker:
     def _rawblock(self, content: Any) -> None:
         text = raw_text(*content)
         if any(map(str.isalnum, text)):
-            self._draw(text, {})
+            self._draw(text)
 
     def _blockquote(self, blocks: list[Node]) -> None:
         self._quotes += self._quoting
@@ -252,8 +253,7 @@ class PandocWalker:
     def _draw_rows(self, table: PandocTable) -> None:
         inlines = Inlines(self._notes + 1, self._take)
         cells, pages = _without_page_marks(self._rows(inlines, table.rows))
-        links: dict[str, Any] = {"links": inlines.links} if inlines.links else {}
-        self.canvas.table(cells, table.header_rows or None, **links)
+        self.canvas.table(cells, table.header_rows or None, links=inlines.links)
         self._turn(pages)
         self._below(inlines)
 

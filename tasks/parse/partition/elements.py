@@ -40,15 +40,13 @@ def _draw(canvas: Canvas, element: Any, styled: bool) -> None:
     elif not styled and _is_bold(text, facts):
         canvas.heading(text, _BOLD_LEVEL)
     else:
-        canvas.paragraph(text, **_links(facts))
+        canvas.paragraph(text, links=_links(facts))
 
 
 def _draw_item(canvas: Canvas, text: str, facts: Any) -> None:
     marker = _MARKER.match(text)
-    if marker:
-        canvas.item(text[marker.end() :], _depth(facts), marker[1], **_links(facts))
-    else:
-        canvas.item(text, _depth(facts), **_links(facts))
+    text, sign = (text[marker.end() :], marker[1]) if marker else (text, "-")
+    canvas.item(text, _depth(facts), sign, links=_links(facts))
 
 
 def _draw_table(canvas: Canvas, html: str) -> None:
@@ -63,9 +61,8 @@ def _depth(facts: Any) -> int:
     return depth + 1
 
 
-def _links(facts: Any) -> dict[str, Any]:
-    links = [{"text": link["text"], "url": link["url"]} for link in facts.links or [] if link.get("url")]
-    return {"links": links} if links else {}
+def _links(facts: Any) -> list[dict[str, str]]:
+    return [{"text": link["text"], "url": link["url"]} for link in facts.links or [] if link.get("url")]
 
 
 def _is_bold(text: str, facts: Any) -> bool:

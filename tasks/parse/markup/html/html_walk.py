@@ -8,7 +8,7 @@ from typing import Any
 from lxml import etree
 
 from docmill.storage.schema import KeptPicture
-from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.canvas import MOST_LINKS, Canvas
 from docmill.tasks.parse.drawn_tables import drawn_tables
 from docmill.tasks.parse.formulas.scripts import shown_formula, with_fractions
 from docmill.tasks.parse.markup.html.formulas_and_ruby import without_own_mark
@@ -64,12 +64,6 @@ _NO_ADDRESSES = ("#", "javascript:", "data:")  # links within the page, scripts,
 _PERMALINKS = frozenset("¶#§🔗\uf0c1\u200b")  # the text of headings' links to themselves
 _BACK = frozenset(("¶", "\uf0c1", "^", "↑", "↩", "↩\ufe0e"))  # and of notes' links back to their references
 _MAX_LABELS = 200  # of one drawing: charts may label each of thousands of points
-_MAX_LINKS = 200
-"""Maximum links of one block.
-
-With fewer, long lists of references lose some; with no limit, the attributes of a block with every address of a site
-outgrow its text.
-"""
 
 
 class PageWalk:
@@ -248,7 +242,7 @@ class PageWalk:
         text = " ".join("".join(self._text[at:]).replace(LINE_BREAK, " ").split())
         if self._leads_nowhere(text, url, at):
             del self._text[at:]
-        elif text and _is_address(url) and len(self._links) < _MAX_LINKS:
+        elif text and _is_address(url):
             self._links.append({"text": text, "url": url})
         elif url.startswith("#"):
             self._inner += len(text)
@@ -307,29 +301,26 @@ class PageWalk:
         self._shown = []
 
     def _draw_block(self, text: str) -> None:
-        links = self._links_of_block()
+        links = self._links
         if self._note:
             mark = self._note[2:-1]
-            self.canvas.paragraph(f"{self._note}: {without_own_mark(text, mark)}", footnote=mark, **links)
+            self.canvas.paragraph(f"{self._note}: {without_own_mark(text, mark)}", footnote=mark, links=links)
             self._note = self._marker = ""
         elif self._contents:
             self.canvas.paragraph(text, kind="toc")
         elif self._furniture or self._is_menu_item(text) or says_chrome(text, self._links):
             self.canvas.paragraph(text, kind="furniture")
         elif self._level:
-            self.canvas.heading(text, self._level, **links)
+            self.canvas.heading(text, self._level, links=links)
         elif self._marker:
-            self.canvas.item(text, max(1, len(self._lists), self._depth), self._marker, **links)
+            self.canvas.item(text, max(1, len(self._lists), self._depth), self._marker, links=links)
             self._marker = ""
             self.canvas.note_inner_links(text, self._inner)
         elif self._around["blockquote"]:
-            self.canvas.quote(text, self._around["blockquote"], **links)
+            self.canvas.quote(text, self._around["blockquote"], links=links)
         else:
-            self.canvas.paragraph(text, lead=self._lead, **links)
+            self.canvas.paragraph(text, lead=self._lead, links=links)
             self.canvas.note_inner_links(text, self._inner)
-
-    def _links_of_block(self) -> dict[str, Any]:
-        return {"links": self._links} if self._links else {}
 
     def _is_menu_item(self, text: str) -> bool:
         """Return whether an item of a list in a header has no words outside of its links."""
@@ -358,14 +349,14 @@ class PageWalk:
         for one in [*node.iter(*_DROPPED), *filter(is_hidden, _MAY_HIDE(node))]:
             drop(one)
         rows, header_rows, caption = table_rows(node, LINE_BREAK)
-        for anchor in islice(node.iter("a"), _MAX_LINKS):
+        for anchor in islice(node.iter("a"), MOST_LINKS):
             self._begin_link(anchor)
             self._text.append("".join(anchor.itertext()))
             self._end_link(anchor)
-        links = self._links_of_block()
+        links = self._links
         self._text, self._links, self._marker, self._inner = [], [], "", 0
         self.canvas.paragraph(caption)
-        self.canvas.table(rows, header_rows, **links)
+        self.canvas.table(rows, header_rows, links=links)
         for picture in node.iter("img"):
             self._takes(picture, picture.get("alt") or "")
         self._draw_pictures()

@@ -66,12 +66,6 @@ _MANY_NODES = 20_000
 Fewer may all be head and table of contents, without words in paragraphs; with no limit, data of millions of records
 would be read twice.
 """
-_MAX_LINKS = 200
-"""Maximum links of one block.
-
-With fewer, long lists of references lose some; with no limit, the attributes of a block with every address of a site
-outgrow its text.
-"""
 
 
 def name_of(node: Any) -> str:
@@ -80,18 +74,12 @@ def name_of(node: Any) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
-def links_in(node: Any) -> dict[str, Any]:
-    """Return the attribute `links` of a node, if any of its links has words and an address."""
-    return _links(node.iter())
-
-
-def _links(nodes: Iterable[Any]) -> dict[str, Any]:
-    links: list[dict[str, str]] = []
+def links_in(nodes: Iterable[Any]) -> Iterator[dict[str, str]]:
+    """Yield the links of nodes that have an address."""
     for one in nodes:
         for name, value in one.items() if isinstance(one.tag, str) else ():
-            if name.rpartition("}")[2] in _LINKS and _ADDRESS.match(value) and len(links) < _MAX_LINKS:
-                links.append({"text": words_of(one) or value, "url": value})
-    return {"links": links} if links else {}
+            if name.rpartition("}")[2] in _LINKS and _ADDRESS.match(value):
+                yield {"text": words_of(one) or value, "url": value}
 
 
 def words_of(node: Any) -> str:
@@ -130,8 +118,8 @@ def _between(node: Any) -> str:
     return "" if is_mixed(parent) else " "
 
 
-def parts_of(top: Any) -> Iterator[tuple[str, dict[str, Any]] | Any]:
-    """Yield in order the words of a node, with their attribute `links`, and the blocks between them."""
+def parts_of(top: Any) -> Iterator[tuple[str, list[Any]] | Any]:
+    """Yield in order the words of a node, each with the nodes in it, and the blocks between them."""
     text: list[str] = []
     around: list[Any] = []
     steps = etree.iterwalk(top, events=("start", "end"))
@@ -139,14 +127,14 @@ def parts_of(top: Any) -> Iterator[tuple[str, dict[str, Any]] | Any]:
         if event == "end":
             text.append("" if node is top else node.tail or _between(node))
         elif node is not top and name_of(node).lower() in _STANDING_APART:
-            yield _plain("".join(text)), _links(around)
+            yield _plain("".join(text)), around
             yield node
             text, around = [], []
             steps.skip_subtree()
         else:
             text.append(_beginning(node))
             around.append(node)
-    yield _plain("".join(text)), _links(around)
+    yield _plain("".join(text)), around
 
 
 def blocks_in(node: Any) -> Iterator[Any]:

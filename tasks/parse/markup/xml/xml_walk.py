@@ -1,6 +1,7 @@
 """XML walk: draw an XML tree: sections, lists and tables of prose, lines `name: value` of data."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -69,13 +70,13 @@ One is often just `value` or `name`; more than three repeat the record's structu
 
 
 class XmlLeaf(NamedTuple):
-    """The words of a node that are drawn as one block; `mixed` if there is markup between them."""
+    """The words of a node that are drawn as one block, and its links; `mixed` if there is markup between them."""
 
     node: Any
     name: str
     mixed: bool
     text: str
-    links: dict[str, Any]
+    links: Iterable[dict[str, str]]
 
 
 class XmlWalk:
@@ -143,7 +144,7 @@ class XmlWalk:
         """Draw a claim of a patent, or a heading that stands among the paragraphs below it; return whether it was."""
         if claim := claim_of(node):
             self._flush()
-            self.canvas.item(claim[1], 1, claim[0], path=str(self._path), **links_in(node))
+            self.canvas.item(claim[1], 1, claim[0], path=str(self._path), links=links_in(node.iter()))
             return True
         if name not in TITLES or not self._sections or not is_title_of(node, self._sections[-1].node):
             return False
@@ -164,7 +165,7 @@ class XmlWalk:
             self._parts(node, name, nested)
             return True
         if mixed or _is_leaf(node, name):
-            self._leaf(XmlLeaf(node, name, mixed, words_of(node), links_in(node)))
+            self._leaf(XmlLeaf(node, name, mixed, words_of(node), links_in(node.iter())))
             return True
         self._attributes(node)
         return False
@@ -179,9 +180,9 @@ class XmlWalk:
             if not isinstance(part, tuple):
                 self._walk(part, nested + 1)
             elif part[0] and begun:
-                self.canvas.paragraph(part[0], path=path, **part[1])
+                self.canvas.paragraph(part[0], path=path, links=links_in(part[1]))
             elif part[0]:
-                self._leaf(XmlLeaf(node, name, True, *part))
+                self._leaf(XmlLeaf(node, name, True, part[0], links_in(part[1])))
             begun = True
 
     def _leave(self, node: Any) -> None:
@@ -259,7 +260,7 @@ class XmlWalk:
         self._flush()
         stated = leaf.node.get("Label") or leaf.node.get("label") or ""  # of a part of an abstract
         label = self._take_label() + (f"{stated}: " if stated and leaf.text else "")
-        self.canvas.paragraph(label + leaf.text, path=str(self._path), **leaf.links)
+        self.canvas.paragraph(label + leaf.text, path=str(self._path), links=leaf.links)
 
     def _item(self, leaf: XmlLeaf) -> None:
         """Draw an item with the label before it, or else with its number if its list has numbers."""
@@ -269,7 +270,7 @@ class XmlWalk:
             self._lists[-1] += 1
         marker = "-" if self._label or not number else f"{number}."
         text = self._take_label() + leaf.text
-        self.canvas.item(text, max(1, len(self._lists)), marker, path=str(self._path), **leaf.links)
+        self.canvas.item(text, max(1, len(self._lists)), marker, path=str(self._path), links=leaf.links)
         self._in_item = False
 
     def _page(self, page: Parsed) -> None:
@@ -288,7 +289,7 @@ class XmlWalk:
         self._flush()
         rows, header_rows, caption = table_rows(table, _BREAK)
         self.canvas.paragraph(self._take_label() + caption)
-        self.canvas.table(rows, header_rows, path=str(self._path), **links_in(node))
+        self.canvas.table(rows, header_rows, path=str(self._path), links=links_in(node.iter()))
 
     def _attributes(self, node: Any) -> None:
         if self._prose or not node.attrib or str(node.tag).startswith(_SVG):

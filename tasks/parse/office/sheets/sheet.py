@@ -38,9 +38,6 @@ _NOTE = _LONG // 2
 the last row's name without values, with more, short notes end up on the wrong side."""
 _MIN_LIST = 4
 """Rows of one column that are a table. Fewer are headings or remarks; with more, short lists are paragraphs."""
-_MAX_LINKS = 200
-"""Links that an element keeps: a table may hold one in each cell, and each is stored with it. With a lower limit, lists
-of addresses lose some."""
 _SHARED = 0.6
 """Share of a row's columns, below a gap, that are those of the row above it, for the table to continue.
 
@@ -162,12 +159,10 @@ def _runs(columns: list[int]) -> list[list[int]]:
     return [columns[first:last] for first, last in pairwise([0, *cuts, len(columns)])]
 
 
-def _links(rows: list[Row], sheet: Worksheet) -> dict[str, Any]:
-    if not sheet.links:  # as in most, whose cells need not be looked up
-        return {}
-    found = ((text, sheet.links.get((row, column))) for row, cells in rows for column, text in cells.items())
-    links = [{"text": " ".join(text.split()), "url": url} for text, url in found if url]
-    return {"links": links[:_MAX_LINKS]} if links else {}
+def _links(rows: list[Row], sheet: Worksheet) -> Iterator[dict[str, str]]:
+    if sheet.links:  # in most, cells need not be looked up
+        found = ((text, sheet.links.get((row, column))) for row, cells in rows for column, text in cells.items())
+        yield from ({"text": " ".join(text.split()), "url": url} for text, url in found if url)
 
 
 def _draw_block(canvas: Canvas, block: list[Row], sheet: Worksheet) -> None:
@@ -204,11 +199,11 @@ def _is_note(cells: dict[int, str], first: int) -> bool:
 
 def _draw_lines(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
     for row in rows:
-        canvas.paragraph(" ".join(row[1].values()), sheet=sheet.name, **_links([row], sheet))
+        canvas.paragraph(" ".join(row[1].values()), sheet=sheet.name, links=_links([row], sheet))
 
 
 def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
-    about: dict[str, Any] = {"sheet": sheet.name} | _links(rows, sheet)
+    about: dict[str, Any] = {"sheet": sheet.name, "links": _links(rows, sheet)}
     columns = _columns(rows)
     if _is_strewn(rows, columns):
         canvas.paragraph("\n".join(" ".join(cells.values()) for _, cells in rows), **about)

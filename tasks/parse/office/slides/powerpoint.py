@@ -91,7 +91,7 @@ class _SlideParts:
             canvas.heading(f"Slide {number}", 2, **hidden)
             return
         level = 1 if title.role == "ctrTitle" else 2
-        canvas.heading(_text(title), level, **links_in(title.node, self._addresses), **hidden)
+        canvas.heading(_text(title), level, links=links_in(title.node, self._addresses), **hidden)
 
     def _draw_shape(self, canvas: Canvas, shape: Shape) -> None:
         if shape.kind == "frame":
@@ -117,9 +117,9 @@ class _SlideParts:
             for line in lines_of(body, self._styles(shape)):
                 links = links_in(line.node, self._addresses)
                 if line.depth:
-                    canvas.item(line.text, line.depth, line.marker, **links)
+                    canvas.item(line.text, line.depth, line.marker, links=links)
                 else:
-                    canvas.paragraph(line.text, **links)
+                    canvas.paragraph(line.text, links=links)
 
     def _styles(self, shape: Shape) -> list[Any]:
         """Return the list styles that a placeholder inherits, from layout to master."""
@@ -134,7 +134,7 @@ class _SlideParts:
     def _draw_frame(self, canvas: Canvas, frame: Any) -> None:
         table = table_of(frame)
         if table:
-            canvas.table(*table, **links_in(frame, self._addresses))
+            canvas.table(*table, links=links_in(frame, self._addresses))
         for node in frame.iter("{*}chart", "{*}relIds"):
             # A chart is referred to by the attribute r:id, a diagram's data by r:dm.
             kind, part = self._links.get(reference(node) or reference(node, "dm"), ("", ""))

@@ -17,12 +17,6 @@ _BASELINE = re.compile(r"-?\d{1,6}%?")
 
 _BULLETS = ("buChar", "buAutoNum", "buBlip", "buNone")
 _MAX_LEVEL = 9  # DrawingML has list styles for so many levels, lvl1pPr to lvl9pPr
-_MAX_LINKS = 200
-"""Maximum links of a shape.
-
-Each is stored with the element, and a damaged or generated slide may hold thousands; with a lower limit, slides of
-references lose some.
-"""
 _MAX_TITLE = 100
 """Maximum characters of a title.
 
@@ -103,8 +97,8 @@ def _shown(node: Any) -> str:
     return "\n" if _local(node) == "br" else node.text or ""
 
 
-def links_in(node: Any, addresses: dict[str, str]) -> dict[str, Any]:
-    """Return the attribute `links` for the runs in a node, or {} if none links to a URL."""
+def links_in(node: Any, addresses: dict[str, str]) -> list[dict[str, str]]:
+    """Return the links of the runs in a node."""
     links: list[dict[str, str]] = []
     before = None  # the run before, if it is a link
     for run in node.iter("{*}r"):
@@ -112,12 +106,10 @@ def links_in(node: Any, addresses: dict[str, str]) -> dict[str, Any]:
         # Editors split a link into runs at each change of format.
         if _goes_on(run, before, url, links):
             links[-1]["text"] += text
-        elif url and text.strip() and len(links) < _MAX_LINKS:
+        elif url and text.strip():
             links.append({"text": text, "url": url})
         before = run if url else None
-    for link in links:
-        link["text"] = " ".join(link["text"].split())
-    return {"links": links} if links else {}
+    return [link | {"text": " ".join(link["text"].split())} for link in links]
 
 
 def _link(run: Any, addresses: dict[str, str]) -> tuple[str, str]:
