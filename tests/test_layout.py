@@ -74,7 +74,7 @@ ORDER = (  # each folder imports only those before it
     "tasks/parse", "tasks/parse/markup", "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md",
     "tasks/parse/office", "tasks/parse/office/sheets", "tasks/parse/office/slides",
     "tasks/parse/pandoc", "tasks/parse/partition", "tasks/parse/pandoc/latex", "tasks/parse/pandoc/formats",
-    "tasks/parse/pandoc/word/fields", "tasks/parse/pandoc/word",
+    "tasks/parse/pandoc/word",
     "tasks/parse/datasets", "tasks/parse/agenda", "tasks/parse/notes",
     "tasks/parse/records", "tasks/parse/mail",
     "tasks/parse/pdf/text", "tasks/parse/pdf/ocr", "tasks/parse/pdf/layout", "tasks/parse/pdf",

@@ -3,6 +3,7 @@
 import re
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 _ISO = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d))?"
@@ -29,6 +30,12 @@ def iso_date(written: str) -> str:
     if match:
         return f"{match['day']}T{match['time']:0>5}" if match["time"] else match["day"]
     return _in_words(written) or written
+
+
+def with_iso_dates(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return metadata with the times of a document in ISO 8601."""
+    dates = {name: iso_date(metadata[name]) for name in ("created", "modified") if isinstance(metadata.get(name), str)}
+    return metadata | dates
 
 
 def _in_words(written: str) -> str:

@@ -8,16 +8,24 @@ from typing import Any
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import Format, ParseOptions
 from docmill.tasks.parse.languages import LANGUAGES
-from docmill.tasks.parse.text_beginnings import (
-    APPLE_MAIL,
-    EXCEL_2003,
-    FICTION_BOOK,
-    JSON,
-    MAIL_NAMES,
-    MAILBOX,
-    TAGGED,
-    WIKI_DUMP,
+
+MAIL_HEADER = r"(?:From .*\r?\n)?(?:>?[A-Za-z][\w-]*:(?:[ \t].*)?(?:\r?\n[ \t].*)*(?:\r?\n|\Z)){3,}"
+MAIL_NAMES = r"^(?:From|To|Subject|Date|MIME-Version|Message-ID|Received|Return-Path|Content-Type|Delivered-To):"
+TAGGED = (
+    r"</?(?:p|div|span|a|table|tr|td|th|ul|ol|li|h[1-6]|br|title|body|b|i|em|strong|script|img|meta|center|font)\b"
+    r"[^<>]*>"
 )
+JSON = r"\A\s*[\[{]"
+_DECLARATION = r"\s*(?:<\?xml[^>]*>\s*)?"
+FICTION_BOOK = rf"{_DECLARATION}(?:<!--(?:(?!-->)[\s\S]){{0,2000}}-->\s*)*<FictionBook\b"
+MAILBOX = r"From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:19|20)\d\d\r?\n"
+APPLE_MAIL = rf"\s*\d{{1,10}}\s*\n(?=(?:.*\n){{0,40}}?(?:From|Message-Id):){MAIL_HEADER}"
+EXCEL_2003 = (
+    rf"{_DECLARATION}(?:<\?mso-application[^>]*Excel\.Sheet"
+    r"|<(?:\w+:)?Workbook\b[^>]*urn:schemas-microsoft-com:office:spreadsheet)"
+)
+WIKI_DUMP = rf"{_DECLARATION}<mediawiki\b[^>]*http://www\.mediawiki\.org/xml/export-"
+"""How texts of a format begin, or what they hold, for their records: matched without regard to case, line by line."""
 
 
 def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
@@ -76,7 +84,7 @@ _ALL = (
     _form("docx", 12, "pandoc.word.word.parse_docx", ".docm .docx .dotx", "Word",
         "pandoc: headings, lists, tables, notes; automatic numbers, pages, text boxes and charts by our own",
         titled=True, members=("word/",)),
-    _form("odt", 11, "pandoc.formats.odt_rtf.parse_odt", ".fodt .odt .ott", "OpenDocument text", "pandoc", titled=True,
+    _form("odt", 12, "pandoc.formats.odt_rtf.parse_odt", ".fodt .odt .ott", "OpenDocument text", "pandoc", titled=True,
         opendocument="text"),
     _form("rtf", 11, "pandoc.formats.odt_rtf.parse_rtf", ".rtf", "rich text", "pandoc", titled=True,
         signatures=((0, b"{\\rtf"),), labels="rtf"),

@@ -16,7 +16,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pandoc.word.word_fallback import draw_elements
+from docmill.tasks.parse.pandoc.word.word import draw_elements
 from docmill.tasks.workers.limits import Limits
 from docmill.tasks.workers.pool import Pool
 from tests.kit.writers.pdf import Pdf

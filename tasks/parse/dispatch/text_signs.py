@@ -9,7 +9,7 @@ import yaml
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.drawn_tables import drawn_tables
 from docmill.tasks.parse.format import FileType
-from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.formats import FORMATS, MAIL_HEADER, MAIL_NAMES, TAGGED
 from docmill.tasks.parse.languages import language_of_interpreter, signs
 from docmill.tasks.parse.mail.web_page import is_saved_page
 from docmill.tasks.parse.notes.box_note import document_node, old_text
@@ -18,7 +18,6 @@ from docmill.tasks.parse.records.chat_repr import messages_in
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter, rows_of
 from docmill.tasks.parse.records.json_values import one_after_another
 from docmill.tasks.parse.signatures import OPEN_DOCUMENT
-from docmill.tasks.parse.text_beginnings import MAIL_HEADER, MAIL_NAMES, TAGGED
 
 MAX_JSON = 20_000_000
 """Maximum bytes of JSON to load in order to recognise it, which takes time and several times as much memory."""

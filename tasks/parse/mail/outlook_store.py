@@ -1,21 +1,19 @@
 """Outlook's data files: the folders of a .pst or .ost, each as a mailbox, by `readpst` of libpst, if it is installed.
 
-It runs as a process of its own with the worker's limits, in a folder that holds nothing but its input and its output.
+It runs as a process of its own with the worker's limits.
 """
 
-import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from docmill.storage.errors import Rejected
+from docmill.tasks.parse.programs import last_line, run_program
 
 _TIMEOUT_S = 300.0  # a file of 2 MB takes 0.02 s, so gigabytes are read in minutes; damaged ones may keep it for ever
-_MAX_MESSAGE = 200  # characters of its last line: the reason
 _MAILS = "mbox"
 _OTHERS = {"calendar": ".ics", "contacts": ".vcf", "journal": ".ics"}
 """Names of the files that readpst writes beside a folder's mails, each with the suffix that tells what it holds."""
@@ -54,7 +52,10 @@ def read_store(data: bytes, most: int) -> OutlookStore:
         source, made = Path(name, "store.pst"), Path(name, "out")
         source.write_bytes(data)
         made.mkdir()
-        said = _run([program, *_OPTIONS, "-o", str(made), str(source)], name)
+        done = run_program("readpst", [program, *_OPTIONS, "-o", str(made), str(source)], Path(name), _TIMEOUT_S)
+        said = f"{done.output}\n{done.errors}"
+        if done.status:
+            raise Rejected("corrupt", f"readpst cannot read it: {last_line(said) or 'it gives no reason'}")
         files = sorted(path for path in made.rglob("*") if path.is_file() and not path.is_symlink())
         size = sum(path.stat().st_size for path in files)
         if size > most:
@@ -72,20 +73,3 @@ def _others(files: list[Path]) -> Iterator[tuple[str, bytes]]:
     for path in files:
         if path.name in _OTHERS:
             yield path.name + _OTHERS[path.name], path.read_bytes()
-
-
-def _run(command: list[str], folder: str) -> str:
-    """Run readpst in a folder that is its home, too; return what it says of its work."""
-    environment = {"PATH": os.environ.get("PATH", ""), "HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8"}
-    try:
-        done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, timeout=_TIMEOUT_S,
-                              check=False, stdin=subprocess.DEVNULL)  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise Rejected("timeout", f"readpst took more than {_TIMEOUT_S:g} seconds") from error
-    said = (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")
-    if done.returncode < 0:
-        raise Rejected("crashed", f"readpst was killed by signal {-done.returncode}")
-    if done.returncode:
-        last = next((line.strip()[:_MAX_MESSAGE] for line in reversed(said.split("\n")) if line.strip()), "")
-        raise Rejected("corrupt", f"readpst cannot read it: {last or 'it gives no reason'}")
-    return said

@@ -1,4 +1,4 @@
-"""Flat OpenDocument: the single XML file of a document, written as the container that parsers read."""
+"""OpenDocument containers, and flat documents: a single XML file, written as the container that parsers read."""
 
 import io
 import zipfile
@@ -7,8 +7,10 @@ from typing import Any
 from lxml import etree
 
 from docmill.storage.errors import Rejected
+from docmill.tasks.parse.office.open_xml import member
 from docmill.tasks.parse.pictures.addresses import of_data_uri
 from docmill.tasks.parse.trees import xml_tree
+from docmill.tasks.parse.zip_limits import check_container
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
@@ -22,11 +24,17 @@ _MANIFEST = b'<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument
 _ZIP = b"PK"
 
 
-def as_container(data: bytes) -> bytes:
-    """Return an OpenDocument file as a zip container: one that is a container already is returned unchanged.
+def open_container(data: bytes, limit: int) -> zipfile.ZipFile:
+    """Return an OpenDocument file as an opened container of at most `limit` bytes; raise Rejected `encrypted`."""
+    container = check_container(as_container(data), limit)
+    if b"encryption-data" in member(container, "META-INF/manifest.xml"):
+        container.close()
+        raise Rejected("encrypted", "the document is encrypted; save it without a password")
+    return container
 
-    Its pictures become members of the container. Raises Rejected `corrupt` for what is neither.
-    """
+
+def as_container(data: bytes) -> bytes:
+    """Return a flat document as a container, with its pictures as members, and a container unchanged."""
     if data.startswith(_ZIP):
         return data
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.trees import xml_tree
+from docmill.tasks.parse.office.open_xml import read_member
 
 _SUMMARY = {2: "title", 3: "subject", 4: "author", 5: "keywords", 12: "created", 13: "modified"}
 _STREAM = "\x05SummaryInformation"
@@ -75,12 +75,9 @@ def _properties(stream: bytes) -> dict[int, bytes]:
 
 def open_document_properties(container: zipfile.ZipFile) -> dict[str, Any]:
     """Return title, author, language and dates from an OpenDocument's `meta.xml`."""
-    try:
-        root = xml_tree(container.read("meta.xml"))
-    except Exception:  # the parser reports damage
-        return {}
+    root = read_member(container, "meta.xml")
     found: dict[str, Any] = {}
-    for node in root.iter("{*}*"):
+    for node in () if root is None else root.iter("{*}*"):
         name = _META.get(etree.QName(node).localname)
         value = " ".join((node.text or "").split())
         if name and value:
@@ -88,13 +85,6 @@ def open_document_properties(container: zipfile.ZipFile) -> dict[str, Any]:
             joined = name == "keywords" and name in found
             found[name] = f"{found[name]}, {value}" if joined else found.get(name, value)
     return found
-
-
-def is_encrypted(container: zipfile.ZipFile) -> bool:
-    """Return whether members of an OpenDocument are encrypted."""
-    return b"encryption-data" in (
-        container.read("META-INF/manifest.xml") if "META-INF/manifest.xml" in container.NameToInfo else b""
-    )
 
 
 def _text(value: bytes, codepage: int) -> str:

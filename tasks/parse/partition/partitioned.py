@@ -14,7 +14,7 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.partition.elements import draw_all
 from docmill.tasks.parse.partition.needed import why_not
-from docmill.tasks.parse.sentence_words import install
+from docmill.tasks.parse.partition.sentence_words import install
 from docmill.tasks.parse.zip_limits import check_container
 
 _MODULES = {"markdown": "md", "eml": "email", "xls": "xlsx", "jsonl": "ndjson"}

@@ -78,7 +78,7 @@ def test_a_damaged_lock_is_told_from_a_wrong_password() -> None:
 def test_an_encrypted_open_document_workbook_says_so() -> None:
     manifest = "<manifest><file-entry><encryption-data/></file-entry></manifest>"
     data = with_members((FOLDER / "ods/budget.ods").read_bytes(), {"META-INF/manifest.xml": manifest})
-    with pytest.raises(Rejected, match="encrypted: the workbook is encrypted"):
+    with pytest.raises(Rejected, match="encrypted: the document is encrypted"):
         parse(data, detect_file_type("a.ods", data), ParseOptions())
 
 

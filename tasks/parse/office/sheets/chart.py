@@ -143,7 +143,7 @@ class _Points:
         kind = "" if code == _GENERAL else format_kind(-1, code)
         found: dict[int, str] = {}
         for point in node.iter("{*}pt"):
-            at = whole(point.get("idx"), len(found))
+            at = whole(point.get("idx", str(len(found))), -1)
             if 0 <= at < MOST_POINTS:
                 value = point.findtext("{*}v")
                 found[at] = self._shown((point.text if value is None else value) or "", kind)

@@ -9,9 +9,9 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.office.flat_document import as_container
+from docmill.tasks.parse.office.flat_document import open_container
 from docmill.tasks.parse.office.open_xml import core_properties
-from docmill.tasks.parse.office.properties import compound_properties, is_encrypted, open_document_properties
+from docmill.tasks.parse.office.properties import compound_properties, open_document_properties
 from docmill.tasks.parse.office.sheets import sheets_2003, sheets_biff, sheets_odf, sheets_xml
 from docmill.tasks.parse.office.sheets.cells import shown_date, shown_number
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_sheet
@@ -39,10 +39,8 @@ def parse_xls(data: bytes, options: ParseOptions) -> Parsed:
 
 def parse_ods(data: bytes, options: ParseOptions) -> Parsed:
     """Return an OpenDocument workbook's sheets, as `parse_xlsx` does."""
-    with check_container(as_container(data), options.max_unpacked_bytes) as container:
+    with open_container(data, options.max_unpacked_bytes) as container:
         metadata = open_document_properties(container)
-        if is_encrypted(container):
-            raise Rejected("encrypted", "the workbook is encrypted; save it without a password")
         return _drawn(sheets_odf.read_sheets(container, CellBudget(options.max_characters)), metadata)
 
 

@@ -5,19 +5,17 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.formula_tex import fill_mathml
-from docmill.tasks.parse.office.flat_document import as_container
+from docmill.tasks.parse.office.flat_document import open_container
 from docmill.tasks.parse.office.open_xml import member
 from docmill.tasks.parse.office.parts import pictures_in
-from docmill.tasks.parse.office.properties import is_encrypted, open_document_properties
+from docmill.tasks.parse.office.properties import open_document_properties
 from docmill.tasks.parse.office.slides.slide_text import may_be_title
 from docmill.tasks.parse.pictures.addresses import Loader
 from docmill.tasks.parse.trees import words_in, xml_tree
-from docmill.tasks.parse.zip_limits import check_container
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _DRAW, _TEXT, _TABLE, _SHOW, _OFFICE, _SVG = (
@@ -36,10 +34,8 @@ _MAX_DEPTH = 10  # of lists within one another, and of groups of shapes
 
 def parse_odp(data: bytes, options: ParseOptions) -> Parsed:
     """Return a presentation's slides, or a drawing's pages, as sections; pages are their numbers."""
-    with check_container(as_container(data), options.max_unpacked_bytes) as container:
+    with open_container(data, options.max_unpacked_bytes) as container:
         metadata = open_document_properties(container)
-        if is_encrypted(container):
-            raise Rejected("encrypted", "the document is encrypted; save it without a password")
         root = xml_tree(member(container, "content.xml"))
         canvas, load = Canvas(), pictures_in(container)
         is_drawing = root.find(f"{_OFFICE}body/{_OFFICE}drawing") is not None

@@ -1,16 +1,15 @@
 """ODT and RTF: OpenDocument and RTF, by pandoc."""
 
 import re
-import zipfile
 from typing import Any
 
-from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.dates import with_iso_dates
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.office.flat_document import as_container
+from docmill.tasks.parse.office.flat_document import open_container
 from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
 from docmill.tasks.parse.office.parts import pictures_in
+from docmill.tasks.parse.office.properties import open_document_properties
 from docmill.tasks.parse.pandoc.document import drawn_document
 from docmill.tasks.parse.pandoc.formats.open_body import prepare_body
 from docmill.tasks.parse.pandoc.formats.rtf_letters import with_letters
@@ -18,21 +17,7 @@ from docmill.tasks.parse.pandoc.formats.rtf_tables import read_sized, with_inner
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
 from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.titles.contents_list import with_contents
-from docmill.tasks.parse.zip_limits import check_container
 
-_DC = "{http://purl.org/dc/elements/1.1/}"
-_META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
-_OPEN_DOCUMENT = {
-    _DC + "title": "title",
-    _DC + "creator": "author",
-    _META + "initial-creator": "author",
-    _DC + "language": "language",
-    _DC + "date": "modified",
-    _META + "creation-date": "created",
-    _DC + "description": "description",
-    _META + "keyword": "keywords",
-    _DC + "subject": "subject",
-}
 _PAGE_BREAK = b"<text:soft-page-break"
 _RTF_INFO = re.compile(rb"\{\\(title|author|subject|keywords|doccomm)\s((?:[^{}\\]|\\[^{}])*)\}")
 _RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr(\d+)\\min(\d+))?")
@@ -74,10 +59,8 @@ def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
 
     Pages are those of the last save. Headings begin with the numbers that their outline gives them.
     """
-    with check_container(as_container(data), options.max_unpacked_bytes) as container:
-        if b"encryption-data" in member(container, "META-INF/manifest.xml"):
-            raise Rejected("encrypted", "the document is encrypted; it needs a password")
-        metadata = _open_document_metadata(container)
+    with open_container(data, options.max_unpacked_bytes) as container:
+        metadata = with_iso_dates(open_document_properties(container))
         body = member(container, "content.xml")
         prepared, heading = prepare_body(
             body, read_member(container, "styles.xml"), options.comments, container.NameToInfo
@@ -169,16 +152,6 @@ def _with_levels(data: bytes) -> bytes:
         return match[0] + (b"\\outlinelevel%d" % levels[match[1]] if match[1] in levels else b"")
 
     return _RTF_PARAGRAPH.sub(stated, data) if levels else data
-
-
-def _open_document_metadata(container: zipfile.ZipFile) -> dict[str, Any]:
-    root = read_member(container, "meta.xml")
-    metadata: dict[str, Any] = {}
-    for node in () if root is None else root.iter():
-        name, said = _OPEN_DOCUMENT.get(node.tag), " ".join((node.text or "").split())
-        if name and said:
-            metadata.setdefault(name, iso_date(said) if name in ("created", "modified") else said)
-    return metadata
 
 
 def _rtf_metadata(head: bytes) -> dict[str, Any]:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from docmill.tasks.parse.office.open_xml import read_member
+from docmill.tasks.parse.pandoc.word.word_runs import OFF, W
 from docmill.tasks.parse.trees import whole
 
-W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MAX_PARENTS = 20
 """Maximum chain of parent styles: a file may name a style as its own ancestor."""
-OFF = ("0", "false", "off", "none")
 TOP_LEVEL, LEVELS = 0, 9
 
 

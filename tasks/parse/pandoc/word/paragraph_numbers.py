@@ -7,13 +7,11 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from lxml import etree
-
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
 from docmill.tasks.parse.pandoc.word.number_forms import padded, written
-from docmill.tasks.parse.pandoc.word.numbering_part import OFF, NumberedList, NumberLevel, W, WordNumbering
+from docmill.tasks.parse.pandoc.word.numbering_part import NumberedList, NumberLevel, WordNumbering
+from docmill.tasks.parse.pandoc.word.word_runs import OFF, W, put_first
 
-_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _PLACE = re.compile("%([1-9])")
 _BULLET = "bullet"
 _BOX = W + "txbxContent"
@@ -38,7 +36,7 @@ def write_numbers(root: Any, numbering: WordNumbering) -> None:
         boxed = next(paragraph.iterancestors(_BOX), None) is not None
         label = counts[boxed].label(*place)
         if label is not None and _shows_something(paragraph):
-            _insert(paragraph, properties, f"{NUMBER_MARK}{label}{NUMBER_END}")
+            put_first(paragraph, f"{NUMBER_MARK}{label}{NUMBER_END}")
 
 
 class _NumberCount:
@@ -112,9 +110,3 @@ def _is_shown(node: Any, paragraph: Any) -> bool:
         return False
     hidden = node.getparent().find(f"{W}rPr/{W}vanish")
     return hidden is None or hidden.get(W + "val") in OFF
-
-
-def _insert(paragraph: Any, properties: Any, text: str) -> None:
-    run = etree.Element(W + "r")
-    etree.SubElement(run, W + "t", {_SPACE: "preserve"}).text = text
-    paragraph.insert(0 if properties is None else paragraph.index(properties) + 1, run)

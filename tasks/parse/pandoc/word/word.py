@@ -4,6 +4,7 @@
 reads those, and pages where they are marked for it.
 """
 
+import io
 import re
 import zipfile
 from typing import Any, NamedTuple
@@ -11,21 +12,24 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from docmill.storage.errors import Rejected
+from docmill.storage.process.extras import command
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.dates import with_iso_dates
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.open_xml import core_properties, furniture, read_member, rewritten
 from docmill.tasks.parse.office.parts import pictures_in
 from docmill.tasks.parse.office.usual_names import with_usual_names
 from docmill.tasks.parse.pandoc.document import draw_tree
+from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, NUMBER_END, NUMBER_MARK, PAGE_MARK
 from docmill.tasks.parse.pandoc.process.program import read_tree
-from docmill.tasks.parse.pandoc.word.fields.comments import Comments, comments_in
+from docmill.tasks.parse.pandoc.word.comments import Comments, comments_in
+from docmill.tasks.parse.pandoc.word.lean_word import keep_used_styles, used_styles
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering, read_numbering
-from docmill.tasks.parse.pandoc.word.used_styles import keep_used_styles, used_styles
 from docmill.tasks.parse.pandoc.word.word_body import prepare_body
-from docmill.tasks.parse.pandoc.word.word_fallback import draw_elements
 from docmill.tasks.parse.pandoc.word.word_graphics import graphics_in
+from docmill.tasks.parse.partition.elements import draw_all
+from docmill.tasks.parse.partition.partitioned import partition
 from docmill.tasks.parse.zip_limits import check_container
 
 _RENDERED_BREAK = b"<w:lastRenderedPageBreak"
@@ -33,6 +37,7 @@ _PAGE_BREAK = re.compile(rb"<w:br\b[^<>]*w:type=\"page\"")
 _BODY = "word/document.xml"
 _STYLES = "word/styles.xml"
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
+_SHOWN = {PAGE_MARK: "", DEEPER_MARK: "", NUMBER_MARK: "", NUMBER_END: " "}  # marks to those who do not know them
 
 
 def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
@@ -43,7 +48,7 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
     heading styles, short paragraphs in bold are headings of level 2.
     """
     with check_container(with_usual_names(data), options.max_unpacked_bytes) as container:
-        metadata = {name: _iso(name, value) for name, value in core_properties(container).items()}
+        metadata = with_iso_dates(core_properties(container))
         comments = comments_in(container) if options.comments else {}
         styles = read_member(container, _STYLES)
         if styles is not None:
@@ -75,8 +80,25 @@ def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Ca
     return canvas, title, said
 
 
-def _iso(name: str, value: Any) -> Any:
-    return iso_date(value) if name in ("created", "modified") else value
+def draw_elements(data: bytes, canvas: Canvas) -> None:
+    """Draw a Word document that is prepared for pandoc as Markdown.
+
+    Raise Rejected if `unstructured`, or python-docx below it, is not installed.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as container:
+        plain = rewritten(container, lambda _, content: _without_marks(content))
+    try:
+        elements = partition("docx", file=io.BytesIO(plain), include_page_breaks=False)
+    except ModuleNotFoundError:
+        said = f"pandoc cannot read it; a second reader may: {command('unstructured')}"
+        raise Rejected("not_installed", said) from None
+    draw_all(elements, canvas)
+
+
+def _without_marks(content: bytes) -> bytes:
+    for mark, text in _SHOWN.items():
+        content = content.replace(mark.encode(), text.encode())
+    return content
 
 
 class _BodyChanges(NamedTuple):

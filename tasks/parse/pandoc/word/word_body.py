@@ -12,26 +12,24 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK
-from docmill.tasks.parse.pandoc.word.fields.comments import Comments, write_comments
-from docmill.tasks.parse.pandoc.word.fields.contents_field import mark_contents
-from docmill.tasks.parse.pandoc.word.fields.form_fields import write_form_fields
-from docmill.tasks.parse.pandoc.word.fields.number_fields import write_field_numbers
-from docmill.tasks.parse.pandoc.word.lean_body import make_lean
+from docmill.tasks.parse.pandoc.word.comments import Comments, write_comments
+from docmill.tasks.parse.pandoc.word.contents_field import mark_contents
+from docmill.tasks.parse.pandoc.word.form_fields import write_form_fields
+from docmill.tasks.parse.pandoc.word.lean_word import make_lean
+from docmill.tasks.parse.pandoc.word.number_fields import write_field_numbers
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering
 from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
 from docmill.tasks.parse.pandoc.word.word_graphics import draw_graphics
+from docmill.tasks.parse.pandoc.word.word_runs import OFF, SPACE, W, fields_in, run_of
 from docmill.tasks.parse.trees import whole, xml_tree
 
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _INNER_LIST = re.compile(r"List(?:Bullet|Number)([2-5])")
 _MAX_COLUMNS = 200
 """Columns up to which rows are filled: Word's own limit is 63, and a file may claim any number."""
-_WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir", "customXml", "smartTag")]
+_WRAPPERS = [W + name for name in ("fldSimple", "bdo", "dir", "customXml", "smartTag")]
 _ABOUT_WRAPPERS = ("fldData", "customXmlPr", "smartTagPr")
-_SIZE = f"{_W}rPr/{_W}sz"
-_OFF = ("0", "false", "off")
+_SIZE = f"{W}rPr/{W}sz"
 
 
 def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: WordNumbering, comments: Comments) -> bytes:
@@ -45,12 +43,13 @@ def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: Word
     for copy in list(root.iter(_FALLBACK)):  # the same drawing again, for old readers
         copy.getparent().remove(copy)
     write_numbers(root, numbering)
-    write_field_numbers(root)
+    fields = list(fields_in(root))
+    write_field_numbers(fields)
     write_form_fields(root)
-    mark_contents(root)
+    mark_contents(root, fields)
     write_comments(root, comments)
     draw_graphics(root, graphics)
-    for box in reversed(list(root.iter(_W + "txbxContent"))):  # so that those of one paragraph keep their order
+    for box in reversed(list(root.iter(W + "txbxContent"))):  # so that those of one paragraph keep their order
         _move_below(box)
     for names, change in _CHANGES:
         for node in list(root.iter(*names)):
@@ -62,17 +61,17 @@ def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: Word
 
 
 def _page_breaks(root: Any) -> list[Any]:
-    rendered = list(root.iter(_W + "lastRenderedPageBreak"))
-    return rendered or [one for one in root.iter(_W + "br") if one.get(_W + "type") == "page"]
+    rendered = list(root.iter(W + "lastRenderedPageBreak"))
+    return rendered or [one for one in root.iter(W + "br") if one.get(W + "type") == "page"]
 
 
 def _leave_out(mark: Any) -> None:
     """Remove the hidden run or the deleted row marked by this property."""
     properties = mark.getparent()
     owner = None if properties is None else properties.getparent()
-    if owner is None or owner.getparent() is None or mark.get(_W + "val") in _OFF:
+    if owner is None or owner.getparent() is None or mark.get(W + "val") in OFF:
         return
-    if (mark.tag, owner.tag) in ((_W + "vanish", _W + "r"), (_W + "del", _W + "tr")):
+    if (mark.tag, owner.tag) in ((W + "vanish", W + "r"), (W + "del", W + "tr")):
         owner.getparent().remove(owner)
 
 
@@ -94,12 +93,10 @@ def _unwrap(node: Any) -> None:
 
 def _mark_depth(style: Any) -> None:
     """Mark an item of an inner list: only the name of its style tells its depth."""
-    inner = _INNER_LIST.fullmatch(style.get(_W + "val") or "")
+    inner = _INNER_LIST.fullmatch(style.get(W + "val") or "")
     properties = style.getparent()
-    if inner and properties.find(_W + "numPr") is None:
-        run = etree.Element(_W + "r")
-        etree.SubElement(run, _W + "t").text = DEEPER_MARK * (int(inner[1]) - 1)
-        properties.addnext(run)
+    if inner and properties.find(W + "numPr") is None:
+        properties.addnext(run_of(DEEPER_MARK * (int(inner[1]) - 1)))
 
 
 def _keep_tab(tab: Any) -> None:
@@ -110,11 +107,11 @@ def _keep_tab(tab: Any) -> None:
 
 def _name_place(position: Any) -> None:
     """Call a run raised or lowered that stands above or below its line in smaller letters, as LibreOffice writes it."""
-    properties, place = position.getparent(), position.get(_W + "val") or ""
+    properties, place = position.getparent(), position.get(W + "val") or ""
     run = properties.getparent()
-    if place.strip("-0") and run.tag == _W + "r" and properties.find(_W + "vertAlign") is None and _is_smaller(run):
+    if place.strip("-0") and run.tag == W + "r" and properties.find(W + "vertAlign") is None and _is_smaller(run):
         name = "subscript" if place.startswith("-") else "superscript"
-        etree.SubElement(properties, _W + "vertAlign").set(_W + "val", name)
+        etree.SubElement(properties, W + "vertAlign").set(W + "val", name)
 
 
 def _is_smaller(run: Any) -> bool:
@@ -125,15 +122,15 @@ def _is_smaller(run: Any) -> bool:
 
 
 def _make_text(node: Any, text: str) -> None:
-    node.tag, node.text = _W + "t", text
+    node.tag, node.text = W + "t", text
     for name in node.attrib:
         del node.attrib[name]
-    node.set(_SPACE, "preserve")
+    node.set(SPACE, "preserve")
 
 
 def _move_below(box: Any) -> None:
     """Put a box's paragraphs after its anchor paragraph, and drop its drawing."""
-    anchor = next(box.iterancestors(_W + "p"), None)
+    anchor = next(box.iterancestors(W + "p"), None)
     if anchor is None or anchor.getparent() is None:
         return
     below = anchor
@@ -141,20 +138,20 @@ def _move_below(box: Any) -> None:
         below.addnext(paragraph)
         below = paragraph
     drawing = box
-    while drawing.getparent() is not None and drawing.getparent().tag not in (_W + "r", _W + "p"):
+    while drawing.getparent() is not None and drawing.getparent().tag not in (W + "r", W + "p"):
         drawing = drawing.getparent()
-    if drawing.getparent() is not None and next(drawing.iter(_W + "t"), None) is None:
+    if drawing.getparent() is not None and next(drawing.iter(W + "t"), None) is None:
         drawing.getparent().remove(drawing)
 
 
 def _fill_rows(table: Any) -> None:
     """Give every row of a table as many columns as its widest has."""
-    rows = [(row, *_gaps(row), _width(row)) for row in table.iterchildren(_W + "tr")]
+    rows = [(row, *_gaps(row), _width(row)) for row in table.iterchildren(W + "tr")]
     widest = min(max((before + width for _, before, _, width in rows), default=0), _MAX_COLUMNS)
     for row, before, gaps, width in rows:
         for gap in gaps:
             gap.getparent().remove(gap)
-        cells = row.findall(_W + "tc")
+        cells = row.findall(W + "tc")
         for _ in range(min(before, _MAX_COLUMNS) if cells else 0):
             cells[0].addprevious(_empty_cell())
         for _ in range(widest - before - width):
@@ -163,32 +160,32 @@ def _fill_rows(table: Any) -> None:
 
 def _gaps(row: Any) -> tuple[int, list[Any]]:
     """Return how many columns a row leaves empty at its left, and the elements that declare empty columns."""
-    left = row.find(f"{_W}trPr/{_W}gridBefore")
-    gaps = [left, row.find(f"{_W}trPr/{_W}gridAfter")]
+    left = row.find(f"{W}trPr/{W}gridBefore")
+    gaps = [left, row.find(f"{W}trPr/{W}gridAfter")]
     return _value(left, 0), [gap for gap in gaps if gap is not None]
 
 
 def _width(row: Any) -> int:
-    return sum(_value(cell.find(f"{_W}tcPr/{_W}gridSpan"), 1) for cell in row.iterchildren(_W + "tc"))
+    return sum(_value(cell.find(f"{W}tcPr/{W}gridSpan"), 1) for cell in row.iterchildren(W + "tc"))
 
 
 def _value(node: Any, default: int) -> int:
-    return default if node is None else whole(node.get(_W + "val"), default)
+    return default if node is None else whole(node.get(W + "val"), default)
 
 
 def _empty_cell() -> Any:
-    cell = etree.Element(_W + "tc")
-    cell.append(etree.Element(_W + "p"))
+    cell = etree.Element(W + "tc")
+    cell.append(etree.Element(W + "p"))
     return cell
 
 
 # The changes to the document, in order, by the names of the nodes.
 _CHANGES: tuple[tuple[list[str], Callable[[Any], None]], ...] = (
-    ([_W + "vanish", _W + "del"], _leave_out),
-    ([_W + "ruby"], _write_out),
+    ([W + "vanish", W + "del"], _leave_out),
+    ([W + "ruby"], _write_out),
     (_WRAPPERS, _unwrap),
-    ([_W + "tbl"], _fill_rows),
-    ([_W + "pStyle"], _mark_depth),
-    ([_W + "tab"], _keep_tab),
-    ([_W + "position"], _name_place),
+    ([W + "tbl"], _fill_rows),
+    ([W + "pStyle"], _mark_depth),
+    ([W + "tab"], _keep_tab),
+    ([W + "position"], _name_place),
 )

@@ -4,12 +4,9 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from lxml import etree
-
 from docmill.tasks.parse.office.open_xml import read_member
+from docmill.tasks.parse.pandoc.word.word_runs import W, paragraph_of
 
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _PART = "word/comments.xml"
 _LONGEST_QUOTE = 80  # characters of the words that a comment is about; a whole paragraph stands above it anyway
 
@@ -21,41 +18,35 @@ Comments = dict[str, tuple[str, str]]
 def comments_in(container: zipfile.ZipFile) -> Comments:
     """Return the comments of a document; none if it has none, or their part is damaged."""
     root = read_member(container, _PART)
-    found = ((node.get(_W + "id") or "", _said(node)) for node in (() if root is None else root.iter(_W + "comment")))
+    found = ((node.get(W + "id") or "", _said(node)) for node in (() if root is None else root.iter(W + "comment")))
     return {name: said for name, said in found if said[1]}
 
 
 def _said(comment: Any) -> tuple[str, str]:
-    lines = ("".join(line.itertext(_W + "t")).strip() for line in comment.iter(_W + "p"))
-    text, author = " ".join(filter(None, lines)), " ".join((comment.get(_W + "author") or "").split())
+    lines = ("".join(line.itertext(W + "t")).strip() for line in comment.iter(W + "p"))
+    text, author = " ".join(filter(None, lines)), " ".join((comment.get(W + "author") or "").split())
     return f"Comment by {author}" if author else "Comment", text
 
 
 def write_comments(root: Any, comments: Comments) -> None:
     """Insert each comment as a paragraph below the one that refers to it."""
     quotes = dict(_quotes(root)) if comments else {}
-    for mark in reversed(list(root.iter(_W + "commentReference")) if comments else []):
-        name = mark.get(_W + "id") or ""
-        below = next(mark.iterancestors(_W + "p"), None)
+    for mark in reversed(list(root.iter(W + "commentReference")) if comments else []):
+        name = mark.get(W + "id") or ""
+        below = next(mark.iterancestors(W + "p"), None)
         if name in comments and below is not None and below.getparent() is not None:
             who, text = comments[name]
-            below.addnext(_paragraph(f"{who}{quotes.get(name, '')}: {text}"))
+            below.addnext(paragraph_of(f"{who}{quotes.get(name, '')}: {text}"))
 
 
 def _quotes(root: Any) -> Iterator[tuple[str, str]]:
     """Yield what each comment is about, where that is a few words."""
     open_: dict[str, str] = {}
-    for node in root.iter(_W + "commentRangeStart", _W + "commentRangeEnd", _W + "t"):
-        name = node.get(_W + "id") or ""
-        if node.tag == _W + "t":
+    for node in root.iter(W + "commentRangeStart", W + "commentRangeEnd", W + "t"):
+        name = node.get(W + "id") or ""
+        if node.tag == W + "t":
             open_ = {one: text + (node.text or "") for one, text in open_.items()}
-        elif node.tag == _W + "commentRangeStart":
+        elif node.tag == W + "commentRangeStart":
             open_[name] = ""
         elif 0 < len(words := " ".join(open_.pop(name, "").split())) <= _LONGEST_QUOTE:
             yield name, f" on \u201c{words}\u201d"
-
-
-def _paragraph(text: str) -> Any:
-    paragraph = etree.Element(_W + "p")
-    etree.SubElement(etree.SubElement(paragraph, _W + "r"), _W + "t", {_SPACE: "preserve"}).text = text
-    return paragraph

@@ -5,15 +5,12 @@ Source: ISO/IEC 29500-1, 17.16.5.4 to 17.16.5.6 "AUTONUM", "AUTONUMLGL", "AUTONU
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import Any, NamedTuple
-
-from lxml import etree
+from collections.abc import Iterable
+from typing import Any
 
 from docmill.tasks.parse.markup.html.numbering import numbered, restart_below
+from docmill.tasks.parse.pandoc.word.word_runs import W, WordField, run_of
 
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _FIELD = re.compile(r"\s*(AUTONUM(?:LGL|OUT)?|LISTNUM)\b(.*)", re.DOTALL | re.IGNORECASE)
 _LIST = re.compile(r"\s*\"?(NumberDefault|OutlineDefault|LegalDefault)\"?", re.IGNORECASE)
 _LEVEL, _START = re.compile(r"\\l\s*\"?([1-9])"), re.compile(r"\\s\s*\"?(\d{1,6})")
@@ -28,56 +25,17 @@ _LEGAL = "legaldefault"
 _SIGN = re.compile(r"[1aAiI]")
 
 
-class _NumberField(NamedTuple):
-    """A field: what it says after its name, where its text has to stand, and its paragraph."""
-
-    name: str
-    said: str
-    place: Any
-    paragraph: Any
-
-
-def write_field_numbers(root: Any) -> None:
+def write_field_numbers(fields: Iterable[WordField]) -> None:
     """Insert the number of each such field before it; one that has kept its number is left as it is."""
     counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
-    for field in list(_fields(root)):
-        number = _listed(field.said, counts) if field.name == "LISTNUM" else _automatic(field, counts)
-        if number:
-            run = etree.Element(_W + "r")
-            etree.SubElement(run, _W + "t", {_SPACE: "preserve"}).text = number
-            field.place.addprevious(run)
-
-
-def _fields(root: Any) -> Iterator[_NumberField]:
-    """Yield the fields in order: simple ones, and those of several runs that end without a result."""
-    begun: list[tuple[Any, list[str]]] = []
-    for node in root.iter(_W + "fldSimple", _W + "fldChar", _W + "instrText"):
-        if node.tag == _W + "fldSimple":
-            yield from _field(node, node.get(_W + "instr") or "")
-        elif node.tag == _W + "fldChar":
-            yield from _turned(node, begun)
-        elif begun:
-            begun[-1][1].append(node.text or "")
-
-
-def _turned(node: Any, begun: list[tuple[Any, list[str]]]) -> Iterator[_NumberField]:
-    """Begin or end a field of several runs; one that shows a result says nothing here."""
-    kind = node.get(_W + "fldCharType")
-    if kind == "begin":
-        begun.append((node.getparent(), []))
-    elif kind == "separate" and begun:
-        begun[-1][1].clear()
-    elif kind == "end" and begun:
-        place, said = begun.pop()
-        yield from _field(place, "".join(said))
-
-
-def _field(place: Any, instruction: str) -> Iterator[_NumberField]:
-    match = _FIELD.match(instruction)
-    paragraph = next(place.iterancestors(_W + "p"), None) if place is not None else None
-    shown = place is not None and place.tag == _W + "fldSimple" and "".join(place.itertext()).strip()
-    if match and paragraph is not None and not shown:
-        yield _NumberField(match[1].upper(), match[2], place, paragraph)
+    for field in fields:
+        match = None if field.shown or field.place is None else _FIELD.match(field.said)
+        paragraph = next(field.place.iterancestors(W + "p"), None) if match else None
+        if match and paragraph is not None:
+            name, said = match[1].upper(), match[2]
+            number = _listed(said, counts) if name == "LISTNUM" else _automatic(name, said, paragraph, counts)
+            if number:
+                field.place.addprevious(run_of(number))
 
 
 def _listed(said: str, counts: dict[str, dict[int, int]]) -> str:
@@ -94,21 +52,21 @@ def _listed(said: str, counts: dict[str, dict[int, int]]) -> str:
     return _signed((_OUTLINE if name == "outlinedefault" else _NUMBERS)[level - 1], last[level])
 
 
-def _automatic(field: _NumberField, counts: dict[str, dict[int, int]]) -> str:
+def _automatic(name: str, said: str, paragraph: Any, counts: dict[str, dict[int, int]]) -> str:
     """Return the number of an AUTONUM field, by the level of its heading or of the text below one."""
-    last = counts[field.name]
-    style = field.paragraph.find(f"{_W}pPr/{_W}pStyle")
-    heading = _HEADING.fullmatch((style.get(_W + "val") if style is not None else "") or "")
+    last = counts[name]
+    style = paragraph.find(f"{W}pPr/{W}pStyle")
+    heading = _HEADING.fullmatch((style.get(W + "val") if style is not None else "") or "")
     above = max((level for level in last if level < _BODY), default=0)
     level = int(heading[1]) if heading else _BODY
     _counted(last, level)
-    if field.name == "AUTONUM":
+    if name == "AUTONUM":
         return f"{last[level]}."
     depth = min(level, above + 1, len(_OUTLINE))
-    if field.name == "AUTONUMOUT":
+    if name == "AUTONUMOUT":
         return _signed(_OUTLINE[depth - 1], last[level])
     numbers = {one: last.get(one, 1) for one in range(1, depth)} | {depth: last[level]}
-    return _legal(numbers, depth, "" if _UNENDED.search(field.said) else ".")
+    return _legal(numbers, depth, "" if _UNENDED.search(said) else ".")
 
 
 def _counted(last: dict[int, int], level: int, start: int | None = None) -> dict[int, int]:
