@@ -1,43 +1,97 @@
-"""Run-in headings of drawn formats: the leads of paragraphs, set on lines of their own as headings."""
+"""Run-in headings: bold or slanted words that begin a paragraph and name it, as "Delivery. The goods are ..." does.
 
-from collections.abc import Iterator, Sequence
+Bold words begin paragraphs for other reasons, too: a warning, a speaker, the term that a glossary explains. So they are
+headings only in a document that begins several longer paragraphs with such words, each time with others. Readers say
+which words stand out, and how their blocks are cut in two.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock, heading_block
-from docmill.tasks.parse.titles.run_in import DEEPEST, SIGNS, LedParagraph, heading_of, is_lead, name_paragraphs
+
+SIGNS = (".", ":", "\u2014", "\u2013")
+"""What ends such words; it may stand behind the bold letters."""
+_DEEPEST = 6
+"""The level of the lowest headings: deeper ones are written as these."""
+_LEAST = 3  # such paragraphs: one or two are emphasised
+_LEAD_WORDS = 9  # of a heading; longer bold text is an emphasised sentence
+_LONG_WORDS = 25
+"""Words of what follows, in half of the paragraphs at least: entries of glossaries and lists of features are shorter,
+and to cut them apart would leave chunks of a line."""
+_ENDS = re.compile(rf"[{''.join(SIGNS)}]\Z")
+_LABEL = re.compile(
+    r"(?:note|notes|nb|n\.b|warning|caution|tip|hint|example|important|remark|answer|question|[qa]|figure|fig|table|step"
+    r"|source|todo|update|edit|see also|by|from|to|subject|date|abstract|keywords?|dear .*)[\s\d.:]*",
+    re.IGNORECASE,
+)
+
+
+class LedParagraph(NamedTuple):
+    """The words that begin a paragraph and stand out, with the sign behind them, and what follows them."""
+
+    lead: str
+    rest: str
+    end: int = 0  # of the words in a text that stays as it is
+
+    @property
+    def heading(self) -> str:
+        """Return the words as a heading, without the sign that ends them."""
+        return _ENDS.sub("", self.lead.strip()).strip()
+
+
+def is_lead(text: str) -> bool:
+    """Return whether words at the beginning of a paragraph may name it: short, with a sign that ends them."""
+    text = text.strip()
+    named = bool(text) and text[0].isalpha() and not text[0].islower() and _ENDS.search(text) is not None
+    return named and len(text.split()) <= _LEAD_WORDS and _LABEL.fullmatch(text) is None
+
+
+def headed(
+    blocks: Sequence[Any], led: Mapping[int, LedParagraph], parted: Callable[[Any, LedParagraph, int], Iterable[Any]]
+) -> Sequence[Any]:
+    """Return blocks, those that are led cut in two if their leads are headings, by their places.
+
+    `parted` returns a block as a heading of a level, one below that above it, and the rest.
+    """
+    if not _are_headings([*led.values()]):
+        return blocks
+    level, whole = 0, list[Any]()
+    for at, block in enumerate(blocks):
+        level = block.level if block.kind == "title" else level
+        whole += parted(block, led[at], min(level + 1, _DEEPEST)) if at in led else (block,)
+    return whole
+
+
+def _are_headings(led: Sequence[LedParagraph]) -> bool:
+    """Return whether the leads of a document's paragraphs are headings: several, all different, before longer texts."""
+    if len(led) < _LEAST or len({one.lead.casefold() for one in led}) < len(led):
+        return False
+    return 2 * sum(len(one.rest.split()) >= _LONG_WORDS for one in led) >= len(led)
+
+
+def of_rest(attributes: Mapping[str, Any], rest: str) -> dict[str, Any]:
+    """Return the attributes of a paragraph without its lead: of the links, those that stand in the rest of it."""
+    links = [link for link in attributes.get("links", ()) if link["text"] in rest]
+    return {name: value for name, value in attributes.items() if name != "links"} | ({"links": links} if links else {})
 
 
 def with_run_in_headings(blocks: Sequence[DrawnBlock]) -> Sequence[DrawnBlock]:
-    """Return blocks with the leads of paragraphs as headings, one level below the heading above them."""
-    led = {at: found for at, one in enumerate(blocks) if one.lead and (found := _parted(one.text, one.lead))}
-    if not name_paragraphs([LedParagraph(lead, len(rest.split())) for lead, rest in led.values()]):
-        return blocks
-    return list(_set_apart(blocks, led))
+    """Return the blocks of a canvas with the leads of paragraphs as headings."""
+    led = {at: found for at, one in enumerate(blocks) if one.lead and (found := _led(one.text, one.lead))}
+    return headed(blocks, led, _parted)
 
 
-def _set_apart(blocks: Sequence[DrawnBlock], led: dict[int, tuple[str, str]]) -> Iterator[DrawnBlock]:
-    level = 0
-    for at, block in enumerate(blocks):
-        level = block.level if block.kind == "title" else level
-        if at in led:
-            lead, rest = led[at]
-            yield heading_block(heading_of(lead), min(level + 1, DEEPEST), block.page, block.box, {})
-            yield replace(block, text=rest, attributes=_of_rest(block.attributes, rest))
-        else:
-            yield block
+def _parted(block: DrawnBlock, led: LedParagraph, level: int) -> Iterable[DrawnBlock]:
+    rest = replace(block, text=led.rest, attributes=of_rest(block.attributes, led.rest))
+    return heading_block(led.heading, level, block.page, block.box, {}), rest
 
 
-def _parted(text: str, lead: str) -> tuple[str, str] | None:
+def _led(text: str, lead: str) -> LedParagraph | None:
     """Return the lead of a paragraph, with the sign that ends it, and what follows it; None if it names nothing."""
     behind = text.removeprefix(lead).strip()
     if lead[-1:] not in SIGNS and behind[:1] in SIGNS:  # the sign may stand behind the bold letters
         lead, behind = lead + behind[:1], behind[1:].lstrip()
-    return (lead, behind) if behind and text.startswith(lead[:-1]) and is_lead(lead) else None
-
-
-def _of_rest(attributes: dict[str, Any], rest: str) -> dict[str, Any]:
-    """Return the attributes of a paragraph without its lead: of the links, those that stand in the rest of it."""
-    links = [link for link in attributes.get("links", ()) if link["text"] in rest]
-    kept = attributes | {"links": links}
-    return kept if links else {name: value for name, value in kept.items() if name != "links"}
+    return LedParagraph(lead, behind) if behind and text.startswith(lead[:-1]) and is_lead(lead) else None

@@ -1,9 +1,10 @@
 """PDF paragraph flow: rejoin what continues in another column or on another page, and find names of paragraphs."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from docmill.tasks.parse.passes.run_in_headings import LedParagraph, headed, is_lead
 from docmill.tasks.parse.pdf.layout.continued import append_table
 from docmill.tasks.parse.pdf.layout.page_table import PageTable
 from docmill.tasks.parse.pdf.list_marks import CAPTION
@@ -12,7 +13,6 @@ from docmill.tasks.parse.pdf.text.line import Font, TextLine
 from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 from docmill.tasks.parse.pdf.text_blocks import PageBlock
-from docmill.tasks.parse.titles.run_in import DEEPEST, LedParagraph, heading_of, is_lead, name_paragraphs
 
 _TEXT = ("paragraph", "list_item")
 _GOES_ON = (*_TEXT, "code")
@@ -156,24 +156,24 @@ def _is_alike(strong: Font, font: Font) -> bool:
     return font.bold if strong.bold else font.italic
 
 
-def with_run_in_headings(blocks: list[PageBlock]) -> Iterator[PageBlock]:
-    """Yield blocks, those with a lead in two, if the leads of the document are headings: one below that above."""
-    led = [LedParagraph(lead, words) for lead, words in map(_led, blocks) if words]
-    apart, level = name_paragraphs(led), 0
-    for block in blocks:
-        level = block.level if block.kind == "title" else level
-        if apart and _led(block)[1]:
-            first = block.lines[0]
-            heading = replace(first, text=heading_of(first.text[: first.lead]))
-            yield PageBlock("title", [heading], block.page, min(level + 1, DEEPEST), lines=[heading])
-            block.lines = [replace(first, text=first.text[first.lead :].lstrip()), *block.lines[1:]]
-        yield block
+def with_run_in_headings(blocks: list[PageBlock]) -> Sequence[PageBlock]:
+    """Return blocks, those with a lead in two if the leads of the document are headings."""
+    led = {at: found for at, block in enumerate(blocks) if (found := _led(block)).rest}
+    return headed(blocks, led, _parted)
 
 
-def _led(block: PageBlock) -> tuple[str, int]:
-    """Return the lead of a paragraph, and how many words follow it; "" and 0 for what has none."""
-    if block.kind != "paragraph" or block.note or not block.lines or not block.lines[0].lead:
-        return "", 0
+def _parted(block: PageBlock, led: LedParagraph, level: int) -> Iterator[PageBlock]:
     first = block.lines[0]
-    words = len(first.text[first.lead :].split()) + sum(len(line.text.split()) for line in block.lines[1:])
-    return first.text[: first.lead], words
+    heading = replace(first, text=led.heading)
+    yield PageBlock("title", [heading], block.page, level, lines=[heading])
+    block.lines = [replace(first, text=first.text[first.lead :].lstrip()), *block.lines[1:]]
+    yield block
+
+
+def _led(block: PageBlock) -> LedParagraph:
+    """Return the lead of a paragraph, and what follows it; nothing of what has none."""
+    if block.kind != "paragraph" or block.note or not block.lines or not block.lines[0].lead:
+        return LedParagraph("", "")
+    first, *others = block.lines
+    rest = (first.text[first.lead :].strip(), *(line.text.strip() for line in others))
+    return LedParagraph(first.text[: first.lead], " ".join(filter(None, rest)))
