@@ -13,6 +13,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.scripts import lowered, raised
+from docmill.tasks.parse.passes.numbering import OpenLists
 
 _Node = Mapping[str, Any]
 _BLOCK_WORDS = """
@@ -20,7 +21,8 @@ _BLOCK_WORDS = """
     checklistitem taskitem calloutbox panel tablist
 """
 _BLOCKS = frozenset(_BLOCK_WORDS.split())
-_LISTS = {"bulletlist": "-", "checklist": "-", "tasklist": "-", "orderedlist": "{}."}
+_ORDERED = "orderedlist"
+_LISTS = ("bulletlist", "checklist", "tasklist", _ORDERED)
 _OLD_ITEM = "*"  # an item of a list in the text of an old note
 _MAX_DEPTH = 100
 """Levels of nodes that are read: a list in a list takes two. Deeper ones, which only a damaged file has, would exceed
@@ -76,7 +78,7 @@ class _NoteWalk:
     def __init__(self, canvas: Canvas) -> None:
         self._canvas = canvas
         self._marker = ""
-        self._lists = self._quotes = 0
+        self._lists, self._quotes = OpenLists(), 0
 
     def blocks(self, nodes: list[_Node], depth: int) -> None:
         """Draw blocks in order; `depth` is the number of nodes around them."""
@@ -92,7 +94,7 @@ class _NoteWalk:
     def _paragraph(self, node: _Node, _: int) -> None:
         text, links = _words(node), _links(node)
         if self._marker:
-            self._canvas.item(text, self._lists, self._marker, links=links)
+            self._canvas.item(text, len(self._lists), self._marker, links=links)
             self._marker = "" if text.strip() else self._marker
         elif self._quotes:
             self._canvas.quote(text, self._quotes, links=links)
@@ -112,13 +114,13 @@ class _NoteWalk:
         self._quotes -= 1
 
     def _list(self, node: _Node, depth: int) -> None:
-        self._lists += 1
-        form, first = _LISTS[_kind(node)], _attributes(node).get("order") or _attributes(node).get("start")
-        for number, item in enumerate(_inside(node), first if isinstance(first, int) else 1):
-            self._marker = form.format(number)
+        stated = _attributes(node).get("order") or _attributes(node).get("start")
+        self._lists.begin((stated if isinstance(stated, int) else 1) if _kind(node) == _ORDERED else None)
+        for item in _inside(node):
+            self._marker = self._lists.marker()
             self.blocks(_inside(item), depth + 2)
         self._marker = ""
-        self._lists -= 1
+        self._lists.end()
 
     def _table(self, node: _Node, _: int) -> None:
         rows = [[" ".join(_lines(cell)) for cell in _inside(row)] for row in _inside(node)]

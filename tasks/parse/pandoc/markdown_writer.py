@@ -8,7 +8,6 @@ from typing import Any
 
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.markup.html.numbering import numbered
 from docmill.tasks.parse.pandoc.inlines import (
     CONTENTS_MARK,
     DEEPER_MARK,
@@ -20,6 +19,7 @@ from docmill.tasks.parse.pandoc.inlines import (
     raw_text,
 )
 from docmill.tasks.parse.pandoc.pandoc_tables import PandocTable, read_table
+from docmill.tasks.parse.passes.numbering import OpenLists
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere
 from docmill.tasks.parse.tables.header_rows import REPEATED
 
@@ -66,7 +66,8 @@ class PandocWalker:
         self._shift = shift
         self._quoting = quotes
         self._bold_headings = bold_headings
-        self._lists = self._quotes = self._notes = 0
+        self._lists = OpenLists()
+        self._quotes = self._notes = 0
         self._lead = ""  # the words that stand out at the beginning of a paragraph
         self._marker = self._prefix = ""  # of the next text that is drawn: an item's number, a note's, "Warning: "
 
@@ -145,10 +146,10 @@ class PandocWalker:
         deeper = text.count(DEEPER_MARK)
         text, self._prefix = self._prefix + self._numbered(text.replace(DEEPER_MARK, "")), ""
         if self._marker:
-            self.canvas.item(text, self._lists + deeper, self._marker, links=links)
+            self.canvas.item(text, len(self._lists) + deeper, self._marker, links=links)
             self._marker = ""
         elif not self._quoting and (bullet := _BULLET.match(text)):
-            self.canvas.item(text[bullet.end() :], max(1, self._lists), links=links)
+            self.canvas.item(text[bullet.end() :], max(1, len(self._lists)), links=links)
         elif self._quotes:
             self.canvas.quote(text, self._quotes, links=links)
         else:
@@ -193,20 +194,20 @@ class PandocWalker:
         self._quotes -= self._quoting
 
     def _bulletlist(self, items: list[list[Node]]) -> None:
-        self._items(items, ("-" for _ in items))
+        self._lists.begin()
+        self._items(items)
 
     def _orderedlist(self, content: Any) -> None:
         (start, style, delimiter), items = content
-        form = _DELIMITERS.get(delimiter["t"], "{}.")
-        self._items(items, (form.format(numbered(start + i, _STYLES.get(style["t"], ""))) for i in range(len(items))))
+        self._lists.begin(start, _STYLES.get(style["t"], ""), _DELIMITERS.get(delimiter["t"], "{}."))
+        self._items(items)
 
-    def _items(self, items: list[list[Node]], markers: Iterator[str]) -> None:
-        self._lists += 1
-        for item, marker in zip(items, markers, strict=True):
-            self._marker = marker
+    def _items(self, items: list[list[Node]]) -> None:
+        for item in items:
+            self._marker = self._lists.marker()
             self.blocks(item)
         self._marker = ""
-        self._lists -= 1
+        self._lists.end()
 
     def _definitionlist(self, entries: list[Any]) -> None:
         for term, definitions in entries:
@@ -295,7 +296,7 @@ class PandocWalker:
     @contextmanager
     def _outside_lists(self) -> Iterator[None]:
         kept = self._lists, self._quotes, self._marker, self._prefix
-        self._lists, self._quotes, self._marker = 0, 0, ""
+        self._lists, self._quotes, self._marker = OpenLists(), 0, ""
         yield
         self._lists, self._quotes, self._marker, self._prefix = kept
 

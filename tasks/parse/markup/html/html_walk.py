@@ -22,7 +22,6 @@ from docmill.tasks.parse.markup.html.html_nodes import (
 )
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.markup.html.list_depths import DEPTH, MARKER
-from docmill.tasks.parse.markup.html.numbering import numbered
 from docmill.tasks.parse.markup.html.page_chrome import (
     is_chrome,
     is_contents,
@@ -30,6 +29,7 @@ from docmill.tasks.parse.markup.html.page_chrome import (
     is_site_header,
     says_chrome,
 )
+from docmill.tasks.parse.passes.numbering import OpenLists
 from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
 from docmill.tasks.parse.plain import is_prose, paragraphs
 from docmill.tasks.parse.titles.untitled import titled
@@ -79,7 +79,7 @@ class PageWalk:
         self._text: list[str] = []
         self._links: list[dict[str, str]] = []
         self._open_links: list[tuple[int, str]] = []  # start in `_text` and address of each
-        self._lists: list[tuple[int, str]] = []  # the next number of each enclosing list, 0 if unordered, and its style
+        self._lists = OpenLists()
         self._marker = ""  # of the current item, before its first block
         self._depth = 0  # that the current item states
         self._level = 0  # of the current heading
@@ -171,7 +171,7 @@ class PageWalk:
         if tag in _HEADINGS:
             self._level = _HEADINGS[tag]
         elif tag in _LISTS:
-            self._lists.append((stated_number(node, "start", 1), node.get("type") or "") if tag == "ol" else (0, ""))
+            self._lists.begin(stated_number(node, "start", 1) if tag == "ol" else None, node.get("type") or "")
         elif tag == "li":
             self._begin_item(node)
         elif tag in self._around:
@@ -186,7 +186,7 @@ class PageWalk:
     def _begin_item(self, node: Any) -> None:
         stated = node.get(DEPTH)
         self._depth = int(stated) if stated else 0
-        self._marker = node.get(MARKER) or self._next_marker(stated_number(node, "value", 0))
+        self._marker = node.get(MARKER) or self._lists.marker(stated_number(node, "value", 0))
 
     def _begin_pre(self, node: Any) -> bool:
         if is_hidden(node):
@@ -218,8 +218,8 @@ class PageWalk:
             self._note = ""
         if tag in _HEADINGS:
             self._level = 0
-        elif tag in _LISTS and self._lists:
-            self._lists.pop()
+        elif tag in _LISTS:
+            self._lists.end()
         elif tag == "li":
             self._marker, self._depth = "", 0
         for boxes in (self._furniture, self._contents):
@@ -259,14 +259,6 @@ class PageWalk:
         # An article's own header and footer describe the article.
         own = _SITE.get(tag)
         return own is not None and not self._around["article"] and not self._around["main"] and own(node)
-
-    def _next_marker(self, stated: int) -> str:
-        number, style = self._lists[-1] if self._lists else (0, "")
-        if not number:
-            return "-"
-        number = stated or number
-        self._lists[-1] = (number + 1, style)
-        return f"{numbered(number, style)}."
 
     # Drawing.
 

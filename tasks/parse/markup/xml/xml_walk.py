@@ -39,6 +39,7 @@ from docmill.tasks.parse.markup.xml.xml_nodes import (
 )
 from docmill.tasks.parse.markup.xml.xml_path import NodePath, NodePlace
 from docmill.tasks.parse.markup.xml.xml_table import html_table
+from docmill.tasks.parse.passes.numbering import OpenLists
 
 _BREAK = "\ue00a"  # a line break in the cells of HTML; those of XML have spaces instead
 _SILENT = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "version"))
@@ -92,7 +93,7 @@ class XmlWalk:
         self._prose = is_prose(root)
         self._path = NodePath(root)
         self._sections: list[NodePlace] = []  # the enclosing nodes with a title
-        self._lists: list[int] = []  # the next number of each enclosing list, 0 if unnumbered
+        self._lists = OpenLists()
         self._in_item = False  # an item began, and none of its blocks is drawn yet
         self._label = ""
         self._record: NodePlace | None = None
@@ -130,7 +131,7 @@ class XmlWalk:
             return True
         self._begin_section(node, name)
         if name in LISTS:
-            self._lists.append(int(is_ordered(node)))
+            self._lists.begin(1 if is_ordered(node) else None)
         return self._content(node, name, nested)
 
     def _is_drawn_elsewhere(self, node: Any, name: str) -> bool:
@@ -187,7 +188,7 @@ class XmlWalk:
 
     def _leave(self, node: Any) -> None:
         if name_of(node).lower() in LISTS:
-            self._lists.pop()
+            self._lists.end()
         if self._is_record(node):
             self._flush()
             self._record = None
@@ -265,10 +266,8 @@ class XmlWalk:
     def _item(self, leaf: XmlLeaf) -> None:
         """Draw an item with the label before it, or else with its number if its list has numbers."""
         self._flush()
-        number = self._lists[-1] if self._lists else 0
-        if number:
-            self._lists[-1] += 1
-        marker = "-" if self._label or not number else f"{number}."
+        number = self._lists.marker()
+        marker = "-" if self._label else number
         text = self._take_label() + leaf.text
         self.canvas.item(text, max(1, len(self._lists)), marker, path=str(self._path), links=leaf.links)
         self._in_item = False

@@ -1,7 +1,6 @@
 """The text of a slide's shape: its paragraphs, and which are list items by their own style, their layout or master."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
@@ -11,6 +10,7 @@ from docmill.tasks.parse.canvas import struck
 from docmill.tasks.parse.formulas.formula_tex import FORMULA
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
 from docmill.tasks.parse.office.parts import reference
+from docmill.tasks.parse.passes.numbering import LevelNumbers
 from docmill.tasks.parse.trees import whole
 
 _BASELINE = re.compile(r"-?\d{1,6}%?")
@@ -43,7 +43,7 @@ def lines_of(body: Any, styles: list[Any]) -> Iterator[SlideLine]:
     """Yield a text body's paragraphs; `styles` are the list styles that apply to it, nearest first."""
     own = body.find("{*}lstStyle")
     chain = [style for style in (own, *styles) if style is not None]
-    counts: Counter[int] = Counter()
+    counts = LevelNumbers()
     for paragraph in body.iterchildren("{*}p"):
         text = text_of(paragraph)
         if text.strip():
@@ -51,17 +51,14 @@ def lines_of(body: Any, styles: list[Any]) -> Iterator[SlideLine]:
             yield SlideLine(text, paragraph, depth, marker)
 
 
-def _mark(properties: Any, chain: list[Any], counts: Counter[int]) -> tuple[int, str]:
-    """Return a paragraph's depth and marker, and update `counts`, the last number of each level of the list."""
+def _mark(properties: Any, chain: list[Any], counts: LevelNumbers) -> tuple[int, str]:
+    """Return a paragraph's depth and marker; one without a number ends the list of its level."""
     level = min(whole(None if properties is None else properties.get("lvl"), 0), _MAX_LEVEL - 1)
     bullet = _bullet(properties, level, chain)
-    # When a list returns to an outer level, inner levels restart.
-    for deeper in range(level + 1, _MAX_LEVEL):
-        counts[deeper] = 0
     if bullet is not None and bullet.tag.endswith("}buAutoNum"):
-        counts[level] = counts[level] + 1 if counts[level] else max(1, whole(bullet.get("startAt"), 1))
-        return level + 1, f"{counts[level]}."
-    counts[level] = 0
+        return level + 1, f"{counts.count(level, max(1, whole(bullet.get('startAt'), 1)))}."
+    counts.count(level)
+    del counts[level]
     return (0, "-") if bullet is None or bullet.tag.endswith("}buNone") else (level + 1, "-")
 
 

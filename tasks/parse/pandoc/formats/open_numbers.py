@@ -10,8 +10,8 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.markup.html.numbering import numbered, restart_below
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
+from docmill.tasks.parse.passes.numbering import LevelNumbers, numbered
 from docmill.tasks.parse.trees import whole
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -45,13 +45,13 @@ def write_numbers(root: Any, styles: Any) -> None:
     plain = set(_unnumbered(root))
     listed = set(_number_lists(root, lists))
     outline = lists.get(_OUTLINE, {})
-    last: dict[int, int] = {}
+    last = LevelNumbers()
     for heading in root.iter(_TEXT + "h"):
         level = whole(heading.get(_TEXT + "outline-level"), 1)
         counts = level in outline and heading.get(_TEXT + "is-list-header") != "true"
         if counts and heading not in listed and heading.get(_TEXT + "style-name") not in plain:
             first = whole(heading.get(_TEXT + "start-value"), outline[level].start)
-            _count(last, level, first, heading.get(_TEXT + "restart-numbering") == "true")
+            last.count(level, first, heading.get(_TEXT + "restart-numbering") == "true")
             _insert(heading, _label(level, outline, last))
 
 
@@ -60,21 +60,19 @@ def _number_lists(root: Any, lists: Mapping[str, _Levels]) -> Iterator[Any]:
 
     A list goes on from the one that it names, or from the one before it if it says so and has the same style.
     """
-    named: dict[str, dict[int, int]] = {}
-    before, last = "", dict[int, int]()
+    named: dict[str, LevelNumbers] = {}
+    before, last = "", LevelNumbers()
     for one in root.iter(_TEXT + "list"):
         if one.getparent().tag in _ITEMS:
             continue
         style = one.get(_TEXT + "style-name") or ""
         goes_on = one.get(_TEXT + "continue-numbering") == "true" and style == before
-        last = named.get(one.get(_TEXT + "continue-list") or "", last if goes_on else {})
+        last = named.get(one.get(_TEXT + "continue-list") or "", last if goes_on else LevelNumbers())
         before, named[one.get(_ID) or "?"] = style, last
         yield from _number_items(one, 1, style, lists, last)
 
 
-def _number_items(
-    node: Any, level: int, style: str, lists: Mapping[str, _Levels], last: dict[int, int]
-) -> Iterator[Any]:
+def _number_items(node: Any, level: int, style: str, lists: Mapping[str, _Levels], last: LevelNumbers) -> Iterator[Any]:
     """Number the items of a list and of those within it, which share the last number of each level."""
     style = node.get(_TEXT + "style-name") or style
     levels = lists.get(style, {})
@@ -85,7 +83,7 @@ def _number_items(
             for above in range(1, level):
                 last.setdefault(above, _start(levels, above))
             stated = item.get(_TEXT + "start-value")
-            _count(last, level, whole(stated, _start(levels, level)), stated is not None)
+            last.count(level, whole(stated, _start(levels, level)), stated is not None)
             if level in levels:
                 _insert(first, _label(level, levels, last))
                 yield first
@@ -122,12 +120,6 @@ def _unnumbered(root: Any) -> Iterator[str]:
 
 def _start(levels: _Levels, level: int) -> int:
     return levels[level].start if level in levels else 1
-
-
-def _count(last: dict[int, int], level: int, first: int, restarts: bool) -> None:
-    """Count a heading or an item; one that restarts has the first number."""
-    last[level] = first if restarts or level not in last else last[level] + 1
-    restart_below(last, level)
 
 
 def _label(level: int, levels: _Levels, last: Mapping[int, int]) -> str:

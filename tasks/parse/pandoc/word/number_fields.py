@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from docmill.tasks.parse.markup.html.numbering import numbered, restart_below
 from docmill.tasks.parse.pandoc.word.word_runs import W, WordField, run_of
+from docmill.tasks.parse.passes.numbering import LevelNumbers, numbered
 
 _FIELD = re.compile(r"\s*(AUTONUM(?:LGL|OUT)?|LISTNUM)\b(.*)", re.DOTALL | re.IGNORECASE)
 _LIST = re.compile(r"\s*\"?(NumberDefault|OutlineDefault|LegalDefault)\"?", re.IGNORECASE)
@@ -27,7 +27,7 @@ _SIGN = re.compile(r"[1aAiI]")
 
 def write_field_numbers(fields: Iterable[WordField]) -> None:
     """Insert the number of each such field before it; one that has kept its number is left as it is."""
-    counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    counts = defaultdict[str, LevelNumbers](LevelNumbers)
     for field in fields:
         match = None if field.shown or field.place is None else _FIELD.match(field.said)
         paragraph = next(field.place.iterancestors(W + "p"), None) if match else None
@@ -38,7 +38,7 @@ def write_field_numbers(fields: Iterable[WordField]) -> None:
                 field.place.addprevious(run_of(number))
 
 
-def _listed(said: str, counts: dict[str, dict[int, int]]) -> str:
+def _listed(said: str, counts: dict[str, LevelNumbers]) -> str:
     """Return the number of a LISTNUM field, "" for one of a list of the document's own."""
     named = _LIST.match(said)
     if named is None and _NAMED.match(said):
@@ -46,20 +46,21 @@ def _listed(said: str, counts: dict[str, dict[int, int]]) -> str:
     name = named[1].lower() if named else "numberdefault"
     stated, start = _LEVEL.search(said), _START.search(said)
     level = int(stated[1]) if stated else 1
-    last = _counted(counts[name], level, int(start[1]) if start else None)
+    last = counts[name]
+    last.count(level, int(start[1]) if start else 1, start is not None)
     if name == _LEGAL:
         return _legal(last, level, ".")
     return _signed((_OUTLINE if name == "outlinedefault" else _NUMBERS)[level - 1], last[level])
 
 
-def _automatic(name: str, said: str, paragraph: Any, counts: dict[str, dict[int, int]]) -> str:
+def _automatic(name: str, said: str, paragraph: Any, counts: dict[str, LevelNumbers]) -> str:
     """Return the number of an AUTONUM field, by the level of its heading or of the text below one."""
     last = counts[name]
     style = paragraph.find(f"{W}pPr/{W}pStyle")
     heading = _HEADING.fullmatch((style.get(W + "val") if style is not None else "") or "")
     above = max((level for level in last if level < _BODY), default=0)
     level = int(heading[1]) if heading else _BODY
-    _counted(last, level)
+    last.count(level)
     if name == "AUTONUM":
         return f"{last[level]}."
     depth = min(level, above + 1, len(_OUTLINE))
@@ -67,13 +68,6 @@ def _automatic(name: str, said: str, paragraph: Any, counts: dict[str, dict[int,
         return _signed(_OUTLINE[depth - 1], last[level])
     numbers = {one: last.get(one, 1) for one in range(1, depth)} | {depth: last[level]}
     return _legal(numbers, depth, "" if _UNENDED.search(said) else ".")
-
-
-def _counted(last: dict[int, int], level: int, start: int | None = None) -> dict[int, int]:
-    """Count a number of a level, which those below it begin anew after."""
-    last[level] = last.get(level, 0) + 1 if start is None else start
-    restart_below(last, level)
-    return last
 
 
 def _legal(last: dict[int, int], level: int, end: str) -> str:

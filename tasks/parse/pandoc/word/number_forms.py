@@ -5,7 +5,7 @@ The names are those of ISO/IEC 29500-1, ST_NumberFormat. Words are English; a fo
 
 from collections.abc import Callable
 
-from docmill.tasks.parse.markup.html.numbering import numbered
+from docmill.tasks.parse.passes.numbering import numbered
 
 _ALPHABETS = {
     "LowerLetter": "abcdefghijklmnopqrstuvwxyz",
