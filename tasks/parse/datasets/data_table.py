@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.markup.html.html_values import plain_words
 
 MAX_ROWS = 10_000
 """Rows of a table that are read. With fewer, small tables are cut; with many more, each row of a warehouse would be
@@ -27,12 +28,12 @@ def draw_table(canvas: Canvas, name: str, columns: Sequence[tuple[str, str]], ro
 
 
 def as_text(value: Any) -> str:
-    """Return a value as text; binary values are told by their length."""
+    """Return a value as text, of HTML its words; binary values are told by their length."""
     if value is None:
         return ""
     if isinstance(value, bytes | bytearray | memoryview):
         return f"({len(value)} bytes)"
     if isinstance(value, float):
         return f"{value:.15g}"  # as many digits as a double surely has
-    text = str(value)
+    text = plain_words(str(value))
     return text if len(text) <= _MAX_CELL else text[:_MAX_CELL] + "…"

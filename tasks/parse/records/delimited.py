@@ -12,6 +12,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.html.html_values import plain_words
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000
@@ -57,7 +58,7 @@ _STATED = re.compile(r"\ufeff?sep=([,;\t|])\r?\n", re.IGNORECASE)  # written by 
 def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
     """Return a table of the file's rows; its first row is the header unless it holds a number other than a year.
 
-    Lines of one field above a wider table, as in exports, are paragraphs.
+    Lines of one field above a wider table, as in exports, are paragraphs; of fields in HTML the words are read.
     """
     found = decode(data)
     text = found.text.replace("\0", "")
@@ -69,6 +70,8 @@ def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
         rows = list(_rows(text, delimiter or ","))
     except csv.Error as error:
         raise Rejected("corrupt", f"not a table of delimited values: {error}") from error
+    if "<" in text:
+        rows = [[plain_words(field) for field in row] for row in rows]
     canvas = Canvas()
     above = _above(rows)
     for row in rows[:above]:

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.datasets.data_table import draw_table
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.markup.html.html_values import page_in
+from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_sheet
 from tests.kit.parsed import found
 
 
@@ -32,6 +35,21 @@ def test_a_value_that_is_a_page_has_headings_and_items_below_its_name() -> None:
 @pytest.mark.parametrize("text", ["a < b and c > d", "List<String> names", "x <y> z", "if (a<b) then", "<b>", ""])
 def test_signs_that_no_tag_closes_are_no_html(text: str) -> None:
     assert page_in(text) is None
+
+
+def test_cells_in_html_are_their_words() -> None:
+    note = "<p>Turn it <b>slowly</b> &amp; stop.</p><p>Then oil it.</p>"
+    csv = parse(f'name,note\nwheel,"{note}"\nstone,a < b\n'.encode(), FileType("csv"), ParseOptions())
+    said = [["name", "note"], ["wheel", "Turn it slowly & stop. Then oil it."], ["stone", "a < b"]]
+    assert csv.elements[0].attributes["cells"] == said
+    sheet = Worksheet("Care")
+    for row, cells in enumerate((["name", "note"], ["wheel", note], ["stone", "a < b"])):
+        for column, text in enumerate(cells):
+            CellBudget(1_000).put(sheet, row, column, text)
+    canvas = Canvas()
+    draw_sheet(canvas, sheet)
+    draw_table(canvas, "care", [("name", ""), ("note", "")], [("wheel", note), ("stone", "a < b")], 2)
+    assert [one.attributes["cells"] for one in canvas.parsed().elements if one.kind == "table"] == [said, said]
 
 
 WORDS = [{"type": "text", "text": "Oil the "}, {"type": "text", "text": "wheel", "marks": [{"type": "strong"}]}]

@@ -7,6 +7,7 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.markup.html.html_values import plain_words
 from docmill.tasks.parse.office.sheets.chart import Chart
 from docmill.tasks.parse.tables.header_rows import is_number, is_year, spanned_rows
 
@@ -71,7 +72,7 @@ class CellBudget:
         self._cells = _MAX_CELLS
 
     def put(self, sheet: Worksheet, row: int, column: int, text: str) -> None:
-        """Put a text into a cell; raise Rejected if the workbook holds too much."""
+        """Put a text into a cell, of HTML its words; raise Rejected if the workbook holds too much."""
         # Counted while it is read: a bomb is to be stopped before it is in memory.
         self._cells -= 1
         self._characters -= len(text)
@@ -79,7 +80,7 @@ class CellBudget:
             raise Rejected("too_large", f"more than {_MAX_CELLS} cells are filled")
         if self._characters < 0:
             raise Rejected("too_large", f"cells hold more characters than the limit, {self._limit}")
-        sheet.rows.setdefault(row, {})[column] = text
+        sheet.rows.setdefault(row, {})[column] = plain_words(text)
 
 
 def draw_sheet(canvas: Canvas, sheet: Worksheet) -> None:
