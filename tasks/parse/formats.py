@@ -193,7 +193,7 @@ _ALL = (
         content_type="table", because="the file is a table"),
     _form("dbf", 2, "datasets.dbase.parse_dbf", ".dbf", "dBase and FoxPro", "fields, the first 10,000 records",
         content_type="table", because="the file is a table"),
-    _form("code", 3, "records.source_code.parse_code", _CODE, f"source code in {len(LANGUAGES)} languages",
+    _form("code", 3, "plain.parse_code", _CODE, f"source code in {len(LANGUAGES)} languages",
         "the text itself", content_type="code", because="the file is source code"),
 )  # fmt: skip
 """Each format: name, version, reader, suffixes, which files these are, how they are read; then the signs of `Format`,

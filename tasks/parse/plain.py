@@ -1,6 +1,7 @@
-"""Plain text: the file itself, cut into paragraphs at blank lines."""
+"""Plain text, cut into paragraphs at blank lines, and source code: the file itself."""
 
 import re
+from collections.abc import Iterator
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
@@ -23,6 +24,7 @@ _LETTERS = 0.85
 
 The rest are stops and digits; code and logs have more of both, and tables of numbers most.
 """
+_LINE = re.compile(r"[^\r\n]+|\r\n?|\n")
 
 
 def parse_text(data: bytes, _: ParseOptions) -> Parsed:
@@ -64,3 +66,27 @@ def newlines(text: str, start: int, end: int) -> int:
         # Slower than `count`, and needed only for the few texts with old or foreign line ends.
         count = len(_NEWLINE.findall(text, start, end))
     return count
+
+
+def numbered(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield the start, the text without its line end, and the number from 1 of every non-blank line."""
+    number = 1
+    for match in _LINE.finditer(text):
+        line = match.group()
+        if line[0] in "\r\n":
+            number += 1
+        elif line.strip():
+            yield match.start(), line, number
+
+
+def parse_code(data: bytes, options: ParseOptions) -> Parsed:
+    """Return the decoded file, newlines as they are, as one code element."""
+    found = decode(data)
+    text = found.text
+    end = len(text.rstrip())
+    start = len(text) - len(text.lstrip())
+    # The first line keeps its indent, to match the lines below.
+    start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    line = 1 + newlines(text, 0, start)
+    element = Element("code", start, end, 0, 0, line, None, {"language": options.language})
+    return Parsed(text, (element,) if end else (), "", found.metadata)

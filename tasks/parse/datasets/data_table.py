@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.markup.html.html_values import plain_words
+from docmill.tasks.parse.markup.html.hypertext import plain_words
 
 MAX_ROWS = 10_000
 """Rows of a table that are read. With fewer, small tables are cut; with many more, each row of a warehouse would be

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from docmill.storage.schema import Element
-from docmill.tasks.parse.records.numbered_lines import numbered
+from docmill.tasks.parse.plain import numbered
 
 Line = tuple[int, str, int]
 """The start of a line, its text, and its number."""

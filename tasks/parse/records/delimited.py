@@ -12,7 +12,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.html.html_values import plain_words
+from docmill.tasks.parse.markup.html.hypertext import plain_words
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000

@@ -7,7 +7,7 @@ from typing import Any
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.markup.html.html_values import page_in
+from docmill.tasks.parse.markup.html.hypertext import page_in
 from docmill.tasks.parse.notes.box_note import draw_document
 from docmill.tasks.parse.notes.rich_json import document_in
 

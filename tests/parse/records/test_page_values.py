@@ -9,7 +9,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.datasets.data_table import draw_table
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.markup.html.html_values import page_in
+from docmill.tasks.parse.markup.html.hypertext import page_in
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_sheet
 from tests.kit.parsed import found
 

@@ -1,4 +1,4 @@
-"""Formulas and ruby: replace formulas, ruby readings and raised letters within a line by plain words."""
+"""Formulas and ruby: replace formulas, ruby readings, raised and struck letters within a line by plain words."""
 
 import re
 from collections.abc import Iterable
@@ -6,6 +6,7 @@ from typing import Any
 
 from lxml import etree
 
+from docmill.tasks.parse.canvas import STRUCK
 from docmill.tasks.parse.formulas.formula_tex import fill_mathml
 from docmill.tasks.parse.formulas.scripts import between_dollars, lowered, note_mark, raised, shown_formula
 from docmill.tasks.parse.trees import words_in
@@ -15,6 +16,10 @@ _WITHIN = etree.XPath("count(ancestor::*[local-name() = 'math'])")
 _DOCUMENT = re.compile(r"\\begin\{document\}\s*(.*?)\s*\\end\{document\}", re.DOTALL)
 _PRE = ("pre", "listing", "xmp")
 _NOTE = re.compile(r"[\[(]?(?:\w{1,3}|[*†‡§¶#‖]{1,4})[\])]?")  # the mark of a footnote
+_STYLED = etree.XPath("descendant::*[@style][contains(@style, 'line-through')]")
+_BLOCK_WORDS = "p div section article li dd dt td th h1 h2 h3 h4 h5 h6 blockquote figcaption caption"
+_BLOCKS = frozenset(_BLOCK_WORDS.split())
+_APART = ("pre", "code", "svg", "math", "del", "s", "strike")  # code is as it stands, and nothing is struck twice
 
 
 def make_formulas(formulas: Iterable[Any]) -> None:
@@ -121,3 +126,36 @@ def without_own_mark(text: str, mark: str) -> str:
     """Return the text of a footnote without the number that it begins with, as `1.`, `[1]` or `(1)`."""
     begins = re.match(rf"[\[(]?{re.escape(mark)}[\]).:]?\s+(?=\S)", text)
     return text[begins.end() :] if begins else text
+
+
+def mark_struck(root: Any, styled: bool) -> None:
+    """Put signs around the struck words of a tree, those of each block for themselves.
+
+    With `styled`, words are looked for that a style strikes.
+    """
+    nodes = dict.fromkeys([*root.iter("del", "s", "strike"), *(_STYLED(root) if styled else ())])
+    for node in nodes:
+        if not any(one.tag in _APART or one in nodes for one in node.iterancestors()):
+            for one in _innermost(node):
+                _wrap(one)
+
+
+def _innermost(node: Any) -> list[Any]:
+    """Return the blocks within a node that hold no other block, or the node itself."""
+    return [one for one in node.iter(*_BLOCKS) if next(one.iterdescendants(*_BLOCKS), None) is None] or [node]
+
+
+def _wrap(node: Any) -> None:
+    if not any(map(str.isalnum, "".join(node.itertext()))):
+        return
+    said = node.text or ""
+    node.text = said[: len(said) - len(said.lstrip())] + STRUCK + said.lstrip()
+    if len(node):
+        node[-1].tail = _ended(node[-1].tail or "")
+    else:
+        node.text = _ended(node.text)
+
+
+def _ended(text: str) -> str:
+    words = text.rstrip()
+    return words + STRUCK + text[len(words) :]

@@ -16,16 +16,15 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.style_sheets import script_classes, script_of
 from docmill.tasks.parse.markup.html.foreign_content import end_foreign
-from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formulas, mark_script, show_reading
-from docmill.tasks.parse.markup.html.html_head import head_metadata
+from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formulas, mark_script, mark_struck, show_reading
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
 from docmill.tasks.parse.markup.html.list_depths import SIGNS, state_depths
 from docmill.tasks.parse.markup.html.main_content import mark_beside
 from docmill.tasks.parse.markup.html.opened_panels import open_panels
-from docmill.tasks.parse.markup.html.struck import mark_struck
-from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
+from docmill.tasks.parse.pictures.addresses import Loader, nowhere, of_data_uri
 from docmill.tasks.parse.pictures.beside import loader_of
+from docmill.tasks.parse.trees import words_in
 
 _KEPT = re.compile(
     rb"<(?!/?(?:html|head|title|meta|body|p|h[1-6]|pre|table|tr|t[dh]|script|style)\b)/?[A-Za-z][^<>]*>", re.I
@@ -46,6 +45,30 @@ _TABLE_ROLE = re.compile(r"=[\s\"']*(?:table|grid)\b")  # begins with the sign, 
 _HIDING = re.compile(r"\s(?:aria-)?hidden[\s=>/]|display\s*:\s*none|<button")
 _MARKER_WIDTH = 4
 """Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
+_CLOSED = re.compile(
+    r"<(p|div|span|h[1-6]|ul|ol|li|table|tr|td|blockquote|pre|strong|em|b|i|u|s|a|code|sup|sub|font|section|article"
+    r"|figure|main|body|html|details|del|mark|small|at|dl|dt|dd|center)\b[^<>]*>.*?</\1\s*>",
+    re.IGNORECASE | re.DOTALL,
+)
+_ALONE = re.compile(r"<(?:br|hr|img|p)\b[^<>]*>", re.IGNORECASE)
+_MAX_CHARACTERS = 5_000_000
+"""Characters of a value that is read as a page; a longer one is no text of an article, and kept as it is."""
+_NAMES = {
+    "description": "description",
+    "og:description": "description",
+    "author": "author",
+    "article:author": "author",
+    "dc.creator": "author",
+    "keywords": "keywords",
+    "article:published_time": "created",
+    "date": "created",
+    "dc.date": "created",
+    "dcterms.created": "created",
+    "article:modified_time": "modified",
+    "last-modified": "modified",
+    "dcterms.modified": "modified",
+}
+_LANGUAGES = ("lang", "{http://www.w3.org/XML/1998/namespace}lang", "xml:lang")
 
 
 def parse_html(data: bytes, options: ParseOptions) -> Parsed:
@@ -171,3 +194,47 @@ def _is_links(element: Element) -> bool:
         element.kind in ("paragraph", "list_item")
         and words >= element.end_char - element.start_char - _MARKER_WIDTH > 0
     )
+
+
+def page_in(text: str) -> Parsed | None:
+    """Return the page that a value holds, drawn as Markdown, or None if it is no HTML or has no words."""
+    if "<" not in text or len(text) > _MAX_CHARACTERS or not (_CLOSED.search(text) or _ALONE.search(text)):
+        return None
+    root = page_tree(text)
+    drawn = None if root is None else draw_tree(root, load=nowhere)
+    return drawn if drawn is not None and drawn.text.strip() else None
+
+
+def plain_words(text: str) -> str:
+    """Return a value without the tags of HTML, if it has any."""
+    page = page_in(text)
+    return text if page is None else page.text
+
+
+def head_metadata(root: Any) -> tuple[str, dict[str, Any]]:
+    """Return a page's title and metadata; the first statement wins, except that authors are joined."""
+    language = _language(root)
+    metadata: dict[str, Any] = {"language": language} if language else {}
+    for meta in root.iter("meta"):
+        _add(metadata, meta)
+    # A drawing has a title of its own.
+    title = next((one for one in root.iter("title") if next(one.iterancestors("svg"), None) is None), None)
+    return "" if title is None else words_in(title), metadata
+
+
+def _language(root: Any) -> str:
+    """Return the language by the first attribute that states one; the HTML parser keeps `xml:lang` as it is."""
+    stated = next(filter(None, map(root.get, _LANGUAGES)), "")
+    return str(stated).strip()
+
+
+def _add(metadata: dict[str, Any], meta: Any) -> None:
+    name = _NAMES.get((meta.get("name") or meta.get("property") or "").strip().lower())
+    content = " ".join((meta.get("content") or "").split())
+    if not name or not content:
+        return
+    # Pages often state an author twice, for search engines and for social networks.
+    if name == "author" and content not in metadata.get(name, content):
+        metadata[name] += f", {content}"
+    else:
+        metadata.setdefault(name, content)

@@ -1,6 +1,7 @@
 """XML walk: draw an XML tree: sections, lists and tables of prose, lines `name: value` of data."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from lxml import etree
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import table_rows
-from docmill.tasks.parse.markup.html.html_values import page_in, plain_words
+from docmill.tasks.parse.markup.html.hypertext import page_in, plain_words
 from docmill.tasks.parse.markup.xml.patents import GROUPS, claim_of, part_of
 from docmill.tasks.parse.markup.xml.xml_nodes import (
     CAPTIONED,
@@ -22,6 +23,7 @@ from docmill.tasks.parse.markup.xml.xml_nodes import (
     TITLES,
     first_title,
     has_blocks,
+    has_twin,
     heading_level,
     is_around,
     is_fields,
@@ -37,7 +39,6 @@ from docmill.tasks.parse.markup.xml.xml_nodes import (
     title_of,
     words_of,
 )
-from docmill.tasks.parse.markup.xml.xml_path import NodePath, NodePlace
 from docmill.tasks.parse.markup.xml.xml_table import html_table
 from docmill.tasks.parse.passes.numbering import OpenLists
 
@@ -358,3 +359,40 @@ def _parted(text: str) -> Parsed | None:
     """Return the HTML page in a text if it is more than a paragraph."""
     page = page_in(text) if _PAGE.search(text) else None
     return page if page is not None and len(page.elements) > 1 else None
+
+
+class NodePlace(NamedTuple):
+    """A node and its path."""
+
+    node: Any
+    path: str
+
+
+class NodePath:
+    """The path of the current node of a walk; names shared with siblings are numbered."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._steps: list[str] = []
+        # For each ancestor, how often every name has occurred among its children so far.
+        self._counts: list[Counter[str]] = [Counter()]
+
+    def __str__(self) -> str:
+        return "/" + "/".join(self._steps)
+
+    def step_in(self, node: Any) -> None:
+        """Move from a node to one of its children."""
+        name = name_of(node)
+        counts = self._counts[-1]
+        counts[name] += 1
+        self._steps.append(f"{name}[{counts[name]}]" if self._is_numbered(node, counts[name]) else name)
+        self._counts.append(Counter())
+
+    def step_out(self) -> None:
+        """Move back to the parent."""
+        self._steps.pop()
+        self._counts.pop()
+
+    def _is_numbered(self, node: Any, count: int) -> bool:
+        """Return whether a node has siblings of its name: beside it, or before it."""
+        return node is not self._root and (count > 1 or has_twin(node))

@@ -7,7 +7,7 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.markup.html.html_values import plain_words
+from docmill.tasks.parse.markup.html.hypertext import plain_words
 from docmill.tasks.parse.office.sheets.chart import Chart
 from docmill.tasks.parse.tables.header_rows import is_number, is_year, spanned_rows
 

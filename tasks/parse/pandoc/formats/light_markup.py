@@ -11,11 +11,9 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document
 from docmill.tasks.parse.pandoc.formats.asciidoc_lines import conditioned
 from docmill.tasks.parse.pandoc.formats.read_or_keep import read_or_keep
-from docmill.tasks.parse.pandoc.formats.wiki_dump import is_dump, parse_dump
-from docmill.tasks.parse.pandoc.formats.wiki_headers import prepared_wiki
-from docmill.tasks.parse.pandoc.inlines import Node
+from docmill.tasks.parse.pandoc.formats.wiki import is_dump, parse_dump, prepared_wiki
+from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, Node
 from docmill.tasks.parse.pandoc.process.program import read_tree
-from docmill.tasks.parse.pandoc.typed_items import with_items
 from docmill.tasks.parse.pictures.addresses import named_by_key
 from docmill.tasks.parse.pictures.beside import loader_beside
 from docmill.tasks.parse.trees import xml_tree
@@ -29,6 +27,9 @@ _HELD = re.compile(r"\bimage::?data:image/[^\[\]\s]++\[", re.IGNORECASE)
 _FICTION_BOOK = "http://www.gribuser.ru/xml/fictionbook/2.0"
 _TABLE_MARK = "\ufdd0table"  # begins with a code point that no text has
 _TYPST_SETTING = re.compile(r"^#(?:set|show|import)\b.*$", re.MULTILINE)
+_BULLETS = frozenset("•◦▪‣●○■")
+_FIXED_SPACE = "\u00a0"
+_NUMBER = re.compile(r"(\d{1,4})\.")
 
 
 def parse_asciidoc(data: bytes, options: ParseOptions) -> Parsed:
@@ -118,3 +119,61 @@ def _put_back(node: Any, tables: list[Any]) -> Any:
     if node.get("t") == "Para" and len(words) == 1 and str(words[0].get("c")).startswith(_TABLE_MARK):
         return tables[int(words[0]["c"][len(_TABLE_MARK) :])]
     return {name: _put_back(one, tables) for name, one in node.items()}
+
+
+def with_items(node: Any) -> Any:
+    """Return a syntax tree with lists of one item in place of the paragraphs that begin like an item.
+
+    A number begins an item only beside a paragraph with the number before or after it.
+    """
+    if isinstance(node, dict):
+        return {name: with_items(one) for name, one in node.items()}
+    if not isinstance(node, list):
+        return node
+    numbers = [_number(one) for one in node]
+    beside = (
+        number and (number - 1 in numbers[max(0, at - 1) : at] or number + 1 in numbers[at + 1 : at + 2])
+        for at, number in enumerate(numbers)
+    )
+    return [
+        _counted(one) if counted else _bulleted(one) or with_items(one)
+        for one, counted in zip(node, beside, strict=True)
+    ]
+
+
+def _words(node: Any) -> list[Node]:
+    """Return the inlines of a paragraph of several words, and nothing for all else."""
+    words = node.get("c") if isinstance(node, dict) and node.get("t") == "Para" else None
+    parted = _parted(words) if isinstance(words, list) and words else []
+    return parted if len(parted) > 2 and parted[1]["t"] == "Space" else []
+
+
+def _parted(words: list[Node]) -> list[Node]:
+    """Return inlines whose first word is parted at fixed spaces, as pandoc writes them behind a bullet."""
+    if words[0]["t"] != "Str" or _FIXED_SPACE not in words[0]["c"]:
+        return words
+    parts = ({"t": "Str", "c": part} for part in words[0]["c"].split(_FIXED_SPACE))
+    return [inline for part in parts for inline in (part, {"t": "Space"})][:-1] + words[1:]
+
+
+def _number(node: Any) -> int:
+    """Return the number that a paragraph begins with, 0 if it begins with none."""
+    words = _words(node)
+    found = _NUMBER.fullmatch(str(words[0].get("c"))) if words else None
+    return int(found[1]) if found else 0
+
+
+def _counted(node: Node) -> Node:
+    form = [_number(node), {"t": "Decimal"}, {"t": "Period"}]
+    return {"t": "OrderedList", "c": [form, [[{"t": "Para", "c": _words(node)[2:]}]]]}
+
+
+def _bulleted(node: Any) -> Node | None:
+    """Return a paragraph with a bullet as a list; it is as deep as it has bullets."""
+    words, depth = _words(node), 0
+    while len(words) > 2 * depth + 1 and str(words[2 * depth].get("c")) in _BULLETS:
+        depth += 1
+    if not depth:
+        return None
+    deeper = {"t": "Str", "c": DEEPER_MARK * (depth - 1)}
+    return {"t": "BulletList", "c": [[{"t": "Para", "c": [deeper, *words[2 * depth :]]}]]}

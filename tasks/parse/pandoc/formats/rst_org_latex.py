@@ -5,6 +5,7 @@ table, which pandoc knows better than line rules would.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +13,6 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document
-from docmill.tasks.parse.pandoc.formats.doctests import with_sessions
 from docmill.tasks.parse.pandoc.formats.read_or_keep import as_text, read_or_keep
 from docmill.tasks.parse.pandoc.latex.tex_parts import read_parts
 from docmill.tasks.parse.pandoc.latex.tex_source import prepared
@@ -61,6 +61,13 @@ _VERSIONS = {
     "deprecated": "Deprecated since version",
     "versionremoved": "Removed in version",
 }
+_PROMPT = ">>> "
+_LITERAL = re.compile(
+    r"[ \t]*(?:\.\. (?!\[|_)(?:code(?:-block)?|sourcecode|parsed-literal|raw|math|highlight|csv-table)::.*"
+    r"|(?!\.\. ).*::)[ \t]*\Z"
+)
+_SHOWN = re.compile(r"([ \t]*)\.\. (doctest|testcode|testsetup|testoutput|prompt|jupyter-execute|ipython)::[ \t]*(\S*)")
+_LANGUAGES = {"doctest": "pycon", "testoutput": "text"}
 
 
 def parse_rst(data: bytes, options: ParseOptions) -> Parsed:
@@ -127,3 +134,41 @@ def _as_fields(header: str) -> str:
     fields = _FIELD_NAME.sub(r":\1: ", fields)
     rule = "=" * (2 * len(title))  # wide letters count for two
     return f"{rule}\n{title}\n{rule}\n\n{fields}\n"
+
+
+def with_sessions(text: str) -> str:
+    """Return a text with its sessions, and the code in Sphinx's directives, as code blocks."""
+    if _PROMPT not in text and not _SHOWN.search(text):
+        return text
+    return "\n".join(_lines(text.split("\n")))
+
+
+def _lines(lines: list[str]) -> Iterator[str]:
+    literal = -1  # indent of the line that introduces the current code block
+    session = False
+    blank = True
+    for line in lines:
+        stripped = line.lstrip()
+        indent = len(line) - len(stripped)
+        if not stripped:
+            session, blank = False, True
+            yield line
+            continue
+        literal = literal if indent > literal else -1
+        if literal < 0:
+            shown = _SHOWN.match(line)
+            if shown:
+                line = f"{shown[1]}.. code-block:: {_language(shown[2], shown[3])}"
+            elif blank and stripped.startswith(_PROMPT):
+                session = True
+                yield f"{line[:indent]}.. code-block:: pycon\n"
+            if _LITERAL.match(line) and not session:
+                literal = indent
+        blank = False
+        yield f"   {line}" if session else line
+
+
+def _language(directive: str, stated: str) -> str:
+    if directive == "prompt":
+        return stated or "bash"
+    return _LANGUAGES.get(directive, "python")
