@@ -122,11 +122,19 @@ class Canvas:
         tops = (one.attributes["text"] for one in self.blocks if one.kind == "title" and one.level == 1)
         return next(tops, "")
 
-    def add(self, drawn: Parsed) -> None:
-        """Write all elements of another document unchanged; none of them may be nested."""
+    def add(self, drawn: Parsed, top: int | None = None, **attributes: Any) -> None:
+        """Write all elements of another document, none of which may be nested, with further attributes.
+
+        They are unchanged, but for headings if `top` is given: the level of the highest ones.
+        """
         self.album.take(drawn)
+        highest = min((one.level for one in drawn.elements if one.kind == "title"), default=0)
         for element in drawn.elements:
-            self.copy(element, drawn.text[element.start_char : element.end_char])
+            if top is not None and element.kind == "title":
+                self.heading(element.attributes["text"], element.level - highest + top, **attributes)
+            else:
+                self.copy(element, drawn.text[element.start_char : element.end_char])
+                self.blocks[-1].attributes |= attributes
 
     def parsed(self, title: str = "", metadata: dict[str, Any] | None = None) -> Parsed:
         """Return the document written so far."""

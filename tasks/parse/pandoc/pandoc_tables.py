@@ -4,14 +4,13 @@ from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
 from docmill.tasks.parse.tables.header_rows import spanned_rows
+from docmill.tasks.parse.tables.spans import MOST_SPANNED, spread
 
 Node = dict[str, Any]
 
 HEADER_MARK = "\ue00e"
 """Stands in the first cell of each row of a header that has several; of private use."""
 _SPACES = frozenset(("Space", "SoftBreak", "LineBreak"))
-_MAX_SPAN = 100
-"""Columns or rows covered by one cell: no real table is wider, and a span may claim any number."""
 
 
 class PandocTable(NamedTuple):
@@ -80,7 +79,7 @@ def _marks_in(block: Node) -> list[Node]:
 
 def _goes_on(header: Any, row: list[list[Node]]) -> bool:
     """Return whether a row has text just where cells of the header above span columns: it names these columns."""
-    spans = [over_columns for _, _, _, over_columns, _ in header[1] for _ in range(min(over_columns, _MAX_SPAN))]
+    spans = [over_columns for _, _, _, over_columns, _ in header[1] for _ in range(min(over_columns, MOST_SPANNED))]
     return max(spans, default=1) > 1 and [over > 1 for over in spans] == [bool(cell) for cell in row]
 
 
@@ -107,29 +106,5 @@ def _sizes(bodies: list[Any]) -> list[tuple[int, int]]:
 
 
 def _rows(rows: list[Any], headers: int = 0) -> list[list[list[Node]]]:
-    drawn: list[list[list[Node]]] = []
-    pending: dict[int, tuple[int, list[Node]]] = {}
-    for number, (_, cells) in enumerate(rows):
-        drawn.append(_row(cells, pending, number < headers))
-    return drawn
-
-
-def _row(cells: list[Any], pending: dict[int, tuple[int, list[Node]]], header: bool) -> list[list[Node]]:
-    row: list[list[Node]] = []
-
-    def carry() -> None:
-        while len(row) in pending:
-            left, blocks = pending.pop(len(row))
-            if left > 1:
-                pending[len(row)] = (left - 1, blocks)
-            row.append(blocks)
-
-    for _, _, over_rows, over_columns, blocks in cells:
-        carry()
-        for column in range(min(over_columns, _MAX_SPAN)):
-            shown = [] if column and not header else blocks
-            if over_rows > 1:
-                pending[len(row)] = (min(over_rows, _MAX_SPAN) - 1, shown)
-            row.append(shown)
-    carry()
-    return row
+    sized = ([(blocks, over_rows, over_columns) for *_, over_rows, over_columns, blocks in cells] for _, cells in rows)
+    return spread(sized, headers, [])

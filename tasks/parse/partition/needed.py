@@ -1,5 +1,6 @@
-"""Needed: the formats that `unstructured` reads without a network and without a model, and the packages of each."""
+"""Needed: the formats that `unstructured` reads without a network and without a model, the packages of each, options."""
 
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 
@@ -31,6 +32,19 @@ NEEDED: dict[str, tuple[str, ...]] = {
 _APART = {"pdf": "pdf"}
 """Formats whose packages docmill's extra leaves out, and the extra of `unstructured` that has them: its module for PDF
 imports `unstructured_inference`, layout models with OpenCV, even where text alone is read."""
+
+
+@dataclass(frozen=True)
+class UnstructuredOptions:
+    """`furniture` keeps headers, footers and page numbers, apart from the text; `notes` keeps the notes of slides."""
+
+    furniture: bool = True
+    notes: bool = True
+
+    def __post_init__(self) -> None:
+        for name, value in (("furniture", self.furniture), ("notes", self.notes)):
+            if not isinstance(value, bool):
+                raise ValueError(f"{name} must be true or false, got {value!r}")
 
 
 def lacking(form: str) -> str:

@@ -5,7 +5,7 @@ import logging
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
@@ -13,7 +13,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.partition.elements import draw_all
-from docmill.tasks.parse.partition.needed import why_not
+from docmill.tasks.parse.partition.needed import UnstructuredOptions, why_not
 from docmill.tasks.parse.partition.sentence_words import install
 from docmill.tasks.parse.zip_limits import check_container
 
@@ -25,19 +25,7 @@ _AS_UTF8 = ("csv", "rst", "org")  # which take a file and read no other encoding
 _FURNITURE = ("Header", "Footer", "PageNumber")
 
 
-class Chosen(Protocol):
-    """The options of the parser."""
-
-    @property
-    def furniture(self) -> bool:
-        """Whether to keep headers, footers and page numbers."""
-
-    @property
-    def notes(self) -> bool:
-        """Whether to keep the notes of slides."""
-
-
-def parse_partitioned(data: bytes, form: str, limits: ParseOptions, options: Chosen) -> Parsed:
+def parse_partitioned(data: bytes, form: str, limits: ParseOptions, options: UnstructuredOptions) -> Parsed:
     """Return a file of a format drawn as Markdown from the elements of `unstructured`, with their pages."""
     if form in _CONTAINERS:
         check_container(data, limits.max_unpacked_bytes).close()
@@ -73,7 +61,7 @@ def _content(data: bytes, form: str) -> dict[str, Any]:
     return {"file": io.BytesIO(decode(data).text.encode("utf-8", "replace") if form in _AS_UTF8 else data)}
 
 
-def _own(form: str, options: Chosen) -> dict[str, Any]:
+def _own(form: str, options: UnstructuredOptions) -> dict[str, Any]:
     """Return the arguments that only the function of one format takes."""
     if form in ("eml", "msg"):
         return {"process_attachments": False}  # they are documents of their own

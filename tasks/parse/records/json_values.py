@@ -232,7 +232,7 @@ class ValueWriter:
     def value(self, value: Any, path: str, level: int) -> None:
         """Draw a value; its contents are records or are below headings of `level`."""
         if isinstance(value, PageValue):
-            self._page(value, path, level)
+            self.canvas.add(value.page, level, path=path)
         elif isinstance(value, dict) and level <= _MAX_LEVEL:
             self._object(value, path, level)
         elif isinstance(value, list) and level <= _MAX_LEVEL and any(isinstance(one, dict) for one in value):
@@ -250,19 +250,9 @@ class ValueWriter:
         elif isinstance(value, dict) and level <= _MAX_LEVEL:
             self._large(value, path, level)
         elif isinstance(value, PageValue):
-            self._page(value, path, level)
+            self.canvas.add(value.page, level, path=path)
         else:
             self._lines(value, path)
-
-    def _page(self, value: PageValue, path: str, level: int) -> None:
-        """Draw a page, its headings below those around it."""
-        highest = min((one.level for one in value.page.elements if one.kind == "title"), default=1)
-        for element in value.page.elements:
-            if element.kind == "title":
-                self.canvas.heading(element.attributes["text"], element.level - highest + level)
-            else:
-                self.canvas.copy(element, value.page.text[element.start_char : element.end_char])
-            self.canvas.blocks[-1].attributes["path"] = path
 
     def _large(self, value: dict[str, Any], path: str, level: int) -> None:
         name = next((value[key] for key in _NAMES if isinstance(value.get(key), str) and value[key].strip()), "")

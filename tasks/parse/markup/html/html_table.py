@@ -8,6 +8,7 @@ from lxml import etree
 
 from docmill.tasks.parse.formulas.scripts import with_fractions
 from docmill.tasks.parse.tables.header_rows import MOST_HEADER_ROWS, REPEATED, spanned_rows
+from docmill.tasks.parse.tables.spans import MOST_SPANNED, spread
 from docmill.tasks.parse.trees import whole
 
 _PAGE = etree.XPath("boolean(.//h1 | .//h2 | .//h3 | .//form)")
@@ -36,12 +37,6 @@ Drawn = list[tuple[Any, list[Any]]]
 """The rows of a table, each with its cells."""
 _LEAST_ROWS = 2  # a header needs a row below it
 _BOLD = frozenset(("b", "strong"))
-_MAX_SPAN = 100
-"""Maximum columns or rows of one cell.
-
-Pages state thousands to mean "all of them", which would be drawn one by one; a cell that really is wider is cut here,
-and those after it are in the wrong columns.
-"""
 _MAX_DIGITS = 5  # of a span; more are noise
 
 
@@ -90,9 +85,16 @@ def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int | None
     while len(drawn) > 1 and is_title(drawn):
         said.append("".join(drawn.pop(0)[1][0].itertext()))
     headers = marked_rows(drawn)
-    pending: dict[int, tuple[int, str]] = {}
-    rows = [_row(cells, pending, line_break, number < headers) for number, (_, cells) in enumerate(drawn)]
+    sized = (
+        [(_said(cell, line_break), span(cell, "rowspan"), span(cell, "colspan")) for cell in row] for _, row in drawn
+    )
+    rows = spread(sized, headers, "", lambda text: text if len(text) <= REPEATED else "")
     return rows, headers or (0 if names_rows(drawn) else None), "\n".join(said).replace(line_break, " ")
+
+
+def _said(cell: Any, line_break: str) -> str:
+    text = "".join(cell.itertext()).replace(line_break, " ")
+    return with_fractions(" ".join(text.split())).replace(" ; ", "; ")
 
 
 def _set_apart(table: Any) -> None:
@@ -140,34 +142,6 @@ def _shown(picture: Any) -> str:
     cell = next(picture.iterancestors("td", "th"), None)
     is_all = cell is None or not "".join(cell.itertext()).strip()
     return f" {said} " if " " in said or is_all else " "
-
-
-def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str, header: bool) -> list[str]:
-    """Return the texts of a row; `pending` has, by column, how many rows a cell above still spans, and its text.
-
-    A cell of a header names all columns that it spans.
-    """
-    row: list[str] = []
-    for cell in cells:
-        _carry(row, pending)
-        text = with_fractions(" ".join("".join(cell.itertext()).replace(line_break, " ").split())).replace(" ; ", "; ")
-        below = span(cell, "rowspan") - 1
-        for column in range(span(cell, "colspan")):
-            shown = "" if column and not header else text
-            if below:
-                pending[len(row)] = (below, shown if len(shown) <= REPEATED else "")
-            row.append(shown)
-    _carry(row, pending)
-    return row
-
-
-def _carry(row: list[str], pending: dict[int, tuple[int, str]]) -> None:
-    """Add to a row the cells from above that span its next columns."""
-    while len(row) in pending:
-        left, text = pending.pop(len(row))
-        if left > 1:
-            pending[len(row)] = (left - 1, text)
-        row.append(text)
 
 
 def marked_rows(drawn: Drawn) -> int:
@@ -225,4 +199,4 @@ def names_rows(drawn: Drawn) -> bool:
 
 def span(cell: Any, name: str) -> int:
     """Return how many rows or columns a cell spans."""
-    return max(1, min(whole(cell.get(name), 1, _MAX_DIGITS), _MAX_SPAN))
+    return max(1, min(whole(cell.get(name), 1, _MAX_DIGITS), MOST_SPANNED))

@@ -276,14 +276,7 @@ class XmlWalk:
     def _page(self, page: Parsed) -> None:
         """Draw an HTML page, its headings below those of the current section."""
         self._flush()
-        highest = min((one.level for one in page.elements if one.kind == "title"), default=0)
-        below = len(self._sections) + 1 - highest
-        for element in page.elements:
-            if element.kind == "title":
-                self.canvas.heading(element.attributes["text"], element.level + below)
-            else:
-                self.canvas.copy(element, page.text[element.start_char : element.end_char])
-            self.canvas.blocks[-1].attributes["path"] = str(self._path)
+        self.canvas.add(page, len(self._sections) + 1, path=str(self._path))
 
     def _table(self, node: Any, table: Any) -> None:
         self._flush()

@@ -62,12 +62,7 @@ def _draw(canvas: Canvas, revision: Any) -> None:
             raise
         canvas.paragraph(text)
         return
-    highest = min((one.level for one in page.elements if one.kind == "title"), default=1)
-    for element in page.elements:
-        if element.kind == "title":
-            canvas.heading(element.attributes["text"], element.level - highest + 2)
-        else:
-            canvas.copy(element, page.text[element.start_char : element.end_char])
+    canvas.add(page, 2)
 
 
 @dataclass(slots=True)
