@@ -1,9 +1,7 @@
 """vCard: people and organisations, each a section with addresses, telephone numbers and notes."""
 
-from collections.abc import Iterator
-
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.agenda.content_lines import Property, cut_off, properties
+from docmill.tasks.parse.agenda.content_lines import Property, components, cut_off, properties
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
@@ -21,27 +19,12 @@ _URIS = ("tel:", "mailto:")
 def parse_cards(data: bytes, _: ParseOptions) -> Parsed:
     """Return the cards of an address book in the order of the file; pictures, sounds and keys are left out."""
     found = decode(data)
-    canvas = Canvas()
-    count = 0
+    canvas, count = Canvas(), 0
     lines = list(properties(found.text))
-    for card in _cards(iter(lines)):
+    for card in (own for _name, own in components(lines, ("VCARD",))):
         _draw(canvas, card)
         count += 1
     return canvas.parsed("", found.metadata | {"cards": count} | cut_off(lines, "an address book"))
-
-
-def _cards(lines: Iterator[Property]) -> Iterator[list[Property]]:
-    card: list[Property] | None = None
-    for one in lines:
-        if one.name == "BEGIN" and one.value.strip().upper() == "VCARD":
-            card = []
-        elif one.name == "END" and card is not None:
-            yield card
-            card = None
-        elif card is not None:
-            card.append(one)
-    if card:  # a file that was cut off
-        yield card
 
 
 def _draw(canvas: Canvas, card: list[Property]) -> None:

@@ -2,7 +2,7 @@
 
 import quopri
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 _FOLD = re.compile(r"\r?\n[ \t]")
@@ -54,6 +54,36 @@ def properties(text: str) -> Iterator[Property]:
         if _QUOTED in match["parameters"].upper():
             value = quopri.decodestring(value.encode()).decode("utf-8", "replace").replace("\r\n", "\\n")
         yield Property(match["name"].upper(), match["parameters"], value)
+
+
+def components(lines: Iterable[Property], kinds: Collection[str]) -> Iterator[tuple[str, list[Property]]]:
+    """Yield the components of some kinds with their own properties, in the order in which they end.
+
+    What stands within them in others, such as alarms, is left out; of a file that is cut off the last one is read.
+    """
+    open_: list[str] = []
+    inside: list[Property] = []
+    for one in lines:
+        value = one.value.strip().upper()
+        if one.name == "BEGIN":
+            open_.append(value)
+            inside = [] if value in kinds else inside
+        elif one.name == "END":
+            if _ends(open_, value, kinds):
+                yield value, inside
+        elif _is_within(open_, kinds):
+            inside.append(one)
+    if inside:
+        yield from [(name, inside) for name in open_ if name in kinds][:1]
+
+
+def _ends(open_: list[str], value: str, kinds: Collection[str]) -> bool:
+    """Close the innermost component; return whether it is one of some kinds."""
+    return bool(open_) and open_.pop() in kinds and value in kinds
+
+
+def _is_within(open_: Sequence[str], kinds: Collection[str]) -> bool:
+    return bool(open_) and open_[-1] in kinds
 
 
 def cut_off(lines: Sequence[Property], what: str) -> dict[str, str]:

@@ -1,11 +1,10 @@
 """iCalendar: events, tasks and journal entries, each a section with its time, place, people and description."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.agenda.content_lines import Property, cut_off, properties
+from docmill.tasks.parse.agenda.content_lines import Property, components, cut_off, properties
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
@@ -26,47 +25,14 @@ _MAILTO = re.compile(r"^mailto:", re.IGNORECASE)
 def parse_calendar(data: bytes, _: ParseOptions) -> Parsed:
     """Return the components of a calendar in the order of the file; alarms and time zones are left out."""
     found = decode(data)
-    canvas = Canvas()
-    calendar: list[Property] = []
-    title, count = "", 0
+    canvas, count = Canvas(), 0
     lines = list(properties(found.text))
-    for component, inside in _components(iter(lines), calendar):
+    for component, inside in components(lines, _COMPONENTS):
         _draw(canvas, component, inside)
         count += 1
-    for one in calendar:
-        title = title or (one.text if one.name in ("X-WR-CALNAME", "NAME") else "")
+    calendar = (one for _name, own in components(lines, ("VCALENDAR",)) for one in own)
+    title = next((one.text for one in calendar if one.name in ("X-WR-CALNAME", "NAME") and one.text), "")
     return canvas.parsed(title, found.metadata | {"events": count} | cut_off(lines, "a calendar"))
-
-
-def _components(lines: Iterator[Property], calendar: list[Property]) -> Iterator[tuple[str, list[Property]]]:
-    """Yield each component with its own properties; those of the calendar itself are added to `calendar`."""
-    open_: list[str] = []
-    inside: list[Property] = []
-    for one in lines:
-        value = one.value.strip().upper()
-        if one.name == "BEGIN":
-            open_.append(value)
-            inside = [] if value in _COMPONENTS else inside
-        elif one.name == "END":
-            if _ends(open_, value):
-                yield value, inside
-        elif (own := _owner(open_, inside, calendar)) is not None:
-            own.append(one)
-    last = next((name for name in open_ if name in _COMPONENTS), "")
-    if inside and last:
-        yield last, inside
-
-
-def _ends(open_: list[str], value: str) -> bool:
-    """Close the innermost component; return whether it is one to draw."""
-    return bool(open_) and open_.pop() in _COMPONENTS and value in _COMPONENTS
-
-
-def _owner(open_: list[str], inside: list[Property], calendar: list[Property]) -> list[Property] | None:
-    """Return where a property belongs: to the open component, to the calendar, or nowhere."""
-    if open_ and open_[-1] in _COMPONENTS:
-        return inside
-    return calendar if open_ == ["VCALENDAR"] else None
 
 
 def _draw(canvas: Canvas, component: str, inside: list[Property]) -> None:

@@ -35,12 +35,10 @@ def parse_arrow(data: bytes, options: ParseOptions) -> Parsed:
         return _parse_stream(data, options)
     file = pyarrow.ipc.open_file(io.BytesIO(data))
     _check(len(data), file.schema, options)
-    first = 0
-    batches = []
-    for number in range(file.num_record_batches):
-        if first < MAX_ROWS:
-            batches.append(file.get_batch(number))
-            first += batches[-1].num_rows
+    batches, first = list[Any](), 0
+    while len(batches) < file.num_record_batches and first < MAX_ROWS:
+        batches.append(file.get_batch(len(batches)))
+        first += batches[-1].num_rows
     total = first if len(batches) == file.num_record_batches else -1
     return _drawn(file.schema, (row for batch in batches for row in _rows(batch)), total)
 

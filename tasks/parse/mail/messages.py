@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import datetime
-from email.utils import parsedate_to_datetime
 from itertools import count
 from mmap import mmap
 from typing import Any
@@ -18,6 +16,7 @@ from docmill.tasks.parse.mail.letter import Letter, is_icon, unique_names
 from docmill.tasks.parse.mail.mime import read_mime
 from docmill.tasks.parse.mail.outlook import read_outlook
 from docmill.tasks.parse.mail.outlook_store import read_store
+from docmill.tasks.parse.metadata import as_date
 
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n)\r?\n)From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")
 _LENGTH = re.compile(rb"\s*(\d{1,10})\s*?\n")
@@ -113,7 +112,7 @@ def _metadata(letter: Letter) -> dict[str, Any]:
     head = letter.head
     found: dict[str, Any] = {name: head.get(name, "") for name in ("subject", "from", "to", "cc", "keywords")}
     found["author"] = _person(head.get("from", ""))
-    found["created"] = _iso_date(head.get("date", ""))
+    found["created"] = as_date(head.get("date", "")[:_MAX_DATE])
     found["language"] = head.get("content-language", "").partition(",")[0]
     found["message_id"], found["in_reply_to"] = head.get("message-id", ""), head.get("in-reply-to", "")
     found["thread"] = _thread(head)
@@ -131,16 +130,6 @@ def _thread(head: dict[str, str]) -> str:
 def _person(address: str) -> str:
     name = address.partition("<")[0].strip(" \"'")
     return name or address.strip("<> ")
-
-
-def _iso_date(date: str) -> str:
-    """Return a date in ISO 8601, or "" if it cannot be read."""
-    for read in (parsedate_to_datetime, datetime.fromisoformat):
-        try:
-            return read(date[:_MAX_DATE]).isoformat()
-        except (ValueError, TypeError, IndexError, OverflowError):
-            continue
-    return ""
 
 
 def attachments(

@@ -1,13 +1,12 @@
 """OpenDocument containers, and flat documents: a single XML file, written as the container that parsers read."""
 
-import io
 import zipfile
 from typing import Any
 
 from lxml import etree
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.parse.office.open_xml import member
+from docmill.tasks.parse.office.open_xml import member, zipped
 from docmill.tasks.parse.pictures.addresses import of_data_uri
 from docmill.tasks.parse.trees import xml_tree
 from docmill.tasks.parse.zip_limits import check_container
@@ -45,15 +44,10 @@ def as_container(data: bytes) -> bytes:
     for name, held in pictures.items():
         held.getparent().set(_HREF, name)
         held.getparent().remove(held)
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as container:
-        container.writestr("mimetype", root.get(_OFFICE + "mimetype") or "")
-        container.writestr("META-INF/manifest.xml", _MANIFEST)
-        for name, held in pictures.items():
-            container.writestr(name, of_data_uri(f"data:image/png;base64,{held.text or ''}") or b"")
-        for name, (tag, kept) in _PARTS.items():
-            container.writestr(name, _part(root, tag, kept))
-    return buffer.getvalue()
+    members = {"mimetype": (root.get(_OFFICE + "mimetype") or "").encode(), "META-INF/manifest.xml": _MANIFEST}
+    for name, held in pictures.items():
+        members[name] = of_data_uri(f"data:image/png;base64,{held.text or ''}") or b""
+    return zipped((members | {name: _part(root, *part) for name, part in _PARTS.items()}).items())
 
 
 def _part(root: Any, tag: str, kept: tuple[str, ...]) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.office.parts import links_of
+from docmill.tasks.parse.office.open_xml import links_of, zipped
 from docmill.tasks.parse.trees import xml_tree
 
 _ROOT = "_rels/.rels"
@@ -70,11 +70,10 @@ def _relationships(part: str) -> str:
 
 def _rewritten(container: zipfile.ZipFile, names: dict[str, str]) -> bytes:
     base = {posixpath.basename(old).encode(): posixpath.basename(new).encode() for old, new in names.items()}
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as usual:
-        for name in container.namelist():
-            content = container.read(name)
-            if name.endswith(".rels") or name == _TYPES:
-                content = _NAME.sub(lambda found: base.get(found[0], found[0]), content)
-            usual.writestr(names.get(name, name), content)
-    return buffer.getvalue()
+
+    def member_of(name: str) -> bytes:
+        content = container.read(name)
+        says = name.endswith(".rels") or name == _TYPES
+        return _NAME.sub(lambda found: base.get(found[0], found[0]), content) if says else content
+
+    return zipped((names.get(name, name), member_of(name)) for name in container.namelist())

@@ -8,8 +8,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.office.open_xml import core_properties
-from docmill.tasks.parse.office.parts import links_of, read_part, reference
+from docmill.tasks.parse.office.open_xml import core_properties, links_of, read_part, reference
 from docmill.tasks.parse.zip_limits import check_container
 
 _PAGES = "visio/pages/pages.xml"

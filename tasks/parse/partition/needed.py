@@ -1,4 +1,4 @@
-"""Needed: the formats that `unstructured` reads without a network and without a model, the packages of each, options."""
+"""Needed: the formats that `unstructured` reads without a network and without a model, and what each needs."""
 
 from dataclasses import dataclass
 from functools import cache

@@ -71,16 +71,6 @@ def path_of(address: str) -> str:
     return posixpath.normpath(path)
 
 
-def loader_of(pictures: Mapping[str, bytes]) -> Loader:
-    """Return a loader of `data:` addresses, and of pictures beside a page by their paths."""
-
-    def load(address: str) -> bytes | None:
-        path = path_of(address) if pictures else ""
-        return pictures[path] if path in pictures else of_data_uri(address)
-
-    return load
-
-
 def loader_beside(
     pictures: Mapping[str, bytes], data: bytes = b"", held: Mapping[str, bytes] = MappingProxyType({})
 ) -> Loader:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 MOST_SPANNED = 100
-"""Columns or rows of one cell. Files state thousands to mean "all of them", which would be drawn one by one; a cell that
-really is wider is cut here, and those after it are in the wrong columns."""
+"""Columns or rows of one cell. Files state thousands to mean "all of them", which would be drawn one by one; a cell
+that really is wider is cut here, and those after it are in the wrong columns."""
 
 Cell = TypeVar("Cell")
 

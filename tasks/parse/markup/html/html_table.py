@@ -85,16 +85,15 @@ def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int | None
     while len(drawn) > 1 and is_title(drawn):
         said.append("".join(drawn.pop(0)[1][0].itertext()))
     headers = marked_rows(drawn)
-    sized = (
-        [(_said(cell, line_break), span(cell, "rowspan"), span(cell, "colspan")) for cell in row] for _, row in drawn
-    )
+    sized = ([_sized(cell, line_break) for cell in cells] for _, cells in drawn)
     rows = spread(sized, headers, "", lambda text: text if len(text) <= REPEATED else "")
     return rows, headers or (0 if names_rows(drawn) else None), "\n".join(said).replace(line_break, " ")
 
 
-def _said(cell: Any, line_break: str) -> str:
-    text = "".join(cell.itertext()).replace(line_break, " ")
-    return with_fractions(" ".join(text.split())).replace(" ; ", "; ")
+def _sized(cell: Any, line_break: str) -> tuple[str, int, int]:
+    """Return the text of a cell, and how many rows and columns it spans."""
+    text = " ".join("".join(cell.itertext()).replace(line_break, " ").split())
+    return with_fractions(text).replace(" ; ", "; "), span(cell, "rowspan"), span(cell, "colspan")
 
 
 def _set_apart(table: Any) -> None:

@@ -23,7 +23,7 @@ from docmill.tasks.parse.markup.html.list_depths import SIGNS, state_depths
 from docmill.tasks.parse.markup.html.main_content import mark_beside
 from docmill.tasks.parse.markup.html.opened_panels import open_panels
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere, of_data_uri
-from docmill.tasks.parse.pictures.beside import loader_of
+from docmill.tasks.parse.pictures.beside import loader_beside
 from docmill.tasks.parse.trees import words_in
 
 _KEPT = re.compile(
@@ -73,7 +73,7 @@ _LANGUAGES = ("lang", "{http://www.w3.org/XML/1998/namespace}lang", "xml:lang")
 
 def parse_html(data: bytes, options: ParseOptions) -> Parsed:
     """Return a page drawn as Markdown, with its title and the metadata in its head."""
-    return read_page(data, loader_of(options.pictures))
+    return read_page(data, loader_beside(options.pictures))
 
 
 def read_page(data: bytes, load: Loader = of_data_uri) -> Parsed:

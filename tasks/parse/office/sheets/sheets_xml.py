@@ -14,7 +14,7 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.office.parts import addresses_of, links_of, read_part, reference
+from docmill.tasks.parse.office.open_xml import addresses_of, links_of, read_part, reference
 from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
 from docmill.tasks.parse.office.sheets.chart import CHARTS, MOST_POINTS, Chart, chart_of
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Range, Worksheet

@@ -10,8 +10,7 @@ from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.formula_tex import fill_mathml
 from docmill.tasks.parse.office.flat_document import open_container
-from docmill.tasks.parse.office.open_xml import member
-from docmill.tasks.parse.office.parts import pictures_in
+from docmill.tasks.parse.office.open_xml import member, pictures_in
 from docmill.tasks.parse.office.properties import open_document_properties
 from docmill.tasks.parse.office.slides.slide_text import may_be_title
 from docmill.tasks.parse.pictures.addresses import Loader

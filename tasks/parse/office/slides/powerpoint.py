@@ -10,8 +10,15 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.formula_tex import FORMULA, fill_office_formulas
-from docmill.tasks.parse.office.open_xml import core_properties
-from docmill.tasks.parse.office.parts import addresses_of, linked, links_of, pictures_in, read_part, reference
+from docmill.tasks.parse.office.open_xml import (
+    addresses_of,
+    core_properties,
+    linked,
+    links_of,
+    pictures_in,
+    read_part,
+    reference,
+)
 from docmill.tasks.parse.office.sheets.chart import CHARTS, chart_of
 from docmill.tasks.parse.office.slides.slide_graphics import diagram_of, table_of
 from docmill.tasks.parse.office.slides.slide_shapes import Places, Shape, placeholder, places_of, shapes_of

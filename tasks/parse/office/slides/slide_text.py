@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from docmill.tasks.parse.canvas import struck
 from docmill.tasks.parse.formulas.formula_tex import FORMULA
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
-from docmill.tasks.parse.office.parts import reference
+from docmill.tasks.parse.office.open_xml import reference
 from docmill.tasks.parse.passes.numbering import LevelNumbers
 from docmill.tasks.parse.trees import whole
 

@@ -1,6 +1,5 @@
 """Books: EPUB by pandoc, as chapters in reading order below their titles."""
 
-import io
 import posixpath
 import re
 import zipfile
@@ -12,8 +11,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.style_sheets import script_classes
-from docmill.tasks.parse.office.open_xml import member, read_member
-from docmill.tasks.parse.office.parts import pictures_in
+from docmill.tasks.parse.office.open_xml import member, pictures_in, read_member, zipped
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.inlines import Node
 from docmill.tasks.parse.pandoc.process.program import read_tree
@@ -64,16 +62,13 @@ def _with_scripts(container: zipfile.ZipFile) -> bytes:
         script = classes[match[1]]
         return f"<{script}>{match[2]}</{script}>"
 
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as whole:
-        for name in container.namelist():
-            content = member(container, name)
-            if name.endswith(_PAGES):
-                content = styled.sub(named, content.decode("utf-8", "surrogateescape")).encode(
-                    "utf-8", "surrogateescape"
-                )
-            whole.writestr(name, content)
-    return buffer.getvalue()
+    def member_of(name: str) -> bytes:
+        content = member(container, name)
+        if not name.endswith(_PAGES):
+            return content
+        return styled.sub(named, content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    return zipped((name, member_of(name)) for name in container.namelist())
 
 
 def _authors(container: zipfile.ZipFile) -> str:

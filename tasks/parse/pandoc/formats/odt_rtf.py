@@ -7,8 +7,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dates import with_iso_dates
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.flat_document import open_container
-from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
-from docmill.tasks.parse.office.parts import pictures_in
+from docmill.tasks.parse.office.open_xml import member, pictures_in, read_member, rewritten
 from docmill.tasks.parse.office.properties import open_document_properties
 from docmill.tasks.parse.pandoc.document import drawn_document
 from docmill.tasks.parse.pandoc.formats.open_body import prepare_body

@@ -17,8 +17,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dates import with_iso_dates
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.office.open_xml import core_properties, furniture, read_member, rewritten
-from docmill.tasks.parse.office.parts import pictures_in
+from docmill.tasks.parse.office.open_xml import core_properties, furniture, pictures_in, read_member, rewritten
 from docmill.tasks.parse.office.usual_names import with_usual_names
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, NUMBER_END, NUMBER_MARK, PAGE_MARK

@@ -5,7 +5,7 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.office.parts import links_of, read_part, reference
+from docmill.tasks.parse.office.open_xml import links_of, read_part, reference
 from docmill.tasks.parse.office.sheets.chart import CHARTS, chart_of
 from docmill.tasks.parse.office.slides.slide_graphics import diagram_of
 from docmill.tasks.parse.pandoc.word.word_runs import W, paragraph_of
