@@ -1,14 +1,13 @@
 """Chat JSON: the turns of exported chats (Slack, Discord, Telegram, WhatsApp, conversations with models)."""
 
-import html
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.hypertext import plain_words
 from docmill.tasks.parse.records.message_words import further_words, has_further
+from docmill.tasks.parse.records.slack_markup import is_slack, names_in, plain
 
 _LISTS = (
     "messages", "chat_messages", "conversation", "conversations", "chat", "history", "dialog", "dialogue", "turns",
@@ -44,8 +43,6 @@ chat may hold a list.
 _EARLIEST = 631_152_000  # 1990, in seconds since 1970; a smaller number is a count or a length
 _LATEST = 4_102_444_800  # 2100; a larger number is in milliseconds
 _MILLISECONDS = 1_000  # in a second
-_NAMES = ("real_name", "display_name", "name")  # in a profile, the most telling first
-_MARK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
 def is_chat(value: Any) -> bool:
@@ -196,34 +193,3 @@ def _clock(written: str) -> str:
     if not _EARLIEST < seconds < _LATEST:
         return ""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def is_slack(message: dict[str, Any]) -> bool:
-    """Return whether a message is from Slack: it has a type, and a time in seconds as its id."""
-    return message.get("type") == "message" and isinstance(message.get("ts"), str)
-
-
-def names_in(messages: Sequence[Any]) -> dict[str, str]:
-    """Return the names, by id, of the members whose messages state both."""
-    names: dict[str, str] = {}
-    for one in messages:
-        profile = one.get("user_profile") if isinstance(one, dict) else None
-        if isinstance(profile, dict) and isinstance(one.get("user"), str):
-            name = next((profile[key] for key in _NAMES if profile.get(key)), "")
-            if isinstance(name, str) and name:
-                names.setdefault(one["user"], name)
-    return names
-
-
-def plain(text: str, names: dict[str, str]) -> str:
-    """Return a message's text with readable names, channels and links."""
-
-    def shown(mark: re.Match[str]) -> str:
-        sign, said, label = mark.groups()
-        if sign == "@":
-            return f"@{names.get(said) or label or said}"
-        if sign == "!":
-            return label or f"@{said.partition('^')[0]}"
-        return f"{sign}{label or said}"
-
-    return html.unescape(_MARK.sub(shown, text))
