@@ -159,6 +159,7 @@ class Draft:
     about_end: int = 0
     parts: tuple[int, ...] = ()
     unread: tuple[int, ...] = ()
+    phrasings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +230,9 @@ class ChunkRow:
     of `CONTEXT_STATES` if the `context` from a language model is missing or out of date. A summary covers the span from
     `about_start` to `about_end` of its document, and so the chunks that begin there. A long chunk can have several
     vectors, one for each part: `parts` are the offsets in `text` of all parts but the first, `embedding_key` is the key
-    of the first part's vector, `part_keys` are those of the others. `unread` are the offsets in `text`, start and end
-    in turn, of the markup that is neither embedded nor indexed.
+    of the first part's vector, `part_keys` are those of the others, followed by those of the `phrasings`, in which a
+    language model says what the chunk says. `unread` are the offsets in `text`, start and end in turn, of the markup
+    that is neither embedded nor indexed.
     """
 
     chunk_id: str
@@ -262,6 +264,7 @@ class ChunkRow:
     parts: tuple[int, ...] = ()
     part_keys: tuple[str, ...] = ()
     unread: tuple[int, ...] = ()
+    phrasings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

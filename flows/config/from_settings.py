@@ -20,6 +20,7 @@ from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.chunking.chunk_options import ChunkOptions, asks_model
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes, sized
+from docmill.tasks.context.contextualizer import PHRASED
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.budget import Budget
 from docmill.tasks.model.client import ModelAccess, model_key
@@ -86,6 +87,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             kept=_kept(settings),
             described=settings.chunk.describe_figures,
             pictured=bool(settings.embedding.pictures),
+            phrasings=tuple(kind for kind in PHRASED if kind in settings.chunk.phrasings),
             read=reading_key(*ocr_of_figures(settings)) if settings.chunk.read_figures else "",
         ),
         routes=routes_of(settings, space.token_limit),
@@ -289,8 +291,9 @@ def check_model(settings: Settings, recipe: Recipe) -> None:
     routes += [replace(table.default, contextualizer=name) for _, name in table.contexts]
     if not settings.model.provider and any(asks_model(route, recipe.chunk) for route in routes):
         raise ConfigError(
-            "contexts, summaries and descriptions by a language model need a model: set provider and model in [model],"
-            ' or [chunk] contextualizer = "structural", summed_up_by = "extract" and describe_figures = false'
+            "contexts, summaries, descriptions and phrasings by a language model need a model: set provider and model"
+            ' in [model], or [chunk] contextualizer = "structural", summed_up_by = "extract", describe_figures = false'
+            " and phrasings = []"
         )
 
 

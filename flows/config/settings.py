@@ -12,6 +12,7 @@ from docmill.flows.config.input_settings import (
     ParseSettings,
     Texts,
     decode,
+    decode_texts,
 )
 from docmill.flows.config.store_settings import (
     AccessSettings,
@@ -50,6 +51,7 @@ def _check_store(value: Any) -> Any:
 Store = Annotated[Path, BeforeValidator(_check_store)]
 
 
+Phrasings = Annotated[tuple[Literal["statements", "questions"], ...], BeforeValidator(decode_texts)]
 Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], BeforeValidator(decode)]
 
 
@@ -191,6 +193,11 @@ class ChunkSettings(ConfigSection):
         description="Let the model of [model], which must read pictures, describe each figure in a chunk of its own.",
     )
     read_figures: bool = Field(default=False, description="Read the words in figures by OCR into chunks of their own.")
+    phrasings: Phrasings = Field(
+        default=(),
+        description="Let the model of [model] write other ways to find a chunk, each with a vector of its own:"
+        " statements that stand alone, questions that it answers, or both.",
+    )
     tokenizer: str = Field(
         default="",
         description="Tokenizer to measure sizes: empty for the model's own, a tokenizer.json or a tiktoken encoding.",

@@ -25,7 +25,7 @@ from docmill.storage.versions.diff import diff
 
 CHUNK_COLUMNS = (
     "chunk_id", "uri", "ordinal", "start_char", "end_char", "text", "context", "headings", "page", "line",
-    "content_type", "strategy", "tokens", "role", "depth", "parent_id", "children",
+    "content_type", "strategy", "tokens", "role", "depth", "parent_id", "children", "phrasings",
 )  # fmt: skip
 _DOCUMENT = (
     "uri", "source", "title", "format", "content_type", "language", "lang", "author", "characters",

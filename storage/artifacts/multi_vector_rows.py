@@ -1,7 +1,7 @@
-"""Multi-vector rows: a long chunk has one vector for each of its parts, so that a query matches a short passage."""
+"""Multi-vector rows: a chunk has a vector of each of its parts and phrasings, so that a query matches a short text."""
 
-from collections.abc import Iterable
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice, repeat
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from docmill.storage.schema import part_readings
 
+_BYTES_PER_TOKEN = 4  # of a phrasing, which nothing has counted; English has some 4.5, other languages fewer
 KEYS = ("embedding_key", "part_keys")
 """The columns that hold the keys of a chunk's vectors."""
 
@@ -16,27 +17,59 @@ KEYS = ("embedding_key", "part_keys")
 def by_vector(chunks: pa.Table) -> pa.Table:
     """Return chunks with one row for each vector, in order; `embedding_key` is the key of that vector.
 
-    `text`, if present, is the reading of the part, and nothing is left out of it. `tokens` are divided among the parts.
+    `text`, if present, is the reading of the part, and nothing is left out of it; or it is a phrasing, which has no
+    `context`. `tokens` are divided among the parts, and estimated of phrasings; without these, divided among all.
     """
     counts = _counts(chunks)
     if chunks.num_rows == counts.sum():
         return chunks
     rows = chunks.take(pa.array(np.repeat(np.arange(len(counts)), counts)))
     rows = _with(rows, "embedding_key", vector_keys(chunks))
+    phrasings = _phrasings(chunks)
     if "text" in chunks.column_names:
         columns = (chunks.column(name).to_pylist() for name in ("text", "parts", "unread"))
-        rows = _with(rows, "text", chain.from_iterable(map(part_readings, *columns)))
+        rows = _with(rows, "text", chain.from_iterable(map(chain, map(part_readings, *columns), phrasings)))
         rows = _with(rows, "unread", [[]] * rows.num_rows)
+    parts = counts - np.array([len(some) for some in phrasings], np.int64)
     if "tokens" in chunks.column_names:
-        shares = rows.column("tokens").to_numpy() // np.repeat(counts, counts)
+        shares = rows.column("tokens").to_numpy() // np.repeat(parts, counts)
         rows = _with(rows, "tokens", shares.tolist())
+    return _with_phrasings(rows, parts, phrasings) if any(phrasings) else rows
+
+
+def _phrasings(chunks: pa.Table) -> list[list[str]]:
+    known = "phrasings" in chunks.column_names
+    return chunks.column("phrasings").to_pylist() if known else [[]] * chunks.num_rows
+
+
+def _with_phrasings(
+    rows: pa.Table, parts: "np.ndarray[tuple[int], np.dtype[np.int64]]", phrasings: Sequence[Sequence[str]]
+) -> pa.Table:
+    """Return rows in which those of phrasings, which follow the parts of their chunk, have values of their own."""
+    pairs = zip(parts.tolist(), phrasings, strict=True)
+    of = list(chain.from_iterable([*repeat("", count), *some] for count, some in pairs))
+    own: dict[str, Callable[[str], object]] = {"context": lambda _: "", "tokens": _estimated}
+    for name in own.keys() & {*rows.column_names}:
+        values = zip(of, rows.column(name).to_pylist(), strict=True)
+        rows = _with(rows, name, [own[name](phrasing) if phrasing else value for phrasing, value in values])
     return rows
+
+
+def _estimated(phrasing: str) -> int:
+    """Return the estimated tokens of a phrasing."""
+    return len(phrasing.encode()) // _BYTES_PER_TOKEN + 1
 
 
 def vector_keys(chunks: pa.Table) -> list[str]:
     """Return the keys of all vectors of chunks, in order; the keys of a chunk's parts are adjacent."""
     firsts, others = (chunks.column(name).to_pylist() for name in KEYS)
     return [key for first, rest in zip(firsts, others, strict=True) for key in (first, *rest)]
+
+
+def text_keys(chunks: pa.Table) -> list[list[str]]:
+    """Return the keys of the vectors of each chunk's text, one for each of its parts."""
+    columns = (chunks.column(name).to_pylist() for name in (*KEYS, "parts"))
+    return [[first, *rest[: len(parts)]] for first, rest, parts in zip(*columns, strict=True)]
 
 
 def with_keys(chunks: pa.Table, keys: Iterable[str]) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.artifacts.multi_vector_rows import KEYS, vector_keys
+from docmill.storage.artifacts.multi_vector_rows import KEYS, text_keys
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.exports.destinations.columns import DELETED
 from docmill.storage.exports.destinations.stamp import VERSION, Stamp
@@ -84,7 +84,7 @@ def _late(stored: StoredSnapshot, piece: StoredFile, packs: Packs) -> list[str]:
 
 def _joined(stored: StoredSnapshot, piece: StoredFile) -> pa.Table:
     """Return the chunks of a file with the columns of their documents, which are in one file."""
-    chunks = read_stored_file(stored.root, piece, ["chunk_id", "document_id", *_OF_CHUNK, *KEYS])
+    chunks = read_stored_file(stored.root, piece, ["chunk_id", "document_id", *_OF_CHUNK, *KEYS, "parts"])
     number = piece.bucket % stored.snapshot.buckets_of("documents")
     (own,) = (one for one in stored.pieces("documents") if one.bucket == number)
     ids = sorted(pc.unique(chunks.column("document_id")).to_pylist())
@@ -186,12 +186,13 @@ def _tombstones(stored: StoredSnapshot, stamp: Stamp, gone: Sequence[str]) -> It
 
 def _vectors(stored: StoredSnapshot, table: pa.Table) -> npt.NDArray[np.float32]:
     """Return the vector of each chunk, float32 (n, dim) of unit L2 norm: with parts, the mean of their vectors."""
-    keys = pa.array(vector_keys(table), pa.string())
+    own = text_keys(table)
+    keys = pa.array(list(chain.from_iterable(own)), pa.string())
     distinct = pc.unique(keys)
     found = Packs(stored.ensure_packs("embeddings")).take(distinct).column("vector").combine_chunks()
     matrix = np.asarray(found.flatten(), np.float32).reshape(len(distinct), -1)
     every: npt.NDArray[np.float32] = matrix[pc.index_in(keys, value_set=distinct).to_numpy()]
-    counts = pc.list_value_length(table.column("part_keys")).to_numpy() + 1
+    counts = np.array([len(some) for some in own], np.int64)
     if len(every) == len(counts):
         return every
     sums = np.add.reduceat(every, np.concatenate([[0], np.cumsum(counts)[:-1]]), axis=0)

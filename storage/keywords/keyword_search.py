@@ -213,6 +213,8 @@ class KeywordIndex:
         included = np.ones(self._bases[-1], bool)
         for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
             for field, average in enumerate(self._averages):
+                if not average:  # the memory of a field that no chunk has is never touched
+                    continue
                 factors[field, base:end] = self._scoring.factors(field, part.postings.lengths_of(field), average)
             included[base + part.tombstones.rows] = False
             factors[:, base + part.tombstones.rows] = 0.0
@@ -241,4 +243,4 @@ def _average_lengths(state: KeywordState, parts: Sequence[OpenSegment]) -> list[
     """Return the mean number of terms of each field: of the text over all chunks, as in `rank_bm25`; of a side field
     over the chunks that have it, so that a title in one document does not change how long the titles of others are."""
     holders = [state.rows, *(sum(part.holders(field) for part in parts) for field in range(1, len(FIELDS)))]
-    return [tokens / max(1, held) for tokens, held in zip((state.tokens, *state.side_tokens), holders, strict=True)]
+    return [tokens / max(1, held) for tokens, held in zip(state.field_tokens, holders, strict=True)]

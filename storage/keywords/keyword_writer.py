@@ -108,12 +108,11 @@ def _tokens(
     state: KeywordState, touched: Sequence[tuple[OpenSegment, OpenSegment]], fresh: Sequence[OpenSegment]
 ) -> list[int]:
     """Return the number of terms of each field after a change, without reading the lengths of all chunks."""
-    before = (state.tokens, *state.side_tokens)
     return [
         count
         + sum(_sum(part.postings.lengths_of(field)) for part in fresh)
         - sum(_sum(after.postings.lengths_of(field)[_newly_dead(was, after)]) for was, after in touched)
-        for field, count in enumerate(before)
+        for field, count in enumerate(state.field_tokens)
     ]
 
 

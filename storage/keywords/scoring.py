@@ -43,6 +43,7 @@ FIELD_SCORING: dict[str, FieldScoring] = {
     "headings": FieldScoring(1.0, 0.75),  # with 2, a section's name beats what it says: filings -1.0, abstracts -0.6
     "title": FieldScoring(1.0, 0.75),  # with 0.5 and headings so, too, abstracts -1.2; with 2 -0.6
     "path": FieldScoring(1.0, 0.75),  # with 0, code -2.8; with 0.5, code -0.4; with 2, other sets gain no more
+    "phrasings": FieldScoring(0.5, 0.75),  # as the context, which also is of a model
 }
 """The reasons are changes of what keyword search found, in % of a set, with one field changed at a time. The b of
 `rank_bm25` serves all fields: 0.3 for the context or the path changes nothing that can be told from chance."""

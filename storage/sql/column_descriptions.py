@@ -64,8 +64,9 @@ _CHUNK = {
     "about_start": "Where the span begins that a summary covers.",
     "about_end": "Where that span ends.",
     "parts": "Offsets in its text of all parts but the first, if it has several vectors.",
-    "part_keys": "Keys of the vectors of these parts.",
+    "part_keys": "Keys of the vectors of these parts, followed by those of its phrasings.",
     "unread": "Offsets in its text, start and end in turn, of markup that is neither embedded nor indexed.",
+    "phrasings": "What a language model says of it: statements that stand alone, and questions that it answers.",
 }
 _FOUND = {"chunk_id": "Id of a chunk.", "uri": "Its document."}
 

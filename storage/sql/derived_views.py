@@ -72,7 +72,7 @@ WITH texts AS MATERIALIZED (
     SELECT c.chunk_id, c.uri, t.place[3] AS other_id, t.place[1] AS other_uri, 'same' AS kind, 1.0::FLOAT AS similarity
     FROM chunks AS c JOIN texts AS t ON md5(c.text) = t.hash AND c.document_id <> t.document_id
 ), whole AS (
-    SELECT v.chunk_id, v.vector FROM vectors AS v JOIN chunks AS c USING (chunk_id) WHERE len(c.part_keys) = 0
+    SELECT v.chunk_id, v.vector FROM vectors AS v JOIN chunks AS c USING (chunk_id) WHERE v.part = 0 AND len(c.parts) = 0
 ), signed AS MATERIALIZED (
     SELECT
         place, document_id, len(w.vector::FLOAT[]) AS signs,

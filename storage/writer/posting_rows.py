@@ -17,7 +17,7 @@ _BETWEEN = " \u203a "  # between the headings in a context
 TITLES = ("document_id", "title", "metadata")
 """The columns of documents that `titles_of` reads."""
 _COVER = "cover_words"  # in the metadata, by docmill.tasks.parse.titles.cover
-_COLUMNS = ["chunk_id", "document_id", "uri", "headings", "context", "text", "unread"]
+_COLUMNS = ["chunk_id", "document_id", "uri", "headings", "context", "text", "unread", "phrasings"]
 
 
 def posting_rows(
@@ -28,10 +28,11 @@ def posting_rows(
         some = part if wanted is None else part.filter(pc.is_in(part.column("chunk_id"), value_set=wanted))
         for batch in some.to_batches(_BATCH_ROWS):
             columns = (column.to_pylist() for column in batch.columns)
-            for chunk_id, document, uri, headings, context, text, unread in zip(*columns, strict=True):
+            for chunk_id, document, uri, headings, context, text, unread, phrased in zip(*columns, strict=True):
                 title = titles.get(document, "")
                 own = _own_words(context, title, headings)
-                yield chunk_id, ChunkFields(reading(text, unread), own, "\n".join(headings), title, uri)
+                said = (own, "\n".join(headings), title, uri, "\n".join(phrased))
+                yield chunk_id, ChunkFields(reading(text, unread), *said)
 
 
 def stored_rows(stored: StoredSnapshot, without: frozenset[str] = frozenset()) -> Iterator[tuple[str, ChunkFields]]:

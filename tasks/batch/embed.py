@@ -163,7 +163,7 @@ def count(rows: pa.Table) -> Embedding:
 
 def tokens_left(batches: Sequence[Batch], packs: Sequence[Path]) -> int:
     """Return the tokens of the distinct staged texts whose vectors no pack has."""
-    names = [*KEYS, "tokens"]
+    names = [*KEYS, "tokens", "phrasings"]
     return count(
         unvectored(pa.concat_tables([DRAFTS.empty_table().select(names), *(b.chunks(names) for b in batches)]), packs)
     ).tokens

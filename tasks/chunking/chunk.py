@@ -19,6 +19,7 @@ from docmill.tasks.chunking.windows import windows
 from docmill.tasks.context.context_input import ContextInput, context_input_of
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS, contextualizer_of
 from docmill.tasks.context.model_context import ChunkLead, ContextWriter
+from docmill.tasks.context.phrasings import MOST_TOKENS
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
@@ -101,7 +102,9 @@ def _fitter(
     own = setting.with_budget(options.context_tokens if context.name != "none" else 0)
     own = own.with_widest(WIDEST_HEADER if own.budget else 0)
     room = options.longest - tokens.counter.special - own.budget
-    return Fitter(*read, own, ContextWriter(context, lookup, options.by_model), options.longest, room // 2)
+    most = min(MOST_TOKENS, options.token_limit - tokens.counter.special)
+    teller = ContextWriter(context, lookup, options.by_model, options.phrasings, most)
+    return Fitter(*read, own, teller, options.longest, room // 2)
 
 
 def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
@@ -154,7 +157,7 @@ def _drafts(
     ordered = in_order([*(node for one in grown for node in one.nodes), *_of_document(part, grown)])
     lines = lines_at(part.text, [node.fitted.span.start for node, _ in ordered])
     for (node, above), line in zip(ordered, lines, strict=True):
-        span, context, tokens, state = node.fitted
+        span, context, tokens, state, phrasings = node.fitted
         region = routed[max(0, bisect_right(starts, span.start) - 1)]
         yield Draft(
             start_char=span.start,
@@ -175,6 +178,7 @@ def _drafts(
             about_start=node.about.start,
             about_end=node.about.end,
             unread=read.unread(*span),
+            phrasings=phrasings,
         )
 
 
@@ -189,20 +193,20 @@ def _with_windows(drafts: Sequence[Draft], tokens: Tokens, room: int) -> list[Dr
 
 
 def vector_keys(text: str, drafts: Sequence[Draft], late: bool, space_id: str) -> tuple[tuple[str, ...], ...]:
-    """Return the vector keys of each chunk of a document's canonical text, one for each of its parts."""
+    """Return the vector keys of each chunk of a document's canonical text: of each of its parts and phrasings."""
     if not late:
-        return tuple(
-            tuple(
-                embedding_key(indexed_text(one.context, read), space_id)
-                for read in part_readings(one.text, one.parts, one.unread)
-            )
-            for one in drafts
-        )
+        return tuple(tuple(embedding_key(text, space_id) for text in _embedded_texts(one)) for one in drafts)
     return tuple(
         (late_key(text[first : one.window_end], one.start_char - first, one.end_char - first, space_id),)
         for one in drafts
         for first in [one.window_start]
     )
+
+
+def _embedded_texts(draft: Draft) -> Iterator[str]:
+    for read in part_readings(draft.text, draft.parts, draft.unread):
+        yield indexed_text(draft.context, read)
+    yield from draft.phrasings
 
 
 def plugins_in(routed: Sequence[Routed], options: ChunkOptions) -> list[str]:

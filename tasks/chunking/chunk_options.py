@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import key_of
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.context.contextualizer import DESCRIPTIONS, PROMPTS, WORDS
+from docmill.tasks.context.contextualizer import DESCRIPTIONS, PHRASED, PHRASINGS, PROMPTS, WORDS
 from docmill.tasks.context.contextualizers import contextualizer_of
 from docmill.tasks.detect.content_types import DETECTOR_VERSION
 from docmill.tasks.model.prompt import WINDOW_TOKENS
@@ -43,7 +43,8 @@ class ChunkOptions:
     limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
     `kept` are the kinds of elements, of those without chunks of their own by default, that have some. With `described`,
     a language model describes figures; with `pictured`, also those about which nothing says anything have chunks.
-    `read` is the key of the OCR that reads the words in figures, "" for none.
+    `read` is the key of the OCR that reads the words in figures, "" for none. `phrasings` are the kinds of phrasings of
+    chunks that a language model writes.
     """
 
     token_limit: int
@@ -59,6 +60,7 @@ class ChunkOptions:
     described: bool = False
     pictured: bool = False
     read: str = ""
+    phrasings: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild on unpickling: a worker loads plugins before its memory is limited."""
@@ -78,6 +80,11 @@ class ChunkOptions:
             raise ConfigError(f"kept must be some of {', '.join((*LEFT_OUT_KINDS, FIGURE))}, got {self.kept!r}")
         if self.parts and self.late:
             raise ConfigError("parts and late exclude each other: a late vector is read in one window")
+
+        if not set(self.phrasings) <= {*PHRASED}:
+            raise ConfigError(f"phrasings must be some of {', '.join(PHRASED)}, got {', '.join(self.phrasings)}")
+        if self.phrasings and self.late:
+            raise ConfigError("phrasings and late exclude each other: a late vector is read in a window of a document")
 
     @property
     def longest(self) -> int:
@@ -103,12 +110,13 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     asked += [{"described": DESCRIPTIONS}] if said.pop("described") else []
     asked += [{"pictured": 1}] if said.pop("pictured") else []
     asked += [{"read": engine, "words": WORDS}] if (engine := said.pop("read")) else []
+    asked += [{"phrasings": sorted(kinds), "version": PHRASINGS}] if (kinds := said.pop("phrasings")) else []
     return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *read, *parts, *asked, *kept)
 
 
 def asks_model(route: Route, options: ChunkOptions) -> bool:
-    """Return whether contexts, summaries or descriptions under a route come from a language model."""
-    return options.described or _asks_of_text(route, options)
+    """Return whether contexts, summaries, descriptions or phrasings under a route come from a language model."""
+    return options.described or bool(options.phrasings) or _asks_of_text(route, options)
 
 
 def _asks_of_text(route: Route, options: ChunkOptions) -> bool:

@@ -71,10 +71,10 @@ class _Grower:
     def chunks(self, part: Part, spans: Sequence[Span], notes: Mapping[int, str]) -> Iterator[ChunkNode]:
         """Yield the chunk of each span, followed by those below it; `notes` says what `optimize` did, by start."""
         fits = self.fitter.fit(spans, self.telling.lead)
-        places = [fitted.span for fitted in fits]
+        places, waiting = [fitted.span for fitted in fits], self.telling.waiting
         for number, fitted in enumerate(fits):
             prompts = self.fitter.teller.prompts(self.fitter.setting, places, number)
-            told = self.fitter.tell(fitted, prompts, self.telling.waiting)
+            told = self.fitter.phrase(self.fitter.tell(fitted, prompts, waiting), waiting)
             note = notes.get(fitted.span.start, "")
             node = ChunkNode(told, self.splitter.role, None, note, prompts=prompts, strategy=self.splitter.name)
             yield node

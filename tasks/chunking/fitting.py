@@ -26,13 +26,15 @@ With more, the context would outweigh a small chunk in its vector; with fewer, s
 class FittedSpan(NamedTuple):
     """A span, its context, and the exact number of tokens of both, including special ones.
 
-    `state` is the state of the language model's part of the context, one of `docmill.storage.schema.CONTEXT_STATES`.
+    `state` is that of the language model's part of the context and of the `phrasings`, one of
+    `docmill.storage.schema.CONTEXT_STATES`.
     """
 
     span: Span
     context: str
     tokens: int
     state: str = ""
+    phrasings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,11 @@ class Fitter:
             return fitted
         more, state = self.teller.said(prompts, waiting)
         return (self._adding(fitted, more) or fitted)._replace(state=fitted.state or state)
+
+    def phrase(self, fitted: FittedSpan, waiting: bool) -> FittedSpan:
+        """Return `fitted` with the known phrasings of its text by a language model."""
+        found, state = self.teller.phrased(self.setting, fitted.span, waiting)
+        return fitted._replace(phrasings=found, state=fitted.state or state)
 
     def _adding(self, fitted: FittedSpan, more: str) -> FittedSpan | None:
         """Return `fitted` with as much of `more` added to its context as fits; None if nothing fits."""

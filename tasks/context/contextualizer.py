@@ -14,6 +14,10 @@ PROMPTS = "1"
 """Raise it whenever a prompt of `model_prompts.py` changes: answers to old prompts are then not reused."""
 DESCRIPTIONS = "1"
 """The same of the prompt that asks for the description of a picture."""
+PHRASINGS = "1"
+"""The same of the prompts that ask for phrasings, and of how their answers are read."""
+PHRASED = ("statements", "questions")
+"""The kinds of phrasings that a language model writes of a chunk, in the order of its column."""
 WORDS = "1"
 """Raise it whenever OCR gives other words of a picture by the same engine."""
 Lead = Callable[[Span], str]

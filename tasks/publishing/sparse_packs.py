@@ -23,7 +23,7 @@ from docmill.storage.tables.spill import Rows, gathered, parts
 from docmill.storage.tables.tables import read_stored_file
 from docmill.tasks.batch.embed import unvectored
 
-_COLUMNS = [*KEYS, "text", "context", "unread", "parts"]
+_COLUMNS = [*KEYS, "text", "context", "unread", "parts", "phrasings"]
 _TEXTS_A_PACK = 2_048
 """Texts between two packs: what a killed run loses, minutes of work for a CPU; and 32 packs hold most stores."""
 

@@ -1,10 +1,10 @@
 """A loopback server that speaks OpenAI's and Anthropic's protocol, with extractive answers that never vary.
 
 To a prompt of numbered sentences it answers with the numbers of those that begin with the word "New"; to one for the
-facts of a passage with its sentences; to one for verdicts with whether the excerpts hold each statement word for word;
-to one with a picture with what `sights` says of it; to one with a marked chunk, text or document with the first words
-of the last of these; to one that asks whether a passage is useful with yes where it says "New"; to any other with the
-prompt's last line. `mood` is what it does next: "well", "429", "500", "slow", "truncated", "nonsense", "refusal",
+facts of a passage with its sentences; to one for phrasings of a chunk with a line for each of its sentences; to one
+for verdicts with whether the excerpts hold each statement word for word; to one with a picture with what `sights` says
+of it; to one with a marked chunk, text or document with the first words of the last of these; to one that asks whether
+a passage is useful with yes where it says "New"; to any other with the prompt's last line. `mood` is what it does next: "well", "429", "500", "slow", "truncated", "nonsense", "refusal",
 "obedient" (it says `words` and nothing else), "unauthorized"; `times` how often, then it is well again.
 
 It embeds texts as vectors of hashed words, for any model but `UNKNOWN`; `drift` makes them those of another model.
@@ -100,11 +100,24 @@ def answer_to(prompt: str) -> str:
         return "\n".join(f"{n}. {text.strip(' .')}" for n, text in enumerate(sentences, start=1))
     if "[1] " in prompt:
         return ", ".join(_NUMBERED.findall(prompt)) or "none"
-    if marked := _MARKED.findall(prompt):
+    marked = _MARKED.findall(prompt)
+    for kind in ("statement", "question"):
+        if f"Reply with one {kind} a line" in " ".join(prompt.split()):
+            return phrased(kind, marked[-1][1])
+    if marked:
         return f"It speaks of {' '.join(marked[-1][1].split()[:12])}."
     if prompt.endswith("Useful:"):
         return "yes" if "New " in prompt else "no"
     return prompt.strip().splitlines()[-1]
+
+
+def phrased(kind: str, shown: str) -> str:
+    """Return a line for each sentence of a chunk, which is shown below its title: in other words, as rules have it."""
+    where, _, text = shown.partition("\n\n")
+    sentences = [one.strip(" .#") for one in text.replace("\n\n", ". ").split(". ") if one.strip(" .#")]
+    if kind == "question":
+        return "\n".join(f"{n}. What about {' '.join(one.split()[:6])}?" for n, one in enumerate(sentences, 1))
+    return "\n".join(["Here are the statements:", *(f"- In {where}, {one}." for one in sentences)])
 
 
 class _Handler(BaseHTTPRequestHandler):

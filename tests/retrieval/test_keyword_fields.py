@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from docmill.storage.keywords.keyword_writer import compact, merge_ahead, rebuil
 from docmill.storage.keywords.scoring import FieldScoring, Scoring
 from docmill.storage.keywords.segments import merge_segments
 from docmill.storage.keywords.segments.chunk_fields import FIELDS, ChunkFields
+from docmill.storage.keywords.segments.postings import read_postings
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.upkeep.repair import repair
@@ -61,7 +63,7 @@ def bm25f(chunks: Sequence[ChunkFields], query: str, scoring: Scoring) -> npt.ND
 
 
 def draw_chunk(draw: random.Random) -> ChunkFields:
-    sizes = (draw.randint(0, 20), draw.randint(0, 4), draw.randint(0, 4), draw.randint(0, 2), draw.randint(0, 3))
+    sizes = [draw.randint(0, most) for most in (20, 4, 4, 2, 3, 9)]
     return ChunkFields(*(" ".join(draw.choices(WORDS, k=size)) for size in sizes))
 
 
@@ -160,7 +162,7 @@ def test_a_filter_keeps_the_scores_of_all_fields(tmp_path: Path) -> None:
 
 def test_a_weight_below_0_is_refused_by_name() -> None:
     wrong = (*(FieldScoring(1.0, 0.5) for _ in FIELDS[1:]), FieldScoring(-1.0, 0.5))
-    with pytest.raises(ConfigError, match=r"path must have a weight of at least 0 .*, got -1\.0 and 0\.5"):
+    with pytest.raises(ConfigError, match=r"phrasings must have a weight of at least 0 .*, got -1\.0 and 0\.5"):
         Scoring(fields=wrong)
 
 
@@ -229,3 +231,19 @@ def test_a_repair_builds_the_postings_of_all_fields_again(bench: Workbench) -> N
 
 def state_of_keywords(bench: Workbench) -> KeywordState:
     return open_folder(bench.root).read().snapshot.keywords
+
+
+def test_an_index_of_an_older_docmill_takes_chunks_with_phrasings(tmp_path: Path) -> None:
+    old = rebuild(tmp_path, [("a", ChunkFields("alpha", "beta", "gamma", "delta", "kux"))])
+    old = replace(old, side_tokens=old.side_tokens[:-1])
+    (segment,) = old.segments
+    assert len(read_postings(tmp_path, segment.file).side.lengths) == len(old.side_tokens), "a run of each older field"
+    assert [hit.chunk_id for hit in KeywordIndex(tmp_path, old).search("delta", 1)] == ["a"]
+    both = update(tmp_path, old, (), [("b", ChunkFields("box", phrasings="alpha"))])
+    assert both.side_tokens == (1, 1, 1, 1, 1)
+    rising = Scoring(idf="lucene")
+    for state in (both, compact(tmp_path, both)):
+        (first, second) = KeywordIndex(tmp_path, state, rising).search("alpha", 2)
+        assert (first.chunk_id, second.chunk_id) == ("a", "b")
+        assert second.fields == {"alpha": ("phrasings",)}
+    assert update(tmp_path, both, ["b"], []).side_tokens == (1, 1, 1, 1, 0)

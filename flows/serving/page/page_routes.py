@@ -32,7 +32,7 @@ _MOST_CHARACTERS = 5_000_000  # of an answer, as many as the API gives
 _NEAR = 5
 _CHUNK = (
     "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
-    "depth", "note", "context", "headings", "parent_id", "children",
+    "depth", "note", "context", "headings", "parent_id", "children", "phrasings",
 )  # fmt: skip
 """The columns of a chunk that the view of a document shows; its text is that of the document."""
 _MOST_KEPT = 4  # maps in memory, each some 10 MB at 100,000 chunks

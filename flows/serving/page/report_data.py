@@ -41,7 +41,7 @@ _OF_EVALUATIONS = {
 """What a server is asked for one evaluation, and a report holds of all, the newest first."""
 _CHUNK = [
     "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
-    "depth", "children", "note", "context", "headings", "parent_id",
+    "depth", "children", "note", "context", "headings", "parent_id", "phrasings",
 ]  # fmt: skip
 
 

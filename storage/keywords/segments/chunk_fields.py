@@ -7,6 +7,7 @@ class ChunkFields(NamedTuple):
     """The texts of one chunk by field; a field without words is empty.
 
     `context` has what neither the title nor the headings say. `path` is the uri of the document.
+    Neither it nor the `phrasings` have a say in the language of the chunk.
     """
 
     text: str
@@ -14,6 +15,7 @@ class ChunkFields(NamedTuple):
     headings: str = ""
     title: str = ""
     path: str = ""
+    phrasings: str = ""
 
 
 FIELDS = ChunkFields._fields

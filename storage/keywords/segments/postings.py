@@ -56,7 +56,7 @@ class Postings:
 
     def lengths_of(self, field: int) -> Int32:
         """Return the number of terms of each chunk in a field."""
-        return self.side.lengths_of(field) if field else self.lengths
+        return self.side.lengths_of(field, len(self.lengths)) if field else self.lengths
 
     @computed_once
     def term_lookup(self) -> StringLookup:

@@ -32,8 +32,9 @@ class SideEntries(NamedTuple):
 class SidePostings:
     """The entries of all terms of a segment, the lengths of the fields, and what bounds the score of a term.
 
-    `lengths` has one run of all chunks for each side field. Term `terms[i]` has the greatest frequency `highest[i]` in
-    field `kinds[i]`, and the shortest such field of its chunks has `shortest[i]` terms; `terms` ascend.
+    `lengths` has one run of all chunks for each side field, without the last ones in which no chunk has a term. Term
+    `terms[i]` has the greatest frequency `highest[i]` in field `kinds[i]`, and the shortest such field of its chunks
+    has `shortest[i]` terms; `terms` ascend.
     """
 
     places: Int32
@@ -60,10 +61,10 @@ class SidePostings:
         pieces = (self.kinds[start:end], self.highest[start:end], self.shortest[start:end])
         return list(zip(*(piece.tolist() for piece in pieces), strict=True))
 
-    def lengths_of(self, field: int) -> Int32:
-        """Return the number of terms of each chunk in a side field."""
-        size = len(self.lengths) // SIDE_FIELDS
-        return self.lengths[(field - 1) * size : field * size]
+    def lengths_of(self, field: int, rows: int) -> Int32:
+        """Return the number of terms of each of all `rows` in a side field."""
+        own = self.lengths[(field - 1) * rows : field * rows]
+        return own if len(own) else np.zeros(rows, np.int32)
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays by their names in a file."""
@@ -98,12 +99,17 @@ def make_side(entries: SideEntries, lengths: Int32, starts: Int64, rows: Int32) 
         places,
         kinds.astype(np.uint8, copy=False),
         frequencies,
-        lengths,
+        lengths.reshape(SIDE_FIELDS, -1)[: _used(lengths)].reshape(-1),
         held[first],
         of[first].astype(np.uint8, copy=False),
         np.maximum.reduceat(frequencies[order], first) if len(first) else frequencies,
         np.minimum.reduceat(own[order], first) if len(first) else own,
     )
+
+
+def _used(lengths: Int32) -> int:
+    """Return the number of side fields up to the last one in which a chunk has a term."""
+    return int(np.flatnonzero(lengths.reshape(SIDE_FIELDS, -1).any(axis=1)).max(initial=-1)) + 1
 
 
 def join_entries(parts: Sequence[SideEntries]) -> SideEntries:

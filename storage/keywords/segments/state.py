@@ -47,6 +47,11 @@ class KeywordState:
     side_tokens: tuple[int, ...] = (0,) * SIDE_FIELDS
 
     @property
+    def field_tokens(self) -> tuple[int, ...]:
+        """The terms in total of each field; the state of an older docmill has fewer fields."""
+        return (self.tokens, *self.side_tokens, *[0] * (SIDE_FIELDS - len(self.side_tokens)))
+
+    @property
     def outdated(self) -> bool:
         """Whether an older docmill built the index: it is searched as it is, and the next commit builds it again."""
         return self.analyser < ANALYSER_VERSION

@@ -99,7 +99,7 @@ class Hit:
         keyword_rank: The rank in the keyword index, from 1, or None.
         terms: The terms of the query that the chunk contains, each with its share of the BM25 score.
         fields: The fields of the chunk that contain each of these terms: `text`, `context`, `headings`, `title`,
-            `path`.
+            `path`, `phrasings`.
         steps: What each step of the search did with the hit, in order.
         relevance: The score as a share of the highest that this search could give, in [0, 1], never above that of a
             better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`),

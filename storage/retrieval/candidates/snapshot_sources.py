@@ -160,11 +160,12 @@ class SnapshotReader:
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of chunks, (dim,) of unit L2 norm; for a chunk with parts, the mean of their vectors.
+        Those of phrasings do not count.
 
         Chunks whose vectors are pending are left out.
         """
         rows = self.rows([*self._vectors.held(ids)] if self.snapshot.pending else ids)
-        keys = {key: (row.embedding_key, *row.part_keys) for key, row in rows.items()}
+        keys = {key: (row.embedding_key, *row.part_keys[: len(row.parts)]) for key, row in rows.items()}
         if not keys:
             return {}
         packs = self._packs("embeddings")

@@ -166,6 +166,7 @@ function About({ row, text, regions, rows, near, figures, uri, asked, snapshot }
     ${figures.length > 0 && html`<h3>Its figures</h3><${Figures} of=${figures} />`}
     <h3><${Term} of="context">Context<//></h3>
     <p class="context" dir="auto">${row.context || "None: the text is embedded alone."}</p>
+    ${row.phrasings.length > 0 && html`<h3>Phrasings</h3><ul class="context">${row.phrasings.map((one) => html`<li dir="auto">${one}</li>`)}</ul>`}
     ${region && html`<h3>Its region</h3><p><${Region} of=${region} /></p>`}
     <h3>Nearest chunks</h3>
     ${isReport ? html`<p class="told">A report has no vectors; <code>docmill serve</code> shows them.</p>` : html`<${Answer} of=${near} what="Comparing vectors">${(found) => html`<${Nearest} hits=${found.hits} />`}<//>`}

@@ -88,6 +88,7 @@ splits[].chunks[].about_start | integer |
 splits[].chunks[].about_end | integer |
 splits[].chunks[].parts | array of integer |
 splits[].chunks[].unread | array of integer |
+splits[].chunks[].phrasings | array of text |
 """
 _DOCUMENT = """\
 {0}uri | text | name of the document, which `docmill show` takes
@@ -229,6 +230,7 @@ chunks[].role | text |
 chunks[].depth | integer |
 chunks[].parent_id | text |
 chunks[].children | array of text |
+chunks[].phrasings | array of text | statements and questions of the chunk by a language model
 """),
     "explain": Printed("one object", f"""\
 file | text | path of the file
