@@ -66,7 +66,7 @@ _CHUNK = {
     "parts": "Offsets in its text of all parts but the first, if it has several vectors.",
     "part_keys": "Keys of the vectors of these parts, followed by those of its phrasings.",
     "unread": "Offsets in its text, start and end in turn, of markup that is neither embedded nor indexed.",
-    "phrasings": "What a language model says of it: statements that stand alone, and questions that it answers.",
+    "phrasings": "What a language model says of it: statements and questions.",
 }
 _FOUND = {"chunk_id": "Id of a chunk.", "uri": "Its document."}
 

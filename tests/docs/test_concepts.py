@@ -24,6 +24,7 @@ from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from docmill.tasks.split.strategies import SPLITTERS
 from tests.kit.fake_encoder import TokenCounts, write_model
 from tests.kit.house import ROOT
+from tests.kit.model_server import model_server
 from tests.kit.workbench import Workbench
 from tests.kit.writers.figures import drawn
 
@@ -124,6 +125,13 @@ def with_figures(bench: Workbench) -> Work:
     bench.write({"lagoon.md": "# Lagoon\n\nThe bloom of ![Bars by month](june.png) in June.\n", "june.png": drawn(1)})
     bench.ingest()
     return set_to(bench, "chunk", figures=True)
+
+
+def phrased(bench: Workbench) -> Work:
+    with pytest.MonkeyPatch.context() as patch, model_server() as server:
+        patch.setenv("OPENAI_API_KEY", "a key")
+        bench.settings["model"] = {"provider": "openai", "model": "loopback", "base_url": f"{server.url}/v1"}
+        return set_to(bench, "chunk", phrasings=["questions"])
 
 
 def changed_back(bench: Workbench) -> Work:
@@ -235,6 +243,7 @@ CHANGES: dict[str, Callable[[Workbench], Work]] = {
     "`chunk.context_tokens`": lambda bench: set_to(bench, "chunk", context_tokens=0),
     "`chunk.tokenizer`": other_tokenizer,
     "`chunk.figures`, `chunk.describe_figures`, `chunk.read_figures`, `embedding.pictures`": with_figures,
+    "`chunk.phrasings`": phrased,
     "`embedding.parts`": lambda bench: set_to(bench, "embedding", parts=40),
     "`embedding.indexed`": lambda bench: set_to(bench, "embedding", indexed="binary"),
     "`embedding.model`, by `docmill reembed`": reembedded,

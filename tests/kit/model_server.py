@@ -2,10 +2,11 @@
 
 To a prompt of numbered sentences it answers with the numbers of those that begin with the word "New"; to one for the
 facts of a passage with its sentences; to one for phrasings of a chunk with a line for each of its sentences; to one
-for verdicts with whether the excerpts hold each statement word for word; to one with a picture with what `sights` says
-of it; to one with a marked chunk, text or document with the first words of the last of these; to one that asks whether
-a passage is useful with yes where it says "New"; to any other with the prompt's last line. `mood` is what it does next: "well", "429", "500", "slow", "truncated", "nonsense", "refusal",
-"obedient" (it says `words` and nothing else), "unauthorized"; `times` how often, then it is well again.
+for verdicts with whether the excerpts hold each statement word for word; to one with a picture with what `sights`
+says of it; to one with a marked chunk, text or document with the first words of the last of these; to one that asks
+whether a passage is useful with yes where it says "New"; to any other with the prompt's last line. `mood` is what it
+does next: "well", "429", "500", "slow", "truncated", "nonsense", "refusal", "obedient" (it says `words` and nothing
+else), "unauthorized"; `times` how often, then it is well again.
 
 It embeds texts as vectors of hashed words, for any model but `UNKNOWN`; `drift` makes them those of another model.
 At `/embed` it does so as Cohere does, at `:batchEmbedContents` as Gemini.

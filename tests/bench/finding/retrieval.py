@@ -38,7 +38,7 @@ from tests.bench.sets.catalogue import SETS, chosen
 from tests.bench.sets.collection import HALVES, Given, JudgedSet
 
 WAYS = (DEFAULT, "vectors", "keywords", "fusion=rrf", "weight=.3", "weight=.5", "spread=.2", "distinct=false")
-_HEAD = "| set | measure | way | % | change | ms | CPU ms |\n|---|---|---|---|---|---:|---:|"
+HEAD = "| set | measure | way | % | change | ms | CPU ms |\n|---|---|---|---|---|---:|---:|"
 _COSTS = (
     "| set | chunks | tokens of the documents | tokens embedded | embedded / documents | CPU s besides encoding"
     " | chunks, change | embedded, change |\n|---|---:|---:|---:|---:|---:|---:|---:|"
@@ -70,7 +70,7 @@ def run(given: argparse.Namespace, folder: Path) -> None:
     results, base = Results(given.half), load_results(given.against) if given.against else None
     if base and base.half != given.half:
         raise SystemExit(f"{given.against} is of the half {base.half!r}; compare with --half {base.half}")
-    print(_HEAD, flush=True)
+    print(HEAD, flush=True)
     for one in chosen(given.only):
         found = measure(one, given, folder, given.way or (["keywords"] if given.keywords else [*WAYS, *one.ways]))
         if found is None:

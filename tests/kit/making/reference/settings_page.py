@@ -78,8 +78,13 @@ def _type(key: Key) -> str:
         return " or ".join(code(toml_value(one)) for one in get_args(annotation))
     unit = next((one.name for one in key.field.metadata if isinstance(one, Unit)), "")
     bounds = [] if unit.startswith("from") else list(map(_bound, key.field.metadata))
-    name = _NAMES.get(annotation, "list of tables" if get_origin(annotation) is tuple else "table")
+    name = _NAMES.get(annotation) or (_list_of(get_args(annotation)[0]) if get_origin(annotation) is tuple else "table")
     return ", ".join(part for part in (name, unit, *bounds) if part)
+
+
+def _list_of(one: Any) -> str:
+    """Return the type of a list; the texts of some are of a few words."""
+    return "list of tables" if isinstance(one, type) and issubclass(one, ConfigSection) else "list of texts"
 
 
 def _bound(rule: object) -> str:
