@@ -134,6 +134,17 @@ def test_a_limit_of_calls_leaves_the_rest_to_the_next_run(bench: Workbench, serv
     assert (asked(server), min(len(row.phrasings) for row in bench.chunks())) == (1, 6)
 
 
+def test_a_commit_in_which_no_chunk_has_all_its_vectors_yet_is_no_failure(bench: Workbench) -> None:
+    text = "\n\n".join(f"## Buoy {number}\n\nIts lamp blinks {number} times a minute." for number in range(34))
+    bench.write({"buoy.md": text})
+    bench.settings |= {"chunk": {"phrasings": ["questions"]}, "run": {"early_commit": 0, "commit_every": 1e-6}}
+    report = bench.ingest()
+    state = snapshots.read(bench.root)
+    assert (report.exit_status, state.pending, state.rows("chunks")) == (0, None, 34)
+    assert state.number > 2
+    assert verify(bench.root, deep=True) == []
+
+
 def test_a_deleted_document_takes_its_phrasings_along(bench: Workbench) -> None:
     bench.write({"other.md": "The tide turns."})
     bench.ingest()
