@@ -195,8 +195,8 @@ class ChunkSettings(ConfigSection):
     read_figures: bool = Field(default=False, description="Read the words in figures by OCR into chunks of their own.")
     phrasings: Phrasings = Field(
         default=(),
-        description="Let the model of [model] write phrasings of each chunk: statements that stand alone, questions that"
-        " it answers, or both.",
+        description="Let the model of [model] write phrasings of each chunk: statements that stand alone, questions"
+        " that it answers, or both.",
     )
     tokenizer: str = Field(
         default="",
