@@ -17,6 +17,7 @@ from docmill.tasks.chunking.chunk_options import ChunkOptions, chunker_key
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.context.phrasings import MOST, MOST_TOKENS, phrased
 from docmill.tasks.counting.counter import counter_of
+from tests.kit.counting_encoder import LONG_RUN, slow_model
 from tests.kit.documents import tokenizer
 from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench
@@ -137,8 +138,9 @@ def test_a_limit_of_calls_leaves_the_rest_to_the_next_run(bench: Workbench, serv
 def test_a_commit_in_which_no_chunk_has_all_its_vectors_yet_is_no_failure(bench: Workbench) -> None:
     text = "\n\n".join(f"## Buoy {number}\n\nIts lamp blinks {number} times a minute." for number in range(34))
     bench.write({"buoy.md": text})
-    bench.settings |= {"chunk": {"phrasings": ["questions"]}, "run": {"early_commit": 0, "commit_every": 1e-6}}
-    report = bench.ingest()
+    bench.settings |= {"chunk": {"phrasings": ["questions"]}, "run": LONG_RUN["run"]}
+    with slow_model():
+        report = bench.ingest()
     state = snapshots.read(bench.root)
     assert (report.exit_status, state.pending, state.rows("chunks")) == (0, None, 34)
     assert state.number > 2

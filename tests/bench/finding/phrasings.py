@@ -49,6 +49,7 @@ def main() -> None:
     with TemporaryDirectory() as temporary, model_server() as server:
         remember(given.cache or Path(temporary) / "vectors", given.keywords)
         asking = ["model.provider=openai", "model.model=loopback", f"model.base_url={server.url}/v1"]
+        both: tuple[tuple[Results, list[str], list[str]], ...]
         both = (plain, [], []), (phrased, kinds, [*asking, f"chunk.phrasings={str(kinds).replace(chr(39), chr(34))}"])
         print(retrieval.HEAD, flush=True)
         for one in chosen(given.only):
