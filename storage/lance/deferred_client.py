@@ -2,7 +2,7 @@
 
 LanceDB imports `lance_namespace` and some models of `lance_namespace_urllib3_client`, both for remote catalogs. A
 package's `__init__` is executed before its modules, and these build 300 models and a client that docmill never calls.
-LanceDB takes a few of their names, for annotations and for methods that ask a catalog, and gets are-ins for these.
+LanceDB takes a few of their names, for annotations and for methods that ask a catalog, and gets stand-ins for these.
 """
 
 import sys
@@ -18,7 +18,7 @@ _NAMED = (f"{_CLIENT}.models", "lance_namespace")
 """Packages from which LanceDB takes names while it is imported."""
 _importing = Lock()
 _stands_in = False
-"""Whether `import_lancedb` is at work, and names of the packages `_NAMED` are are-ins."""
+"""Whether `import_lancedb` is at work, and names of the packages `_NAMED` are stand-ins."""
 
 
 def import_lancedb() -> Any:
@@ -41,7 +41,7 @@ def defer_client() -> None:
 
 @contextmanager
 def _standing_in() -> Iterator[None]:
-    """Give are-ins within the block to who takes names from packages that are not executed yet."""
+    """Give stand-ins within the block to who takes names from packages that are not executed yet."""
     global _stands_in
     for name in _NAMED:
         _defer(name)
@@ -53,7 +53,7 @@ def _standing_in() -> Iterator[None]:
 
 
 class _StandIn(type):
-    """The class of are-ins, each of which does what the class or function of its name does."""
+    """The class of stand-ins, each of which does what the class or function of its name does."""
 
     def __new__(cls, module: ModuleType, name: str) -> "_StandIn":
         return super().__new__(cls, name, (), {"__module__": module.__name__})
