@@ -154,9 +154,8 @@ class Canvas:
 
 def _kept(attributes: dict[str, Any]) -> dict[str, Any]:
     """Return attributes with as many links as a block may have; one without links has no such attribute."""
-    if "links" not in attributes:
-        return attributes
-    links = list(islice(attributes.pop("links"), MOST_LINKS))
+    stated = attributes.pop("links", None)
+    links = list(islice(stated, MOST_LINKS)) if stated else ()
     return attributes | {"links": links} if links else attributes
 
 

@@ -80,7 +80,7 @@ class CellBudget:
             raise Rejected("too_large", f"more than {_MAX_CELLS} cells are filled")
         if self._characters < 0:
             raise Rejected("too_large", f"cells hold more characters than the limit, {self._limit}")
-        sheet.rows.setdefault(row, {})[column] = plain_words(text)
+        sheet.rows.setdefault(row, {})[column] = plain_words(text) if "<" in text else text
 
 
 def draw_sheet(canvas: Canvas, sheet: Worksheet) -> None:

@@ -8,6 +8,7 @@ from lxml import etree
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_FIELDS = (W + "fldSimple", W + "fldChar")
 OFF = ("0", "false", "off", "none")
 
 
@@ -44,7 +45,8 @@ class WordField:
 def fields_in(root: Any) -> Iterator[WordField]:
     """Yield simple fields, and those of several runs as they end; fields may be nested. One without an end is none."""
     begun: list[WordField] = []
-    for node in root.iter(W + "fldSimple", W + "fldChar", W + "instrText", W + "t"):
+    has_fields = next(root.iter(*_FIELDS), None) is not None  # without any, the texts need not be walked through
+    for node in root.iter(*_FIELDS, W + "instrText", W + "t") if has_fields else ():
         if node.tag == W + "fldSimple":
             yield WordField(node, node.get(W + "instr") or "", bool("".join(node.itertext()).strip()))
         elif node.tag == W + "fldChar":
