@@ -9,7 +9,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.document.figure_rows import figure_rows
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pdf import drawn_figures
+from docmill.tasks.parse.pdf import figures
 from tests.kit.writers import figures as writers
 from tests.kit.writers.pdf import Pdf
 
@@ -120,10 +120,10 @@ def test_a_page_of_a_hundred_thousand_strokes_is_looked_at_in_part() -> None:
     )
     pdf.pages[-1].append(strokes)
     assert len(read(pdf).pictures) <= 1
-    assert drawn_figures._MOST_OBJECTS == 20_000
+    assert figures._MOST_OBJECTS == 20_000
 
 
 def test_a_huge_drawing_is_drawn_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawn_figures, "_MOST_PIXELS", 10_000)
+    monkeypatch.setattr(figures, "_MOST_PIXELS", 10_000)
     (row,) = figure_rows(read(page()))
     assert 5_000 < row["width"] * row["height"] < 11_000

@@ -10,8 +10,8 @@ from docmill.flows.runs.report import OcrWork, Report
 from docmill.storage.errors import ConfigError
 from docmill.storage.upkeep.verify import verify
 from docmill.tasks.batch import figure_reader
-from docmill.tasks.parse.pdf.figure_words import FigureScan, words_in
 from docmill.tasks.parse.pdf.ocr.engines import engine_for
+from docmill.tasks.parse.pdf.scan import FigureScan, words_in
 from docmill.tasks.workers.pool import Pool
 from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench

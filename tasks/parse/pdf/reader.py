@@ -12,11 +12,10 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw
-from docmill.tasks.parse.pdf.drawn_figures import with_drawings
+from docmill.tasks.parse.pdf.figures import PlacedPicture, placed_pictures, with_drawings, with_pictures
 from docmill.tasks.parse.pdf.ocr.engines import ADVICE
 from docmill.tasks.parse.pdf.page_content import PageContent, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
-from docmill.tasks.parse.pdf.placed_pictures import PlacedPicture, placed_pictures, with_pictures
 from docmill.tasks.parse.pdf.scan import certainty, is_picture, is_scan, read_scan
 from docmill.tasks.parse.pdf.text.annotations import form_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import address

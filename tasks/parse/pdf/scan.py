@@ -1,8 +1,9 @@
-"""Scanned pages: pages of PDFs without text, rendered as pictures for OCR, and images, each a figure."""
+"""Scanned pages: pages of PDFs without text, rendered for OCR; images, each a figure, and the words in figures."""
 
 import warnings
 from collections.abc import Container, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import repeat
 from math import sqrt
@@ -16,6 +17,7 @@ from docmill.tasks.parse.pdf.draw import draw
 from docmill.tasks.parse.pdf.ocr.engines import ADVICE, read_picture
 from docmill.tasks.parse.pdf.ocr.picture import POINTS, Picture
 from docmill.tasks.parse.pdf.page_content import PageContent
+from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, boxes_from, calls
 from docmill.tasks.parse.pictures.camera_facts import camera_facts
 
@@ -202,3 +204,26 @@ def _per_inch(image: Any) -> float:
     if round(named) in _SCANNERS_PER_INCH:
         return named
     return _SCREEN if max(image.size) < 2 * _SMALL else _SCAN
+
+
+@dataclass(frozen=True, slots=True)
+class FigureScan:
+    """The file of a picture, and what reads it."""
+
+    data: bytes
+    engine: str
+    languages: str
+
+
+def words_in(scan: FigureScan) -> str:
+    """Return the words in a picture, row by row; "" if there is none. Raise what `parse_image` raises."""
+    options = ParseOptions(ocr=True, ocr_engine=scan.engine, ocr_languages=scan.languages)
+    found = scanned(picture_in(scan.data), 1, options).items
+    lines = [line for line in found if isinstance(line, TextLine) and any(map(str.isalnum, line.text))]
+    return " ".join(line.text for line in sorted(lines, key=_row))
+
+
+def _row(line: TextLine) -> tuple[int, float]:
+    """Return the row of a line, counted in heights of its letters, and where it begins."""
+    left, _, _, bottom = line.box
+    return round(bottom / max(line.size, 1.0)), left

@@ -9,15 +9,13 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     Span,
     are_doubtful,
     columns_of,
+    fitting_rows,
     in_cells,
     lines_of,
     place_of,
-    span_of,
-)
-from docmill.tasks.parse.pdf.layout.continued import (
-    fitting_rows,
     repeats_header,
     rest_of_row,
+    span_of,
     widened,
     with_header,
     with_header_apart,

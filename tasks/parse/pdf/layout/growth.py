@@ -16,7 +16,7 @@ from docmill.tasks.parse.pdf.layout.level_rows import STRAY
 from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
@@ -159,7 +159,7 @@ class Growth:
                 self.columns[column] = min(left, line.box[0]), max(right, line.box[2])
 
     def _over(self, line: TextLine) -> list[int]:
-        return columns_over(line, self.spans)
+        return spans_over(line.box[::2], self.spans)
 
     def _begins_names(self, level: list[TextLine], edge: float) -> bool:
         """Return whether each line of a level is as close above a name of one column as lines of one text are."""
@@ -345,15 +345,10 @@ def _is_in_row(line: TextLine, row: list[TextLine]) -> bool:
 
 def parts_by_columns(line: TextLine, columns: list[tuple[float, float]]) -> list[tuple[int, str]] | None:
     """Return the texts of a line by column: one for each of as many figures; None if it fits no column."""
-    over, words = columns_over(line, columns), line.text.split()
+    over, words = spans_over(line.box[::2], columns), line.text.split()
     if len(over) > 1 and len(words) == len(over) and all(map(is_value, words)):
         return [*zip(over, words, strict=True)]
     return [(over[0], line.text)] if over else None
-
-
-def columns_over(line: TextLine, columns: list[tuple[float, float]]) -> list[int]:
-    """Return the columns that a line stands in."""
-    return [at for at, (left, right) in enumerate(columns) if line.box[0] < right and left < line.box[2]]
 
 
 def sides_of(columns: list[tuple[float, float]]) -> list[float]:

@@ -9,11 +9,11 @@ from itertools import chain, groupby, pairwise
 from statistics import median
 
 from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, is_value
-from docmill.tasks.parse.pdf.layout.growth import Growth, columns_over, parts_by_columns, sides_of
+from docmill.tasks.parse.pdf.layout.growth import Growth, parts_by_columns, sides_of
 from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, merged_spans
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, merged_spans, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 _MOST_WORDS = 2  # of one figure: "$ 71.15"; a line of more holds the figures of several columns
@@ -160,7 +160,7 @@ class _Columns:
 
     def over(self, line: TextLine) -> list[int]:
         """Return the columns that a line stands in."""
-        return columns_over(line, self.spans)
+        return spans_over(line.box[::2], self.spans)
 
     def parts(self, line: TextLine) -> list[tuple[int, str]] | None:
         """Return the texts of a line by column; None if it fits no column."""

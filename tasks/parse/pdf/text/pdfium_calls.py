@@ -130,6 +130,12 @@ def merged_spans(spans: Iterable[tuple[float, ...]]) -> list[tuple[float, float]
     return found
 
 
+def spans_over(span: tuple[float, ...], spans: Sequence[tuple[float, float]]) -> list[int]:
+    """Return the places of those of some spans that share some of their width with one."""
+    first, last = span
+    return [at for at, (left, right) in enumerate(spans) if first < right and left < last]
+
+
 _ROWS = 1_024  # results that wait in memory at once: a page's lines fit, and references to all places stay few
 _TEXT_BYTES = 512  # long enough for nearly all that a document says of itself; longer texts are asked for twice
 _END = 2  # bytes of the zero behind a text in UTF-16

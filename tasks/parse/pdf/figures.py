@@ -1,23 +1,158 @@
-"""Drawn figures: the vector drawings of a PDF that a caption names, as pictures that pdfium draws."""
+"""PDF figures: the pictures that pages show among their text, and the vector drawings that captions name."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from io import BytesIO
-from itertools import islice, product
+from itertools import islice, product, repeat
 from math import sqrt
 from typing import Any, NamedTuple
 
 from docmill.storage.keys import hash_bytes, key_of
-from docmill.tasks.parse.passes.drawn_block import Box, DrawnBlock
-from docmill.tasks.parse.pdf.page_content import transform
-from docmill.tasks.parse.pdf.text.pdfium_calls import address, placed, tenths
+from docmill.storage.schema import KeptPicture
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.passes.drawn_block import DrawnBlock
+from docmill.tasks.parse.pdf.page_content import PageContent, transform
+from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, address, around_all, calls, placed, tenths
 from docmill.tasks.parse.pictures.album import Album
 from docmill.tasks.parse.pictures.figure_block import figure_block
+from docmill.tasks.parse.pictures.picture_file import LEAST_SIDE, MAX_PIXELS
 from docmill.tasks.parse.titles.labels import is_caption, names_table
 
-_PATH, _SHADING, _FORM = 2, 4, 5  # FPDF_PAGEOBJ_PATH and so on
+_IMAGE, _FORM = 3, 5  # FPDF_PAGEOBJ_IMAGE, FPDF_PAGEOBJ_FORM
 _MOST_OBJECTS = 20_000  # of a page that are looked at: a map has more, and its first ones show its extent
+_MOST_ON_PAGE = 50  # pictures of a page: more are the tiles of one, or icons
+_WHOLE = 0.6
+"""Share of a page from which on a picture is its background or the scan of it."""
+_LEAST_POINTS = 20.0  # of the shorter side as shown: smaller ones are icons and signs, of however many pixels
+_EDGE, _SMALL = 0.12, 0.04
+"""A picture in this share of the page at its top or bottom, of less than this share of its area, is a letterhead."""
+_OVERLAP = 2.0  # points that a picture may reach into the line above it
+
+
+class PlacedPicture(NamedTuple):
+    """A picture on a page, counted from 1, and its box in points from the top left."""
+
+    picture: KeptPicture
+    page: int
+    box: Box
+
+
+def placed_pictures(document: Any, page: int, sheet: PageContent, album: Album) -> list[PlacedPicture]:
+    """Return the pictures of a page that are figures; the album counts the others."""
+    if not _has_pictures(page):
+        return []
+    place = transform(page, *(calls()[name](page) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF")))
+    found = list[PlacedPicture]()
+    with closing(document[sheet.number - 1]) as opened:
+        for image, bounds in _images(opened):
+            (box,) = placed([bounds], place)
+            if _is_background(box, sheet):
+                continue
+            if len(found) >= _MOST_ON_PAGE or _is_decoration(box, sheet) or min(image.get_px_size()) < LEAST_SIDE:
+                album.left_out["decoration"] += 1
+            elif (picture := _picture(image, album)) is not None:
+                found.append(PlacedPicture(picture, sheet.number, box))
+    return found
+
+
+def _has_pictures(page: int) -> bool:
+    """Return whether a page draws a picture, itself or in a form; quick, as most pages draw none."""
+    ask = calls()
+    count = min(ask["FPDFPage_CountObjects"](page), _MOST_OBJECTS)
+    handles = map(ask["FPDFPage_GetObject"], repeat(Handle(page)), range(count))
+    return not {_IMAGE, _FORM}.isdisjoint(map(ask["FPDFPageObj_GetType"], handles))
+
+
+def _images(page: Any) -> Iterator[tuple[Any, Box]]:
+    """Yield the images of a page with their bounds; one that a form holds alone has those of the form."""
+    within: dict[int, list[Any]] = {}
+    forms: dict[int, Any] = {}
+    for image in page.get_objects(filter=[_IMAGE], max_depth=2):
+        if image.level == 0:
+            yield image, image.get_bounds()
+        else:
+            forms[id(image.container)] = image.container
+            within.setdefault(id(image.container), []).append(image)
+    for key, images in within.items():
+        if len(images) == 1:
+            yield images[0], forms[key].get_bounds()
+
+
+def _is_background(box: Box, sheet: PageContent) -> bool:
+    left, top, right, bottom = box
+    width, height = (sheet.height, sheet.width) if sheet.turn else (sheet.width, sheet.height)
+    outside = right <= 0 or bottom <= 0 or left >= width or top >= height
+    return outside or (right - left) * (bottom - top) >= _WHOLE * width * height
+
+
+def _is_decoration(box: Box, sheet: PageContent) -> bool:
+    left, top, right, bottom = box
+    height = sheet.width if sheet.turn else sheet.height
+    at_edge = bottom < _EDGE * height or top > (1 - _EDGE) * height
+    small = (right - left) * (bottom - top) < _SMALL * sheet.width * sheet.height
+    return min(right - left, bottom - top) < _LEAST_POINTS or (at_edge and small)
+
+
+def _picture(image: Any, album: Album) -> KeptPicture | None:
+    """Return the picture of an image: the JPEG that the file holds, else its pixels as PNG."""
+    width, height = image.get_px_size()
+    if width * height > MAX_PIXELS:
+        album.left_out["too_large"] += 1
+        return None
+    raw, filters = bytes(image.get_data(decode_simple=False)), image.get_filters()
+    whole = filters == ["DCTDecode"]  # the stream is a JPEG file, which other documents may hold, too
+    # Else of what the file holds, as the bytes of a PNG depend on the library that writes it.
+    key = hash_bytes(raw) if whole else key_of("picture", hash_bytes(raw), filters, width, height)
+    if (known := album.get(key)) is not None:
+        return known
+    return album.add(raw if whole and _has_screen_colours(raw) else _png(image), key)
+
+
+def _has_screen_colours(jpeg: bytes) -> bool:
+    """Return whether a JPEG has the colours of a screen and not those of a press, which browsers show inverted."""
+    from PIL import Image
+
+    try:
+        return bool(Image.open(BytesIO(jpeg), formats=["JPEG"]).mode in ("RGB", "L"))
+    except Exception:  # it is damaged; pdfium may still draw it
+        return False
+
+
+def _png(image: Any) -> bytes:
+    import pypdfium2
+
+    sink = BytesIO()
+    try:
+        with closing(image.get_bitmap()) as bitmap:
+            bitmap.to_pil().convert("RGB").save(sink, "PNG")
+    except (pypdfium2.PdfiumError, ValueError, RuntimeError):
+        return b""
+    return sink.getvalue()
+
+
+def with_pictures(blocks: Sequence[DrawnBlock], pictures: Sequence[PlacedPicture]) -> list[DrawnBlock]:
+    """Return the blocks of all pages, each picture below the last block above it or at the beginning of its page."""
+    after: dict[int, list[DrawnBlock]] = {}
+    pages = [one.page for one in blocks]
+    for picture, page, box in sorted(pictures, key=lambda one: (one.page, one.box[1])):
+        first, last = bisect_left(pages, page), bisect_left(pages, page + 1)
+        above = (at for at in range(first, last) if _is_above(blocks[at].box, box))
+        place = max(above, default=first - 1)
+        after.setdefault(place, []).append(figure_block(picture, "", "", page, box))
+    return [*after.get(-1, ()), *(one for at, block in enumerate(blocks) for one in (block, *after.get(at, ())))]
+
+
+def _is_above(block: Box | None, picture: Box) -> bool:
+    """Return whether a block ends above a picture in the same column."""
+    if block is None:
+        return False
+    left, _, right, bottom = block
+    return bottom <= picture[1] + _OVERLAP and left < picture[2] and right > picture[0]
+
+
+_PATH, _SHADING = 2, 4  # FPDF_PAGEOBJ_PATH and so on
 _MOST_PAGES = 300  # of a document on which captions are looked at: each is opened once more
 _LEAST_PATHS = 3  # of a drawing: two boxes and an arrow; fewer are a rule or a frame
 _LEAST_SIDE = 40.0  # points of a drawing: lower ones are rules, with or without ticks
@@ -26,7 +161,7 @@ _CELL = 7.0
 an axis and its legend are. With larger ones drawings of two columns join, with smaller ones a drawing is torn."""
 _MOST_CELLS = 200  # along a side of the page; those of larger pages are larger
 _FAR = 60.0  # points from a drawing to its caption: three lines of labels between them
-_WHOLE = 0.9  # share of the page: a background, or a frame around it
+_FRAME = 0.9  # share of the page: a background, or a frame around it
 _LABEL = 60  # characters: a longer block beside a drawing is text and no label of it
 _PROSE = 500  # characters in a drawing: with more it is a box of text or a table
 _MARGIN = 2.0  # points around a drawing: half of a thick line is outside of its path
@@ -57,7 +192,7 @@ def with_drawings(document: Any, blocks: Sequence[DrawnBlock], album: Album) -> 
     found = dict[int, tuple[DrawnBlock, bool]]()
     for number, named in islice(captions.items(), _MOST_PAGES):
         for caption, figure in _on_page(document, number, pages[number], named, album):
-            found[id(caption)] = figure, _is_above(figure.box, caption.box)
+            found[id(caption)] = figure, _is_higher(figure.box, caption.box)
     if not found:
         return list(blocks)
     return [one for block in blocks for one in _placed(block, found.get(id(block)))]
@@ -70,7 +205,7 @@ def _placed(block: DrawnBlock, found: tuple[DrawnBlock, bool] | None) -> tuple[D
     return (figure, block) if above else (block, figure)
 
 
-def _is_above(figure: Box | None, caption: Box | None) -> bool:
+def _is_higher(figure: Box | None, caption: Box | None) -> bool:
     return figure is not None and caption is not None and figure[1] < caption[1]
 
 
@@ -128,15 +263,10 @@ def _drawings(page: _DrawnPage) -> Iterator[Box]:
     for at, group in enumerate(_grouped(paths, page)):
         groups[group].append(at)
     for members in groups.values():
-        box = _around([paths[at] for at in members])
+        box = around_all([paths[at] for at in members])
         low = min(box[2] - box[0], box[3] - box[1]) < _LEAST_SIDE
         if not low and sum(weights[at] for at in members) >= _LEAST_PATHS and not _holds_text(page, box):
             yield box
-
-
-def _around(boxes: Sequence[Box]) -> Box:
-    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
-    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 def _holds_text(page: _DrawnPage, box: Box) -> bool:
@@ -161,7 +291,7 @@ def _paths(page: _DrawnPage) -> tuple[list[Box], list[int]]:
         ((left, top, right, bottom),) = placed([one.get_bounds()], place)
         box = (max(left, 0.0), max(top, 0.0), min(right, page.width), min(bottom, page.height))
         wide, high = box[2] - box[0], box[3] - box[1]
-        if wide >= 0 and high >= 0 and wide * high < _WHOLE * page.width * page.height:
+        if wide >= 0 and high >= 0 and wide * high < _FRAME * page.width * page.height:
             boxes.append(box)
             weights.append(_LEAST_PATHS if one.type == _FORM else 1)
     return boxes, weights
@@ -196,8 +326,8 @@ def _figure(page: _DrawnPage, number: int, drawing: Box, caption: DrawnBlock, al
     reach = 2 * _CELL
     around = (drawing[0] - reach, drawing[1] - reach, drawing[2] + reach, drawing[3] + reach)
     labels = [one.box for one in page.blocks if one.box and one is not caption and _is_label(one, around)]
-    box = _beside(_around([drawing, *labels]), caption.box, page)
-    picture = album.add(*_picture(page, box))
+    box = _beside(around_all([drawing, *labels]), caption.box, page)
+    picture = album.add(*_drawing(page, box))
     return None if picture is None else figure_block(picture, "", "", number, box)
 
 
@@ -221,7 +351,7 @@ def _beside(box: Box, caption: Box | None, page: _DrawnPage) -> Box:
     return (tenths(sides[0]), tenths(sides[1]), tenths(sides[2]), tenths(sides[3]))
 
 
-def _picture(page: _DrawnPage, box: Box) -> tuple[bytes, str]:
+def _drawing(page: _DrawnPage, box: Box) -> tuple[bytes, str]:
     """Return a part of a page as a PNG file, and the key of its pixels, which a PNG library does not decide."""
     left, top, right, bottom = box
     scale = min(_SCALE, sqrt(_MOST_PIXELS / max((right - left) * (bottom - top), 1.0)))
