@@ -15,10 +15,8 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     place_of,
     repeats_header,
     rest_of_row,
-    span_of,
     widened,
     with_header,
-    with_header_apart,
 )
 from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
 from docmill.tasks.parse.pdf.layout.growth import with_headers
@@ -59,8 +57,6 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTa
     `before` is the table at the end of the page before, which the first rows may go on.
     """
     rows = rows_of(items, rules)
-    if before is not None:
-        rows = with_header_apart(rows, before)
     start, more = _more_of(before, rows, rules) if before else (0, list[Item]())
     out: list[Item] = []
     if not more and _are_single(items, rows):
@@ -152,7 +148,7 @@ def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
     last, widest = start + 1, 0.0
     for place in range(start + 1, len(rows)):
         above, row = rows[place - 1], rows[place]
-        if not _is_next(above, row, rows[last - 1], rules) or _begins_table(rows[start], above, row, rules):
+        if not _is_next(above, row, rows[last - 1], rules):
             break
         if place > start + 1:  # a header, too, stands further from its rows
             apart, parted = gap(above, row), is_parted(above, row, rules)
@@ -169,19 +165,6 @@ def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
 def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: LevelRules) -> bool:
     """Return whether a row may go on the table of the row above it; `cells` is the last row of several cells."""
     return _is_below(above, row, rules) and not _is_heading(row, cells)
-
-
-def _begins_table(first: list[Item], above: list[Item], row: list[Item], rules: LevelRules) -> bool:
-    """Return whether a row of several cells begins another table.
-
-    It is bold as the first one and as none above it, and holds no sums, or stands below the last rule of one and the
-    first of another.
-    """
-    if len(row) < 2:
-        return False
-    if _are_bold(row) and not _are_bold(above) and _are_bold(first):
-        return bool(header_rows([[item.text for item in row if isinstance(item, TextLine)]]))
-    return rules.are_two(middle(above[0]), middle(row[0]), row[0].box[0], row[-1].box[2])
 
 
 def _are_bold(row: list[Item]) -> bool:
@@ -226,7 +209,6 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), few))
     if not enough or are_doubtful(cut, spans, ruled or headed, _are_banded(cut, spans, rules)):
         return None
-    spans = _with_sides(spans, cut)
     cells = _cells(cut, spans, rules)
     return None if cells is None else _made(cells, cut, spans)
 
@@ -287,19 +269,6 @@ def _are_enough(counts: Counter[int], width: int, least: int) -> bool:
     full = counts[width] + (counts[width - 1] if width > 2 else 0)  # one cell may stand beside several rows
     rows = counts.total()
     return full >= least and rows - counts[1] >= _MIN_SHARE * rows
-
-
-def _with_sides(spans: list[Span], cut: list[Row]) -> list[Span]:
-    """Return columns and, left and right of them, those of the cells that only some of the rows have."""
-    rows = [row for row in cut if len(row) > 1]
-    left = [span for row in rows if (span := span_of(row[0]))[1] <= spans[0][0]]
-    right = [span for row in rows if (span := span_of(row[-1]))[0] >= spans[-1][1]]
-    return _around(left) + spans + _around(right)
-
-
-def _around(spans: list[Span]) -> list[Span]:
-    """Return the one column around spans, none around none."""
-    return [(min(start for start, _ in spans), max(end for _, end in spans))] if spans else []
 
 
 def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[list[str]] | None:

@@ -175,12 +175,13 @@ def _is_mark(text: str) -> bool:
 
 
 def _are_contents(columns: list[Column]) -> bool:
-    """Return whether these are the two columns of a table of contents: titles, and only page numbers."""
+    """Return whether two columns are those of a list of contents: titles, and pages that never go down."""
     if len(columns) > 2:
         return False
-    titles, numbers = columns
-    named = any(any(map(str.isalpha, line.text)) for cell in titles for line in cell)
-    return named and all(line.text.strip(". ").isdecimal() for cell in numbers for line in cell)
+    titles, numbers = ([line.text.strip(". ") for cell in column for line in cell] for column in columns)
+    if not any(map(str.isalpha, "".join(titles))) or not all(map(str.isdecimal, numbers)):
+        return False
+    return all(before <= after for before, after in pairwise(map(int, numbers)))
 
 
 def _letters(cell: Cell) -> int:
@@ -255,17 +256,6 @@ def _are_level(one: TextLine, other: TextLine) -> bool:
     return one.box[1] < other.box[3] and other.box[1] < one.box[3]
 
 
-def with_header_apart(rows: list[list[Item]], table: PageTable) -> list[list[Item]]:
-    """Return the rows of a page, the header of a table that is repeated there apart from the rest of a row below it."""
-    header = [cell for cell in table.cells[0] if cell]
-    first = rows[0]
-    count = len(header)
-    if not _LEAST_CELLS <= count < len(first):
-        return rows
-    said = [item.text for item in first[:count] if isinstance(item, TextLine)]
-    return [first[:count], first[count:], *rows[1:]] if said == header else rows
-
-
 def repeats_header(row: list[Item], table: PageTable) -> bool:
     """Return whether a row says what the header of a table does, perhaps in other pieces."""
     header = [cell for cell in table.cells[0] if cell]
@@ -297,7 +287,7 @@ def fitting_rows(rows: list[list[Item]], spans: list[Span], headed: bool = False
     for row in rows:
         cells = in_cells(row)
         places = [places_over(cell, spans) for cell in cells]
-        if not cells or not (_are_beside(places) if headed and len(cells) > 1 else _are_apart(places)):
+        if not cells or not ((headed and len(cells) > 1 and all(places)) or _are_apart(places)):
             break
         found.append(cells)
     while found and len(found[-1]) < 2:
@@ -308,12 +298,6 @@ def fitting_rows(rows: list[list[Item]], spans: list[Span], headed: bool = False
 def _are_apart(places: list[list[int]]) -> bool:
     """Return whether cells, by the columns that each stands over, stand in one each and in different ones."""
     return all(len(over) == 1 for over in places) and len({*chain(*places)}) == len(places)
-
-
-def _are_beside(places: list[list[int]]) -> bool:
-    """Return whether the first columns of cells are different ones, and most cells stand in one each."""
-    single = sum(len(over) == 1 for over in places)
-    return all(places) and 2 * single > len(places) and len({over[0] for over in places}) == len(places)
 
 
 def widened(spans: list[Span], rows: list[Row]) -> list[Span]:

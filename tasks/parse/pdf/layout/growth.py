@@ -189,11 +189,7 @@ class Growth:
         names = {at: _beside(beside, extent) for at, extent in enumerate(self.rows.extents)}
         held = [*chain.from_iterable(names.values())]
         named = sum(map(bool, names.values()))
-        if (
-            named < max(LAYOUT.figures, LAYOUT.rows_named * (len(names) - 1))
-            or len(held) < len(beside)
-            or not _are_aligned(held)
-        ):
+        if named < max(LAYOUT.figures, LAYOUT.rows_named * (len(names) - 1)) or len(held) < len(beside):
             return []
         self._add_column({at: " ".join(line.text for line in found) for at, found in names.items()}, held)
         return held
@@ -209,9 +205,9 @@ class Growth:
         self.rows.spans[:] = [(row, column + 1, *size) for row, column, *size in self.rows.spans]  # type: ignore[misc]
         self.around = [line for line in self.around if line not in held]
 
-    def _may_head(self, row: _OuterRow) -> bool:
-        """Return whether a row may be a header: with two columns, which text has too, there must be none yet."""
-        return len(self.sides) > _TWO + 1 or not header_rows(self.rows.cells) or self._is_of_figures(row)
+    def _may_head(self) -> bool:
+        """Return whether a row above may be a header: with two columns, which text has too, there must be none yet."""
+        return len(self.sides) > _TWO + 1 or not header_rows(self.rows.cells)
 
     def _is_of_figures(self, row: _OuterRow) -> bool:
         """Return whether a row has a figure where the table has them."""
@@ -235,7 +231,7 @@ class Growth:
         apart = edge - row.extent[1] if upwards else row.extent[0] - edge
         if not self._is_near(row, apart):
             return None
-        return row if (self._may_head(row) if upwards else self._is_of_figures(row)) else None
+        return row if (self._may_head() if upwards else self._is_of_figures(row)) else None
 
     def _is_near(self, row: _OuterRow, apart: float) -> bool:
         """Return whether a row fills enough columns, and most of them if it stands further away."""
@@ -318,11 +314,6 @@ def _is_remark(text: str) -> bool:
 def _beside(lines: list[TextLine], extent: Extent) -> list[TextLine]:
     """Return the lines in the middle of a row."""
     return [line for line in lines if abs(line.box[1] + line.box[3] - sum(extent)) < 2 * LAYOUT.off_row * line.height]
-
-
-def _are_aligned(lines: list[TextLine]) -> bool:
-    lefts, rights = [line.box[0] for line in lines], [line.box[2] for line in lines]
-    return min(max(lefts) - min(lefts), max(rights) - min(rights)) < 2 * LAYOUT.stray
 
 
 def _next_level(lines: list[TextLine], edge: float, upwards: bool) -> list[TextLine]:

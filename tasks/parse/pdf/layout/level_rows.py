@@ -153,7 +153,6 @@ _SHARED = 0.3  # of the height, which pieces on one level share
 _RISE = 1.6  # so many heights of a line may a cell begin above the middle of its row
 _CLOSE = 0.6  # of its height: a next line of one cell is closer, and the next row of a table that is set wide is not
 _HIGHER = 0.35  # of its height, by which what stands in the middle of two lines is above the lower one
-_OFF_STEP = 0.15  # of the distance between lines of a cell, by which that of the next line differs
 _OFF_MIDDLE = 0.25  # of its height, by which a line is off the level of another
 _MOST_LINES = 12  # of a cell: with more, what is joined as one row is rather a column of text beside another
 
@@ -192,31 +191,22 @@ def _lines_beside(rows: list[list[Item]], item: Item, rules: LevelRules) -> int:
         if item.box[0] < first.box[2]:
             return 0
         if isinstance(first, TextLine) and middle(item) > first.box[1]:
-            # The boxes of some fonts are so low that what stands between two lines touches neither.
-            beside = middle(item) > middle(first) or _goes_on(rows[-above - 1], item, rules)
-            return above + _more_above(rows, above, item, rules) if beside else 0
+            return above + _more_above(rows, above, item)
     # It may begin higher, if it has more lines.
     return above if _goes_on(rows[-above - 1], item, rules) else 0
 
 
-def _more_above(rows: list[list[Item]], above: int, item: Item, rules: LevelRules) -> int:
+def _more_above(rows: list[list[Item]], above: int, item: Item) -> int:
     """Return how many lines of a cell stand above those known: as many as below an item in the middle of its row."""
     reach = _OFF_MIDDLE * (item.box[3] - item.box[1])
     apart = [middle(row[0]) - middle(item) for row in rows[-above - 1 :]]
     wanted = sum(one > reach for one in apart) - sum(one < -reach for one in apart)
     more = 0
     while more < wanted and above + more + 1 < len(rows):
-        upper, lower = rows[-above - more - 2], rows[-above - more - 1]
-        if not _is_next(upper, lower) or is_parted(upper, lower, rules) or not _is_stepped(rows[-above - more - 2 :]):
+        if not _is_next(rows[-above - more - 2], rows[-above - more - 1]):
             break
         more += 1
     return more
-
-
-def _is_stepped(rows: list[list[Item]]) -> bool:
-    """Return whether the first line is as far from the second as that from the third."""
-    first, second, third = (middle(row[0]) for row in rows[:3])
-    return abs(third - 2 * second + first) < _OFF_STEP * (third - second)
 
 
 def _is_up_right(item: Item, last: Item) -> bool:
@@ -248,7 +238,7 @@ def _goes_on(row: list[Item], item: Item, rules: LevelRules) -> bool:
         return False
     if item.box[0] >= last.box[2]:
         return _is_next_cell(first, last, item) or _is_within(row, item)
-    return last is not first and _is_next_line(first, last, item, rules)
+    return _is_next_line(first, last, item, rules)
 
 
 def _is_next_cell(first: TextLine, last: TextLine, item: TextLine) -> bool:

@@ -25,7 +25,6 @@ _SMALL = 12.0  # points: narrower shapes are signs
 _LEAST_DOT = 1.0  # points: smaller dots are specks and dotted lines, larger ones may be bullets
 _LEAST_ROUND, _MOST_ROUND = 0.6, 1.6  # width by height of a dot: a disc or a square, also one that is scaled a little
 _SNAP = 2.5  # points: a line drawn in two strokes, or cell by cell, is off by less; rows of a table are further apart
-_DOUBLE = 4.0  # points between the two strokes of a double rule; the lines of a table are further apart
 _STRAY = 4.0  # points that a rule may end short of what is above it: the inner margin of a cell
 # Limits of a page that cost time without being a table: maps, plots, drawings of engineers.
 _MAX_OBJECTS = 30_000  # also those within others
@@ -82,12 +81,6 @@ class LevelRules:
         """Return whether a rule between two heights spans from `left` to `right`."""
         found = self._rules[bisect_left(self._places, upper) : bisect_left(self._places, lower)]
         return _spans(found, left, right)
-
-    def are_two(self, upper: float, lower: float, left: float, right: float) -> bool:
-        """Return whether two such rules between two heights are no double rule: a table ends there, another begins."""
-        found = self._rules[bisect_left(self._places, upper) : bisect_left(self._places, lower)]
-        places = [rule[0] for rule in found if _spans([rule], left, right)]
-        return len(places) > 1 and places[-1] - places[0] > _DOUBLE
 
 
 def _spans(rules: Iterable[Rule], left: float, right: float) -> bool:

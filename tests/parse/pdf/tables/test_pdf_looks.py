@@ -77,18 +77,6 @@ def test_rows_that_leave_out_different_cells_share_the_columns_of_all() -> None:
     assert cells_of(read(pdf)) == [[list(row) for row in rows]]
 
 
-def test_a_bold_row_of_other_columns_begins_another_table() -> None:
-    pdf = page()
-    y = written(pdf, (60, 200, 300), 740, [("Part", "Pieces", "Weight")], "bold")
-    y = written(pdf, (60, 200, 300), y, [("Mast", "2", "17 kg"), ("Rope", "4", "1 kg"), ("Anchor", "4", "3 kg")])
-    y = written(pdf, (60, 160), y, [("Property", "Value")], "bold")
-    written(pdf, (60, 160), y, [("Load", "95 N at 50 m/s"), ("Radio", "868 MHz, 14 dBm"), ("Seal", "IP66")])
-    assert [[len(cells), cells[0]] for cells in cells_of(read(pdf))] == [
-        [4, ["Part", "Pieces", "Weight"]],
-        [4, ["Property", "Value"]],
-    ]
-
-
 def test_a_narrow_gap_below_a_header_parts_cells_where_it_is_the_widest_of_its_line() -> None:
     pdf = page()
     long = ["run it with Prefect, on S3, in Docker", "run it with Docker, on S3, in Prefect"]
@@ -187,29 +175,6 @@ def test_centred_cells_are_parted_at_the_gap_that_the_rows_around_leave_free() -
     for at, row in enumerate(FIELDS):
         centred(pdf, middles, 740 - 18 * at, tuple(map(str, row)))
     assert cells_of(read(pdf)) == [[list(row) for row in FIELDS]]
-
-
-def test_a_header_that_a_page_repeats_is_apart_from_the_rest_of_a_row() -> None:
-    pdf = page()
-    pdf.text(60, 800, "What is kept, and for how long, is said by these settings of the store:")
-    header = ("what", "setting", "how long")
-    written(
-        pdf, (60, 180, 300), 120, [header, ("a draft", "keep_days", "30 days"), ("a file", "hours", "one hour, or")]
-    )
-    pdf.add_page()
-    for x, cell in zip((60, 180, 300), header, strict=True):
-        pdf.text(x, 800, cell)
-    pdf.text(300, 788, "as long as it takes")
-    written(pdf, (60, 180, 300), 768, [("a page", "page_days", "one week"), ("a note", "note_days", "one day")])
-    assert cells_of(read(pdf)) == [
-        [
-            [*header],
-            ["a draft", "keep_days", "30 days"],
-            ["a file", "hours", "one hour, or as long as it takes"],
-            ["a page", "page_days", "one week"],
-            ["a note", "note_days", "one day"],
-        ]
-    ]
 
 
 def test_a_heading_on_the_next_page_ends_the_table_before() -> None:

@@ -252,24 +252,6 @@ def test_a_bold_header_of_one_row_may_leave_out_a_column() -> None:
     assert table.attributes["cells"] == [["argument", "", "meaning"], ["folder", "optional", "where it is"]]
 
 
-def test_the_last_rule_of_a_table_and_the_first_of_the_next_part_them() -> None:
-    pdf = page()
-    tables = [
-        [["argument", "", "meaning"], ["search", "optional", "only keys with these words"]],
-        [["option", "default", "meaning"], ["--json", "", "print one object of JSON"], ["--all", "no", "print all"]],
-    ]
-    y = 740
-    for rows in tables:
-        pdf.rule(58, y, 300)
-        for row in rows:
-            for x, cell in zip((60, 130, 200), row, strict=True):
-                pdf.text(x, y - 11, cell, 10) if cell else None
-            y -= 15
-            pdf.rule(58, y, 300)
-        y -= 12
-    assert [one.attributes["cells"] for one in read(pdf).elements if one.kind == "table"] == tables
-
-
 def test_a_cell_one_space_before_the_next_is_parted_where_cells_above_and_below_begin() -> None:
     rows = [("csharp", ".cs, .csx"), ("swift", ".swift"), ("objectivec", ".m, .mm"), ("ruby", ".rake"), ("php", ".php")]
     pdf = page()
@@ -333,3 +315,14 @@ def test_a_name_in_the_middle_of_some_columns_is_a_row_of_the_header(x: int, wid
     table = next(one for one in read(pdf).elements if one.kind == "table")
     assert table.attributes["cells"] == [*over, *rows]
     assert table.attributes["header_rows"] == len(over) + 1
+
+
+def test_names_beside_numbers_that_go_down_are_a_table_and_titles_beside_pages_are_none() -> None:
+    names = ["Dropping out of training", "Staff with formal qualifications", "Staff that is being trained", "Visits"]
+    for numbers, tables in ((["15", "13", "6", "4"], 1), (["4", "6", "13", "15"], 0)):
+        pdf = page()
+        pdf.text(60, 760, "These are the figures of the year, as they were said.")
+        for at, row in enumerate(zip(names, numbers, strict=True)):
+            for x, cell in zip((60, 320), row, strict=True):
+                pdf.text(x, 730 - 16 * at, cell)
+        assert [one.kind for one in read(pdf).elements].count("table") == tables
