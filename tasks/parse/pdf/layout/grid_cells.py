@@ -273,5 +273,7 @@ def _count_on(figures: list[str]) -> bool:
 
 
 def _is_figure(text: str) -> bool:
+    if text[:1].isalpha() or text[-1:].isalpha():  # as most cells
+        return False
     plain = text.strip(" $€£%()+-–").replace(",", "").replace(".", "").replace(" ", "")
     return plain.isdecimal() and not (len(text) == _YEAR_DIGITS and int(plain) in _YEAR)

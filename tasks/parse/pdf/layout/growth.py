@@ -321,17 +321,24 @@ def _next_level(lines: list[TextLine], edge: float, upwards: bool) -> list[TextL
     outside = [
         line for line in lines if (line.box[3] < edge + LAYOUT.stray if upwards else line.box[1] > edge - LAYOUT.stray)
     ]
-    side = (lambda line: -line.box[3]) if upwards else (lambda line: line.box[1])
-    row = sorted(outside, key=side)[:1]
+    if not outside:
+        return []
+    row = [max(outside, key=lambda line: line.box[3]) if upwards else min(outside, key=lambda line: line.box[1])]
     for _ in range(_MOST_HEADER_LINES):
-        row = [line for line in outside if _is_in_row(line, row)]
+        row = _level_with(row, outside)
     return sorted(row, key=lambda line: (line.box[1], line.box[0]))
 
 
-def _is_in_row(line: TextLine, row: list[TextLine]) -> bool:
-    """Return whether a line shares some of its height with a row."""
-    top, bottom = min(one.box[1] for one in row), max(one.box[3] for one in row)
-    return min(bottom, line.box[3]) - max(top, line.box[1]) > LAYOUT.shared * line.height
+def _level_with(row: list[TextLine], lines: list[TextLine]) -> list[TextLine]:
+    """Return the lines that share some of their height with a row."""
+    top, bottom = min(line.box[1] for line in row), max(line.box[3] for line in row)
+    return [line for line in lines if _shared(line, top, bottom) > LAYOUT.shared * line.height]
+
+
+def _shared(line: TextLine, top: float, bottom: float) -> float:
+    """Return how much of its height a line shares with a row."""
+    _, upper, _, lower = line.box
+    return (lower if lower < bottom else bottom) - (upper if upper > top else top)
 
 
 def parts_by_columns(line: TextLine, columns: list[tuple[float, float]]) -> list[tuple[int, str]] | None:
