@@ -39,7 +39,7 @@ class FlatIndex:
         if len(chunks) > k:
             least = np.partition(scores[chunks], -k)[-k]
             chunks = chunks[scores[chunks] >= least - _ROUNDING]
-        exact = self._exact(vector, chunks)
+        exact = self._exact(vector, chunks, similar)
         best = np.argsort(-exact, kind="stable")[:k]
         return list(zip(self._ids.take(pa.array(chunks[best])).to_pylist(), exact[best].tolist(), strict=True))
 
@@ -57,13 +57,20 @@ class FlatIndex:
                 found[key] = self._vectors[first : first + self._counts[place]]
         return found
 
-    def _exact(self, vector: npt.NDArray[np.float32], chunks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Return the cosine of each chunk, bit-equal for equal vectors, which `@` does not guarantee."""
+    def _exact(
+        self, vector: npt.NDArray[np.float32], chunks: npt.NDArray[np.int64], similar: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float64]:
+        """Return the cosine of each chunk, bit-equal for equal vectors, which `@` does not guarantee.
+
+        Only those of its vectors are compared again that by `similar` may be its nearest.
+        """
         counts = self._counts[chunks]
         first = np.cumsum(counts) - counts
         rows = np.repeat(self._starts[chunks] - first, counts) + np.arange(counts.sum())
-        products = (self._vectors[rows].astype(np.float64) * vector).sum(axis=1)
-        found: npt.NDArray[np.float64] = np.maximum.reduceat(products, first)
+        near = similar[rows] >= np.repeat(np.maximum.reduceat(similar[rows], first), counts) - _ROUNDING
+        products = (self._vectors[rows[near]].astype(np.float64) * vector).sum(axis=1)
+        owners = np.repeat(np.arange(len(chunks)), counts)[near]
+        found: npt.NDArray[np.float64] = np.maximum.reduceat(products, np.flatnonzero(np.diff(owners, prepend=-1)))
         return found
 
     def _chunks(self, allowed: Collection[str]) -> npt.NDArray[np.int64]:
