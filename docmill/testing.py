@@ -113,7 +113,8 @@ def documents(draw: st.DrawFn) -> Parsed:
         kind = "front_matter" if i == 0 and draw(st.booleans()) else draw(_KINDS)
         own = draw(_SHORT if draw(st.booleans()) else _LONG)
         level = draw(st.integers(1, 3)) if kind in ("title", "list_item") else 0
-        elements.append(Element(kind, len(text), len(text) + len(own), level))
+        if own:
+            elements.append(Element(kind, len(text), len(text) + len(own), level))
         text += own
     return Parsed(text, tuple(elements), draw(st.sampled_from(["", "A title"])))
 

@@ -79,7 +79,7 @@ def _cut(text: str, unit: Piece, room: Room, ends: dict[int, int]) -> Iterator[P
 def _head(text: str, unit: Piece, ends: dict[int, int]) -> Span:
     """Return the span of the headings and the question at the start of a unit."""
     place = end = unit.start
-    while place < unit.end and place in ends:
+    while place < unit.end and ends.get(place, place) > place:
         end = min(unit.end, ends[place])
         place = trim(text, end, unit.end).start
     return Span(unit.start, end)
