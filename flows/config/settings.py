@@ -257,10 +257,11 @@ class SearchSettings(ConfigSection):
         " words of the query; fewer words count less. Documents with a title are left alone.",
     )
     spread: Share = Field(
-        default=0.2,
+        default=0.4,
         ge=0,
         le=1,
-        description="Share of the scores of its neighbours in running text that a chunk gets in hybrid search.",
+        description="Share of what the better of its neighbours in running text has beyond it that a chunk gets in"
+        " hybrid search.",
     )
     lift: Share = Field(
         default=0.3,

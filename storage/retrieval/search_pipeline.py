@@ -14,12 +14,11 @@ from docmill.storage.retrieval.candidates.search_options import Rewrite, SearchO
 from docmill.storage.retrieval.passages.hit_passages import with_passages
 from docmill.storage.retrieval.steps.cover_words import add_cover
 from docmill.storage.retrieval.steps.distinct import distinct
-from docmill.storage.retrieval.steps.document_smoothing import lift
 from docmill.storage.retrieval.steps.mmr import diversify
-from docmill.storage.retrieval.steps.neighbour_smoothing import spread
 from docmill.storage.retrieval.steps.parents import climb, widen
 from docmill.storage.retrieval.steps.query_expansion import by_feedback, by_model
 from docmill.storage.retrieval.steps.rerank import rerank
+from docmill.storage.retrieval.steps.smoothing import lift, spread
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,9 +58,10 @@ class SearchOptions:
         fusion: `"linear"` fuses normalised scores, `"rrf"` ranks, `"weighted_rrf"` ranks by `weight`.
         cover: The share of the highest score that a chunk of a hybrid search gets if the cover of its document has all
             words of the query, from 0 to 1; fewer words count less. Documents with a title are left alone.
-        spread: The share of its neighbours' scores that a chunk of a hybrid search gets, from 0 to 1.
-        lift: The share of the best score in its document that a chunk of a hybrid search gets, if the document has no
-            title; from 0 to 1.
+        spread: The share of what the better of its neighbours has beyond it that a chunk of a hybrid search gets, from
+            0 to 1.
+        lift: The share of what the best chunk of its document has beyond it that a chunk of a hybrid search gets, if
+            the document has no title; from 0 to 1.
         candidates: How many candidates each index returns, from 1. There are never fewer than `k`, or than four
             times as many if hits are widened or replaced by their parents. If `distinct` leaves fewer than `k` hits,
             they become four and sixteen times as many, up to 3,200.
@@ -87,7 +88,7 @@ class SearchOptions:
     weight: float = 0.4
     fusion: Fusion = "linear"
     cover: float = 1.0
-    spread: float = 0.2
+    spread: float = 0.4
     lift: float = 0.3
     candidates: int = CANDIDATES
     distinct: bool = True
