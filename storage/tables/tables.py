@@ -97,7 +97,9 @@ def read_stored_file(
     With the sorted ids of some `documents`, read at least the row groups that have rows of these.
     """
     path = root / piece.file.path
-    schema = SCHEMAS[path.parent.name]
+    schema = SCHEMAS.get(path.parent.name)
+    if schema is None:
+        raise StoreError(f"{path} is a file of no table; see: docmill verify --store {root}")
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
         own = file.schema_arrow  # made anew each time that it is asked for

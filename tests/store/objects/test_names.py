@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from docmill.storage.address import url_of
@@ -233,6 +233,7 @@ NAMES = st.builds(
 
 @examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([*ENTRANCES, *LISTED]), NAMES)
+@example("table", "vectors/vectors")  # a file of no table
 def test_no_name_in_a_bucket_reaches_a_file_outside_of_the_mirror(laid: FarBench, entrance: str, name: str) -> None:
     intruder = Intruder(laid)
     machine = intruder.far.on(hash_bytes(f"{entrance} {name}".encode()))
