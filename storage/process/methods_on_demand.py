@@ -5,20 +5,25 @@ few methods other than `__init__` of some: to compile all was a sixth of the CPU
 """
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 _PACKAGES = frozenset({"docmill", "pydantic", "annotated_types", "typer"})
 """Packages of such classes: those that each command loads, and that never ask for the signature of a method."""
+_KNOWN = (3, 13)
+"""The last version of Python whose `dataclass` was seen to write such text: 3.11, 3.12 and 3.13 do."""
 
 
 def compile_on_demand() -> None:
     """Let `dataclass` put off compiling in this process.
 
-    docmill's own programs call this. An application that imports docmill decides for itself.
+    docmill's own programs call this. An application that imports docmill decides for itself. A version of Python that
+    is not known compiles at once.
     """
-    vars(dataclasses)["exec"] = _define  # what all versions of `dataclass` compile by
+    if sys.version_info[:2] <= _KNOWN:
+        vars(dataclasses)["exec"] = _define  # what all versions of `dataclass` compile by
 
 
 def _define(text: str, scope: dict[str, Any], names: dict[str, Any]) -> None:

@@ -123,3 +123,13 @@ def test_classes_of_other_packages_are_compiled_at_once(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "another", module)
     exec(SOURCE, vars(module))
     assert vars(module.Point)["__init__"].__code__.co_varnames[:2] == ("self", "x")
+
+
+@pytest.mark.parametrize(("version", "put_off"), [((3, 13), True), ((3, 14), False)])
+def test_a_version_of_python_that_was_not_seen_compiles_at_once(
+    version: tuple[int, int], put_off: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(vars(dataclasses), "exec", exec)
+    monkeypatch.setattr(sys, "version_info", (*version, 0, "final", 0))
+    methods_on_demand.compile_on_demand()
+    assert (vars(dataclasses)["exec"] is not exec) == put_off
