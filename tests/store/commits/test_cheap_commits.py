@@ -59,7 +59,8 @@ def test_rows_of_a_bucket_keep_their_order() -> None:
 
 def fields(number: int, turn: int) -> ChunkFields:
     words = [f"word{number * step % 17}" for step in range(1, 3 + (number + turn) % 5)]
-    return ChunkFields(" ".join(words), "", f"Heading {number % 3}", "A title " * (number % 2), f"page-{number}.md")
+    title, phrasings = "A title " * (number % 2), f"What is word{number}?" * (number % 4 == 0)
+    return ChunkFields(" ".join(words), "", f"Heading {number % 3}", title, f"page-{number}.md", phrasings)
 
 
 def test_the_counts_of_all_fields_are_those_of_a_new_index(tmp_path: Path) -> None:
