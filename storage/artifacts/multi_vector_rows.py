@@ -68,8 +68,12 @@ def vector_keys(chunks: pa.Table) -> list[str]:
 
 def text_keys(chunks: pa.Table) -> list[list[str]]:
     """Return the keys of the vectors of each chunk's text, one for each of its parts."""
-    columns = (chunks.column(name).to_pylist() for name in (*KEYS, "parts"))
-    return [[first, *rest[: len(parts)]] for first, rest, parts in zip(*columns, strict=True)]
+    return list(map(keys_of_text, *(chunks.column(name).to_pylist() for name in (*KEYS, "parts"))))
+
+
+def keys_of_text(first: str, others: Sequence[str], parts: Sequence[int]) -> list[str]:
+    """Return the keys of the vectors of a chunk's text; of its `others`, those of phrasings are left out."""
+    return [first, *others[: len(parts)]]
 
 
 def with_keys(chunks: pa.Table, keys: Iterable[str]) -> pa.Table:

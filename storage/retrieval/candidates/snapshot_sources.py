@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import from_table
+from docmill.storage.artifacts.multi_vector_rows import keys_of_text
 from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.embedding.api.api_address import is_api
 from docmill.storage.embedding.encoder import TextEncoder, load_encoder
@@ -160,12 +161,11 @@ class SnapshotReader:
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of chunks, (dim,) of unit L2 norm; for a chunk with parts, the mean of their vectors.
-        Those of phrasings do not count.
 
-        Chunks whose vectors are pending are left out.
+        Vectors of phrasings do not count. Chunks whose vectors are pending are left out.
         """
         rows = self.rows([*self._vectors.held(ids)] if self.snapshot.pending else ids)
-        keys = {key: (row.embedding_key, *row.part_keys[: len(row.parts)]) for key, row in rows.items()}
+        keys = {key: keys_of_text(row.embedding_key, row.part_keys, row.parts) for key, row in rows.items()}
         if not keys:
             return {}
         packs = self._packs("embeddings")
@@ -176,7 +176,10 @@ class SnapshotReader:
         return {key: _mean([found[one] for one in own]) for key, own in keys.items()}
 
     def part_vectors(self, ids: Collection[str]) -> dict[str, Vector]:
-        """Return the vectors of each chunk's parts in order, (parts, dim); chunks without vectors are left out."""
+        """Return the vectors of each chunk, (n, dim): those of its parts in order, then those of its phrasings.
+
+        Chunks without vectors are left out.
+        """
         return self._vectors.vectors_of(ids)
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:

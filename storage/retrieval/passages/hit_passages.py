@@ -127,8 +127,9 @@ def _meanings(read: Sequence[_ReadHit], query: Query) -> list[Floats]:
     near: dict[str, Floats] = {}
     if query.options.mode != "keyword":
         vectors = query.sources.part_vectors([one.row.chunk_id for one in read])
+        of_text = {key: vectors[key][: 1 + len(one.row.parts)] for one in read if (key := one.row.chunk_id) in vectors}
         with one_blas_thread():
-            near = {key: (own.astype(np.float64) @ query.vectors.T).max(axis=1) for key, own in vectors.items()}
+            near = {key: (own.astype(np.float64) @ query.vectors.T).max(axis=1) for key, own in of_text.items()}
     every = np.concatenate([*near.values(), np.zeros(0)])
     mean, spread = (float(every.mean()), max(float(every.std()), _TINY)) if len(every) else (0.0, 1.0)
     return [_by_part(one, (near.get(one.row.chunk_id, np.full(1, mean)) - mean) / spread) for one in read]

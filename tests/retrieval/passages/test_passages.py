@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.lance import vectors
 from docmill.storage.retrieval.candidates import snapshot_sources
-from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.retrieval.candidates.hit import Hit, HitPassage
 from docmill.storage.retrieval.passages.sentence_runs import JudgedSentences, best_runs
 from docmill.storage.sentences.sentence_spans import sentence_spans
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.questions import Question, Target
 from tests.kit.documents import tokenizer
 from tests.kit.drawing import examples
+from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench
 
 CORPUS = Path(__file__).parents[2] / "corpus"
@@ -107,6 +108,26 @@ def test_the_sentence_with_the_rare_words_is_chosen_and_a_part_breaks_the_tie(bi
         whole = store.search("kettle stove", 5, passages=10_000)
     assert [hit.passage.text for hit in whole if hit.passage] == ["# Tea\n\nThe kettle stands on the stove."]
     assert sum(hit.passage is None for hit in whole) == len(whole) - 1, "what does not answer is left out"
+
+
+def test_phrasings_choose_no_passage(tmp_path: Path, fake_model: str, server: ModelServer) -> None:
+    found = list[list[HitPassage | None]]()
+    for kinds in ([], ["statements", "questions"]):
+        settings = {
+            "embedding": {"model": fake_model, "parts": 40}, "split": {"structure": {"size": 200}},
+            "model": {"provider": "openai", "model": "loopback", "base_url": f"{server.url}/v1"},
+            "chunk": {"phrasings": kinds},
+        }  # fmt: skip
+        bench = Workbench(tmp_path / f"{len(kinds)}", settings)
+        bench.write({"birds.md": BIRDS[:600]})
+        bench.ingest()
+        (row,) = bench.chunks()
+        assert row.parts
+        assert bool(row.phrasings) == bool(kinds)
+        with bench.store as store:
+            hits = [store.search(text, passages=25)[0] for text in ("nest of the elm", "eggs", "eats in the north")]
+        found.append([hit.passage for hit in hits])
+    assert found[0] == found[1]
 
 
 def test_a_long_query_is_read_in_windows_here_too(birds: Workbench) -> None:
