@@ -16,11 +16,10 @@ from docmill.flows.runs.phases import COMMIT, EMBED, Phase, counted
 from docmill.flows.runs.report import PictureWork, Report
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts import staging
-from docmill.storage.embedding.api.api_address import is_api
+from docmill.storage.embedding.api.api_address import is_api, parse_address
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, StoredFile
-from docmill.storage.pictures.api_pictures import PICTURE_TOKENS
 from docmill.storage.process.ending import uncut
 from docmill.storage.schema import RunRow
 from docmill.storage.writer.chunk_moves import ChunkMoves
@@ -29,7 +28,7 @@ from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.model.embedding_costs import payer_of
 from docmill.tasks.publishing.fill import FillOrder, embed_pending, fill
-from docmill.tasks.publishing.picture_packs import DuePictures, due_pictures, picture_packs
+from docmill.tasks.publishing.picture_packs import DuePictures, due_pictures, most_tokens, picture_packs
 from docmill.tasks.publishing.publish import PublishOrder, publish_run
 
 
@@ -74,13 +73,13 @@ def plan_pictures(run: Run, changes: Changes) -> None:
         figures = run.base.packs("figures") if run.base else []
         staged = [batch.figures for batch in run.batches]
         due = due_pictures(run.base, changes.documents, name, [*figures, *staged])
-        _report_pictures(run, due, len(due.keys), len(due.keys) * PICTURE_TOKENS if is_api(name) else 0)
+        _report_pictures(run, due, len(due.keys), most_tokens(due))
 
 
 def _report_pictures(run: Run, due: DuePictures, embedded: int, tokens: int) -> None:
     """Report the pictures that get vectors, those of earlier commits of the run included, and what they cost."""
     price = max(run.settings.embedding.pictures_price, 0.0)
-    name = due.model.name.partition("?")[0] if is_api(due.model.name) else due.model.name
+    name = parse_address(due.model.name).name if is_api(due.model.name) else due.model.name
     before = run.report.pictures.embedded
     run.report.pictures = PictureWork(before + embedded, name, tokens, round(tokens * price / 1e6, 6))
 

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.model_packs import PackModel, packs_by, write_model_pack
 from docmill.storage.artifacts.packs import Packs, figure_keys, pack_embeddings, picture_of
+from docmill.storage.embedding.api.api_address import is_api
 from docmill.storage.embedding.rankers.model_files import full_name
 from docmill.storage.errors import BudgetReached
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import PICTURE_VECTORS, StoredFile
-from docmill.storage.pictures.api_pictures import ApiPictures
-from docmill.storage.pictures.picture_encoder import load_picture_encoder, picture_space
+from docmill.storage.pictures.picture_encoder import PicturesAndTexts, load_picture_encoder, picture_space
 from docmill.storage.tables.tables import read_table
 from docmill.tasks.model.embedding_costs import EmbeddingPayer
 
@@ -66,10 +66,8 @@ def picture_packs(
     """
     if not len(due.keys):
         return due.kept
-    packs, encoder = Packs(pictures), load_picture_encoder(*due.model)
-    if isinstance(encoder, ApiPictures):
-        encoder = encoder.paid_by(payer)
-        _compare(root, due, packs, encoder)
+    packs = Packs(pictures)
+    encoder = _paid_by(root, due, packs, payer) if is_api(due.model.name) else load_picture_encoder(*due.model)
 
     def portions() -> Iterator[pa.Table]:
         for first in range(0, len(due.keys), _AT_ONCE):
@@ -86,14 +84,30 @@ def picture_packs(
     return (*due.kept, write_model_pack(root, PICTURE_VECTORS, due.model, chain([begun], made)))
 
 
-def _compare(root: Path, due: DuePictures, pictures: Packs, encoder: ApiPictures) -> None:
-    """Raise `StoreError` if a server gives other vectors than those that the snapshot keeps, as one of them shows."""
+def most_tokens(due: DuePictures) -> int:
+    """Return the most tokens that a server counts for what is due; 0 for a model that is not behind an API."""
+    if not is_api(due.model.name):
+        return 0
+    from docmill.storage.pictures.api_pictures import PICTURE_TOKENS
+
+    return len(due.keys) * PICTURE_TOKENS
+
+
+def _paid_by(root: Path, due: DuePictures, pictures: Packs, payer: EmbeddingPayer | None) -> PicturesAndTexts:
+    """Return the model by API, whose requests `payer` pays for.
+
+    Raises `StoreError` if its server gives other vectors than those that the snapshot keeps, as one of them shows.
+    """
+    from docmill.storage.pictures.api_pictures import api_pictures
+
+    encoder = api_pictures(due.model.name).paid_by(payer)
     for one in due.kept[:1]:
         table = pq.read_table(root / one.file.path, partitioning=None).slice(0, 1)
         (key,), (vector,) = (table.column(name).to_pylist() for name in ("key", "vector"))
         if not pictures.missing([key]) and any(vector):
             (row,) = pictures.take([key]).to_pylist()
             encoder.compare(picture_of(row), np.array(vector, np.float32))
+    return encoder
 
 
 def lack_vectors(base: StoredSnapshot | None, name: str) -> bool:
