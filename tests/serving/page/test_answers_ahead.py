@@ -26,6 +26,24 @@ from tests.kit.workbench import Workbench
 AHEAD = {**questions("LISTS"), **questions()}
 
 
+@pytest.fixture
+def bench(tmp_path: Path, fake_model: str) -> Workbench:
+    """Return a store of one document."""
+    assert fake_model
+    made = Workbench(tmp_path)
+    made.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
+    made.ingest()
+    return made
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the time by which answers are made ahead, in seconds, to be set."""
+    set_to = [0.0]
+    monkeypatch.setattr(answers_ahead, "time", SimpleNamespace(monotonic=lambda: set_to[0], time=time.time))
+    return set_to
+
+
 def asked(statement: str) -> RowsQuestion:
     return RowsQuestion(query=statement, max_rows=100_000, max_characters=5_000_000)
 
@@ -40,11 +58,7 @@ def facets(ahead: AnswersAhead, stores: OpenStores) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_page_is_answered_ahead_while_it_is_open_and_over_a_restart(tmp_path: Path, fake_model: str) -> None:
-    assert fake_model
-    bench = Workbench(tmp_path)
-    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
-    bench.ingest()
+def test_the_page_is_answered_ahead_while_it_is_open_and_over_a_restart(bench: Workbench) -> None:
     stores = OpenStores({"handbook": bench.root})
     ahead = AnswersAhead(stores, settle_s=0)
     kept = bench.root / "cache" / "page"
@@ -80,11 +94,7 @@ def test_the_page_is_answered_ahead_while_it_is_open_and_over_a_restart(tmp_path
         rows(fresh, again, "snapshots")
 
 
-def test_a_server_that_starts_answers_what_the_first_view_asks(tmp_path: Path, fake_model: str) -> None:
-    assert fake_model
-    bench = Workbench(tmp_path)
-    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
-    bench.ingest()
+def test_a_server_that_starts_answers_what_the_first_view_asks(bench: Workbench) -> None:
     stores = OpenStores({"handbook": bench.root})
     ahead = AnswersAhead(stores)
     ahead.begin()
@@ -93,14 +103,8 @@ def test_a_server_that_starts_answers_what_the_first_view_asks(tmp_path: Path, f
 
 
 def test_all_but_a_first_view_waits_until_no_page_has_been_opened_for_a_while(
-    tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch
+    bench: Workbench, now: list[float]
 ) -> None:
-    assert fake_model
-    bench = Workbench(tmp_path)
-    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
-    bench.ingest()
-    now = [0.0]
-    monkeypatch.setattr(answers_ahead, "time", SimpleNamespace(monotonic=lambda: now[0], time=time.time))
     stores = OpenStores({"handbook": bench.root})
     ahead = AnswersAhead(stores, settle_s=2.0)
     for number in ("1", "2"):
@@ -118,14 +122,8 @@ def test_all_but_a_first_view_waits_until_no_page_has_been_opened_for_a_while(
 
 
 def test_a_page_that_is_opened_meanwhile_comes_first(
-    tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch
+    bench: Workbench, now: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert fake_model
-    bench = Workbench(tmp_path)
-    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
-    bench.ingest()
-    now = [0.0]
-    monkeypatch.setattr(answers_ahead, "time", SimpleNamespace(monotonic=lambda: now[0], time=time.time))
     stores = OpenStores({"handbook": bench.root})
     ahead = AnswersAhead(stores, settle_s=2.0)
     ahead.look()
@@ -202,12 +200,8 @@ def test_a_list_of_chunks_has_the_beginnings_of_their_texts(tmp_path: Path, fake
 
 
 def test_a_process_for_statements_is_ready_while_a_page_is_open(
-    tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert fake_model
-    bench = Workbench(tmp_path)
-    bench.write({"git.md": "# Undo\n\nTo undo a commit, reset the branch.\n"})
-    bench.ingest()
     own = StatementPool()
     monkeypatch.setattr(statement_pool, "_pool", own)
     ahead = AnswersAhead(OpenStores({"handbook": bench.root}), settle_s=0)

@@ -114,6 +114,12 @@ def test_pairs_of_questions_and_answers_are_found_in_lines(text: str) -> None:
     assert texts(text, "qa", together=True) == [text]
 
 
+def test_a_heading_without_text_is_no_question() -> None:
+    text = "What does the mill do? It grinds."
+    parsed = Parsed(text, (Element("title", 0, 0, 1), Element("paragraph", 0, len(text))))
+    assert texts(parsed, "qa") == [text]
+
+
 def test_headings_that_ask_begin_a_pair_and_other_headings_stay_above() -> None:
     parsed = document(
         ("title", "# FAQ", 1),
