@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from docmill.flows.runs.phases import Phase
     from docmill.flows.runs.report import Report
     from docmill.storage.exports.export import Exported
-    from docmill.storage.history.judgements import Judgement
-    from docmill.storage.reader.asked_queries import ContentGap, FrequentQuery
-    from docmill.storage.reader.document import Document
-    from docmill.storage.reader.figure import Figure
-    from docmill.storage.reader.judging import JudgedPassage
-    from docmill.storage.reader.outline import Section
-    from docmill.storage.reader.replay import ReplayedQuery
-    from docmill.storage.reader.store import Store, open_store
-    from docmill.storage.retrieval.candidates.hit import Hit
-    from docmill.storage.retrieval.candidates.search_options import Mode, SearchArguments
     from docmill.storage.schema import KeptPicture
+    from docmill.storage.search.rank.candidates.hit import Hit
+    from docmill.storage.search.rank.candidates.search_options import Mode, SearchArguments
+    from docmill.storage.snapshots.history.judgements import Judgement
+    from docmill.storage.snapshots.read.asked_queries import ContentGap, FrequentQuery
+    from docmill.storage.snapshots.read.document import Document
+    from docmill.storage.snapshots.read.figure import Figure
+    from docmill.storage.snapshots.read.judging import JudgedPassage
+    from docmill.storage.snapshots.read.outline import Section
+    from docmill.storage.snapshots.read.replay import ReplayedQuery
+    from docmill.storage.snapshots.read.store import Store, open_store
 
     __version__: str
 
@@ -73,24 +73,24 @@ __all__ = [
 switch_telemetry_off()  # before any of these libraries is imported
 
 _HOMES = {
-    "ContentGap": "docmill.storage.reader.asked_queries",
-    "Document": "docmill.storage.reader.document",
+    "ContentGap": "docmill.storage.snapshots.read.asked_queries",
+    "Document": "docmill.storage.snapshots.read.document",
     "Exported": "docmill.storage.exports.export",
-    "Figure": "docmill.storage.reader.figure",
-    "FrequentQuery": "docmill.storage.reader.asked_queries",
-    "Hit": "docmill.storage.retrieval.candidates.hit",
-    "JudgedPassage": "docmill.storage.reader.judging",
-    "Judgement": "docmill.storage.history.judgements",
+    "Figure": "docmill.storage.snapshots.read.figure",
+    "FrequentQuery": "docmill.storage.snapshots.read.asked_queries",
+    "Hit": "docmill.storage.search.rank.candidates.hit",
+    "JudgedPassage": "docmill.storage.snapshots.read.judging",
+    "Judgement": "docmill.storage.snapshots.history.judgements",
     "KeptPicture": "docmill.storage.schema",
-    "Mode": "docmill.storage.retrieval.candidates.search_options",
+    "Mode": "docmill.storage.search.rank.candidates.search_options",
     "Phase": "docmill.flows.runs.phases",
-    "ReplayedQuery": "docmill.storage.reader.replay",
+    "ReplayedQuery": "docmill.storage.snapshots.read.replay",
     "Report": "docmill.flows.runs.report",
-    "SearchArguments": "docmill.storage.retrieval.candidates.search_options",
-    "Section": "docmill.storage.reader.outline",
+    "SearchArguments": "docmill.storage.search.rank.candidates.search_options",
+    "Section": "docmill.storage.snapshots.read.outline",
     "Settings": "docmill.flows.config.settings",
-    "Store": "docmill.storage.reader.store",
-    "open_store": "docmill.storage.reader.store",
+    "Store": "docmill.storage.snapshots.read.store",
+    "open_store": "docmill.storage.snapshots.read.store",
 }
 
 
@@ -140,7 +140,7 @@ def ingest(
         >>> report.snapshot, report.documents.added, report.exit_status
         (1, 3, 0)
     """
-    from docmill.flows.hosting.run_on_engine import start_run
+    from docmill.flows.prefect.run_on_engine import start_run
     from docmill.flows.runs.run_options import RunOptions
 
     loaded = _settings(store, options, settings, config)
@@ -168,7 +168,7 @@ def plan(
         >>> docmill.plan("docs", store="store").embedded  # texts that a run would embed
         0
     """
-    from docmill.flows.hosting.run_on_engine import start_run
+    from docmill.flows.prefect.run_on_engine import start_run
     from docmill.flows.runs.run_options import RunOptions
 
     loaded = _settings(store, options, settings, config)

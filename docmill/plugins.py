@@ -13,11 +13,11 @@ The name of an entry point is the name by which the settings choose the plugin. 
 installed, `docmill.testing` tests it, and the guide "Write a plugin" builds an example of each.
 """
 
-from docmill.storage.embedding.plugin_encoder import EncoderPlugin
 from docmill.storage.errors import Rejected, Transient
 from docmill.storage.plugins.secret import Secret
-from docmill.storage.retrieval.steps.rerankers import RerankerPlugin
 from docmill.storage.schema import ChunkRow, Element, Parsed
+from docmill.storage.search.encode.plugin_encoder import EncoderPlugin
+from docmill.storage.search.rank.steps.rerankers import RerankerPlugin
 from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader, SourceSettings
 from docmill.tasks.context.context_input import ContextInput
 from docmill.tasks.context.context_plugin import ContextualizerPlugin

@@ -25,11 +25,11 @@ from tokenizers import Tokenizer
 
 from docmill.parser_suite import ParserSuite
 from docmill.source_suite import SourceSuite
-from docmill.storage.embedding.space import model_dir
-from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.candidates.search_options import SearchOptions
-from docmill.storage.retrieval.steps.rerankers import RERANKERS
 from docmill.storage.schema import ChunkRow, Draft, Element, Parsed, indexed_text
+from docmill.storage.search.encode.space import model_dir
+from docmill.storage.search.rank.candidates.query import Query
+from docmill.storage.search.rank.candidates.search_options import SearchOptions
+from docmill.storage.search.rank.steps.rerankers import RERANKERS
 from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.chunk_tree import SUMMARY

@@ -22,16 +22,16 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import configured_api
 from docmill.flows.runs.phases import counted
 from docmill.storage.address import url_of
-from docmill.storage.embedding.api.api_address import extra_of, is_api, parse_address
-from docmill.storage.embedding.model_spaces import opaque_encoder
-from docmill.storage.embedding.shortened import split
-from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import DocmillError
 from docmill.storage.process.extras import command
+from docmill.storage.search.encode.api.api_address import extra_of, is_api, parse_address
+from docmill.storage.search.encode.model_spaces import opaque_encoder
+from docmill.storage.search.encode.shortened import split
+from docmill.storage.search.encode.space import model_dir
 from docmill.tasks.parse.pdf.ocr.engines import RAPIDOCR, TESSERACT, engine_for
 
 if TYPE_CHECKING:
-    from docmill.storage.history.snapshots import Snapshot
+    from docmill.storage.snapshots.history.snapshots import Snapshot
 
 State = Literal["ok", "note", "broken"]
 
@@ -259,7 +259,7 @@ def _store(settings: Settings, deep: bool) -> Checked:
 
 
 def _quick_look(name: str, root: Path) -> Checked:
-    from docmill.storage.history import snapshots
+    from docmill.storage.snapshots.history import snapshots
 
     if not snapshots.numbers(root):
         if damaged := snapshots.damaged(root):
@@ -276,14 +276,14 @@ def _quick_look(name: str, root: Path) -> Checked:
 
 def _faults(root: Path, snapshot: "Snapshot") -> Iterator[str]:
     from docmill.storage.files import fault
-    from docmill.storage.history.garbage import named_files
+    from docmill.storage.snapshots.history.garbage import named_files
 
     yield from filter(None, (fault(root, file, deep=False) for _, file in named_files(snapshot)))
 
 
 def _deep_look(name: str, settings: Settings) -> Checked:
-    from docmill.storage.mirror.mirror_folder import open_folder
-    from docmill.storage.upkeep.verify import verify
+    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.snapshots.clean.verify import verify
 
     findings = verify(open_folder(settings.store, settings.mirrors), deep=True)
     if findings:

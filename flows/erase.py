@@ -7,13 +7,13 @@ from dataclasses import replace
 from docmill.flows.config.from_settings import retention_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.address import is_address
-from docmill.storage.embedding.api.api_address import is_api
-from docmill.storage.embedding.api_encoder import forget_documents
-from docmill.storage.history import snapshots
-from docmill.storage.history.folder import StoreFolder
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.upkeep.erase import Erased, erase_held, found
-from docmill.storage.writer.current_folder import writing
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.encode.api.api_address import is_api
+from docmill.storage.search.encode.api_encoder import forget_documents
+from docmill.storage.snapshots.clean.erase import Erased, erase_held, found
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.folder import StoreFolder
+from docmill.storage.snapshots.write.current_folder import writing
 from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.sources import fingerprint, listings, sidecars
 

@@ -9,7 +9,7 @@ from docmill.flows.config.configuration import load
 from docmill.flows.measure import evaluation
 from docmill.flows.measure.evaluation import Measured
 from docmill.flows.runs.report import artifact_key
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.search.rank.candidates.search_options import Mode
 from docmill.tasks.evaluate.questions import load_questions
 from docmill.tasks.evaluate.ranking import MEASURES
 

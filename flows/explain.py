@@ -10,16 +10,16 @@ from typing import Any, TypeVar
 
 from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
-from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.schema import Draft
+from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.sql.document_warnings import warnings_in
 from docmill.tasks.chunking.route import Route, Routed
-from docmill.tasks.document.preview import Read, Reading, Splitting, Taking, read, split, take
-from docmill.tasks.document.recipe import Recipe
-from docmill.tasks.sources.discover import is_far, open_source
+from docmill.tasks.sources.discover import is_remote, open_source
 from docmill.tasks.split.parts.lookup import Lookup
-from docmill.tasks.workers.pool import Pool, shared_pool
+from docmill.tasks.work.document.preview import Read, Reading, Splitting, Taking, read, split, take
+from docmill.tasks.work.document.recipe import Recipe
+from docmill.tasks.work.pool.pool import Pool, shared_pool
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -155,7 +155,7 @@ def _holder(path: Path) -> tuple[Path, str]:
 
 def _place(settings: Settings, path: Path) -> tuple[str, str]:
     """Return the uri and the source of a file that is in one of the sources, else its name and ""."""
-    for argument in filterfalse(is_far, settings.sources):
+    for argument in filterfalse(is_remote, settings.sources):
         try:
             source = open_source(argument)
         except SourceError:

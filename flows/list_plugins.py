@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from docmill.storage.embedding.plugin_encoder import ENCODERS
 from docmill.storage.plugins.registry import Listed, Registry
-from docmill.storage.retrieval.steps.rerankers import RERANKERS
+from docmill.storage.search.encode.plugin_encoder import ENCODERS
+from docmill.storage.search.rank.steps.rerankers import RERANKERS
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.parsers import PARSERS
 from docmill.tasks.sources.discover import SOURCES

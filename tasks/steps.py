@@ -8,9 +8,9 @@ from prefect import Task, task
 from prefect.cache_policies import NO_CACHE
 
 from docmill.storage.errors import Transient
-from docmill.tasks.batch.batch import process_batch
-from docmill.tasks.batch.embed import embed_batches
-from docmill.tasks.publishing.fill import embed_pending
+from docmill.tasks.publishing.embed_pending import embed_pending
+from docmill.tasks.work.batch.batch import process_batch
+from docmill.tasks.work.batch.embed import embed_batches
 
 RETRIED = (process_batch, embed_batches, embed_pending)  # not the commit, which reports its own outcome
 RETRY_DELAYS_S = (1.0, 10.0)

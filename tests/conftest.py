@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from docmill.flows.hosting.prefect_server import embedded_server
-from docmill.storage.embedding import encoder, space
+from docmill.flows.prefect.prefect_server import embedded_server
 from docmill.storage.files import flocked
-from docmill.storage.lance.deferred_client import defer_client
 from docmill.storage.process.sleeping_threads import let_threads_sleep
-from docmill.storage.upkeep import verify
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.search.vectors.deferred_client import defer_client
+from docmill.storage.snapshots.clean import verify
 from docmill.tasks.model.clients import anthropic_messages, circuit_breaker, openai_chat
 from tests.kit import fake_encoder
-from tests.kit.far_bench import FarBench, make_bucket, object_store
 from tests.kit.model_server import ModelServer, model_server
 from tests.kit.pages.warm import warm_program
+from tests.kit.remote_bench import RemoteBench, make_bucket, object_store
 from tests.kit.skips import pytest_make_collect_report, pytest_runtest_makereport
 from tests.kit.workbench import Files, MakeBench, Workbench
 
@@ -150,11 +150,11 @@ def object_store_environment() -> Iterator[dict[str, str]]:
 @pytest.fixture
 def far(
     tmp_path: Path, object_store_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, fake_model: str
-) -> FarBench:
+) -> RemoteBench:
     """Return a bench whose store lies in a bucket of its own; `fake_model` is known."""
     assert fake_model
     for name, value in object_store_environment.items():
         monkeypatch.setenv(name, value)
     bucket = f"bucket-{secrets.token_hex(4)}"
     make_bucket(bucket)
-    return FarBench(tmp_path, address=f"s3://{bucket}/team/store", environment=object_store_environment)
+    return RemoteBench(tmp_path, address=f"s3://{bucket}/team/store", environment=object_store_environment)

@@ -10,8 +10,8 @@ from docmill.flows.checkup import _EXTRAS
 from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import ConfigError
-from docmill.storage.objects.bucket import connect
 from docmill.storage.process.extras import extra
+from docmill.storage.remote.objects.bucket import connect
 from docmill.tasks.evaluate.ranking import measure_of
 from docmill.tasks.split.syntax.grammars import absent, syntax_of
 from tests.kit.house import ROOT

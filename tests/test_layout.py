@@ -29,11 +29,11 @@ from tests.kit.house import (
 ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/", "docmill/adapters/prefect.py"),
     "duckdb": ("storage/sql/sandbox.py", "tasks/connectors/databases.py"),  # the second reads databases of others
-    "lancedb": ("storage/lance/",),
+    "lancedb": ("storage/search/vectors/",),
     "sentence_transformers": (
-        "storage/embedding/encoder.py",
-        "storage/embedding/rankers/",
-        "storage/pictures/",
+        "storage/search/encode/encoder.py",
+        "storage/search/encode/rankers/",
+        "storage/search/pictures/",
     ),
     "typer": ("flows/cli/",),
     "langchain_core": ("docmill/adapters/langchain.py",),
@@ -41,9 +41,9 @@ ONLY_IN = {
     "haystack": ("docmill/adapters/haystack.py",),
     "distributed": ("flows/cluster/",),
     "rich": ("flows/cli/",),
-    "pickle": ("tasks/workers/pool.py", "tasks/workers/worker.py"),
+    "pickle": ("tasks/work/pool/pool.py", "tasks/work/pool/worker.py"),
 }
-OPENED_BY = "docmill.storage.mirror.mirror_folder"
+OPENED_BY = "docmill.storage.remote.mirror.mirror_folder"
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "manager", "base", "core", "common", "misc"}
 SLOW = (
     "prefect", "lancedb", "duckdb", "torch", "sentence_transformers", "transformers", "tokenizers", "unstructured",
@@ -54,42 +54,34 @@ LARGEST = 500
 MOST_MODULES = 16  # in a folder: what one can still look over
 MOST_BRANCHES = 10
 MOST_DENSE, DENSE = 8, 0.8  # more branches than the first need fewer a line than the second
+NAMED_LIKE = {"flows/prefect": "holds all that docmill does with Prefect, and is what one looks for"}
 NAMED_TWICE: dict[str, str] = {}  # class names with several meanings, each with its reason
 ORDER = (  # each folder imports only those before it
-    "storage",
-    "storage/process", "storage/plugins",
-    "storage/embedding/api", "storage/embedding", "storage/embedding/rankers",
-    "storage/keywords/analysis", "storage/sentences", "storage/keywords/segments", "storage/keywords",
-    "storage/lance", "storage/sql", "storage/objects",
-    "storage/history", "storage/mirror", "storage/tables", "storage/artifacts", "storage/pictures",
-    "storage/writer", "storage/access",
-    "storage/versions",
-    "storage/retrieval/candidates", "storage/retrieval/steps", "storage/retrieval/passages", "storage/retrieval",
-    "storage/upkeep",
-    "storage/exports/destinations", "storage/exports",
-    "storage/reader",
-    "tasks/paths", "tasks/counting", "tasks/model/clients", "tasks/model",
+    "storage", "storage/search", "storage/snapshots", "storage/remote", "storage/process", "storage/plugins",
+    "storage/search/encode/api", "storage/search/encode", "storage/search/encode/rankers",
+    "storage/search/keywords/analysis", "storage/search/sentences", "storage/search/keywords/segments",
+    "storage/search/keywords", "storage/search/vectors", "storage/sql", "storage/remote/objects",
+    "storage/snapshots/history", "storage/remote/mirror", "storage/snapshots/tables", "storage/snapshots/artifacts",
+    "storage/search/pictures", "storage/snapshots/write", "storage/access", "storage/snapshots/change",
+    "storage/search/rank/candidates", "storage/search/rank/steps", "storage/search/rank/passages",
+    "storage/search/rank", "storage/snapshots/clean", "storage/exports/destinations", "storage/exports",
+    "storage/snapshots/read", "tasks/work", "tasks/paths", "tasks/counting", "tasks/model/clients", "tasks/model",
     "tasks/parse/tables", "tasks/parse/titles", "tasks/parse/passes", "tasks/parse/pictures",
-    "tasks/parse/pandoc/process", "tasks/parse/formulas",
-    "tasks/parse", "tasks/parse/markup", "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md",
-    "tasks/parse/office", "tasks/parse/office/sheets", "tasks/parse/office/slides",
-    "tasks/parse/pandoc", "tasks/parse/partition", "tasks/parse/pandoc/latex", "tasks/parse/pandoc/formats",
-    "tasks/parse/pandoc/word",
-    "tasks/parse/datasets", "tasks/parse/agenda", "tasks/parse/notes",
-    "tasks/parse/records", "tasks/parse/mail",
-    "tasks/parse/pdf/text", "tasks/parse/pdf/ocr", "tasks/parse/pdf/layout", "tasks/parse/pdf",
-    "tasks/parse/dispatch",
-    "tasks/archive", "tasks/split/spans", "tasks/reading", "tasks/split/parts", "tasks/split/syntax",
-    "tasks/split/general", "tasks/split/content", "tasks/split",
-    "tasks/detect", "tasks/context", "tasks/chunking", "tasks/workers", "tasks/document",
-    "tasks/evaluate/files", "tasks/evaluate", "tasks/evaluate/proxy",
-    "tasks/batch", "tasks/carrying", "tasks/connectors", "tasks/connectors/mail", "tasks/connectors/exports",
-    "tasks/sources",
-    "tasks/publishing", "tasks",
-    "flows/config", "flows/runs", "flows/cluster/schedulers", "flows/cluster",
-    "flows/watching", "flows/records", "flows/measure", "flows",
-    "flows/hosting", "flows/serving", "flows/serving/protocol", "flows/serving/page", "flows/serving/web",
-    "flows/cli/terminal", "flows/cli/pages", "flows/cli/commands", "flows/cli/setup", "flows/cli",
+    "tasks/parse/pandoc/process", "tasks/parse/formulas", "tasks/parse", "tasks/parse/markup",
+    "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md", "tasks/parse/office",
+    "tasks/parse/office/sheets", "tasks/parse/office/slides", "tasks/parse/pandoc", "tasks/parse/partition",
+    "tasks/parse/pandoc/latex", "tasks/parse/pandoc/formats", "tasks/parse/pandoc/word", "tasks/parse/datasets",
+    "tasks/parse/agenda", "tasks/parse/notes", "tasks/parse/records", "tasks/parse/mail", "tasks/parse/pdf/text",
+    "tasks/parse/pdf/ocr", "tasks/parse/pdf/layout", "tasks/parse/pdf", "tasks/parse/dispatch", "tasks/archive",
+    "tasks/split/spans", "tasks/reading", "tasks/split/parts", "tasks/split/syntax", "tasks/split/general",
+    "tasks/split/content", "tasks/split", "tasks/detect", "tasks/context", "tasks/chunking", "tasks/work/pool",
+    "tasks/work/document", "tasks/evaluate/files", "tasks/evaluate", "tasks/evaluate/proxy", "tasks/work/batch",
+    "tasks/work/remote", "tasks/connectors", "tasks/connectors/mail", "tasks/connectors/exports", "tasks/sources",
+    "tasks/publishing", "tasks", "flows/config", "flows/runs", "flows/cluster/schedulers", "flows/cluster",
+    "flows/watching", "flows/records", "flows/measure", "flows", "flows/prefect", "flows/serving",
+    "flows/serving/protocol", "flows/serving/page", "flows/serving/web", "flows/cli/terminal", "flows/cli/pages",
+    "flows/cli/commands", "flows/cli/commands/start", "flows/cli/commands/ask", "flows/cli/commands/versions",
+    "flows/cli/commands/quality", "flows/cli/commands/cluster", "flows/cli/commands/maintenance", "flows/cli",
 )  # fmt: skip
 
 
@@ -138,10 +130,10 @@ def test_a_class_name_has_one_meaning() -> None:
 
 def test_only_open_folder_tells_a_mirror_from_a_store() -> None:
     """Who is handed a `StoreFolder` calls its methods; nobody asks what it is, or goes around it."""
-    at_home = ("storage/mirror/", "storage/address.py")
+    at_home = ("storage/remote/mirror/", "storage/address.py")
     for path in (path for path in MODULES if not name_of(path).startswith(at_home)):
         names = {node.id for node in ast.walk(syntax(path)) if isinstance(node, ast.Name)}
-        taken = {name for name, _ in imports(path) if name.startswith("docmill.storage.mirror.")}
+        taken = {name for name, _ in imports(path) if name.startswith("docmill.storage.remote.mirror.")}
         assert "mark_of" not in names, f"{name_of(path)} asks whether a store is a mirror"
         assert taken <= {OPENED_BY, f"{OPENED_BY}.open_folder"}, f"{name_of(path)} takes more than open_folder: {taken}"
 
@@ -156,7 +148,7 @@ def test_a_heavy_package_is_imported_only_where_it_belongs() -> None:
 def test_only_a_worker_loads_pickles_and_only_those_of_its_parent() -> None:
     loading = re.compile(r"pickle\.load|Unpickler|\.recv\(|allow_pickle=True|\b(?:dill|joblib|marshal|shelve)\.")
     found = {name_of(path) for path in (*MODULES, *FACE) if loading.search(path.read_text(encoding="utf-8"))}
-    assert found == {"tasks/workers/worker.py"}
+    assert found == {"tasks/work/pool/worker.py"}
 
 
 def test_no_file_is_too_long() -> None:
@@ -208,7 +200,8 @@ def test_no_module_is_named_like_a_dependency_or_a_package_of_ours() -> None:
     for path in MODULES:  # an adapter is named like its framework: that is what one looks for in an import
         name = path.parent.name if path.name == "__init__.py" else path.stem
         at_top = len(path.relative_to(ROOT).parts) == 2 and path.name == "__init__.py"
-        assert name.lower() not in taken, f"{name_of(path)} is named like an installed package"
+        known = name_of(path.parent) in NAMED_LIKE and path.name == "__init__.py"
+        assert known or name.lower() not in taken, f"{name_of(path)} is named like an installed package"
         assert at_top or name not in LAYERS, f"{name_of(path)} is named like a package of ours"
 
 

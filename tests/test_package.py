@@ -74,7 +74,7 @@ def test_the_wheel_has_one_top_level(installed: Installed) -> None:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"docmill"}
     assert "docmill/py.typed" in names
-    assert {"docmill/storage/reader/store.py", "docmill/adapters/langchain.py"} <= {*names}
+    assert {"docmill/storage/snapshots/read/store.py", "docmill/adapters/langchain.py"} <= {*names}
     assert (installed.wheel.parent / "build" / "lib").is_dir(), "two that build at once share no folder"
 
 

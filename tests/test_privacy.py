@@ -55,7 +55,7 @@ BY_LITELLM = """
 from pathlib import Path
 Path(".env").write_text("DOCMILL_EMBEDDING__REVISION=read")
 from docmill.flows.config.settings import Settings
-from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.search.encode.encoder import load_encoder
 from tests.kit.model_server import model_server
 with model_server() as server:
     places = {"cohere/a": "/v2/embed", "voyage/a": "/v1/embeddings", "hosted_vllm/a": "/v1", "gemini/a": ""}

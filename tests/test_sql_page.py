@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.read.store import open_store
 from docmill.storage.sql.column_descriptions import TABLES
 from tests.kit.house import ROOT
 from tests.kit.workbench import Workbench

@@ -9,10 +9,10 @@ from typing import Any, Self
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.storage.address import absolute
 from docmill.storage.errors import ConfigError
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates.hit import Hit, HitPassage
-from docmill.storage.retrieval.candidates.search_options import Mode, options_of
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.rank.candidates.hit import Hit, HitPassage
+from docmill.storage.search.rank.candidates.search_options import Mode, options_of
+from docmill.storage.snapshots.read.store import Store
 
 _OF_CALL = {"rewrite", "principals"}
 """Options of `Store.search` besides those of `SearchOptions`."""

@@ -15,7 +15,7 @@ from typing import Any
 from docmill.adapters.asking import Asking, Excerpt, opened
 from docmill.adapters.filters import both
 from docmill.storage.process.extras import extra
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.search.rank.candidates.search_options import Mode
 
 with extra("haystack", "docmill.adapters.haystack"):
     from haystack import Document, component, default_from_dict, default_to_dict

@@ -15,10 +15,10 @@ from pydantic import Field, model_validator
 from docmill.adapters.asking import Asking, Excerpt, check_names, opened
 from docmill.adapters.filters import both
 from docmill.storage.process.extras import extra
-from docmill.storage.reader.document import Document as StoredDocument
-from docmill.storage.reader.store import Store
-from docmill.storage.reader.whole_documents import whole_documents
-from docmill.storage.retrieval.candidates.search_options import Mode, check_where
+from docmill.storage.search.rank.candidates.search_options import Mode, check_where
+from docmill.storage.snapshots.read.document import Document as StoredDocument
+from docmill.storage.snapshots.read.store import Store
+from docmill.storage.snapshots.read.whole_documents import whole_documents
 
 with extra("langchain", "docmill.adapters.langchain"):
     from langchain_core.callbacks import CallbackManagerForRetrieverRun

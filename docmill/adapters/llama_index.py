@@ -14,9 +14,9 @@ from typing import Any
 from docmill.adapters.asking import Asking, Excerpt, opened
 from docmill.adapters.filters import both
 from docmill.storage.process.extras import extra
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates.search_options import Mode
 from docmill.storage.schema import ChunkRow
+from docmill.storage.search.rank.candidates.search_options import Mode
+from docmill.storage.snapshots.read.store import Store
 
 with extra("llama-index", "docmill.adapters.llama_index"):
     from llama_index.core.base.base_retriever import BaseRetriever

@@ -20,8 +20,8 @@ from pydantic import Field, model_validator
 import docmill
 from docmill.adapters.asking import Asking, check_names
 from docmill.flows.runs.report import Report
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.snapshots.read.store import Store
 
 __all__ = ["DocmillStore"]
 

@@ -37,30 +37,33 @@ GROUPS = {
 
 
 MODULES = {
-    "commands.ingest_and_plan": ("ingest", "plan"),
-    "setup.watch_sources": ("watch",),
-    "setup.schedule_runs": ("schedule",),
-    "setup.serve_stores": ("mcp", "serve"),
-    "setup.export_chunks": ("export",),
-    "setup.write_report": ("report",),
-    "setup.join_cluster": ("worker", "cluster"),
-    "commands.search_and_sql": ("search", "sql"),
-    "commands.list_and_show": ("list", "show"),
-    "commands.explain_document": ("explain",),
-    "commands.tag_and_diff": ("tag", "diff", "restore"),
-    "commands.maintenance": ("remove", "erase", "undelete", "publish", "vacuum", "compact", "reembed"),
-    "commands.judge_searches": ("judge",),
-    "commands.asked_queries": ("queries", "replay"),
-    "commands.evaluate_group": ("evaluate",),
-    "commands.tune_settings": ("tune", "learn"),
-    "commands.status_and_repair": ("status", "history", "verify", "repair", "rejects"),
-    "commands.list_sources": ("sources",),
-    "commands.init_file": ("init",),
-    "doctor": ("doctor",),
-    "setup.list_settings": ("settings",),
-    "setup.show_plugins": ("plugins",),
+    "start.init_file": ("init",),
+    "start.list_settings": ("settings",),
+    "start.ingest_and_plan": ("ingest", "plan"),
+    "start.watch_sources": ("watch",),
+    "start.schedule_runs": ("schedule",),
+    "ask.search_and_sql": ("search", "sql"),
+    "ask.list_and_show": ("list", "show"),
+    "ask.explain_document": ("explain",),
+    "ask.serve_stores": ("mcp", "serve"),
+    "ask.write_report": ("report",),
+    "ask.export_chunks": ("export",),
+    "versions.list_snapshots": ("history", "publish"),
+    "versions.tag_and_diff": ("tag", "diff"),
+    "versions.restore_and_undelete": ("restore", "undelete"),
+    "quality.judge_searches": ("judge",),
+    "quality.asked_queries": ("queries", "replay"),
+    "quality.evaluate_group": ("evaluate",),
+    "quality.tune_settings": ("tune", "learn"),
+    "cluster.join_cluster": ("worker", "cluster"),
+    "maintenance.status_and_repair": ("status", "verify", "repair", "rejects"),
+    "maintenance.list_sources": ("sources",),
+    "maintenance.doctor": ("doctor",),
+    "maintenance.remove_and_erase": ("remove", "erase"),
+    "maintenance.compact_and_reembed": ("vacuum", "compact", "reembed"),
+    "maintenance.show_plugins": ("plugins",),
 }
-"""The modules of `docmill.flows.cli` that register commands, each with the names of these."""
+"""The modules of `docmill.flows.cli.commands` that register commands, each with the names of these."""
 
 
 _HELP = ("-h", "--help")
@@ -103,7 +106,7 @@ def program(modules: Iterable[str] = MODULES, kind: type[typer.Typer] = typer.Ty
     )
     app.callback()(_options)
     for module in modules:
-        import_module(f"docmill.flows.cli.{module}").register(app)
+        import_module(f"docmill.flows.cli.commands.{module}").register(app)
     return app
 
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from docmill.flows.cluster.far_answers import far_encoding
-from docmill.flows.cluster.far_batches import process_far
-from docmill.flows.cluster.far_rewriting import far_rewriting
-from docmill.flows.cluster.left_freight import take_over
+from docmill.flows.cluster.leftovers import take_over
+from docmill.flows.cluster.remote_answers import remote_encoding
+from docmill.flows.cluster.remote_batches import process_remote
+from docmill.flows.cluster.remote_rewriting import remote_rewriting
 from docmill.flows.cluster.schedulers.cluster import RemoteWorkers
 from docmill.flows.cluster.sender import Sender, refusal
 from docmill.flows.cluster.workers_table import by_worker, rows, summed
@@ -20,16 +20,16 @@ from docmill.flows.runs.phases import Phase, counted
 from docmill.storage.address import absolute, is_address, url_of
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import put_if_absent
-from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
-from docmill.storage.objects.freight import Freight
-from docmill.tasks.batch.batch import BatchDone, Order, process_batch
-from docmill.tasks.batch.embed import Embedding, embed_batches
-from docmill.tasks.batch.orders import load_order, passwords_of
-from docmill.tasks.batch.unpack import unpack
-from docmill.tasks.publishing.fill import embed_pending
+from docmill.storage.remote.objects.freight import Freight
+from docmill.storage.snapshots.history.folder import StoreFolder
+from docmill.tasks.publishing.embed_pending import embed_pending
 from docmill.tasks.publishing.publish import Published, publish_run
-from docmill.tasks.workers.pool import shared_pool
+from docmill.tasks.work.batch.batch import BatchDone, Order, process_batch
+from docmill.tasks.work.batch.embed import Embedding, embed_batches
+from docmill.tasks.work.batch.orders import load_order, passwords_of
+from docmill.tasks.work.batch.unpack import unpack
+from docmill.tasks.work.pool.pool import shared_pool
 
 T = TypeVar("T")
 MOST_SLOTS = 256
@@ -143,11 +143,11 @@ class ClusterEngine:
             return _process(sender, order)
 
         def embed(order: Path) -> Embedding:
-            done: Embedding = step(order, far_encoding(sender, self.embedders))
+            done: Embedding = step(order, remote_encoding(sender, self.embedders))
             return done
 
         def publish(order: Path) -> Published:
-            done: Published = step(order, far_rewriting(sender, self.slots))
+            done: Published = step(order, remote_rewriting(sender, self.slots))
             return done
 
         if step in (process_batch, publish_run):
@@ -165,7 +165,7 @@ def _process(sender: Sender, order: Path) -> BatchDone:
     task = load_order(order, Order)
     # Archives are unpacked here: each worker would need the whole of them.
     unpack(task.unpacks, shared_pool(task.recipe.limits), passwords_of(order.parent))
-    done = process_far(sender, task)
+    done = process_remote(sender, task)
     for work in task.works:
         if work.place:
             Path(work.path).unlink(missing_ok=True)

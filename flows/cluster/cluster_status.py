@@ -6,8 +6,8 @@ from docmill.flows.cluster.cluster_engine import joined
 from docmill.flows.cluster.sender import Sender
 from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import Settings
-from docmill.storage.objects.freight import Freight
-from docmill.tasks.carrying.parcels import Receipt
+from docmill.storage.remote.objects.freight import Freight
+from docmill.tasks.work.remote.parcels import Receipt
 
 _NO_RUN = "status"
 

@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 from docmill.flows.cluster.exclusive_steps import ExclusiveSteps
 from docmill.flows.cluster.schedulers.cluster import Needs, RemoteWorkers, WorkerLost
 from docmill.flows.cluster.workers_table import told
-from docmill.storage.embedding.encoder import Window
-from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import ConfigError, Terminal, Transient
 from docmill.storage.files import hash_file, temporary
-from docmill.storage.objects.freight import Freight
-from docmill.tasks.carrying.parcels import ModelName, Parcel, Receipt, terms_of
-from docmill.tasks.carrying.perform import CHECK, EMBED, READ, Texts, spelled
-from docmill.tasks.workers.plain_json import Readers, decode, encode
+from docmill.storage.remote.objects.freight import Freight
+from docmill.storage.search.encode.encoder import Window
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.tasks.work.pool.plain_json import Readers, decode, encode
+from docmill.tasks.work.remote.parcels import ModelName, Parcel, Receipt, terms_of
+from docmill.tasks.work.remote.perform import CHECK, EMBED, READ, Texts, spelled
 
 TRIES = 2
 """How often workers may die over a parcel before it is halved; the first death may have another cause.

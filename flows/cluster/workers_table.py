@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from docmill.flows.runs.phases import counted
-from docmill.tasks.carrying.parcels import Receipt
+from docmill.tasks.work.remote.parcels import Receipt
 
 
 @dataclass(slots=True)

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from docmill.flows.config.input_settings import ReaderRule
 from docmill.flows.config.search_settings import how_of
 from docmill.flows.config.settings import RouteRule, Settings
-from docmill.storage.embedding.api.api_address import is_api, parse_address
-from docmill.storage.embedding.model_spaces import describe_model, late_space, tokenizer_dir
-from docmill.storage.embedding.space import EmbeddingSpace, check_indexed
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
-from docmill.storage.history.folder import StoreFolder
-from docmill.storage.history.retention import Retention
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.encode.api.api_address import is_api, parse_address
+from docmill.storage.search.encode.model_spaces import describe_model, late_space, tokenizer_dir
+from docmill.storage.search.encode.space import EmbeddingSpace, check_indexed
+from docmill.storage.search.rank.candidates.search_options import Mode, Rewrite
+from docmill.storage.snapshots.history.folder import StoreFolder
+from docmill.storage.snapshots.history.retention import Retention
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.chunking.chunk_options import ChunkOptions, asks_model
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes, sized
 from docmill.tasks.context.contextualizer import PHRASED
-from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.budget import Budget
 from docmill.tasks.model.client import ModelAccess, model_key
 from docmill.tasks.model.clients.completion import ModelOptions
@@ -35,13 +34,14 @@ from docmill.tasks.sources.grants import Grants
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE
 from docmill.tasks.split.strategies import options_of
+from docmill.tasks.work.document.recipe import Recipe
 
 T = TypeVar("T", int, float)
 
 if TYPE_CHECKING:
-    from docmill.tasks.batch.embed import Embedding
     from docmill.tasks.evaluate.asking import SearchMethod
     from docmill.tasks.publishing.gate import Gate
+    from docmill.tasks.work.batch.embed import Embedding
 
 
 def space_of(settings: Settings) -> EmbeddingSpace:
@@ -197,7 +197,7 @@ def forecast_of(settings: Settings, due: "Embedding") -> dict[str, float]:
     chosen = settings.embedding
     if not is_api(chosen.model) or not due.texts:
         return {}
-    from docmill.storage.embedding.api_encoder import most_tokens
+    from docmill.storage.search.encode.api_encoder import most_tokens
 
     tokens = most_tokens(chosen.where()[0], due.texts, due.tokens)
     return {"input": tokens, **({"money": round(tokens * chosen.price / 1e6, 6)} if chosen.price >= 0 else {})}
@@ -281,7 +281,7 @@ def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
 def check_model(settings: Settings, recipe: Recipe) -> None:
     """Raise `ConfigError` if contexts or summaries need a language model and none is set, or a model is missing."""
     for name in filter(None, (settings.embedding.pictures_where(), settings.embedding.sparse)):
-        from docmill.storage.embedding.space import model_dir
+        from docmill.storage.search.encode.space import model_dir
 
         if not is_api(name):
             model_dir(name)

@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from docmill.flows.config.units import Bytes, Characters, Files, Levels, Megabytes, Processes, Seconds, Times
 from docmill.storage.process.processors import processors
-from docmill.tasks.workers.limits import Limits
+from docmill.tasks.work.pool.limits import Limits
 
 
 def decode(value: Any) -> Any:

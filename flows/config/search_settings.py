@@ -4,8 +4,8 @@ from typing import cast
 
 from docmill.flows.config.settings import SearchSettings
 from docmill.flows.config.store_settings import QueriesSettings
-from docmill.storage.history.query_log import LogBounds
-from docmill.storage.retrieval.candidates.search_options import SearchArguments
+from docmill.storage.search.rank.candidates.search_options import SearchArguments
+from docmill.storage.snapshots.history.query_log import LogBounds
 
 
 def how_of(chosen: SearchSettings, **given: object) -> SearchArguments:

@@ -33,9 +33,9 @@ from docmill.flows.config.units import (
     Tries,
 )
 from docmill.storage.declared_keys import KINDS, Kind
-from docmill.storage.embedding.api.api_address import is_api, name_server, parse_address, spell
-from docmill.storage.embedding.shortened import shorten
 from docmill.storage.foreign_address import why_foreign
+from docmill.storage.search.encode.api.api_address import is_api, name_server, parse_address, spell
+from docmill.storage.search.encode.shortened import shorten
 
 
 def _check_store(value: Any) -> Any:

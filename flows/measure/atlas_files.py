@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.flows.measure.chunk_map import ChunkMap, chunk_map
-from docmill.storage.artifacts.packs import Packs
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import close_to_others, explain_full_disk, sync_folder, temporary
-from docmill.storage.reader.store import Store
-from docmill.storage.tables.tables import read_table
+from docmill.storage.snapshots.artifacts.packs import Packs
+from docmill.storage.snapshots.read.store import Store
+from docmill.storage.snapshots.tables.tables import read_table
 
 CHUNKS, LABELS = "chunks.parquet", "labels.parquet"
 """The files in a folder: the points, and the words of the clusters."""

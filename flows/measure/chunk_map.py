@@ -16,14 +16,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.flows.measure.map_labels import Label, Named, labels_of
-from docmill.storage.artifacts.packs import Packs
 from docmill.storage.files import write_whole
-from docmill.storage.keywords.analysis.languages import languages_in
-from docmill.storage.keywords.analysis.stopwords import stop_words
 from docmill.storage.process.extras import extra
-from docmill.storage.reader.store import Store
-from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.pending_vectors import waiting_in, without
+from docmill.storage.search.keywords.analysis.languages import languages_in
+from docmill.storage.search.keywords.analysis.stopwords import stop_words
+from docmill.storage.snapshots.artifacts.packs import Packs
+from docmill.storage.snapshots.read.store import Store
+from docmill.storage.snapshots.tables.tables import read_table
+from docmill.storage.snapshots.write.pending_vectors import waiting_in, without
 
 MOST_POINTS = 200_000
 """Points of a map. A browser moves as many at 30 frames a second; of larger stores it shows a sample by id, a hash."""

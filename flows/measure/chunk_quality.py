@@ -12,14 +12,14 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.measure.evaluation import EvaluationSubject, keep_values
 from docmill.flows.measure.needle import find_needles
 from docmill.storage.arrow_schema import CHUNKS, from_table, to_table
-from docmill.storage.reader.store import Store
 from docmill.storage.schema import ChunkRow, Parsed
-from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.pending_vectors import with_vectors
-from docmill.storage.writer.vector_rows import vector_rows
-from docmill.tasks.batch.resolve_lookups import LookupSources, vectors_of
+from docmill.storage.snapshots.read.store import Store
+from docmill.storage.snapshots.tables.tables import read_table
+from docmill.storage.snapshots.write.pending_vectors import with_vectors
+from docmill.storage.snapshots.write.vector_rows import vector_rows
 from docmill.tasks.evaluate import chunk_measures as measures
 from docmill.tasks.evaluate.chunk_measures import Written
+from docmill.tasks.work.batch.resolve_lookups import LookupSources, vectors_of
 
 LEAST_TOKENS = 50
 """Chunks with fewer tokens count as small by default.

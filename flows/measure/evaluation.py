@@ -12,14 +12,14 @@ from docmill.flows.config.from_settings import search_method_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import QueryError
 from docmill.storage.files import hash_file
-from docmill.storage.history import measurements, snapshots
-from docmill.storage.history.folder import StoreFolder
-from docmill.storage.history.measurements import EvaluationRow, state_of
-from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.keys import hash_bytes, key_of
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.rank.candidates.search_options import Mode
+from docmill.storage.snapshots.history import measurements, snapshots
+from docmill.storage.snapshots.history.folder import StoreFolder
+from docmill.storage.snapshots.history.measurements import EvaluationRow, state_of
+from docmill.storage.snapshots.history.snapshots import Snapshot
+from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod
 from docmill.tasks.evaluate.asking import evaluate_all as ask_all
 from docmill.tasks.evaluate.bootstrap import interval

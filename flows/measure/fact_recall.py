@@ -9,10 +9,10 @@ from pathlib import Path
 from docmill.flows.measure.evaluation import EvaluationSubject, keep_values
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.files import write_whole
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.schema import indexed_text
-from docmill.storage.tables.tables import read_table
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.snapshots.read.store import Store
+from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.evaluate.asking import SearchMethod
 from docmill.tasks.evaluate.fact_prompts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
 from docmill.tasks.evaluate.questions import Question

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from docmill.flows.config.from_settings import model_access_of, search_method_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import ConfigError
-from docmill.storage.reader.store import Store
-from docmill.tasks.evaluate.judged import context_precision, context_relevance
+from docmill.storage.snapshots.read.store import Store
+from docmill.tasks.evaluate.model_judgements import context_precision, context_relevance
 from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.model.client import ModelClient
 

@@ -13,7 +13,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.config.store_settings import GateSettings
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
-from docmill.storage.reader.store import Store, open_store
+from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.tasks.evaluate.prose_sentences import sentences_within
 
 DEPTHS = (0, 25, 50, 75, 100)

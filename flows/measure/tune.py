@@ -19,16 +19,16 @@ from docmill.flows.config.store_settings import GateSettings, RetentionSettings
 from docmill.flows.measure.trials import MadeBy, SkippedTrial, Trial, TuneDecision, Tuning, held_back
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
-from docmill.storage.artifacts import staging
-from docmill.storage.artifacts.multi_vector_rows import KEYS, vector_keys
-from docmill.storage.artifacts.packs import Packs, write_pack
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.files import TEMPORARY, remove
-from docmill.storage.history import snapshots
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.retrieval.candidates.search_options import SearchOptions
-from docmill.storage.tables.tables import read_table
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.rank.candidates.search_options import SearchOptions
+from docmill.storage.snapshots.artifacts import staging
+from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, vector_keys
+from docmill.storage.snapshots.artifacts.packs import Packs, write_pack
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.store import Store, open_store
+from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.chunking.route import Route, default_routes
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
 from docmill.tasks.evaluate.bootstrap import difference, interval
@@ -37,7 +37,7 @@ from docmill.tasks.evaluate.judgement_questions import questions_of
 from docmill.tasks.evaluate.proxy.proxies import proxies
 from docmill.tasks.evaluate.proxy.question_source import read_sources
 from docmill.tasks.evaluate.questions import Question
-from docmill.tasks.evaluate.standing import Answers
+from docmill.tasks.evaluate.ranks import Answers
 from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.split.strategies import options_of
 

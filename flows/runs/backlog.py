@@ -10,10 +10,10 @@ from docmill.flows.runs.engine import Node
 from docmill.flows.runs.pace import Pace, awaited
 from docmill.flows.runs.phases import EMBED, PLAN, Phase, counted
 from docmill.flows.runs.run_state import Run
-from docmill.storage.artifacts.staging import Batch, is_portion, settled_tokens
-from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, embed_batches, tokens_left
-from docmill.tasks.batch.orders import save_order
+from docmill.storage.snapshots.artifacts.staging import Batch, is_portion, settled_tokens
 from docmill.tasks.publishing.publish import artifact_paths
+from docmill.tasks.work.batch.embed import Embedding, EmbedOrder, chunk_count, embed_batches, tokens_left
+from docmill.tasks.work.batch.orders import save_order
 
 EMBED_CHUNKS = 2048
 """Chunks to collect before the model is called.

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from docmill.flows.runs.engine import Engine, Node
 from docmill.flows.runs.phases import PLAN, counted
-from docmill.storage.artifacts.staging import Batch
-from docmill.tasks.batch.batch import BatchDone
+from docmill.storage.snapshots.artifacts.staging import Batch
+from docmill.tasks.work.batch.batch import BatchDone
 
 _LAST = "contextualize"
 

@@ -14,22 +14,22 @@ from docmill.flows.runs.pace import LOOK_S, Pace
 from docmill.flows.runs.phases import PARSE, Phase
 from docmill.flows.runs.report import reason_of, spent, unsaid
 from docmill.flows.runs.run_state import Run
-from docmill.storage.artifacts.staging import Batch
 from docmill.storage.errors import BudgetReached
 from docmill.storage.files import TEMPORARY
-from docmill.storage.lance.vectors import load_ahead
-from docmill.storage.writer.pending_vectors import waiting_in
-from docmill.tasks.batch.batch import BatchDone, Order, process_batch
-from docmill.tasks.batch.embed import Embedding, count, document_count, unembedded, unvectored
-from docmill.tasks.batch.figure_reader import FigureReading, closing_reader, figures_read
-from docmill.tasks.batch.orders import save_order
-from docmill.tasks.batch.resolve_lookups import ASKED, LookupSources, asked_texts
-from docmill.tasks.batch.unpack import UnpackOrder
-from docmill.tasks.document.work_item import WorkItem
+from docmill.storage.search.vectors.vectors import load_ahead
+from docmill.storage.snapshots.artifacts.staging import Batch
+from docmill.storage.snapshots.write.pending_vectors import waiting_in
 from docmill.tasks.model.client import close_shared
 from docmill.tasks.paths.local_file import ANYWHERE, LocalFile
 from docmill.tasks.publishing.plan import Plan
 from docmill.tasks.publishing.publish import artifact_paths
+from docmill.tasks.work.batch.batch import BatchDone, Order, process_batch
+from docmill.tasks.work.batch.embed import Embedding, count, document_count, unembedded, unvectored
+from docmill.tasks.work.batch.figure_reader import FigureReading, closing_reader, figures_read
+from docmill.tasks.work.batch.orders import save_order
+from docmill.tasks.work.batch.resolve_lookups import ASKED, LookupSources, asked_texts
+from docmill.tasks.work.batch.unpack import UnpackOrder
+from docmill.tasks.work.document.work_item import WorkItem
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 4 << 20

@@ -9,14 +9,14 @@ from docmill.flows.runs.reaching import losses
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run, ToDo, is_outlived
-from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.schema import OCR_PAGES
+from docmill.storage.search.encode.agreement import confirmed
+from docmill.storage.snapshots.write.chunk_moves import compare_chunks, read_left
+from docmill.storage.snapshots.write.commit import Changes
 from docmill.storage.sql.document_warnings import warnings_of
-from docmill.storage.writer.chunk_moves import compare_chunks, read_left
-from docmill.storage.writer.commit import Changes
-from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.publishing.publish import gather
 from docmill.tasks.publishing.run_rows import Outcome, settle
+from docmill.tasks.work.batch.embed import Embedding
 
 
 def carry_out(run: Run, found: ToDo, how: RunOptions) -> None:

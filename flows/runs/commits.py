@@ -15,21 +15,21 @@ from docmill.flows.runs.pace import Pace, awaited
 from docmill.flows.runs.phases import COMMIT, EMBED, Phase, counted
 from docmill.flows.runs.report import PictureWork, Report
 from docmill.flows.runs.run_state import Run
-from docmill.storage.artifacts import staging
-from docmill.storage.embedding.api.api_address import is_api, parse_address
 from docmill.storage.errors import StoreError
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, StoredFile
-from docmill.storage.process.ending import uncut
+from docmill.storage.process.shutdown import uncut
 from docmill.storage.schema import RunRow
-from docmill.storage.writer.chunk_moves import ChunkMoves
-from docmill.storage.writer.commit import Changes
-from docmill.tasks.batch.embed import Embedding
-from docmill.tasks.batch.orders import save_order
+from docmill.storage.search.encode.api.api_address import is_api, parse_address
+from docmill.storage.snapshots.artifacts import staging
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, StoredFile
+from docmill.storage.snapshots.write.chunk_moves import ChunkMoves
+from docmill.storage.snapshots.write.commit import Changes
 from docmill.tasks.model.embedding_costs import payer_of
-from docmill.tasks.publishing.fill import FillOrder, embed_pending, fill
+from docmill.tasks.publishing.embed_pending import FillOrder, embed_pending, fill
 from docmill.tasks.publishing.picture_packs import DuePictures, due_pictures, most_tokens, picture_packs
 from docmill.tasks.publishing.publish import PublishOrder, publish_run
+from docmill.tasks.work.batch.embed import Embedding
+from docmill.tasks.work.batch.orders import save_order
 
 
 def save_changes(run: Run, changes: Changes) -> Path:

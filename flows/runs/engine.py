@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from docmill.flows.runs.phases import Phase
 
 if TYPE_CHECKING:
-    from docmill.storage.embedding.space import EmbeddingSpace
-    from docmill.storage.history.folder import StoreFolder
+    from docmill.storage.search.encode.space import EmbeddingSpace
+    from docmill.storage.snapshots.history.folder import StoreFolder
 
 T = TypeVar("T")
 EngineName = Literal["local", "prefect"]

@@ -34,26 +34,24 @@ from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run, ToDo, is_outlived
 from docmill.flows.runs.sources_seen import count_sources, failure_logged, log_run
 from docmill.storage.arrow_schema import from_table
-from docmill.storage.artifacts import staging
-from docmill.storage.embedding.agreement import confirmed
-from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import DocmillError, Rejected, SourceError, Transient
 from docmill.storage.files import check_room, explain_full_disk, remove
-from docmill.storage.history.folder import StoreFolder
-from docmill.storage.history.garbage import sweep
-from docmill.storage.history.probed_models import check_space, probe_model
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.process.ending import tidied
 from docmill.storage.process.malloc_tuning import spare_memory
+from docmill.storage.process.shutdown import tidied
+from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import REFUSED, STALE, RejectRow, StagedDocument
-from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.current_folder import catch_up
-from docmill.tasks.batch.orders import passwords_at_hand
-from docmill.tasks.document.recipe import Recipe
+from docmill.storage.search.encode.agreement import confirmed
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.snapshots.artifacts import staging
+from docmill.storage.snapshots.history.folder import StoreFolder
+from docmill.storage.snapshots.history.garbage import sweep
+from docmill.storage.snapshots.history.probed_models import check_space, probe_model
+from docmill.storage.snapshots.tables.tables import read_table
+from docmill.storage.snapshots.write.current_folder import catch_up
 from docmill.tasks.model.client import close_shared
 from docmill.tasks.model.embedding_costs import close_payer, payer_of
-from docmill.tasks.publishing.narrow import narrow
 from docmill.tasks.publishing.plan import Plan, StoreState, plan, unmatched
+from docmill.tasks.publishing.skip_unchanged import narrow
 from docmill.tasks.sources.discover import check_argument, likely_name, open_source
 from docmill.tasks.sources.expand import Listed, expand, without_files
 from docmill.tasks.sources.fingerprint import Fingerprints
@@ -62,7 +60,9 @@ from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.pictures_beside import pictured
 from docmill.tasks.sources.sidecars import Sidecars, described
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Source, SourceFile
-from docmill.tasks.workers.pool import close_pools
+from docmill.tasks.work.batch.orders import passwords_at_hand
+from docmill.tasks.work.document.recipe import Recipe
+from docmill.tasks.work.pool.pool import close_pools
 
 if TYPE_CHECKING:
     from docmill.tasks.publishing.gate import Gate
@@ -140,7 +140,9 @@ def _report_reach(run: Run) -> None:
     """Report the languages that the model cannot read, if the run has put documents into the store."""
     new = run.report.documents.added + run.report.documents.changed
     if new and run.report.snapshot and (stored := run.store.newest()):
-        from docmill.storage.reader.model_reach import poorly_read  # a run that finds nothing new needs no tokenizer
+        from docmill.storage.snapshots.read.model_reach import (
+            poorly_read,  # a run that finds nothing new needs no tokenizer
+        )
 
         run.report.problems += map(str, poorly_read(stored))
 
@@ -258,7 +260,7 @@ def _compared(run: Run, opened: Sequence[Source], how: RunOptions, kept: _Caches
     with run.step("discover"):
         listings = _listed(run, opened, how)
         far = [file for source, listing in listings if source.origin for file in listing.found]
-        kept.fingerprints.learn(far, run.far_address, run.engine.fingerprints)
+        kept.fingerprints.learn(far, run.remote_address, run.engine.fingerprints)
     while True:
         try:
             with run.step("discover"):
@@ -284,10 +286,10 @@ def _planned(run: Run, listings: list[Listed], expanded: list[Listed], how: RunO
         if lost := losses(run, left.state, todo.lost, expanded, how.allow_delete):
             raise SourceLost(lost)
     with run.step("discover"):
-        left_far = [work for work in todo.works if not work.place and run.far_address(work.path)]
-        shown = {one.path for work in todo.works for one in work.pictures if not run.far_address(one.path)}
-        _bring(run, ({work.path for work in todo.works} - {work.path for work in left_far}) | shown)
-        run.incoming.count_read({work.path: work.size for work in left_far})
+        left_remote = [work for work in todo.works if not work.place and run.remote_address(work.path)]
+        shown = {one.path for work in todo.works for one in work.pictures if not run.remote_address(one.path)}
+        _bring(run, ({work.path for work in todo.works} - {work.path for work in left_remote}) | shown)
+        run.incoming.count_read({work.path: work.size for work in left_remote})
     return ToDo(listings, expanded, left.state, todo)
 
 

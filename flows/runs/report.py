@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from docmill.flows.runs.phases import counted, sized
 from docmill.flows.runs.visible_text import one_line
-from docmill.storage.history.source_log import SourceCounts
 from docmill.storage.schema import RejectRow
+from docmill.storage.snapshots.history.source_log import SourceCounts
 from docmill.tasks.model.client import Spent
 
 if TYPE_CHECKING:

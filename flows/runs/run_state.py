@@ -12,18 +12,18 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import Engine, Node
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.sources_seen import shown_by
-from docmill.storage.artifacts.staging import Batch
-from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
-from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, Snapshot
 from docmill.storage.process.malloc_tuning import give_back
-from docmill.tasks.document.recipe import Recipe
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.snapshots.artifacts.staging import Batch
+from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.snapshots.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, Snapshot
 from docmill.tasks.model.client import ModelAccess
 from docmill.tasks.model.embedding_costs import Payment, payer_of
 from docmill.tasks.publishing.plan import Plan, StoreState
 from docmill.tasks.sources.expand import Listed
 from docmill.tasks.sources.incoming import Incoming
+from docmill.tasks.work.document.recipe import Recipe
 
 if TYPE_CHECKING:
     from docmill.tasks.publishing.gate import Gate
@@ -81,7 +81,7 @@ class Run:
         payer = payer_of(self.payment)
         return payer is not None and payer.reached
 
-    def far_address(self, path: str) -> str:
+    def remote_address(self, path: str) -> str:
         """Return where workers read a file of a source themselves, so that it need not come here, or ""."""
         return self.incoming.address_of(path) if self.engine.reads_objects else ""
 

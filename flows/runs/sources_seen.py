@@ -8,7 +8,7 @@ from docmill.flows.runs.engine import Engine
 from docmill.flows.runs.phases import FETCH, LIST, Phase
 from docmill.flows.runs.report import Report
 from docmill.storage.errors import DocmillError
-from docmill.storage.history.source_log import log_sources
+from docmill.storage.snapshots.history.source_log import log_sources
 from docmill.tasks.sources.source import Source
 from docmill.tasks.sources.tally import Tally, Tell
 

@@ -11,17 +11,17 @@ from docmill.flows.serving.kept_searches import KeptSearches
 from docmill.flows.serving.open_stores import ServedStore
 from docmill.flows.serving.query_notes import QueryNotes
 from docmill.storage.errors import QueryError
-from docmill.storage.history import tags
 from docmill.storage.instants import STATED
 from docmill.storage.process.asker import current_asker
-from docmill.storage.reader.document import Document
-from docmill.storage.reader.figure import figures_of
-from docmill.storage.reader.outline import Section
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments, options_of
 from docmill.storage.schema import ChunkRow, DocumentRow, KeptPicture
-from docmill.storage.versions.diff import diff
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.search_options import Mode, Rewrite, SearchArguments, options_of
+from docmill.storage.snapshots.change.diff import diff
+from docmill.storage.snapshots.history import tags
+from docmill.storage.snapshots.read.document import Document
+from docmill.storage.snapshots.read.figure import figures_of
+from docmill.storage.snapshots.read.outline import Section
+from docmill.storage.snapshots.read.store import Store
 
 CHUNK_COLUMNS = (
     "chunk_id", "uri", "ordinal", "start_char", "end_char", "text", "context", "headings", "page", "line",

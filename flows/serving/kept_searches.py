@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.reader.store import Store, query_vector
-from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import SearchOptions
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.search_options import SearchOptions
+from docmill.storage.snapshots.read.store import Store, query_vector
 
 _KEPT_S = 60.0
 """Seconds that an answer with a condition is kept: a snapshot does not change, but `now()` in a condition does."""

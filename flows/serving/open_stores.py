@@ -12,10 +12,10 @@ from typing import Any
 
 from docmill.storage.address import is_address
 from docmill.storage.errors import DocmillError, QueryError
-from docmill.storage.history import snapshots
-from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.asker import current_asker
-from docmill.storage.reader.store import Store, make_ahead, open_store
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.store import Store, make_ahead, open_store
 
 _LOG = logging.getLogger("docmill.serving")
 _FAR_S = 5.0

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from docmill.storage.errors import DocmillError
-from docmill.storage.history import query_log
-from docmill.storage.history.folder import StoreFolder
-from docmill.storage.history.judgements import same_query
-from docmill.storage.history.query_log import LogBounds, LoggedQuery
-from docmill.storage.reader.feedback import logged
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.search_options import Mode
+from docmill.storage.snapshots.history import query_log
+from docmill.storage.snapshots.history.folder import StoreFolder
+from docmill.storage.snapshots.history.judgements import same_query
+from docmill.storage.snapshots.history.query_log import LogBounds, LoggedQuery
+from docmill.storage.snapshots.read.feedback import logged
+from docmill.storage.snapshots.read.store import Store
 
 _LOG = logging.getLogger("docmill.serving")
 _EVERY_S = 10.0

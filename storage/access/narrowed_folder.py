@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
-from docmill.storage.artifacts.packs import FIGURES, Packs, embeddings_schema, figure_keys, stream_pack
 from docmill.storage.files import FileRef, forget_unsettled
-from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, StoredFile
-from docmill.storage.tables.tables import read_table
+from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, by_vector
+from docmill.storage.snapshots.artifacts.packs import FIGURES, Packs, embeddings_schema, figure_keys, stream_pack
+from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.snapshots.history.snapshots import PICTURE_VECTORS, SPARSE_VECTORS, StoredFile
+from docmill.storage.snapshots.tables.tables import read_table
 
 COPIED = {
     kind: FileRef(f"artifacts/{kind}/narrowed.parquet", 0, "0" * 32)

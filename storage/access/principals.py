@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.errors import QueryError
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.tables.tables import read_table
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.tables.tables import read_table
 
 _LONGEST = 1_000  # characters of a principal; names of teams and addresses of people are far shorter
 _COLUMNS = ["document_id", "access"]

@@ -10,17 +10,17 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.artifacts.multi_vector_rows import KEYS, text_keys
-from docmill.storage.artifacts.packs import Packs
 from docmill.storage.exports.destinations.columns import DELETED
 from docmill.storage.exports.destinations.stamp import VERSION, Stamp
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import bucket_of, hash_bytes
+from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, text_keys
+from docmill.storage.snapshots.artifacts.packs import Packs
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.history.snapshots import StoredFile
+from docmill.storage.snapshots.tables.tables import at_once, read_stored_file
+from docmill.storage.snapshots.write.pending_vectors import COLUMNS as PENDING_COLUMNS
+from docmill.storage.snapshots.write.pending_vectors import waiting
 from docmill.storage.sql.statement_pool import select_ids
-from docmill.storage.tables.tables import at_once, read_stored_file
-from docmill.storage.writer.pending_vectors import COLUMNS as PENDING_COLUMNS
-from docmill.storage.writer.pending_vectors import waiting
 
 GONE = "deleted"
 """The digest of a chunk that has left since a snapshot."""

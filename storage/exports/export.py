@@ -11,8 +11,8 @@ from docmill.storage.exports.chunk_rows import Selection, rows_of, select, since
 from docmill.storage.exports.destinations.by_address import destination_of
 from docmill.storage.exports.destinations.stamp import Destination, Revision, Stamp, check_stamp
 from docmill.storage.exports.figure_files import drop_figures, put_figures
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.tables.tables import bucket_count, read_table
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.tables.tables import bucket_count, read_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from docmill.storage.artifacts.packs import Packs
 from docmill.storage.files import OWNER_ONLY, write_whole
-from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.snapshots.artifacts.packs import Packs
+from docmill.storage.snapshots.history.folder import StoredSnapshot
 
 _SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 _OURS = re.compile(r"([0-9a-f]{32})\.(?:png|jpg|gif|webp)")

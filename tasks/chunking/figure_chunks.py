@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from docmill.storage.schema import MISSING, OCR_PAGES, Element
-from docmill.storage.sentences.sentence_spans import sentence_spans
+from docmill.storage.search.sentences.sentence_spans import sentence_spans
 from docmill.tasks.chunking.chunk_options import FIGURE, ChunkOptions
 from docmill.tasks.chunking.chunk_tree import ChunkNode
 from docmill.tasks.chunking.fitting import Fitter

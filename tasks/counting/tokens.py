@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from docmill.storage.embedding.token_counts import load_tokenizer
+from docmill.storage.search.encode.token_counts import load_tokenizer
 from docmill.tasks.counting.character_kinds import FALSE_SPACE, RUN, SPACE, SPACES, STOP, WIDE, Kinds, kinds_and_runs
 from docmill.tasks.counting.counter import counter_of
 

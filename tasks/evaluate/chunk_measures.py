@@ -13,9 +13,9 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.process.extras import extra
 from docmill.storage.schema import ChunkRow, Parsed
+from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.tasks.evaluate.prose_sentences import sentences
 
 _REFERRING = re.compile(

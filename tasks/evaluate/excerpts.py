@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
-from docmill.storage.embedding.model_spaces import tokenizer_dir
-from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.search.encode.model_spaces import tokenizer_dir
+from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.evaluate.overlap import Overlap, Passage, overlap, precision_omega
 from docmill.tasks.evaluate.questions import Question, Target
-from docmill.tasks.evaluate.standing import Answers
+from docmill.tasks.evaluate.ranks import Answers
 
 _AT_A_CUTOFF = re.compile(r"(recall|precision|IoU|half)(_first)?@([1-9]\d*)(tokens)?")
 _OMEGA = re.compile(r"(precision_omega)(_first)?()()")  # the empty groups are the cutoff, which it lacks

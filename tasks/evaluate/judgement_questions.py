@@ -5,9 +5,9 @@ import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from docmill.storage.history.judgements import same_query
 from docmill.storage.keys import key_of
-from docmill.storage.reader.judging import JudgedPassage, same_passage
+from docmill.storage.snapshots.history.judgements import same_query
+from docmill.storage.snapshots.read.judging import JudgedPassage, same_passage
 from docmill.tasks.evaluate.questions import Question, Target
 
 SHARE = 0.5

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from docmill.storage.errors import QueryError
-from docmill.storage.retrieval.candidates.search_options import check_query
+from docmill.storage.search.rank.candidates.search_options import check_query
 from docmill.tasks.evaluate.files.question_table import WORKBOOKS, TableRow, has_questions, rows_of, text_of
 from docmill.tasks.evaluate.overlap import Passage
 

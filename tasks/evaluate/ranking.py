@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.extras import extra
-from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.sentences.quotations import flat, held, length
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.search.sentences.quotations import flat, held, length
 from docmill.tasks.evaluate.questions import Question, Target
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Self
 
-from docmill.storage.artifacts.packs import Packs
 from docmill.storage.errors import ConfigError, DocmillError
-from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.schema import CostRow
+from docmill.storage.snapshots.artifacts.packs import Packs
+from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.tasks.model.budget import Budget, BudgetTracker, Forecast, Purse, purse_of
 from docmill.tasks.model.clients.completion import Model, ModelOptions, Reply, SentPicture, Usage
 from docmill.tasks.model.clients.providers import load_model

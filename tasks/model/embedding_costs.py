@@ -4,7 +4,7 @@ import threading
 from dataclasses import dataclass
 
 from docmill.storage.errors import BudgetReached
-from docmill.storage.history.folder import StoreFolder
+from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.tasks.model.budget import Budget, Purse, forget_purse, purse_of
 from docmill.tasks.model.client import Spent
 from docmill.tasks.model.clients.completion import Usage
@@ -33,7 +33,7 @@ class Payment:
 
 
 class EmbeddingPayer:
-    """A `docmill.storage.embedding.api.payment.Payer` of one run, used from any thread."""
+    """A `docmill.storage.search.encode.api.payment.Payer` of one run, used from any thread."""
 
     def __init__(self, payment: Payment, purse: Purse) -> None:
         self._payment, self._purse = payment, purse

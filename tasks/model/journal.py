@@ -27,7 +27,7 @@ from docmill.storage.schema import CostRow
 REPLIES = "cache/replies"
 COSTS = "cache/costs"
 SHARED = "replies"
-"""Where an object store has the packs of all its machines; see `docmill.storage.objects.shared_files`."""
+"""Where an object store has the packs of all its machines; see `docmill.storage.remote.objects.shared_files`."""
 
 _MONEY_DECIMALS = 9
 """Of a sum of prices of single tokens, each some millionths: fewer lose them, more show rounding errors."""

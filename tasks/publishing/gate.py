@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from docmill.storage.errors import QueryError
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.reader.store import Store
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate_all
 from docmill.tasks.evaluate.bootstrap import Interval
 from docmill.tasks.evaluate.proxy.proxies import proxies

@@ -5,28 +5,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from docmill.storage.arrow_schema import CHUNKS
-from docmill.storage.artifacts import staging
-from docmill.storage.artifacts.staging import Batch
-from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import StoreError
-from docmill.storage.history import tags
-from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.retention import Retention, superseded
 from docmill.storage.process.malloc_tuning import returning_large
-from docmill.storage.retrieval.candidates.search_options import Rewrite
 from docmill.storage.schema import RunRow
-from docmill.storage.tables.exchange import Rewriting, rewrite_here
-from docmill.storage.tables.spill import spill
-from docmill.storage.upkeep.compact import compact_held, due
-from docmill.storage.versions import candidates
-from docmill.storage.writer.chunk_moves import NO_MOVES, ChunkMoves
-from docmill.storage.writer.commit import Changes, prepare, put
-from docmill.tasks.batch.orders import load_order
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.search.rank.candidates.search_options import Rewrite
+from docmill.storage.snapshots.artifacts import staging
+from docmill.storage.snapshots.artifacts.staging import Batch
+from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.clean.compact import compact_held, due
+from docmill.storage.snapshots.history import tags
+from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.snapshots.history.retention import Retention, superseded
+from docmill.storage.snapshots.tables.exchange import Rewriting, rewrite_here
+from docmill.storage.snapshots.tables.spill import spill
+from docmill.storage.snapshots.write.chunk_moves import NO_MOVES, ChunkMoves
+from docmill.storage.snapshots.write.commit import Changes, prepare, put
 from docmill.tasks.model import ledger
 from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.publishing.gate import Gate, GateVerdict, judge
 from docmill.tasks.publishing.plan import Plan, StoreState
 from docmill.tasks.publishing.run_rows import Outcome, chunk_tables, reject_table
+from docmill.tasks.work.batch.orders import load_order
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,34 +14,34 @@ import numpy as np
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import RUNS, from_table
-from docmill.storage.artifacts import staging
-from docmill.storage.artifacts.late_vectors import encode_windows, keys_of, windows_of
-from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, with_keys
-from docmill.storage.artifacts.packs import Packs, pack_embeddings
-from docmill.storage.embedding.agreement import confirmed
-from docmill.storage.embedding.encoder import TextEncoder, Window, load_encoder
-from docmill.storage.embedding.shortened import shortens
-from docmill.storage.embedding.space import EmbeddingSpace
-from docmill.storage.embedding.text_encoder import DocumentEncoder, first_of
 from docmill.storage.errors import BudgetReached, StoreError
 from docmill.storage.files import check_room
-from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.garbage import sweep
-from docmill.storage.history.probed_models import probe_model
-from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import StoredFile, vector_tag
 from docmill.storage.keys import embedding_key
-from docmill.storage.lance import vectors
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.process.ending import uncut
+from docmill.storage.process.shutdown import uncut
+from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import CostRow, RunRow, indexed_text
 from docmill.storage.schema_evolution import conform
-from docmill.storage.tables.tables import read_stored_file, read_table, rewrite, write_single
-from docmill.storage.upkeep.presence import check_present
-from docmill.storage.writer import current_folder
-from docmill.storage.writer.commit import join_artifacts
-from docmill.storage.writer.run_tables import costs_of
-from docmill.storage.writer.vector_rows import vector_rows
+from docmill.storage.search.encode.agreement import confirmed
+from docmill.storage.search.encode.encoder import TextEncoder, Window, load_encoder
+from docmill.storage.search.encode.shortened import shortens
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.search.encode.text_encoder import DocumentEncoder, first_of
+from docmill.storage.search.vectors import vectors
+from docmill.storage.snapshots.artifacts import staging
+from docmill.storage.snapshots.artifacts.late_vectors import encode_windows, keys_of, windows_of
+from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, by_vector, with_keys
+from docmill.storage.snapshots.artifacts.packs import Packs, pack_embeddings
+from docmill.storage.snapshots.clean.presence import check_present
+from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.snapshots.history.garbage import sweep
+from docmill.storage.snapshots.history.probed_models import probe_model
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.history.snapshots import StoredFile, vector_tag
+from docmill.storage.snapshots.tables.tables import read_stored_file, read_table, rewrite, write_single
+from docmill.storage.snapshots.write import current_folder
+from docmill.storage.snapshots.write.commit import join_artifacts
+from docmill.storage.snapshots.write.run_tables import costs_of
+from docmill.storage.snapshots.write.vector_rows import vector_rows
 from docmill.tasks.model import ledger
 from docmill.tasks.model.embedding_costs import EmbeddingPayer, Payment, close_payer, payer_of
 from docmill.tasks.publishing.gate import Gate
@@ -227,7 +227,7 @@ def _paid_encoder(
         source.check(by_vector(read_stored_file(source.base.root, piece)).take(rows), encoder)
     if not payer:
         return encoder
-    from docmill.storage.embedding.api_encoder import paid_by
+    from docmill.storage.search.encode.api_encoder import paid_by
 
     return paid_by(encoder, payer)
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from docmill.storage.artifacts import staging
-from docmill.storage.artifacts.model_packs import PackModel, by_model, model_of_pack, packs_by
-from docmill.storage.artifacts.multi_vector_rows import KEYS, vector_keys
-from docmill.storage.artifacts.packs import Packs, pack_terms
-from docmill.storage.embedding.rankers.model_files import full_name
-from docmill.storage.embedding.rankers.sparse_encoder import load_sparse, sparse_space
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import SPARSE_VECTORS, StoredFile
 from docmill.storage.schema import indexed_text
-from docmill.storage.tables.spill import Rows, gathered, parts
-from docmill.storage.tables.tables import read_stored_file
-from docmill.tasks.batch.embed import unvectored
+from docmill.storage.search.encode.rankers.model_files import full_name
+from docmill.storage.search.encode.rankers.sparse_encoder import load_sparse, sparse_space
+from docmill.storage.snapshots.artifacts import staging
+from docmill.storage.snapshots.artifacts.model_packs import PackModel, by_model, model_of_pack, packs_by
+from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, vector_keys
+from docmill.storage.snapshots.artifacts.packs import Packs, pack_terms
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.history.snapshots import SPARSE_VECTORS, StoredFile
+from docmill.storage.snapshots.tables.spill import Rows, gathered, parts
+from docmill.storage.snapshots.tables.tables import read_stored_file
+from docmill.tasks.work.batch.embed import unvectored
 
 _COLUMNS = [*KEYS, "text", "context", "unread", "parts", "phrasings"]
 _TEXTS_A_PACK = 2_048

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
-from docmill.storage.tables.row_columns import RowColumns
+from docmill.storage.snapshots.tables.row_columns import RowColumns
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.contents import LISTING_VERSION, ContainedFile, Contents
 from docmill.tasks.archive.kinds import HEAD_BYTES, KEPT, may_hold
@@ -27,8 +27,8 @@ from docmill.tasks.sources.source import (
     SourceFile,
     is_sidecar,
 )
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import shared_pool
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import shared_pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Opener:
         """Yield what each file holds, or why no worker could tell."""
         if not files:
             return
-        from docmill.tasks.document.open_archive import FileListing, look
+        from docmill.tasks.work.document.open_archive import FileListing, look
 
         # Where it is found, a file has the suffix in its uri, as it may have been fetched under another name.
         jobs = [FileListing(file.local, PurePosixPath(file.uri).name, self.options) for file in files]
@@ -50,7 +50,7 @@ class Opener:
 
     def fetch(self, member: SourceFile, path: Path, most_bytes: int) -> None:
         """Write the bytes of a member to `path`; raise `Rejected` if it cannot be had."""
-        from docmill.tasks.document.open_archive import FileListing, MemberCopy, copy_member
+        from docmill.tasks.work.document.open_archive import FileListing, MemberCopy, copy_member
 
         options = replace(self.options, member_bytes=min(most_bytes, self.options.member_bytes))
         archive = FileListing(member.local, PurePosixPath(member.path).name, options)

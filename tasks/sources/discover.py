@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from docmill.storage.errors import ALLOW_DELETE, DocmillError, Rejected, SourceError
 from docmill.storage.foreign_address import why_foreign
-from docmill.storage.objects.providers import PROVIDERS
 from docmill.storage.plugins.registry import Registry, Seam
+from docmill.storage.remote.objects.providers import PROVIDERS
 from docmill.tasks.connectors.contract import SourcePlugin
 from docmill.tasks.connectors.own import CONNECTORS, name_by
 from docmill.tasks.paths.local_file import ANYWHERE, Reach
@@ -105,7 +105,7 @@ def _check_reachable(argument: str, path: Path) -> None:
             raise SourceError(f"source {argument!r} cannot be accessed: {error.strerror}") from error
 
 
-def is_far(argument: str) -> bool:
+def is_remote(argument: str) -> bool:
     """Return whether an argument names a source that is not on this machine."""
     return "://" in _named(argument)[1]
 
@@ -121,7 +121,7 @@ def name_of(argument: str, tables: Tables = MappingProxyType({})) -> str:
 def likely_name(argument: str) -> str:
     """Return the name of the source for an argument, as far as the argument tells it."""
     name, where = _named(argument)
-    if name or is_far(argument):
+    if name or is_remote(argument):
         return name or name_by(where) or where.rstrip("/").rpartition("/")[2]
     steps = Path(where).resolve().parts
     return Path(*takewhile(lambda step: not glob.has_magic(step), steps)).name or where

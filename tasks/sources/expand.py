@@ -7,13 +7,13 @@ embedded files are further documents. A worker process looks into each of them, 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from docmill.storage.errors import Rejected
-from docmill.storage.tables.row_columns import RowColumns
+from docmill.storage.snapshots.tables.row_columns import RowColumns
 from docmill.tasks.archive.contents import Contents, unlisted
-from docmill.tasks.document.recipe import suffix_of
 from docmill.tasks.sources.archive_source import Opener, failed, opened_up
 from docmill.tasks.sources.fingerprint import HOLDERS
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import Listing, Source, SourceFile
+from docmill.tasks.work.document.recipe import suffix_of
 
 Listed = tuple[Source, Listing]
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from docmill.storage.described import ACCESS, record_of, record_text
 from docmill.storage.schema import EVERYONE
-from docmill.storage.tables.row_columns import RowColumns
+from docmill.storage.snapshots.tables.row_columns import RowColumns
 from docmill.tasks.sources.source import Listing, Source, SourceFile
 
 Listed = tuple[Source, Listing]

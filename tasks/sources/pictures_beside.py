@@ -11,7 +11,7 @@ from dataclasses import replace
 import pyarrow.compute as pc
 
 from docmill.storage.schema import EVERYONE
-from docmill.storage.tables.row_columns import RowColumns
+from docmill.storage.snapshots.tables.row_columns import RowColumns
 from docmill.tasks.archive.holding import pictures_held
 from docmill.tasks.paths.content import PictureBeside
 from docmill.tasks.sources.grants import access_of

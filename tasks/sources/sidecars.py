@@ -24,7 +24,7 @@ from docmill.storage.described import ACCESS, PROBLEMS, Record, merged, record_o
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import remove, write_whole
 from docmill.storage.keys import key_of
-from docmill.storage.tables.row_columns import RowColumns
+from docmill.storage.snapshots.tables.row_columns import RowColumns
 from docmill.tasks.sources.source import ENDINGS, FOLDER_FILE, Listing, Skipped, Source, SourceFile, is_sidecar
 
 Listed = tuple[Source, Listing]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pyarrow.compute as pc
 
-from docmill.storage.history.source_log import SourceCounts
-from docmill.storage.tables.row_columns import RowColumns
+from docmill.storage.snapshots.history.source_log import SourceCounts
+from docmill.storage.snapshots.tables.row_columns import RowColumns
 from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.sources.source import Source, SourceFile
 

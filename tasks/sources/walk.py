@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from docmill.storage.tables.row_columns import RowColumns, RowDraft
+from docmill.storage.snapshots.tables.row_columns import RowColumns, RowDraft
 from docmill.tasks.paths.local_file import Reach
 from docmill.tasks.sources.source import (
     OUTSIDE,

@@ -18,7 +18,7 @@ from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.token_file import TokenFile
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import DocmillError, QueryError
-from docmill.storage.reader.store import Store, open_store
+from docmill.storage.snapshots.read.store import Store, open_store
 from tests.access.company import files, founded, visible
 from tests.kit.workbench import Workbench
 from tests.serving.http_server import running

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from docmill.storage.errors import QueryError
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.read.store import open_store
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.storage.keywords.keyword_writer import open_segment
 from docmill.storage.process.asker import Asker, asked_by
-from docmill.storage.reader import store as reader
-from docmill.storage.reader.store import Store, make_ahead
+from docmill.storage.search.keywords.keyword_writer import open_segment
+from docmill.storage.snapshots.read import store as reader
+from docmill.storage.snapshots.read.store import Store, make_ahead
 from tests.kit.workbench import MakeBench, Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
@@ -26,7 +26,7 @@ def page(name: str, change: str = "") -> str:
 
 @pytest.fixture
 def bench(make_bench: MakeBench, monkeypatch: pytest.MonkeyPatch) -> Workbench:
-    monkeypatch.setattr("docmill.storage.tables.tables.ROWS_PER_BUCKET", 16)
+    monkeypatch.setattr("docmill.storage.snapshots.tables.tables.ROWS_PER_BUCKET", 16)
     files = {f"{folder}/{number}.md": page(f"{folder}{number}") for folder in ("open", "board") for number in range(40)}
     files["board/_metadata.toml"] = 'access = ["board"]\n'
     files["board/secret.md"] = "# Secret\n\nThe zeppelin lands at the mill.\n"
@@ -133,7 +133,7 @@ def test_who_asks_for_what_is_made_waits_for_nobody(bench: Workbench, monkeypatc
 
 
 def test_few_visible_chunks_are_in_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("docmill.storage.tables.tables.ROWS_PER_BUCKET", 4)
+    monkeypatch.setattr("docmill.storage.snapshots.tables.tables.ROWS_PER_BUCKET", 4)
     bench = Workbench(tmp_path)
     bench.write({f"{number}.md": page(str(number)) for number in range(64)})
     bench.write({"_metadata.toml": 'access = ["board"]\n', "7.md.meta.toml": 'access = ["all"]\n'})

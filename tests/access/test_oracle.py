@@ -10,8 +10,8 @@ import pytest
 
 from docmill.flows.measure.chunk_map import ChunkMap, chunk_map
 from docmill.storage.errors import QueryError
-from docmill.storage.reader.facets import facet_counts
-from docmill.storage.reader.store import Store, open_store
+from docmill.storage.snapshots.read.facets import facet_counts
+from docmill.storage.snapshots.read.store import Store, open_store
 from tests.access.company import PRINCIPALS, files, founded, sees, visible
 from tests.kit.workbench import Workbench
 

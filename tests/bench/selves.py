@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from docmill.storage.keys import key_of
-from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.schema import Element, Parsed
+from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.tasks.evaluate.prose_sentences import sentences
 from docmill.tasks.split.spans.span import Span, trim
 

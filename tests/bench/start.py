@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from docmill.storage.embedding.space import FOLDERS
+from docmill.storage.search.encode.space import FOLDERS
 from tests.bench.table import Figure, show
 
 _DOCMILL = [sys.executable, "-m", "docmill.flows.cli.start"]

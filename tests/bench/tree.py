@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from docmill.storage.keys import hash_bytes
-from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
-from docmill.storage.tables.tables import read_table
+from docmill.storage.snapshots.tables.tables import read_table
 from tests.bench.documents import edit_tree, write_tree
 
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from docmill.tasks.document.process import WorkRequest, WorkResult, process_document
+from docmill.tasks.work.document.process import WorkRequest, WorkResult, process_document
 
 LOG = "POOL_BENCH_LOG"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.far_bench import make_bucket
 from tests.kit.faults.cluster_runs import new_bench
 from tests.kit.faults.machines import Machines, machines
+from tests.kit.remote_bench import make_bucket
 from tests.kit.workbench import Workbench
 
 

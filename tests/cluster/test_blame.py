@@ -18,11 +18,11 @@ from docmill.flows.runs import batches
 from docmill.flows.runs.pipeline import ingest
 from docmill.flows.runs.report import Report
 from docmill.storage.errors import Terminal
-from docmill.storage.objects.freight import Freight
-from docmill.tasks.carrying.carry import carry
-from docmill.tasks.carrying.parcels import Parcel
-from docmill.tasks.carrying.perform import BATCH, EMBED, ORDER
-from docmill.tasks.workers.plain_json import Readers, decode
+from docmill.storage.remote.objects.freight import Freight
+from docmill.tasks.work.pool.plain_json import Readers, decode
+from docmill.tasks.work.remote.carry import carry
+from docmill.tasks.work.remote.parcels import Parcel
+from docmill.tasks.work.remote.perform import BATCH, EMBED, ORDER
 from tests.kit.faults.cluster_runs import Heard, pages, settings_on
 from tests.kit.workbench import Workbench
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from docmill.flows.cluster import far_rewriting
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.objects.bucket import connect
-from docmill.storage.tables import tables
-from tests.kit.far_bench import FarBench, make_bucket
+from docmill.flows.cluster import remote_rewriting
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.objects.bucket import connect
+from docmill.storage.snapshots.tables import tables
 from tests.kit.faults.cluster_runs import BUCKET, Heard, pages, rows_of, run_on
 from tests.kit.faults.cluster_worker import HEAVY
 from tests.kit.faults.machines import Machines
+from tests.kit.remote_bench import RemoteBench, make_bucket
 from tests.kit.workbench import Workbench
 
 PAGES = 60
@@ -22,8 +22,8 @@ PAGES = 60
 def small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give a store of few documents many buckets, and a worker few of them at a time."""
     monkeypatch.setattr(tables, "ROWS_PER_BUCKET", 4)
-    monkeypatch.setattr(far_rewriting, "LEAST_BUCKETS", 8)
-    monkeypatch.setattr(far_rewriting, "BUCKETS_EACH", 4)
+    monkeypatch.setattr(remote_rewriting, "LEAST_BUCKETS", 8)
+    monkeypatch.setattr(remote_rewriting, "BUCKETS_EACH", 4)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_workers_read_the_old_files_of_a_store_in_a_bucket_themselves(
 ) -> None:
     make_bucket("kept")
     here = bench.copy(tmp_path / "here")
-    far = FarBench(tmp_path, bench.settings, address="s3://kept/store", environment=dict(cluster.environment))
+    far = RemoteBench(tmp_path, bench.settings, address="s3://kept/store", environment=dict(cluster.environment))
     run_on(cluster.settings, far)
     edit(far, "more")
     bring(far, here)

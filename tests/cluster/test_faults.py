@@ -17,7 +17,7 @@ from docmill.flows.runs import batches
 from docmill.flows.runs.phases import Phase
 from docmill.storage import failpoints
 from docmill.storage.errors import Transient
-from docmill.storage.objects.bucket import connect
+from docmill.storage.remote.objects.bucket import connect
 from tests.kit import victim
 from tests.kit.fake_encoder import write_model
 from tests.kit.faults.cluster_runs import BUCKET, Heard, pages, rows_of, run_on

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from docmill.flows.hosting.prefect_run import run_prefect
-from docmill.storage.objects.bucket import connect
+from docmill.flows.prefect.prefect_run import run_prefect
+from docmill.storage.remote.objects.bucket import connect
 from tests.kit.faults.cluster_runs import BUCKET, rows_of, settings_on
 from tests.kit.faults.machines import Machines
 from tests.kit.workbench import Workbench

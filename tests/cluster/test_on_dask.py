@@ -10,14 +10,14 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.flows.cluster.schedulers.dask_cluster import DaskCluster
-from docmill.storage.embedding import space
 from docmill.storage.errors import ConfigError, Transient
-from docmill.storage.objects.bucket import connect
+from docmill.storage.remote.objects.bucket import connect
+from docmill.storage.search.encode import space
 from tests.kit.fake_encoder import NAME, write_model
-from tests.kit.far_bench import make_bucket
 from tests.kit.faults.cluster_runs import BUCKET, Heard, pages, rows_of, run_on
 from tests.kit.faults.machines import Machines
 from tests.kit.model_server import ModelServer
+from tests.kit.remote_bench import make_bucket
 from tests.kit.workbench import Workbench
 from tests.kit.writers.certificates import write_certificates
 from tests.kit.writers.figures import drawn

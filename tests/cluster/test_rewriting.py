@@ -8,26 +8,32 @@ from threading import Lock
 import pyarrow as pa
 import pytest
 
-from docmill.flows.cluster import far_rewriting
-from docmill.flows.cluster.left_freight import take_over
+from docmill.flows.cluster import remote_rewriting
+from docmill.flows.cluster.leftovers import take_over
 from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, WorkerLost
 from docmill.flows.cluster.sender import Sender
 from docmill.storage import files
 from docmill.storage.arrow_schema import CHUNKS
-from docmill.storage.embedding.model_spaces import describe_model
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import settle
-from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import bucket_of, document_key
-from docmill.storage.objects.freight import Freight
+from docmill.storage.remote.objects.freight import Freight
 from docmill.storage.schema_evolution import conform
-from docmill.storage.tables import exchange
-from docmill.storage.tables.exchange import BucketTable, Exchanged, Leaving, exchange_documents, replace_documents
-from docmill.tasks.carrying import rewriting
-from docmill.tasks.carrying.carry import carry
-from docmill.tasks.carrying.parcels import Parcel, Receipt
-from docmill.tasks.carrying.perform import REWRITE
-from docmill.tasks.workers.plain_json import Readers, decode, encode
+from docmill.storage.search.encode.model_spaces import describe_model
+from docmill.storage.snapshots.history.snapshots import StoredFile
+from docmill.storage.snapshots.tables import exchange
+from docmill.storage.snapshots.tables.exchange import (
+    BucketTable,
+    Exchanged,
+    Leaving,
+    exchange_documents,
+    replace_documents,
+)
+from docmill.tasks.work.pool.plain_json import Readers, decode, encode
+from docmill.tasks.work.remote import rewriting
+from docmill.tasks.work.remote.carry import carry
+from docmill.tasks.work.remote.parcels import Parcel, Receipt
+from docmill.tasks.work.remote.perform import REWRITE
 
 BUCKETS = 16
 URIS = [f"{number}.md" for number in range(60)]
@@ -83,8 +89,8 @@ def base(tmp_path: Path) -> tuple[StoredFile, ...]:
 @pytest.fixture
 def sender(tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch) -> Sender:
     """Return who sends rewrites of 3 buckets to a worker that shares a folder for the freight."""
-    monkeypatch.setattr(far_rewriting, "LEAST_BUCKETS", 2)
-    monkeypatch.setattr(far_rewriting, "BUCKETS_EACH", 3)
+    monkeypatch.setattr(remote_rewriting, "LEAST_BUCKETS", 2)
+    monkeypatch.setattr(remote_rewriting, "BUCKETS_EACH", 3)
     freight, run = Freight(str(tmp_path / "freight"), "own"), tmp_path / "store" / "staging" / "run"
     run.mkdir(parents=True)
     return Sender(Answering(), freight, "run", run, describe_model(fake_model, ""), "", (), str)
@@ -102,7 +108,7 @@ def compare(tmp_path: Path, base: tuple[StoredFile, ...], sender: Sender, lanes:
     root, here = tmp_path / "store", tmp_path / "here"
     assert replace_documents(here, (), "chunks", BUCKETS, [], rows(URIS)) == base
     alone = exchanged(here, base, exchange.rewrite_here)
-    assert exchanged(root, base, far_rewriting.far_rewriting(sender, lanes)) == alone
+    assert exchanged(root, base, remote_rewriting.remote_rewriting(sender, lanes)) == alone
     assert alone.left.num_rows == 3 * len([*DELETED, *CHANGED])
     assert alone.whole.num_rows == 3 * len(DELETED)
     for piece in alone.pieces:
@@ -142,7 +148,7 @@ def test_a_worker_reads_the_old_files_from_the_store_or_is_sent_them(
     near = replace(sender, store=str(tmp_path / "store"))
     compare(tmp_path, base, near)
     assert rewritten(near) == touched()
-    parcels = -(-touched() // far_rewriting.BUCKETS_EACH)
+    parcels = -(-touched() // remote_rewriting.BUCKETS_EACH)
     assert [one.outcome for one in near.receipts] == ["done"] * parcels
     far = replace(near, store=str(tmp_path / "nowhere"), receipts=[], sent=[])
     compare(tmp_path, base, far)
@@ -253,7 +259,7 @@ def test_the_driver_rewrites_what_a_worker_does_not_or_does_wrong(
     compare(tmp_path, base, sender, lanes=1)
     said = [line for line in sender.news if ": failed: " in line]
     # Several parcels of one death are one failure.
-    most = -(-touched() // far_rewriting.BUCKETS_EACH) if answer is lost else far_rewriting.MOST_FAILURES
+    most = -(-touched() // remote_rewriting.BUCKETS_EACH) if answer is lost else remote_rewriting.MOST_FAILURES
     assert len(said) == len(sender.cluster.parcels) == most
     assert sender.news[-1] == f"the driver rewrites {touched()} buckets of chunks itself"
 
@@ -292,9 +298,9 @@ def test_a_file_of_the_store_that_is_damaged_goes_into_no_new_one(
         data = bytearray(path.read_bytes())
         data[8] ^= 1
         path.write_bytes(data)
-    monkeypatch.setattr(far_rewriting, "rewrite_here", here)
+    monkeypatch.setattr(remote_rewriting, "rewrite_here", here)
     with pytest.raises(StoreError, match=r"3 buckets of .* are left to the driver"):
-        exchanged(tmp_path / "store", base, far_rewriting.far_rewriting(sender, 2))
+        exchanged(tmp_path / "store", base, remote_rewriting.remote_rewriting(sender, 2))
     assert rewritten(sender) == 0
     assert any("does not have the content that was written" in line for line in sender.news)
 
@@ -312,7 +318,7 @@ def test_a_run_that_was_stopped_rewrites_nothing_more(
 
     sender.cluster = Answering(interrupted)
     with pytest.raises(Transient, match="stopped before its commit"):
-        exchanged(tmp_path / "store", base, far_rewriting.far_rewriting(sender, 1))
+        exchanged(tmp_path / "store", base, remote_rewriting.remote_rewriting(sender, 1))
     assert len(sender.cluster.parcels) == 1
     assert sorted((tmp_path / "store" / "tables").rglob("*")) == before
 
@@ -321,6 +327,6 @@ def test_the_files_of_a_worker_are_forgotten_with_its_folder(
     base: tuple[StoredFile, ...], sender: Sender, tmp_path: Path
 ) -> None:
     settle()
-    exchanged(tmp_path / "store", base, far_rewriting.far_rewriting(sender, 2))
+    exchanged(tmp_path / "store", base, remote_rewriting.remote_rewriting(sender, 2))
     assert files._unsettled
     assert all(path.is_relative_to(tmp_path / "store") for path in files._unsettled)

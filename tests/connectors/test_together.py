@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.objects.bucket import connect
+from docmill.storage.remote.objects.bucket import connect
 from tests.connectors.test_git import Repository
 from tests.connectors.test_mailbox import mail
 from tests.connectors.test_web import page, sitemap
 from tests.exports.postgres_server import postgres_server
-from tests.kit.far_bench import make_bucket, object_store
+from tests.kit.remote_bench import make_bucket, object_store
 from tests.kit.servers.git_server import GitServer, git_on_loopback
 from tests.kit.servers.imap_server import Account, imap_on_loopback
 from tests.kit.site import Site, site_on_loopback

@@ -12,7 +12,7 @@ import pytest
 
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.watching.watch_options import WatchOptions
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
 from tests.connectors.test_mailbox import mail
 from tests.connectors.test_web import page, sitemap
 from tests.flows.watching.watching import Watching

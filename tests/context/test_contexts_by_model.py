@@ -7,7 +7,7 @@ import pytest
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.schema import MISSING, REFUSED, STALE, ChunkRow
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
 from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench, summary
 

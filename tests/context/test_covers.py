@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.reader.store import Store
 from docmill.storage.schema import Parsed
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.titles.cover import COVER, cover

@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 
 from docmill.storage.arrow_schema import CHUNKS
-from docmill.storage.artifacts.multi_vector_rows import by_vector
 from docmill.storage.errors import ConfigError
-from docmill.storage.history import snapshots
 from docmill.storage.keys import embedding_key
 from docmill.storage.schema import MISSING, REFUSED, indexed_text
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.artifacts.multi_vector_rows import by_vector
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
 from docmill.tasks.chunking import chunk_options
 from docmill.tasks.chunking.chunk_options import ChunkOptions, chunker_key
 from docmill.tasks.chunking.route import Route

@@ -13,12 +13,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from docmill.flows.config.settings import Settings
 from docmill.flows.remove import remove
-from docmill.storage.embedding import encoder, space
-from docmill.storage.embedding.space import describe_model
 from docmill.storage.errors import StoreError
-from docmill.storage.history.retention import Retention
-from docmill.storage.versions.restoring import restore
-from docmill.storage.versions.undelete import undelete
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.search.encode.space import describe_model
+from docmill.storage.snapshots.change.restoring import restore
+from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.history.retention import Retention
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from docmill.tasks.split.strategies import SPLITTERS

@@ -11,15 +11,15 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, QueryError, StoreError
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep.compact import compact, vacuum
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions import candidates
-from docmill.storage.versions.tagging import set_tag
-from docmill.storage.writer.current_folder import catch_up
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change.tagging import set_tag
+from docmill.storage.snapshots.clean.compact import compact, vacuum
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import open_store
+from docmill.storage.snapshots.write.current_folder import catch_up
 from tests.kit.victim import Countdown
 from tests.kit.workbench import Workbench, summary
 

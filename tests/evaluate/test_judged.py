@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.tasks.evaluate.judged import average_precision
+from docmill.tasks.evaluate.model_judgements import average_precision
 from tests.kit.model_server import model_server
 from tests.kit.workbench import Workbench
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.tasks.evaluate.overlap import Passage
 from tests.bench.sets.catalogue import SETS, chosen
 from tests.bench.sets.code import bare, read_code

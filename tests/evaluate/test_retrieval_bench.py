@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.embedding import encoder
+from docmill.storage.search.encode import encoder
 from docmill.tasks.evaluate.overlap import Passage
 from tests.bench.finding.asking import nested, read_way
 from tests.bench.finding.halves import halves

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from docmill.storage import failpoints
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.versions.tagging import set_tag
+from docmill.storage.snapshots.change.tagging import set_tag
+from docmill.storage.snapshots.read.store import Store, open_store
 from tests.kit.workbench import MakeBench, Workbench
 from tests.kit.writers.figures import data_uri, drawn
 

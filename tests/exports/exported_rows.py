@@ -10,7 +10,7 @@ import lancedb
 import numpy as np
 import pyarrow.parquet as pq
 
-from docmill.storage.reader.store import Store
+from docmill.storage.snapshots.read.store import Store
 
 Rows = dict[str, dict[str, Any]]
 COLUMNS = ("uri", "source_url", "start_char", "end_char", "page", "headings", "text", "context", "content_type",

@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import StoreError
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.tables import tables
+from docmill.storage.snapshots.read.store import Store, open_store
+from docmill.storage.snapshots.tables import tables
 from tests.exports.exported_rows import FILES, entries, read_jsonl, read_parquet, same, wanted
 from tests.kit.counting_encoder import LONG_RUN, PAGES, interrupt
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
@@ -145,7 +145,7 @@ def test_the_command_prints_one_line_or_json(bench: Workbench, here: Path) -> No
     assert json.loads((here / "out.jsonl.export.json").read_text())
 
 
-def test_an_export_runs_from_a_bucket(far: FarBench, here: Path) -> None:
+def test_an_export_runs_from_a_bucket(far: RemoteBench, here: Path) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "notes.txt": "Notes about snow.\n"})
     far.ingest()
     with open_store(far.address) as store:

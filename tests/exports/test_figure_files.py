@@ -8,7 +8,7 @@ import pytest
 from docmill.storage.errors import StoreError
 from docmill.storage.exports import figure_files
 from docmill.storage.keys import hash_bytes
-from docmill.storage.reader.store import Store
+from docmill.storage.snapshots.read.store import Store
 from tests.exports.conftest import page
 from tests.exports.exported_rows import entries, read_jsonl, read_parquet
 from tests.kit.workbench import Workbench

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from docmill.storage.history import snapshots
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.store import open_store
 from tests.exports.exported_rows import FILES, Rows, read_postgres, read_qdrant, same, wanted
 from tests.exports.postgres_server import postgres_server
 from tests.kit.workbench import Workbench

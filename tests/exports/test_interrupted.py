@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from docmill.storage import failpoints
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.read.store import open_store
 from tests.exports.exported_rows import FILES, Rows, read_postgres, read_qdrant, same, wanted
 from tests.exports.postgres_server import postgres_server
 from tests.kit.victim import Countdown, start

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.files import write_whole
-from docmill.storage.reader.store import Store
+from docmill.storage.snapshots.read.store import Store
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 import pytest
 
 from docmill.storage import failpoints
-from docmill.storage.embedding import encoder, space
 from docmill.storage.errors import ConfigError, DocmillError, Locked, QueryError, StoreError, Transient
 from docmill.storage.exports.destinations.claim import claim
 from docmill.storage.exports.destinations.stamp import VERSION
-from docmill.storage.history.retention import Retention
-from docmill.storage.reader.store import Store
-from docmill.storage.versions.tagging import delete_tag
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.snapshots.change.tagging import delete_tag
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.exports.exported_rows import FILES, entries, read_lance, read_parquet, same, wanted
 from tests.kit.fake_encoder import DIMENSION, TokenCounts, write_model

@@ -9,7 +9,7 @@ from PIL import Image
 from docmill.storage.errors import ConfigError, Terminal
 from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import REFUSED, KeptPicture
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
 from docmill.tasks.model import sent_picture
 from docmill.tasks.model.prompt import PICTURE_TOKENS
 from docmill.tasks.model.sent_picture import sent

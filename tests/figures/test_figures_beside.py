@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.keys import hash_bytes
-from docmill.storage.objects.bucket import connect
-from docmill.storage.upkeep.verify import verify
-from docmill.tasks.document import shown_pictures
-from docmill.tasks.document.shown_pictures import read_pictures
-from docmill.tasks.document.work_item import WorkItem
+from docmill.storage.remote.objects.bucket import connect
+from docmill.storage.snapshots.clean.verify import verify
 from docmill.tasks.parse.pictures import beside
 from docmill.tasks.parse.pictures.album import MOST_PICTURES
 from docmill.tasks.parse.pictures.beside import names_in, path_of
 from docmill.tasks.paths.content import PictureBeside
 from docmill.tasks.paths.local_file import Reach
-from tests.kit.far_bench import make_bucket
+from docmill.tasks.work.document import shown_pictures
+from docmill.tasks.work.document.shown_pictures import read_pictures
+from docmill.tasks.work.document.work_item import WorkItem
+from tests.kit.remote_bench import make_bucket
 from tests.kit.site import site_on_loopback
 from tests.kit.workbench import Workbench
 from tests.kit.writers.figures import data_uri, drawn

@@ -8,14 +8,14 @@ import pytest
 from docmill.flows.config.settings import Settings
 from docmill.flows.erase import erase
 from docmill.flows.runs import batches
-from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import QueryError
-from docmill.storage.history.retention import Retention
 from docmill.storage.keys import hash_bytes
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.upkeep.compact import compact, vacuum
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.snapshots.clean.compact import compact, vacuum
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.retention import Retention
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench
 from tests.kit.writers import figures as writers

@@ -11,7 +11,6 @@ from PIL import Image
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import KeptPicture, Parsed
-from docmill.tasks.document.figure_rows import figure_rows
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
@@ -19,6 +18,7 @@ from docmill.tasks.parse.pictures import album, picture_file
 from docmill.tasks.parse.pictures.addresses import of_data_uri
 from docmill.tasks.parse.pictures.picture_file import Unkept, look_at
 from docmill.tasks.reading.reading_map import reading_of
+from docmill.tasks.work.document.figure_rows import figure_rows
 from tests.kit.writers import figures as writers
 
 FIRST, SECOND = writers.drawn(1), writers.drawn(2)

@@ -13,16 +13,16 @@ import docmill
 from docmill.flows.config.settings import Settings
 from docmill.flows.erase import erase
 from docmill.flows.runs.report import PictureWork
-from docmill.storage.artifacts.model_packs import model_of_pack
-from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import ConfigError
-from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import PICTURE_VECTORS
 from docmill.storage.keys import hash_bytes
-from docmill.storage.upkeep.compact import compact
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
-from tests.kit.far_bench import FarBench
+from docmill.storage.search.encode.space import model_dir
+from docmill.storage.snapshots.artifacts.model_packs import model_of_pack
+from docmill.storage.snapshots.clean.compact import compact
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.history.snapshots import PICTURE_VECTORS
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.tiny_clip import COLOURS, write_clip
 from tests.kit.workbench import Workbench
 from tests.kit.writers.figures import data_uri
@@ -196,7 +196,7 @@ def test_a_model_of_texts_is_refused(bench: Workbench) -> None:
         bench.ingest()
 
 
-def test_another_machine_finds_pictures_in_its_mirror(far: FarBench, clip: Path) -> None:
+def test_another_machine_finds_pictures_in_its_mirror(far: RemoteBench, clip: Path) -> None:
     far.settings |= {"embedding": {"model": "token-counts", "pictures": str(clip)}, "parse": {"ocr": False}}
     far.write({"lagoon.html": PAGE, "blue.png": BLUE})
     far.ingest()

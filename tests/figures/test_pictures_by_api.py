@@ -8,10 +8,10 @@ import pytest
 from PIL import Image
 
 from docmill.flows.config.settings import EmbeddingSettings
-from docmill.storage.embedding.api import api_address
 from docmill.storage.errors import ConfigError, StoreError
-from docmill.storage.pictures.api_pictures import PICTURE_TOKENS
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.search.encode.api import api_address
+from docmill.storage.search.pictures.api_pictures import PICTURE_TOKENS
+from docmill.storage.snapshots.clean.verify import verify
 from tests.figures.test_pictured_figures import BLUE, PAGE, RED, found, held
 from tests.kit.model_server import UNKNOWN, ModelServer
 from tests.kit.workbench import Workbench

@@ -8,11 +8,11 @@ from PIL import Image, ImageDraw, ImageFont
 
 from docmill.flows.runs.report import OcrWork, Report
 from docmill.storage.errors import ConfigError
-from docmill.storage.upkeep.verify import verify
-from docmill.tasks.batch import figure_reader
+from docmill.storage.snapshots.clean.verify import verify
 from docmill.tasks.parse.pdf.ocr.engines import engine_for
 from docmill.tasks.parse.pdf.scan import FigureScan, words_in
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.batch import figure_reader
+from docmill.tasks.work.pool.pool import Pool
 from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench
 from tests.kit.writers import figures as writers

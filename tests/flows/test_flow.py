@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.hosting.prefect_run import run_prefect
+from docmill.flows.prefect.prefect_run import run_prefect
 from docmill.flows.runs.report import Report
 from docmill.storage.errors import SourceError
-from docmill.storage.history import snapshots
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
 from tests.kit.counting_encoder import LONG_RUN, PAGES, Slow, slow_model
 from tests.kit.fake_encoder import NAME
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench, summary
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("fake_model", "prefect_api")]
@@ -65,7 +65,7 @@ def test_a_long_flow_commits_in_steps(tmp_path: Path) -> None:
         assert bench.ingest().snapshot is None
 
 
-def test_the_flow_commits_to_an_object_store(far: FarBench) -> None:
+def test_the_flow_commits_to_an_object_store(far: RemoteBench) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     mirrors = str(far.folder / "mirrors" / far.machine)
     settings = Settings.model_validate({"store": far.address, "mirrors": mirrors, "embedding": {"model": NAME}})

@@ -11,7 +11,7 @@ import pytest
 
 from docmill.storage.described import record_of
 from docmill.storage.errors import QueryError
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
 from tests.kit.workbench import Workbench
 from tests.kit.writers.archives import zipped
 

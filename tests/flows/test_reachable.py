@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.hosting.prefect_run import run_prefect
-from docmill.flows.hosting.prefect_server import environment
-from docmill.flows.hosting.scheduled_runs import serve
+from docmill.flows.prefect.prefect_run import run_prefect
+from docmill.flows.prefect.prefect_server import environment
+from docmill.flows.prefect.scheduled_runs import serve
 from docmill.storage.errors import Transient
 
 pytestmark = pytest.mark.flow  # Prefect's import takes seconds

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pytest
 
 from docmill.flows.runs import backlog, commits
-from docmill.storage.artifacts import staging
-from docmill.storage.embedding import encoder
-from docmill.storage.history import snapshots
+from docmill.storage.search.encode import encoder
+from docmill.storage.snapshots.artifacts import staging
+from docmill.storage.snapshots.history import snapshots
 from tests.kit.fake_encoder import NAME, TokenCounts
 from tests.kit.victim import die
 from tests.kit.workbench import Workbench

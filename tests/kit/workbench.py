@@ -12,14 +12,14 @@ from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.flows.runs.report import Report
 from docmill.storage.arrow_schema import CHUNKS, from_table
-from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import newest
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import Store, open_store
+from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import ChunkRow
-from docmill.storage.tables.tables import read_table
-from docmill.storage.upkeep.compact import vacuum
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.compact import vacuum
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.history.snapshots import newest
+from docmill.storage.snapshots.read.store import Store, open_store
+from docmill.storage.snapshots.tables.tables import read_table
 from tests.kit.fake_encoder import NAME
 
 Files = Mapping[str, str | bytes | None]

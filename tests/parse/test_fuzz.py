@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
 from tests.kit.making.make_golden import samples
 from tests.parse.mutation import Damage, damaged, read_damaged
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
 from tests.kit.making import make_golden
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
 
 BY_KERNEL = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
 CALLS = {"io_uring_setup": 425, "pidfd_getfd": 438}

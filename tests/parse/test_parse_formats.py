@@ -17,8 +17,8 @@ from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.pandoc.word.word import draw_elements
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
 from tests.kit.writers.pdf import Pdf
 
 

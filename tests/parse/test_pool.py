@@ -18,10 +18,10 @@ import pytest
 
 from docmill.storage.errors import ConfigError, Rejected, Transient
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.memory_release import release, resident
-from docmill.tasks.workers.pool import Pool, shared_pool
-from docmill.tasks.workers.worker import announce
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.memory_release import release, resident
+from docmill.tasks.work.pool.pool import Pool, shared_pool
+from docmill.tasks.work.pool.worker import announce
 from tests.kit.skips import on_linux
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +45,7 @@ def has_loaded(module: str) -> tuple[bool, int]:
     return module in sys.modules, os.getpid()
 
 
-def rehearse(module: str) -> None:
+def warm_up(module: str) -> None:
     import_module(module)
 
 
@@ -164,22 +164,22 @@ def test_a_large_process_drops_the_tables_of_encodings_and_loads_them_again(monk
     text = "Řeka pramení v horách a teče přes tři města, než se stočí k moři; žluťoučký kůň ji přešel. " * 20
     assert decode(text.encode("cp1250")).text == text
     assert chardet.models.get_enc_index.cache_info().currsize
-    monkeypatch.setattr("docmill.tasks.workers.memory_release._after", 0)
-    monkeypatch.setattr("docmill.tasks.workers.memory_release._MODEST", 0)
-    monkeypatch.setattr("docmill.tasks.workers.memory_release._LARGE", 0)
+    monkeypatch.setattr("docmill.tasks.work.pool.memory_release._after", 0)
+    monkeypatch.setattr("docmill.tasks.work.pool.memory_release._MODEST", 0)
+    monkeypatch.setattr("docmill.tasks.work.pool.memory_release._LARGE", 0)
     release()
     assert not chardet.models.get_enc_index.cache_info().currsize
     assert decode(text.encode("cp1250")).text == text
 
 
 @pytest.mark.parametrize(
-    ("rehearsal", "module", "loaded"),
-    [(__name__, "colorsys", True), (__name__, "no.such.module", False), ("no.such.rehearsal", "colorsys", False)],
+    ("warm_up", "module", "loaded"),
+    [(__name__, "colorsys", True), (__name__, "no.such.module", False), ("no.such.warm_up", "colorsys", False)],
 )
-def test_a_worker_that_starts_ahead_of_its_work_has_rehearsed_it(rehearsal: str, module: str, loaded: bool) -> None:
+def test_a_worker_that_starts_ahead_of_its_work_has_warmed_up(warm_up: str, module: str, loaded: bool) -> None:
     with Pool(Limits(workers=2)) as pool:
         for _ in range(2):
-            pool.start_ahead(rehearsal, module)
+            pool.start_ahead(warm_up, module)
         (first,) = pool.map(has_loaded, [module])
         (second,) = pool.map(has_loaded, [module])
         assert first == second, "one worker does what comes, while it starts and after"
@@ -249,8 +249,8 @@ def test_a_worker_ends_with_all_that_it_has_started() -> None:
 _SCRIPT = """
 import sys, time
 sys.path.insert(0, {root!r})
-from docmill.tasks.workers.pool import shared_pool
-from docmill.tasks.workers.limits import Limits
+from docmill.tasks.work.pool.pool import shared_pool
+from docmill.tasks.work.pool.limits import Limits
 from tests.parse.test_pool import misbehave
 pool = shared_pool(Limits(workers=2))
 for result in pool.map(misbehave, ["one", "two", "three", "four"]):
@@ -297,8 +297,8 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
 _STARTS_CHILDREN = """
 import sys
 sys.path.insert(0, {root!r})
-from docmill.tasks.workers.pool import shared_pool
-from docmill.tasks.workers.limits import Limits
+from docmill.tasks.work.pool.pool import shared_pool
+from docmill.tasks.work.pool.limits import Limits
 from tests.parse.test_pool import misbehave
 pool = shared_pool(Limits(workers=1))
 print(next(pool.map(misbehave, ["child"])), flush=True)

@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 from docmill.storage.errors import REASONS, Rejected
 from docmill.storage.schema import Draft, Element, Parsed, StagedDocument
 from docmill.tasks.archive.contents import ContainedFile, Contents
-from docmill.tasks.batch.unpack import lay
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
-from docmill.tasks.document import preview
-from docmill.tasks.document.open_archive import look
-from docmill.tasks.document.process import WorkResult, process_document
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.workers import messages, worker
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.plain_json import Readers, Unreadable, decode, encode
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.batch.unpack import lay
+from docmill.tasks.work.document import preview
+from docmill.tasks.work.document.open_archive import look
+from docmill.tasks.work.document.process import WorkResult, process_document
+from docmill.tasks.work.pool import messages, worker
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.plain_json import Readers, Unreadable, decode, encode
+from docmill.tasks.work.pool.pool import Pool
 
 
 class Payload:

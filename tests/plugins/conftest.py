@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from docmill.storage.embedding.plugin_encoder import ENCODERS
 from docmill.storage.plugins.registry import Registry
-from docmill.storage.retrieval.steps.rerankers import RERANKERS
+from docmill.storage.search.encode.plugin_encoder import ENCODERS
+from docmill.storage.search.rank.steps.rerankers import RERANKERS
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.parsers import PARSERS
 from docmill.tasks.sources.discover import SOURCES

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import docmill
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
 from tests.kit.house import ROOT
 from tests.plugins.distributions import EXAMPLE, install
 

@@ -7,16 +7,16 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
+from docmill.storage.search.encode.space import model_dir
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
-from docmill.tasks.document.preview import Splitting, split
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.document.preview import Splitting, split
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
 from tests.plugins.distributions import write_distribution
 
 pytestmark = pytest.mark.usefixtures("fresh")

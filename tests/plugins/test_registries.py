@@ -8,10 +8,10 @@ import pytest
 
 from docmill.storage.errors import ConfigError, QueryError, Rejected
 from docmill.storage.plugins.registry import Registry
-from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.candidates.search_options import SearchOptions
-from docmill.storage.retrieval.steps.rerankers import RERANKERS
 from docmill.storage.schema import Element, Parsed
+from docmill.storage.search.rank.candidates.query import Query
+from docmill.storage.search.rank.candidates.search_options import SearchOptions
+from docmill.storage.search.rank.steps.rerankers import RERANKERS
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.context.context_input import context_input_of
 from docmill.tasks.context.contextualizer import nothing

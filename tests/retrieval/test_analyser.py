@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.storage.errors import ConfigError
-from docmill.storage.keywords.analysis.analyser import LONGEST_TERM, analyse
-from docmill.storage.keywords.analysis.folding import fold
-from docmill.storage.keywords.analysis.separation import PAIR_SIGNS, located_pieces
+from docmill.storage.search.keywords.analysis.analyser import LONGEST_TERM, analyse
+from docmill.storage.search.keywords.analysis.folding import fold
+from docmill.storage.search.keywords.analysis.separation import PAIR_SIGNS, located_pieces
 from tests.kit.drawing import examples
 
 

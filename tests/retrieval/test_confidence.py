@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.errors import QueryError
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.search.rank.candidates.search_options import Mode
+from docmill.storage.snapshots.read.store import Store, open_store
 from tests.kit.workbench import Workbench
 
 TEXTS = {

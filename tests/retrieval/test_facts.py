@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from docmill.flows.cli.terminal.hits import print_hits
-from docmill.storage.objects.bucket import connect
-from docmill.storage.retrieval.steps.facts import facts_of
-from tests.kit.far_bench import FarBench
+from docmill.storage.remote.objects.bucket import connect
+from docmill.storage.search.rank.steps.facts import facts_of
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench
 
 FORM = (
@@ -73,7 +73,7 @@ def test_a_search_shows_texts_that_differ_in_a_number_and_lists_the_places_of_co
     assert (row.start_char, row.end_char, row.page) == (hit.also_at[0].start_char, hit.also_at[0].end_char, None)
 
 
-def test_the_place_of_a_copy_has_the_url_of_its_original(far: FarBench, tmp_path: Path, fake_model: str) -> None:
+def test_the_place_of_a_copy_has_the_url_of_its_original(far: RemoteBench, tmp_path: Path, fake_model: str) -> None:
     for name in ("office.md", "copies/office.md"):
         connect(f"{far.address}/docs").put(name, FORM.encode())
     bench = Workbench(tmp_path, {"embedding": {"model": fake_model}})

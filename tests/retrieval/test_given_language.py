@@ -21,9 +21,9 @@ from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.protocol.mcp_server import mcp_http_app, mcp_server
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import QueryError
-from docmill.storage.keywords.analysis.analyser import analyse
-from docmill.storage.keywords.analysis.language_tags import READ_AS, TAGS
-from docmill.storage.keywords.analysis.languages import DETECTED, detect, with_given
+from docmill.storage.search.keywords.analysis.analyser import analyse
+from docmill.storage.search.keywords.analysis.language_tags import READ_AS, TAGS
+from docmill.storage.search.keywords.analysis.languages import DETECTED, detect, with_given
 from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import QueryError
-from docmill.storage.reader.store import Store
+from docmill.storage.snapshots.read.store import Store
 from tests.kit.workbench import Workbench
 
 HALF = "a\udcff"

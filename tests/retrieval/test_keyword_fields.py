@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from docmill.storage.errors import ConfigError
-from docmill.storage.keywords.analysis.analyser import ANALYSER_VERSION, analyse
-from docmill.storage.keywords.keyword_search import KeywordIndex
-from docmill.storage.keywords.keyword_writer import compact, merge_ahead, rebuild, update
-from docmill.storage.keywords.scoring import FieldScoring, Scoring
-from docmill.storage.keywords.segments import merge_segments
-from docmill.storage.keywords.segments.chunk_fields import FIELDS, ChunkFields
-from docmill.storage.keywords.segments.postings import read_postings
-from docmill.storage.keywords.segments.state import KeywordState
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.keywords.analysis.analyser import ANALYSER_VERSION, analyse
+from docmill.storage.search.keywords.keyword_search import KeywordIndex
+from docmill.storage.search.keywords.keyword_writer import compact, merge_ahead, rebuild, update
+from docmill.storage.search.keywords.scoring import FieldScoring, Scoring
+from docmill.storage.search.keywords.segments import merge_segments
+from docmill.storage.search.keywords.segments.chunk_fields import FIELDS, ChunkFields
+from docmill.storage.search.keywords.segments.postings import read_postings
+from docmill.storage.search.keywords.segments.state import KeywordState
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
 from tests.kit.drawing import examples
 from tests.kit.workbench import Workbench
 

@@ -19,17 +19,17 @@ from pydantic import TypeAdapter
 from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import hash_file
-from docmill.storage.keywords import keyword_search, keyword_writer
-from docmill.storage.keywords.analysis.analyser import analyse
-from docmill.storage.keywords.keyword_search import KeywordHit, KeywordIndex
-from docmill.storage.keywords.keyword_writer import merge_ahead, merged, rebuild, update
-from docmill.storage.keywords.reference import MemoryIndex
-from docmill.storage.keywords.scoring import Scoring
-from docmill.storage.keywords.segments import build, merge_segments
-from docmill.storage.keywords.segments.chunk_fields import ChunkFields
-from docmill.storage.keywords.segments.merge_segments import MOST_SEGMENTS
-from docmill.storage.keywords.segments.sorted_strings import StringLookup
-from docmill.storage.keywords.segments.state import KeywordState
+from docmill.storage.search.keywords import keyword_search, keyword_writer
+from docmill.storage.search.keywords.analysis.analyser import analyse
+from docmill.storage.search.keywords.keyword_search import KeywordHit, KeywordIndex
+from docmill.storage.search.keywords.keyword_writer import merge_ahead, merged, rebuild, update
+from docmill.storage.search.keywords.reference import MemoryIndex
+from docmill.storage.search.keywords.scoring import Scoring
+from docmill.storage.search.keywords.segments import build, merge_segments
+from docmill.storage.search.keywords.segments.chunk_fields import ChunkFields
+from docmill.storage.search.keywords.segments.merge_segments import MOST_SEGMENTS
+from docmill.storage.search.keywords.segments.sorted_strings import StringLookup
+from docmill.storage.search.keywords.segments.state import KeywordState
 from tests.kit.drawing import examples
 
 WORDS = ["alpha", "beta", "gamma", "parseHTTPHeader", "snake_case", "the", "résumé", "3.8.8", "自然言語"]

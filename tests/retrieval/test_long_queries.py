@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import QueryError
-from docmill.storage.retrieval.candidates.long_query import MOST_WORDS, best_words, windows_of
-from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.rank.candidates.long_query import MOST_WORDS, best_words, windows_of
+from docmill.storage.search.rank.candidates.search_options import LONGEST_QUERY
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.questions import Question, Target
 from tests.kit.workbench import Workbench

@@ -46,7 +46,7 @@ def test_feedback_asks_the_same_in_every_process(tmp_path: Path, fake_model: str
     bench = Workbench(tmp_path, {"embedding": {"model": fake_model}})
     bench.write({"tides.md": "Tide: water-level Water watered; MARSH-land marsh, Marshes; reed-bed Reeds reed."})
     bench.ingest()
-    code = "import sys; from docmill.storage.reader.store import open_store; print(open_store(sys.argv[1]).search("
+    code = "import sys, docmill; print(docmill.open_store(sys.argv[1]).search("
     code += "'tide', 3, 'keyword', expand='feedback')[0].terms)"
     said = set()
     for seed in "123":

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.keywords.keyword_search import KeywordIndex
-from docmill.storage.keywords.keyword_writer import rebuild
-from docmill.storage.keywords.scoring import Scoring
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.retrieval.candidates.search_options import SearchArguments
+from docmill.storage.search.keywords.keyword_search import KeywordIndex
+from docmill.storage.search.keywords.keyword_writer import rebuild
+from docmill.storage.search.keywords.scoring import Scoring
+from docmill.storage.search.rank.candidates.search_options import SearchArguments
+from docmill.storage.snapshots.read.store import Store, open_store
 from tests.kit.workbench import Workbench
 
 MODES = ("hybrid", "vector", "keyword")

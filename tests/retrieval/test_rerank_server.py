@@ -11,8 +11,8 @@ import pytest
 
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.process.client_errors import RETRIES
-from docmill.storage.retrieval.steps import rerank_server
-from docmill.storage.retrieval.steps.rerank_server import KEY, RerankServer
+from docmill.storage.search.rank.steps import rerank_server
+from docmill.storage.search.rank.steps.rerank_server import KEY, RerankServer
 from tests.kit.servers.loopback import served
 from tests.kit.workbench import Workbench
 

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from docmill.storage.embedding.encoder import Encoder, TokenVectors, load_encoder
 from docmill.storage.errors import ConfigError, QueryError
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.retrieval.candidates.fusion import FUSIONS, fuse
-from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY, Mode, SearchArguments
-from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
-from docmill.storage.retrieval.steps.late_interaction import late_interaction
+from docmill.storage.search.encode.encoder import Encoder, TokenVectors, load_encoder
+from docmill.storage.search.rank.candidates.fusion import FUSIONS, fuse
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.search_options import LONGEST_QUERY, Mode, SearchArguments
+from docmill.storage.search.rank.candidates.token_vectors import TokenMemory
+from docmill.storage.search.rank.steps.late_interaction import late_interaction
+from docmill.storage.snapshots.read.store import Store, open_store
 from tests.kit.fake_encoder import TokenCounts
 from tests.kit.workbench import Workbench
 

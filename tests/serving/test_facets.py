@@ -6,10 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from docmill.storage.history.snapshots import StoredFile
-from docmill.storage.reader import facets
-from docmill.storage.reader.facets import facet_counts
-from docmill.storage.tables.tables import read_stored_file
+from docmill.storage.snapshots.history.snapshots import StoredFile
+from docmill.storage.snapshots.read import facets
+from docmill.storage.snapshots.read.facets import facet_counts
+from docmill.storage.snapshots.tables.tables import read_stored_file
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -23,10 +23,10 @@ from docmill.flows.serving.query_notes import QueryNotes
 from docmill.flows.serving.token_file import TokenFile
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import ConfigError
-from docmill.storage.history import query_log
-from docmill.storage.history.query_log import LogBounds
-from docmill.storage.history.retention import Retention
-from docmill.storage.upkeep.compact import compact, vacuum
+from docmill.storage.snapshots.clean.compact import compact, vacuum
+from docmill.storage.snapshots.history import query_log
+from docmill.storage.snapshots.history.query_log import LogBounds
+from docmill.storage.snapshots.history.retention import Retention
 from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 

@@ -10,8 +10,8 @@ from docmill.flows.serving.kept_searches import KeptSearches
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.web.metrics import Metrics
 from docmill.storage.errors import QueryError
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.search.rank.candidates.search_options import Mode
+from docmill.storage.snapshots.read.store import Store
 from tests.bench.serving.cache import measure, stream
 from tests.kit.workbench import MakeBench, Workbench
 

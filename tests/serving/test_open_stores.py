@@ -7,8 +7,8 @@ import pytest
 
 from docmill.errors import StoreError
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.storage.mirror.mirror_folder import open_folder
-from tests.kit.far_bench import FarBench
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench
 
 
@@ -31,7 +31,7 @@ def test_a_store_that_was_made_anew_is_taken_up_although_its_number_is_the_same(
         assert served.store.search("zeppelin", k=1)[0].text.endswith("sinks in the lake.")
 
 
-def test_a_store_in_a_bucket_that_cannot_be_opened_says_so_to_everybody_who_asks(far: FarBench) -> None:
+def test_a_store_in_a_bucket_that_cannot_be_opened_says_so_to_everybody_who_asks(far: RemoteBench) -> None:
     stores = OpenStores({"store": open_folder(far.address).root})
     for _ in range(2):  # the second one asks before the bucket is looked at again
         with pytest.raises(StoreError, match="s3://"):

@@ -3,7 +3,7 @@
 import pytest
 
 from docmill.flows.serving.page.page_bundle import questions
-from docmill.storage.reader.store import Store
+from docmill.storage.snapshots.read.store import Store
 from tests.kit.workbench import MakeBench
 
 SENTENCES = "The miller of the old mill at the river grinds the wheat that the farmers bring. " * 40

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.kit.far_bench import object_store
+from tests.kit.remote_bench import object_store
 from tests.soak_store import children, faults, kills, ledger
 from tests.soak_store.faulty_proxy import Weather, faulty
 from tests.soak_store.places import Place, Room, in_bucket, in_folder

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from docmill.storage.history.retention import Retention
 from docmill.storage.schema import ChunkRow
-from docmill.storage.upkeep.compact import vacuum
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.compact import vacuum
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.retention import Retention
 from tests.kit.workbench import Workbench
 
 _HEAD = ("attack", "store", "runs", "faults met", "rows lost", "compared", "different", "seconds")

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.objects import lease
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.objects import lease
 from docmill.storage.schema import ChunkRow
-from tests.kit.far_bench import FarBench, make_bucket
+from tests.kit.remote_bench import RemoteBench, make_bucket
 from tests.kit.workbench import Workbench
 
 
@@ -49,12 +49,12 @@ def in_bucket(environment: dict[str, str]) -> Place:
         os.environ.update(environment)
         bucket = f"soak-{secrets.token_hex(6)}"
         make_bucket(bucket)
-        return FarBench(folder, address=f"s3://{bucket}/store", environment=environment)
+        return RemoteBench(folder, address=f"s3://{bucket}/store", environment=environment)
 
     def twin(bench: Workbench, folder: Path) -> Workbench:
-        assert isinstance(bench, FarBench)
+        assert isinstance(bench, RemoteBench)
         made = make(folder)
-        assert isinstance(made, FarBench)
+        assert isinstance(made, RemoteBench)
         for key in sorted(bench.keys() - {lease.KEY}):
             made.objects.put(key, bench.objects.read(key))
         open_folder(made.root).refresh()
@@ -66,7 +66,7 @@ def in_bucket(environment: dict[str, str]) -> Place:
 
 def elsewhere(bench: Workbench, machine: str) -> Workbench:
     """Return a bench of the same store on another machine; a folder stays."""
-    if not isinstance(bench, FarBench):
+    if not isinstance(bench, RemoteBench):
         return bench
     made = bench.on(machine)
     open_folder(made.root).refresh()
@@ -75,13 +75,13 @@ def elsewhere(bench: Workbench, machine: str) -> Workbench:
 
 def release(bench: Workbench) -> None:
     """Remove the lease of a writer that died, as if its time had run out."""
-    if isinstance(bench, FarBench):
+    if isinstance(bench, RemoteBench):
         bench.objects.delete([lease.KEY])
 
 
 def on(bench: Workbench, machine: str) -> Workbench:
     """Return a reader's bench: a mirror that nothing was written to, or the folder itself."""
-    return bench.on(machine) if isinstance(bench, FarBench) else bench
+    return bench.on(machine) if isinstance(bench, RemoteBench) else bench
 
 
 def rows_of(bench: Workbench) -> list[ChunkRow]:

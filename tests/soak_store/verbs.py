@@ -14,20 +14,20 @@ import pytest
 
 from docmill.flows.config.settings import Settings
 from docmill.flows.remove import remove
-from docmill.storage.embedding import encoder, space
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.space import describe_model
 from docmill.storage.errors import DocmillError, QueryError, StoreError
-from docmill.storage.history.retention import Retention
-from docmill.storage.upkeep.compact import compact, vacuum
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.versions import candidates
-from docmill.storage.versions.restoring import restore
-from docmill.storage.versions.tagging import set_tag
-from docmill.storage.versions.undelete import undelete
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.space import describe_model
+from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change.restoring import restore
+from docmill.storage.snapshots.change.tagging import set_tag
+from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.clean.compact import compact, vacuum
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.history.retention import Retention
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit import fake_encoder
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench
 
 WIDE = "wide-token-counts"
@@ -107,7 +107,7 @@ def _lay_damage(bench: Workbench) -> None:
     """Lose the keyword index of the newest snapshot, on the object store too if there is one."""
     lay_two(bench)
     shutil.rmtree(bench.root / "keywords")
-    if isinstance(bench, FarBench):
+    if isinstance(bench, RemoteBench):
         bench.objects.delete(sorted(bench.keys("keywords")))
 
 

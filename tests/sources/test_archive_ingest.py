@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from docmill.storage.errors import SourceError
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
 from tests.kit.drawing import examples
 from tests.kit.workbench import Workbench, summary
 from tests.kit.writers.archives import tarred, zipped

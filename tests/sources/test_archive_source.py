@@ -14,7 +14,7 @@ from docmill.tasks.sources.archive_source import ArchiveSource, Opener
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions, Source, SourceFile
-from docmill.tasks.workers.limits import Limits
+from docmill.tasks.work.pool.limits import Limits
 from tests.kit.workbench import Workbench, summary
 from tests.kit.writers.archives import tarred, zipped
 

@@ -11,9 +11,9 @@ import pytest
 
 from docmill.flows.runs.report import Report
 from docmill.storage.errors import SourceError, StoreError
-from docmill.storage.objects.bucket import Objects, connect
+from docmill.storage.remote.objects.bucket import Objects, connect
 from docmill.tasks.sources.discover import open_source
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench, summary
 from tests.kit.writers.archives import zipped
 
@@ -52,7 +52,7 @@ class Prefix:
 
 
 @pytest.fixture
-def prefix(far: FarBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Prefix]:
+def prefix(far: RemoteBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Prefix]:
     made = Prefix(far.address.replace("team/store", "team/docs"), Workbench(tmp_path / "bench"), [])
     download = Objects.download
 
@@ -214,12 +214,12 @@ def test_what_stands_in_the_way_is_said(prefix: Prefix, monkeypatch: pytest.Monk
         prefix.bench.ingest("s3://no-such-bucket-here/docs")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
-    monkeypatch.setattr("docmill.storage.objects.bucket.REQUEST_S", 1)
+    monkeypatch.setattr("docmill.storage.remote.objects.bucket.REQUEST_S", 1)
     with pytest.raises(StoreError, match="no credentials: set AWS_ACCESS_KEY_ID"):
         prefix.ingest()
 
 
-def test_a_store_and_its_source_may_both_be_far(prefix: Prefix, far: FarBench) -> None:
+def test_a_store_and_its_source_may_both_be_far(prefix: Prefix, far: RemoteBench) -> None:
     prefix.put({"guide.md": GUIDE})
     assert far.ingest(prefix.address).documents.added == 1
     assert far.on("two").store.search("red knob", k=1)[0].uri == "guide.md"

@@ -15,12 +15,12 @@ import pytest
 from docmill.flows.config.from_settings import opener_of, recipe_of, space_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.arrow_schema import from_table
-from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import RejectRow
-from docmill.storage.tables.row_columns import RowColumns
-from docmill.storage.tables.tables import read_table
-from docmill.tasks.publishing.narrow import Listed, narrow
+from docmill.storage.snapshots.tables.row_columns import RowColumns
+from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.publishing.plan import KnownDocument, Plan, StoreState, plan
+from docmill.tasks.publishing.skip_unchanged import Listed, narrow
 from docmill.tasks.sources.discover import discover, open_source
 from docmill.tasks.sources.expand import expand
 from docmill.tasks.sources.fingerprint import SETTLED_NS, Fingerprints

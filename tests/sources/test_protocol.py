@@ -8,13 +8,13 @@ import pytest
 
 from docmill.source_suite import check_bytes, check_checkpoint, check_links, check_listing, check_missing
 from docmill.storage.errors import Rejected
-from docmill.storage.objects.bucket import connect
+from docmill.storage.remote.objects.bucket import connect
 from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions, Source
-from tests.kit.far_bench import FarBench
 from tests.kit.house import MODULES, imports, name_of, syntax
+from tests.kit.remote_bench import RemoteBench
 
 AT_HOME = "tasks/sources/"
 KINDS = ("object_source", "FolderSource", "ArchiveSource")
@@ -42,7 +42,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         (tmp_path / "deep").mkdir()
         (tmp_path / "deep" / "guide.md").write_text(TEXT)
         return str(tmp_path)
-    far: FarBench = request.getfixturevalue("far")
+    far: RemoteBench = request.getfixturevalue("far")
     connect(f"{far.address}/docs").put("deep/guide.md", TEXT.encode())
     return f"{far.address}/docs"
 
@@ -62,7 +62,7 @@ def test_our_sources_keep_what_the_suite_asks_of_others(where: str, check: Calla
     check(open_source(f"kept={where}"))
 
 
-def test_an_object_that_is_gone_is_rejected(far: FarBench, tmp_path: Path) -> None:
+def test_an_object_that_is_gone_is_rejected(far: RemoteBench, tmp_path: Path) -> None:
     objects = connect(f"{far.address}/docs")
     objects.put("guide.md", TEXT.encode())
     source = open_source(f"{far.address}/docs")

@@ -7,10 +7,10 @@ import pytest
 
 from docmill.source_suite import check_bytes, check_checkpoint, check_links, check_listing, check_missing
 from docmill.storage.errors import ConfigError
-from docmill.storage.objects.bucket import connect
-from docmill.storage.objects.providers import PROVIDERS, SCHEME_OF_STORES
+from docmill.storage.remote.objects.bucket import connect
+from docmill.storage.remote.objects.providers import PROVIDERS, SCHEME_OF_STORES
 from docmill.tasks.sources.discover import open_source
-from tests.kit.far_bench import make_bucket, object_store
+from tests.kit.remote_bench import make_bucket, object_store
 from tests.kit.servers.azure_server import container_on_loopback
 from tests.kit.workbench import Workbench, summary
 

@@ -16,7 +16,7 @@ from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.phases import Phase, sized
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.errors import SourceError, Transient
-from docmill.storage.history.source_log import log_sources, logged_sources
+from docmill.storage.snapshots.history.source_log import log_sources, logged_sources
 from tests.connectors.test_web import QUICK, page
 from tests.kit.fake_encoder import NAME
 from tests.kit.site import Site, site_on_loopback

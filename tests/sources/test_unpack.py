@@ -9,11 +9,11 @@ import pytest
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.laid_members import why_missing
-from docmill.tasks.batch.orders import save_order
-from docmill.tasks.batch.unpack import UnpackOrder, unpack
 from docmill.tasks.paths.local_file import LocalFile
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.batch.orders import save_order
+from docmill.tasks.work.batch.unpack import UnpackOrder, unpack
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
 from tests.kit.writers.archives import tarred
 
 

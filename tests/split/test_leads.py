@@ -3,7 +3,7 @@
 import pytest
 
 from docmill.storage.schema import Parsed
-from docmill.storage.sentences.sentence_starts import sentence_starts
+from docmill.storage.search.sentences.sentence_starts import sentence_starts
 from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route

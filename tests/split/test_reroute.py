@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from docmill.storage.artifacts.packs import Packs
-from docmill.storage.history.snapshots import newest
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.artifacts.packs import Packs
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.snapshots import newest
 from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

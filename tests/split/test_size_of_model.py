@@ -6,8 +6,8 @@ import pytest
 
 from docmill.flows.config.from_settings import routes_of
 from docmill.flows.config.settings import Settings
-from docmill.storage.embedding import encoder, space
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.snapshots.clean.verify import verify
 from tests.kit.fake_encoder import TokenCounts, write_model
 from tests.kit.workbench import Workbench, summary
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 import pytest
 
 from docmill.storage.errors import QueryError
-from docmill.storage.reader.outline import outline
-from docmill.storage.reader.store import Store
 from docmill.storage.schema import Element
+from docmill.storage.snapshots.read.outline import outline
+from docmill.storage.snapshots.read.store import Store
 from tests.kit.workbench import Workbench
 
 MANUAL = """Read this first.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 _CODE = """
 import sys
-from docmill.storage.lance.deferred_client import defer_client, import_lancedb
+from docmill.storage.search.vectors.deferred_client import defer_client, import_lancedb
 assert import_lancedb() is sys.modules["lancedb"]
 client = "lance_namespace_urllib3_client"
 assert f"{client}.models" in sys.modules
@@ -23,7 +23,7 @@ assert sys.modules[client].TableApi is TableApi
 
 _STAND_INS = """
 import sys, tempfile
-from docmill.storage.lance.deferred_client import import_lancedb
+from docmill.storage.search.vectors.deferred_client import import_lancedb
 lancedb = import_lancedb()
 from lancedb.db import ListTablesResponse as stand_in
 from lancedb.remote.db import ListTablesResponse as same
@@ -43,7 +43,7 @@ class Own(LanceNamespace): pass
 
 
 _ANOTHER = """
-from docmill.storage.lance.deferred_client import import_lancedb
+from docmill.storage.search.vectors.deferred_client import import_lancedb
 lancedb = import_lancedb()
 from lance_namespace import LanceNamespace
 assert issubclass(lancedb.Catalog, LanceNamespace)

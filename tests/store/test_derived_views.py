@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.arrow_schema import CHUNKS
-from docmill.storage.artifacts.packs import pack_embeddings, write_pack
-from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.vectors.vectors import VectorIndex
+from docmill.storage.snapshots.artifacts.packs import pack_embeddings, write_pack
+from docmill.storage.snapshots.write.current_folder import follow
 from docmill.storage.sql.statement_pool import query
-from docmill.storage.writer.current_folder import follow
 from tests.kit.workbench import Workbench
 
 SAME = "The kettle stands on the blue stove."

@@ -15,14 +15,14 @@ from docmill.flows.cli.app import app
 from docmill.storage import failpoints
 from docmill.storage.errors import QueryError, StoreError, Transient
 from docmill.storage.files import disk_use
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention, expired
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep import pruning
-from docmill.storage.upkeep.compact import compact, vacuum
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions.tagging import set_tag
-from docmill.storage.versions.undelete import undelete
+from docmill.storage.snapshots.change.tagging import set_tag
+from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.clean import pruning
+from docmill.storage.snapshots.clean.compact import compact, vacuum
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention, expired
+from docmill.storage.snapshots.read.store import open_store
 from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli import start
 from docmill.flows.cli.program import program
-from docmill.storage.embedding import encoder
-from docmill.storage.embedding.space import describe_model, model_dir
-from docmill.storage.reader.store import open_store
 from docmill.storage.schema import indexed_text
+from docmill.storage.search.encode import encoder
+from docmill.storage.search.encode.space import describe_model, model_dir
+from docmill.storage.snapshots.read.store import open_store
 
 HEAVY = {"torch", "transformers", "sentence_transformers", "prefect", "scipy", "sklearn", "unstructured"}
 _CODE = """
@@ -116,7 +116,12 @@ def test_a_run_that_finds_nothing_new_imports_nothing_that_reads_or_writes_docum
     ours = [name for name in modules if name.split(".")[0] == "docmill"]
     assert len(ours) <= NOTHING_NEW["docmill"], ours
     assert len(modules) <= NOTHING_NEW["all"], modules
-    needless = ("tasks.parse.dispatch.file_type", "tasks.document.process", "storage.reader.store", "tasks.evaluate")
+    needless = (
+        "tasks.parse.dispatch.file_type",
+        "tasks.work.document.process",
+        "storage.snapshots.read.store",
+        "tasks.evaluate",
+    )
     assert not [name for name in ours if name.startswith(tuple(f"docmill.{one}" for one in needless))]
     assert not {"yaml", "lxml", "regex", "sqlite3", "urllib.request", "multiprocessing"} & {*modules}
 

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.history import snapshots, tags
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import open_store
-from docmill.storage.versions.diff import Difference, diff
-from docmill.storage.versions.tagging import delete_tag, set_tag
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.snapshots.change.diff import Difference, diff
+from docmill.storage.snapshots.change.tagging import delete_tag, set_tag
+from docmill.storage.snapshots.history import snapshots, tags
+from docmill.storage.snapshots.read.store import open_store
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -12,20 +12,20 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
-from docmill.storage.embedding import encoder, space
-from docmill.storage.embedding.space import describe_model
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.tables.tables import read_table
-from docmill.storage.upkeep.compact import compact, vacuum
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions.diff import diff
-from docmill.storage.versions.tagging import set_tag
-from docmill.storage.versions.undelete import undelete
-from docmill.storage.writer.pending_vectors import waiting_in
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.search.encode.space import describe_model
+from docmill.storage.search.vectors.vectors import VectorIndex
+from docmill.storage.snapshots.change.diff import diff
+from docmill.storage.snapshots.change.tagging import set_tag
+from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.clean.compact import compact, vacuum
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import Store, open_store
+from docmill.storage.snapshots.tables.tables import read_table
+from docmill.storage.snapshots.write.pending_vectors import waiting_in
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.counting_encoder import LONG_RUN, PAGES, SMALL, Slow, ingest_slowly, interrupt, slow_model
 from tests.kit.fake_encoder import NAME, TokenCounts, write_model

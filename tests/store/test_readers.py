@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.errors import QueryError
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention, is_held
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.upkeep.compact import compact
+from docmill.storage.snapshots.clean.compact import compact
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention, is_held
+from docmill.storage.snapshots.read.store import Store, open_store
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -16,20 +16,20 @@ from docmill.flows.cli.app import app
 from docmill.flows.cli.terminal import progress
 from docmill.flows.runs.phases import Phase
 from docmill.storage import failpoints
-from docmill.storage.embedding import encoder, space
-from docmill.storage.embedding.space import EmbeddingSpace, describe_model
 from docmill.storage.errors import StoreError
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.upkeep.compact import compact
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions.undelete import undelete
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.search.encode.space import EmbeddingSpace, describe_model
+from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.clean.compact import compact
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.tasks.publishing import reembed as module
 from docmill.tasks.publishing.reembed import CommitTerms, Reembedded, reembed
 from tests.kit.fake_encoder import NAME, TokenCounts, write_model
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.victim import Countdown, Places, at_boundaries
 from tests.kit.workbench import Workbench, summary
 
@@ -239,7 +239,7 @@ def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
         assert snapshots.read(root).space == wide
 
 
-def test_a_store_on_an_object_store_changes_its_model_for_all_machines(wide: EmbeddingSpace, far: FarBench) -> None:
+def test_a_store_on_an_object_store_changes_its_model_for_all_machines(wide: EmbeddingSpace, far: RemoteBench) -> None:
     far.write(PAGES)
     far.ingest()
     reader = far.on("two").store

@@ -16,12 +16,12 @@ import pytest
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.snapshots.write.current_folder import prepare_folders
 from docmill.storage.sql import sandbox
 from docmill.storage.sql.derived_views import OF_QUERIES, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.statement import SqlLimits, Statement
 from docmill.storage.sql.statement_pool import query, select_ids
 from docmill.storage.sql.views import ViewedStore, views_sql
-from docmill.storage.writer.current_folder import prepare_folders
 
 
 def rows(schema: pa.Schema, count: int, **columns: list[Any]) -> pa.Table:

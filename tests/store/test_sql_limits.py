@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.errors import QueryError
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.read.store import open_store
 from docmill.storage.sql.statement import SqlLimits, Statement
 from docmill.storage.sql.statement_pool import StatementPool, query, select_ids
 from tests.kit.skips import on_linux
@@ -166,7 +166,7 @@ def test_no_process_outlives_a_parent_that_is_killed(then: str) -> None:
 def test_no_process_outlives_a_parent_that_ends_and_none_is_there_without_sql(root: Path) -> None:
     program = """
 import os, sys
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.read.store import open_store
 from tests.store.test_sql_limits import children
 with open_store(sys.argv[1]) as store:
     store.search("apple", mode="keyword")

@@ -1,1 +1,1 @@
-"""The commands, grouped by topic."""
+"""The commands, in a folder for each group of `docmill --help`."""

@@ -9,7 +9,7 @@ from docmill.flows.cli.terminal.output import note, print_json, print_rows, prin
 from docmill.flows.measure.breakdown import Breakdown, MeasuredGroup
 from docmill.flows.measure.evaluation import Measured, compared
 from docmill.flows.runs.phases import counted
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.read.store import open_store
 from docmill.tasks.evaluate.asking import strangers
 from docmill.tasks.evaluate.bootstrap import Interval
 from docmill.tasks.evaluate.questions import LeftOut, Question

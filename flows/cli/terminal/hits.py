@@ -14,8 +14,8 @@ from docmill.flows.cli.terminal.snippet import WIDTH, snippet
 from docmill.storage.errors import Transient
 
 if TYPE_CHECKING:
-    from docmill.storage.reader.store import Store
-    from docmill.storage.retrieval.candidates.hit import Hit, OtherPlace
+    from docmill.storage.search.rank.candidates.hit import Hit, OtherPlace
+    from docmill.storage.snapshots.read.store import Store
     from docmill.tasks.sources.known_files import KnownFiles
 
 _MOST_PLACES = 3  # fit into a line; `--json` lists all

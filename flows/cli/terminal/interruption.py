@@ -14,7 +14,7 @@ from pathlib import Path
 
 from docmill.flows.cli.terminal.output import note
 from docmill.flows.runs.phases import counted
-from docmill.storage.process import ending
+from docmill.storage.process import shutdown
 
 _COMMIT_S = 1.0
 """Seconds to wait for a commit that is nearly done; a longer one is cut, which leaves the snapshot before it."""
@@ -71,7 +71,7 @@ class _Watch(threading.Thread):
             if number not in _WAITS:
                 continue
             if self.begun.is_set():
-                ending.tidy(_AT_ONCE_S)
+                shutdown.tidy(_AT_ONCE_S)
                 os._exit(128 + number)
             self.begun.set()
             threading.Thread(target=self._end, args=(signal.Signals(number),), daemon=True).start()
@@ -82,8 +82,8 @@ class _Watch(threading.Thread):
         try:
             note(f"stopping; {_WAITS[number]}")
             deadline = time.monotonic() + _END_S
-            ending.begin(_COMMIT_S)
-            ending.tidy(deadline - time.monotonic())
+            shutdown.begin(_COMMIT_S)
+            shutdown.tidy(deadline - time.monotonic())
             note(f"stopped; {self._kept()}")
             sys.stderr.flush()
         finally:
@@ -92,8 +92,8 @@ class _Watch(threading.Thread):
 
 def kept_of(store: Path) -> str:
     """Return one clause about what a store keeps of a run that was stopped."""
-    from docmill.storage.artifacts.staging import finished
-    from docmill.storage.history.snapshots import numbers
+    from docmill.storage.snapshots.artifacts.staging import finished
+    from docmill.storage.snapshots.history.snapshots import numbers
 
     documents, vectors = finished(store)
     snapshots = numbers(store)

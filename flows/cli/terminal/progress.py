@@ -11,10 +11,10 @@ from typing import Any
 
 from docmill.flows.cli.terminal.output import note
 from docmill.flows.runs.phases import Phase, counted, sized
-from docmill.storage.process.ending import tidied
+from docmill.storage.process.shutdown import tidied
 
 LOADING = "docmill.loading"
-"""The logger to which `storage/embedding/encoder.py` says that it loads a model."""
+"""The logger to which `storage/search/encode/encoder.py` says that it loads a model."""
 EVERY_S = 30.0
 """Seconds between two lines where standard error is no terminal: a log of a night stays short enough to read."""
 FIRST_S = 5.0

@@ -9,8 +9,8 @@ from itertools import accumulate, groupby
 import typer
 
 from docmill.flows.runs.visible_text import visible
-from docmill.storage.keywords.analysis.analyser import analyse, load_analyser
-from docmill.storage.keywords.analysis.separation import PAIR_SIGNS, SOFT_HYPHEN, located_pieces
+from docmill.storage.search.keywords.analysis.analyser import analyse, load_analyser
+from docmill.storage.search.keywords.analysis.separation import PAIR_SIGNS, SOFT_HYPHEN, located_pieces
 
 WIDTH = 240
 """Characters: three lines of a terminal of 80 columns."""

@@ -45,7 +45,7 @@ NEEDS_NOTHING = Needs()
 
 
 class RemoteWorkers(Protocol):
-    """Workers that call `docmill.tasks.carrying.carry.carry`. A place is the cluster's own name of a worker."""
+    """Workers that call `docmill.tasks.work.remote.carry.carry`. A place is the cluster's own name of a worker."""
 
     @property
     def slots(self) -> int:

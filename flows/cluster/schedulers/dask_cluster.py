@@ -12,7 +12,7 @@ from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, Worke
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.errors import Transient
 from docmill.storage.process.extras import extra
-from docmill.tasks.carrying.carry import carry
+from docmill.tasks.work.remote.carry import carry
 
 T = TypeVar("T")
 _CONNECT_S = 10.0

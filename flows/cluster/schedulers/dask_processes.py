@@ -12,7 +12,7 @@ from docmill.flows.cluster.schedulers.cluster import secured
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.process.extras import extra
 from docmill.storage.process.loopback import is_loopback
-from docmill.tasks.carrying.perform import WORKER
+from docmill.tasks.work.remote.perform import WORKER
 
 LOOPBACK = "127.0.0.1"
 _THREADS = "OMP_NUM_THREADS"

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, HTTPException, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.hosting.run_on_engine import sources_of, start_run
+from docmill.flows.prefect.run_on_engine import sources_of, start_run
 from docmill.flows.runs.phases import Phase
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.serving.json_response import as_json

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from docmill.flows.serving.open_stores import ServedStore
 from docmill.storage.files import write_whole
-from docmill.storage.history import snapshots
 from docmill.storage.schema_evolution import schema_key
+from docmill.storage.snapshots.history import snapshots
 
 
 def read_answer(served: ServedStore, asked: str) -> bytes | None:

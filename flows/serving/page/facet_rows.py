@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from docmill.flows.serving.open_stores import ServedStore
-from docmill.storage.reader.facets import facet_counts
-from docmill.storage.retrieval.candidates.search_options import Mode, check_where
+from docmill.storage.search.rank.candidates.search_options import Mode, check_where
+from docmill.storage.snapshots.read.facets import facet_counts
 from docmill.storage.sql.statement_pool import select_ids
 
 MOST_HITS = 100

@@ -10,14 +10,14 @@ from typing import Any
 from docmill.flows.config.from_settings import archive_options
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import Rejected
-from docmill.storage.reader.document import Document
-from docmill.storage.reader.store import Store
 from docmill.storage.schema import DocumentRow
-from docmill.tasks.document.original_page import PageRequest, original_page
+from docmill.storage.snapshots.read.document import Document
+from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.parse.pdf.page_picture import PagePicture
 from docmill.tasks.sources.known_files import find_original
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import shared_pool
+from docmill.tasks.work.document.original_page import PageRequest, original_page
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import shared_pool
 
 _TIMEOUT_S = 20.0  # for one page: a person waits; plans with a million lines take some seconds
 _WORKERS = 2  # two people may turn pages at once

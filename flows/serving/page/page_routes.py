@@ -21,12 +21,12 @@ from docmill.flows.serving.page.originals import Originals, as_answer, places, r
 from docmill.flows.serving.page.page_questions import MOST, Question, RowsQuestion, TrialQuestion, Uri, Where
 from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
 from docmill.storage.errors import ConfigError, QueryError, Rejected
-from docmill.storage.history import snapshots
-from docmill.storage.keywords.analysis.analyser import load_analyser
-from docmill.storage.keywords.analysis.separation import separate
-from docmill.storage.reader.stored_documents import chunks_in, row_of
-from docmill.storage.retrieval.candidates.search_options import Mode
 from docmill.storage.schema import Draft
+from docmill.storage.search.keywords.analysis.analyser import load_analyser
+from docmill.storage.search.keywords.analysis.separation import separate
+from docmill.storage.search.rank.candidates.search_options import Mode
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.stored_documents import chunks_in, row_of
 
 _MOST_CHARACTERS = 5_000_000  # of an answer, as many as the API gives
 _NEAR = 5

@@ -17,14 +17,14 @@ from docmill.flows.serving.open_stores import ServedStore
 from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.storage.errors import ConfigError, QueryError, StoreError
-from docmill.storage.history import snapshots
-from docmill.storage.reader.facets import KEY
-from docmill.storage.reader.figure import SHOWN_TYPES, figures_of
-from docmill.storage.reader.outline import outline
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.reader.whole_documents import whole_documents
 from docmill.storage.schema import DocumentRow
-from docmill.storage.tables.tables import read_table
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.facets import KEY
+from docmill.storage.snapshots.read.figure import SHOWN_TYPES, figures_of
+from docmill.storage.snapshots.read.outline import outline
+from docmill.storage.snapshots.read.store import Store, open_store
+from docmill.storage.snapshots.read.whole_documents import whole_documents
+from docmill.storage.snapshots.tables.tables import read_table
 
 MOST_CHARACTERS = 20_000_000
 """Characters of all texts of a report: the browser searches them in memory, some five bytes for each."""

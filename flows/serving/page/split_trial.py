@@ -7,18 +7,18 @@ from typing import Any
 
 from docmill.flows.config.from_settings import recipe_of
 from docmill.flows.config.settings import Settings
-from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import QueryError, Rejected
 from docmill.storage.process.one_blas_thread import one_blas_thread
-from docmill.storage.reader.store import Store
 from docmill.storage.schema import Draft, Parsed, indexed_text, part_readings
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.document.preview import Resplitting, resplit
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.strategies import SPLITTERS
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool, shared_pool
+from docmill.tasks.work.document.preview import Resplitting, resplit
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool, shared_pool
 
 _TIMEOUT_S = 30.0  # of one split: a person waits
 _WORKERS = 2  # the two sides of a comparison

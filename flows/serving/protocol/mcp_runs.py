@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from docmill.flows.hosting.run_on_engine import sources_of, start_run
+from docmill.flows.prefect.run_on_engine import sources_of, start_run
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.serving.bounds import left_out
 from docmill.flows.serving.protocol.mcp_tools import Answer, as_result

@@ -30,9 +30,9 @@ from docmill.flows.serving.web.questions import (
     Where,
 )
 from docmill.storage.errors import QueryError
-from docmill.storage.reader.figure import SHOWN_TYPES
-from docmill.storage.reader.stored_documents import row_of
-from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY
+from docmill.storage.search.rank.candidates.search_options import LONGEST_QUERY
+from docmill.storage.snapshots.read.figure import SHOWN_TYPES
+from docmill.storage.snapshots.read.stored_documents import row_of
 
 
 class Failure(BaseModel):

@@ -6,7 +6,7 @@ from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY, Fusion, Mode, SearchArguments
+from docmill.storage.search.rank.candidates.search_options import LONGEST_QUERY, Fusion, Mode, SearchArguments
 
 LONGEST = 20_000
 """Characters of a condition or a statement."""

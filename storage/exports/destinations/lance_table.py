@@ -16,7 +16,7 @@ from docmill.storage.exports.destinations.columns import HELD
 from docmill.storage.exports.destinations.stamp import Revision, Stamp, read_stamp
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import OWNER_ONLY, explain_full_disk
-from docmill.storage.lance.deferred_client import import_lancedb
+from docmill.storage.search.vectors.deferred_client import import_lancedb
 
 _KEY = "docmill_export"
 """The metadata of the column `chunk_id` that hold the stamp: they are in every version, and go where the table goes."""

@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
-from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.schema import Element
+from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.proxy.question_source import QuestionSource, made, quoted
 from docmill.tasks.evaluate.questions import Question, Target

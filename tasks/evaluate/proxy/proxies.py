@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from docmill.storage.errors import QueryError
-from docmill.storage.keywords.analysis.analyser import analyse
-from docmill.storage.retrieval.candidates.search_options import check_query
 from docmill.storage.schema import Parsed
+from docmill.storage.search.keywords.analysis.analyser import analyse
+from docmill.storage.search.rank.candidates.search_options import check_query
 from docmill.tasks.evaluate.prose_sentences import sentences
 from docmill.tasks.evaluate.proxy.captions import captions
 from docmill.tasks.evaluate.proxy.docstrings import docstrings

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.keys import key_of
-from docmill.storage.reader.store import Store
 from docmill.storage.schema import Element, Parsed
-from docmill.storage.tables.tables import read_table
+from docmill.storage.snapshots.artifacts.packs import Packs, decode_parsed
+from docmill.storage.snapshots.read.store import Store
+from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.questions import Question, Target
 

@@ -3,8 +3,8 @@
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
-from docmill.storage.reader.outline import heading_text
 from docmill.storage.schema import Parsed
+from docmill.storage.snapshots.read.outline import heading_text
 
 
 @dataclass(frozen=True, slots=True)

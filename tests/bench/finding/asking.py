@@ -14,13 +14,13 @@ from typing import Any
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.space import model_dir
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.space import model_dir
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.evaluate.excerpts import only_passages
-from docmill.tasks.workers import pool
+from docmill.tasks.work.pool import pool
 from tests.bench.finding.remembering import MODEL, Remembering
 from tests.bench.finding.results import Costs, WayResult
 from tests.bench.sets.collection import Asked, Collection, JudgedSet

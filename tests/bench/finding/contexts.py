@@ -29,15 +29,15 @@ from typing import Any
 
 import numpy as np
 
-from docmill.storage.artifacts.late_vectors import encode_windows, keys_of
-from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.storage.embedding.encoder import Window, load_encoder
-from docmill.storage.embedding.model_spaces import describe_model
-from docmill.storage.keywords.keyword_search import KeywordIndex
-from docmill.storage.keywords.keyword_writer import rebuild
-from docmill.storage.retrieval.candidates.fusion import fuse
-from docmill.storage.retrieval.candidates.search_options import Mode, SearchOptions
 from docmill.storage.schema import Draft, Parsed, indexed_text
+from docmill.storage.search.encode.encoder import Window, load_encoder
+from docmill.storage.search.encode.model_spaces import describe_model
+from docmill.storage.search.keywords.keyword_search import KeywordIndex
+from docmill.storage.search.keywords.keyword_writer import rebuild
+from docmill.storage.search.rank.candidates.fusion import fuse
+from docmill.storage.search.rank.candidates.search_options import Mode, SearchOptions
+from docmill.storage.snapshots.artifacts.late_vectors import encode_windows, keys_of
+from docmill.storage.snapshots.artifacts.packs import Packs, pack_embeddings, write_pack
 from docmill.tasks.chunking.chunk import chunk_regions
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed

@@ -15,9 +15,9 @@ from statistics import mean
 from tempfile import TemporaryDirectory
 
 from docmill import ingest, open_store
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates.fusion import Ranking, fuse
-from docmill.storage.retrieval.candidates.search_options import SearchOptions
+from docmill.storage.search.rank.candidates.fusion import Ranking, fuse
+from docmill.storage.search.rank.candidates.search_options import SearchOptions
+from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.evaluate.questions import load_questions
 
 TESTS = Path(__file__).parents[2]

@@ -25,12 +25,12 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import rankdata
 
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates import confidence
-from docmill.storage.retrieval.candidates.confidence import FITTED, Floats, evidence
-from docmill.storage.retrieval.candidates.hit import Candidate, Hit
-from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.search.rank.candidates import confidence
+from docmill.storage.search.rank.candidates.confidence import FITTED, Floats, evidence
+from docmill.storage.search.rank.candidates.hit import Candidate, Hit
+from docmill.storage.search.rank.candidates.query import Query
+from docmill.storage.search.rank.candidates.search_options import Mode
+from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.evaluate.overlap import Passage
 from tests.bench.finding.asking import build
 from tests.bench.finding.remembering import remember

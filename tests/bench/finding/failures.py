@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.snapshots.read.store import Store
 from tests.bench.finding.asking import Trial
 from tests.bench.finding.results import WayResult
 from tests.bench.sets.collection import Asked

@@ -23,7 +23,7 @@ from docmill.flows.measure.learn import learn
 from docmill.flows.measure.tune import TuneOptions
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.read.store import open_store
 from docmill.tasks.evaluate.asking import ReadingDepth, evaluate
 from docmill.tasks.evaluate.bootstrap import Interval, difference
 from docmill.tasks.evaluate.questions import Question, Target

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docmill.storage.history import snapshots
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.store import open_store
 from docmill.tasks.context.contextualizer import PHRASED
 from tests.bench.finding import retrieval
 from tests.bench.finding.remembering import remember

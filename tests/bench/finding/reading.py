@@ -19,10 +19,10 @@ from docmill.storage.schema import Draft, Parsed
 from docmill.tasks.chunking.chunk import chunk_regions
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import find_regions
-from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.work.document.recipe import Recipe
 from tests.bench.table import Figure, show
 
 

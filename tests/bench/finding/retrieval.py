@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docmill.storage.keywords.analysis import languages
+from docmill.storage.search.keywords.analysis import languages
 from tests.bench.finding.asking import Trial, build, read_way
 from tests.bench.finding.failures import failures
 from tests.bench.finding.halves import halves

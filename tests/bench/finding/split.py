@@ -25,10 +25,10 @@ from statistics import median
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Draft, Parsed, indexed_text
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.space import model_dir
 from docmill.tasks.chunking.chunk import chunk, chunk_regions
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed

@@ -21,9 +21,9 @@ import numpy.typing as npt
 from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import minimize
 
-from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.candidates.search_options import SearchOptions
-from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
+from docmill.storage.search.rank.candidates.query import Query
+from docmill.storage.search.rank.candidates.search_options import SearchOptions
+from docmill.storage.search.rank.candidates.snapshot_sources import SnapshotReader
 from tests.bench.finding.asking import Trial, build
 from tests.bench.finding.remembering import remember
 from tests.bench.finding.results import Comparison, mean_difference, spelled

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
 from tests.bench.parsing.reading import Read, WorkRequest, read, suffix_of
 
 LIMITS = Limits(workers=2, timeout_s=60, memory_mb=2048)

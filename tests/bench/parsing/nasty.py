@@ -18,9 +18,9 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.flows.runs.report import Report
-from docmill.storage.embedding import encoder, space
 from docmill.storage.errors import REASONS
-from docmill.storage.reader.store import open_store
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.snapshots.read.store import open_store
 from tests.bench.table import Figure, show
 from tests.kit import fake_encoder
 

@@ -14,11 +14,11 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
-import docmill.tasks.batch.batch
+import docmill.tasks.work.batch.batch
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
-from docmill.storage.embedding import space
+from docmill.storage.search.encode import space
 from tests.bench.documents import write_tree
 from tests.bench.table import Figure, show
 from tests.bench.turns import LOG, Turn, timed
@@ -41,7 +41,7 @@ def measure(source: Path, folder: Path, workers: int) -> list[Turn]:
     """Plan an ingest of `source`, which parses and splits all of it; return what the workers did."""
     log = folder / "turns.log"
     os.environ[LOG] = str(log)
-    vars(docmill.tasks.batch.batch)["process_document"] = timed
+    vars(docmill.tasks.work.batch.batch)["process_document"] = timed
     values = {"store": folder / "store", "parse": {"workers": workers}, "embedding": {"model": fake_encoder.NAME}}
     with LocalEngine() as engine:
         ingest(Settings.model_validate(values), [str(source)], engine, dry_run=True)

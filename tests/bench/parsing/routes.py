@@ -26,8 +26,8 @@ from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
-from docmill.storage.reader.store import Store, open_store
 from docmill.storage.schema import Parsed
+from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.tasks.chunking.route import default_routes
 from docmill.tasks.detect.content_types import CONTENT_TYPES
 from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod, evaluate

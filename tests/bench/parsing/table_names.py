@@ -15,8 +15,8 @@ from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Draft, Element
-from docmill.tasks.document.preview import Reading, Splitting, read, split
-from docmill.tasks.document.recipe import Recipe
+from docmill.tasks.work.document.preview import Reading, Splitting, read, split
+from docmill.tasks.work.document.recipe import Recipe
 from tests.bench.table import Figure, show
 
 MOST_LACKING = 5.0  # in hundredths of the later chunks

@@ -22,9 +22,9 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.flows.serving.kept_searches import KeptSearches
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import SearchOptions
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.search_options import SearchOptions
+from docmill.storage.snapshots.read.store import Store, open_store
 from tests.bench.sets.catalogue import chosen
 from tests.bench.sets.collection import Given
 

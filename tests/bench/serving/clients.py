@@ -34,8 +34,8 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.listening import listen
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.web.http_app import http_app
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.reader.store import Store, open_store
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.snapshots.read.store import Store, open_store
 from tests.bench.storing.keywords import make_chunks, make_queries
 from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, PACKAGED, Shop, timed
 from tests.bench.storing.vectors import Vectors, make_vectors

@@ -33,12 +33,12 @@ import numpy as np
 import pyarrow as pa
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from docmill.storage.embedding.agreement import confirmed
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.space import describe_model
-from docmill.storage.history import snapshots
-from docmill.storage.reader.facets import facet_counts
-from docmill.storage.reader.store import open_store
+from docmill.storage.search.encode.agreement import confirmed
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.space import describe_model
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.facets import facet_counts
+from docmill.storage.snapshots.read.store import open_store
 from tests.bench.storing.keywords import make_chunks, make_queries
 from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop
 from tests.bench.storing.vectors import Vectors, make_vectors

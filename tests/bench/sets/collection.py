@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.tasks.evaluate.overlap import Passage
 
 HALVES = ("report", "look", "all")

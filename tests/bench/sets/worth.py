@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import log2
 
-from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.tasks.evaluate.overlap import Passage, length, overlap, shared
 from tests.bench.sets.collection import Asked, Worth
 

@@ -27,11 +27,11 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import Engine, LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.flows.runs.report import Report
-from docmill.tasks.carrying.parcels import Receipt
+from docmill.tasks.work.remote.parcels import Receipt
 from tests.bench.table import Figure, show
 from tests.bench.tree import Tree
-from tests.kit.far_bench import make_bucket, object_store
 from tests.kit.faults.machines import Machines, machines
+from tests.kit.remote_bench import make_bucket, object_store
 
 _THREADS = 16
 _ONE_CORE = {"OMP_NUM_THREADS": "1"}

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.space import model_dir
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.space import model_dir
 from tests.bench.documents import write_tree
 from tests.bench.table import Figure, show
 

@@ -15,8 +15,8 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from docmill.storage.embedding.encoder import Encoder, load_encoder
-from docmill.storage.history.snapshots import read
+from docmill.storage.search.encode.encoder import Encoder, load_encoder
+from docmill.storage.snapshots.history.snapshots import read
 from tests.bench.documents import write_tree
 from tests.bench.storing.encode import MODEL, make_texts
 from tests.bench.table import Figure, show

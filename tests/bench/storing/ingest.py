@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from docmill.storage.history.snapshots import read
+from docmill.storage.snapshots.history.snapshots import read
 from tests.bench.table import Figure, show
 from tests.bench.tree import Tree, indexed, ingest, run
 

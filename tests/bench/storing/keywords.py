@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from docmill.storage.keywords.analysis.analyser import analyse
-from docmill.storage.keywords.keyword_search import KeywordIndex
-from docmill.storage.keywords.keyword_writer import rebuild, update
-from docmill.storage.keywords.segments.state import KeywordState
+from docmill.storage.search.keywords.analysis.analyser import analyse
+from docmill.storage.search.keywords.keyword_search import KeywordIndex
+from docmill.storage.search.keywords.keyword_writer import rebuild, update
+from docmill.storage.search.keywords.segments.state import KeywordState
 from tests.bench.table import Figure, show
 
 _CONSONANTS, _VOWELS = "bdfghklmnprstvwz", "aeiou"

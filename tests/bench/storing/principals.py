@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from docmill.storage.embedding.model_spaces import describe_model
-from docmill.storage.history import snapshots
-from docmill.storage.reader.store import Store, open_store
-from docmill.storage.tables.tables import rewrite
+from docmill.storage.search.encode.model_spaces import describe_model
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.store import Store, open_store
+from docmill.storage.snapshots.tables.tables import rewrite
 from tests.bench.storing.keywords import make_chunks, make_queries
 from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop, median
 from tests.bench.storing.vectors import Vectors, make_vectors

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.hosting.run_on_engine import start_run
+from docmill.flows.prefect.run_on_engine import start_run
 from docmill.flows.runs.engine import Node
 from docmill.flows.runs.report import Report, artifact_key
 from docmill.flows.runs.run_options import RunOptions
-from docmill.storage.embedding import encoder, space
+from docmill.storage.search.encode import encoder, space
 from tests.kit import fake_encoder
 
 T = TypeVar("T")

@@ -26,11 +26,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.space import BINARY, FLOAT16, FLOAT32, INT8, EmbeddingSpace
-from docmill.storage.embedding.text_encoder import first_of
-from docmill.storage.lance import index_kind, vectors
-from docmill.storage.lance.vectors import VectorIndex, VectorState
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.space import BINARY, FLOAT16, FLOAT32, INT8, EmbeddingSpace
+from docmill.storage.search.encode.text_encoder import first_of
+from docmill.storage.search.vectors import index_kind, vectors
+from docmill.storage.search.vectors.vectors import VectorIndex, VectorState
 from tests.bench.finding.remembering import remember
 
 _K = 10

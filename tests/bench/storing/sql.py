@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import SCHEMAS
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.read.store import open_store
 from docmill.storage.sql.sandbox import KeptConnections, answered
 from docmill.storage.sql.statement import Statement
 from docmill.storage.sql.statement_pool import StatementPool

@@ -20,22 +20,22 @@ import numpy as np
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
-from docmill.storage.artifacts.packs import pack_embeddings, pack_texts, write_pack
-from docmill.storage.embedding.space import EmbeddingSpace, describe_model
 from docmill.storage.files import write_immutable
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import chunk_keys, document_key, embedding_key, key_of
-from docmill.storage.keywords.keyword_search import KeywordIndex
-from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import open_store
+from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import Parsed, RunRow
 from docmill.storage.schema_evolution import conform
-from docmill.storage.tables.exchange import Rewriting, rewrite_here
-from docmill.storage.upkeep.compact import compact
-from docmill.storage.writer.commit import Changes, commit
+from docmill.storage.search.encode.space import EmbeddingSpace, describe_model
+from docmill.storage.search.keywords.keyword_search import KeywordIndex
+from docmill.storage.search.vectors.vectors import VectorIndex
+from docmill.storage.snapshots.artifacts.packs import pack_embeddings, pack_texts, write_pack
+from docmill.storage.snapshots.clean.compact import compact
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.history.snapshots import StoredFile
+from docmill.storage.snapshots.read.store import open_store
+from docmill.storage.snapshots.tables.exchange import Rewriting, rewrite_here
+from docmill.storage.snapshots.write.commit import Changes, commit
 from tests.bench.storing.keywords import make_chunks, make_queries
 from tests.bench.storing.vectors import Vectors, make_vectors
 from tests.bench.table import Figure, show

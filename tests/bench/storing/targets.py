@@ -24,8 +24,8 @@ import pytest
 from docmill.storage.exports.destinations.by_address import destination_of
 from docmill.storage.exports.destinations.columns import row_schema
 from docmill.storage.exports.destinations.stamp import Revision, Stamp
-from docmill.storage.lance import vectors as lance_vectors
-from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.search.vectors import vectors as lance_vectors
+from docmill.storage.search.vectors.vectors import VectorIndex
 from tests.bench.storing.vectors import DIMENSION, SPACE, Vectors, make_vectors, rows_of
 from tests.exports.postgres_server import postgres_server
 

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from docmill.storage.embedding.space import EmbeddingSpace
-from docmill.storage.lance import vectors
-from docmill.storage.lance.vectors import VectorIndex, VectorState
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.search.vectors import vectors
+from docmill.storage.search.vectors.vectors import VectorIndex, VectorState
 from tests.bench.table import Figure, show
 
 DIMENSION = 384

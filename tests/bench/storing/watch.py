@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from docmill.storage.history.snapshots import numbers
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.history.snapshots import numbers
+from docmill.storage.snapshots.read.store import open_store
 from tests.bench.documents import write_tree
 from tests.bench.table import Figure, show
 
@@ -32,7 +32,7 @@ _FIRST_CONTENT = """
 import sys
 import numpy as np
 import docmill
-from docmill.storage.embedding import encoder
+from docmill.storage.search.encode import encoder
 
 class Random:
     max_tokens, batch_tokens, lanes = 512, 65536, 1

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage.history import measurements, row_files
+from docmill.storage.snapshots.history import measurements, row_files
 from tests.kit.workbench import MakeBench, Workbench
 
 QUESTIONS = """question,uri,phrase

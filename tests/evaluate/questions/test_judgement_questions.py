@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import QueryError
-from docmill.storage.reader.store import Store
+from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.evaluate.judgement_questions import SHARE, as_csv, questions_of
 from docmill.tasks.evaluate.questions import Question, Target, load_questions
 from docmill.tasks.evaluate.ranking import holds

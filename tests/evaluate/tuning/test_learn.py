@@ -14,7 +14,7 @@ from docmill.flows.measure.learn import Learning, learn, take_back
 from docmill.flows.measure.tune import TuneOptions
 from docmill.flows.measure.tuned_settings import reverted, values_before
 from docmill.storage.errors import QueryError
-from docmill.storage.history import learned
+from docmill.storage.snapshots.history import learned
 from tests.kit.workbench import Workbench
 
 NAMES = (

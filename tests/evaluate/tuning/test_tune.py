@@ -14,9 +14,9 @@ from docmill.flows.measure.trials import SkippedTrial, TuneDecision, Tuning, hel
 from docmill.flows.measure.tune import TuneOptions, tune
 from docmill.flows.measure.tuned_settings import as_toml, merged
 from docmill.storage.errors import ConfigError, QueryError
-from docmill.storage.history import snapshots
 from docmill.storage.schema import Element, Parsed
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
 from docmill.tasks.evaluate.bootstrap import FEWEST, Interval
 from docmill.tasks.evaluate.proxy.proxies import proxies
 from docmill.tasks.evaluate.proxy.question_source import QuestionSource

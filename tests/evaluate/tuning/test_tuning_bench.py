@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.embedding import encoder
+from docmill.storage.search.encode import encoder
 from docmill.tasks.evaluate.overlap import Passage
 from tests.bench.finding.remembering import remember
 from tests.bench.finding.tuning import KNOWN, known, question, row

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import ConfigError, SourceError
-from docmill.storage.reader.store import open_store
+from docmill.storage.snapshots.read.store import open_store
 from docmill.tasks.sources.discover import open_source
 
 

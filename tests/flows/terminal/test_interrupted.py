@@ -31,14 +31,14 @@ main()
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
-@pytest.mark.parametrize("module", ["typer", "docmill.flows.cli.commands.status_and_repair"])
+@pytest.mark.parametrize("module", ["typer", "docmill.flows.cli.commands.maintenance.status_and_repair"])
 def test_a_command_that_loads_ends_at_once(module: str) -> None:
     done = interrupted(module)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
 @pytest.mark.parametrize(
-    "module", ["docmill.flows.config.configuration", "pydantic", "pyarrow", "docmill.storage.reader.store"]
+    "module", ["docmill.flows.config.configuration", "pydantic", "pyarrow", "docmill.storage.snapshots.read.store"]
 )
 def test_a_command_that_runs_ends_with_its_status(module: str) -> None:
     done = interrupted(module)

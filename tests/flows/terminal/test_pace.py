@@ -40,7 +40,7 @@ def test_what_is_embedded_beside_the_parsers_is_no_time_of_the_parse_phase(
 ) -> None:
     """The order at work when all is parsed belongs to the next phase, which counts its finished portions."""
     from docmill.flows.runs import backlog, batches
-    from docmill.storage.artifacts import staging
+    from docmill.storage.snapshots.artifacts import staging
 
     monkeypatch.setattr(backlog, "EMBED_CHUNKS", 1)  # the first batch is enough for an order
     monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 4)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.files import TEMPORARY
-from docmill.storage.history.snapshots import newest
 from docmill.storage.lock import locked
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.snapshots import newest
 from tests.kit.docmill_with_fake_model import MARK, SLOW
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench

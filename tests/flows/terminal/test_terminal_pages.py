@@ -4,7 +4,7 @@ import pytest
 import typer
 
 from docmill.flows.cli.app import app
-from docmill.flows.cli.program import GROUPS
+from docmill.flows.cli.program import GROUPS, MODULES
 from docmill.flows.config.configuration import keys
 from tests.kit.making.make_terminal import FOLDER, PAGES, pages
 from tests.kit.making.terminal_sessions import SESSIONS
@@ -48,3 +48,8 @@ def test_the_page_of_settings_names_every_key_variable_and_place_and_no_secret(p
     for place in ("from --wait;", "from --set search.rerank;", "from DOCMILL_SEARCH__WEIGHT;", "docmill.toml:5;"):
         assert place in page
     assert not [text for text in printed.values() if "never" in text.replace("always", "") and "seen" in text]
+
+
+def test_a_command_is_in_the_folder_of_its_group() -> None:
+    homes = {name: module.split(".")[0].title() for module, names in MODULES.items() for name in names}
+    assert homes == {name: title for title, names in GROUPS.items() for name in names}

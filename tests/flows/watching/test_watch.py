@@ -12,9 +12,9 @@ from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.watching.watch_options import WatchOptions
 from docmill.storage.errors import ConfigError, QueryError, SourceError, StoreError
 from docmill.storage.lock import locked
-from docmill.storage.objects.bucket import connect
+from docmill.storage.remote.objects.bucket import connect
 from tests.flows.watching.watching import QUICK, Watching
-from tests.kit.far_bench import make_bucket
+from tests.kit.remote_bench import make_bucket
 from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")
@@ -28,7 +28,7 @@ def bench(tmp_path: Path) -> Workbench:
 
 
 @pytest.fixture
-def far_source(object_store_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
+def remote_source(object_store_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the address of a prefix with one object."""
     for name, value in object_store_environment.items():
         monkeypatch.setenv(name, value)
@@ -229,27 +229,27 @@ def test_a_source_without_events_is_polled(bench: Workbench, kind: str) -> None:
         (bench.docs / "owl.md").symlink_to(far)
         bench.settings = {"discover": {"follow_links": "all"}}
     with Watching(bench, (source,)) as watch:
-        assert watch.lookout.watched[0].why_polled
+        assert watch.observer.watched[0].why_polled
         (bench.docs / "owl.md").write_text("# Owl\n\nThe owl hoots at night.\n")
         watch.until(lambda: any("hoots" in chunk.text for chunk in bench.chunks()))
 
 
-def test_an_object_store_is_polled(far_source: str, bench: Workbench) -> None:
-    with Watching(bench, (far_source,)) as watch:
-        assert watch.lookout.watched[0].why_polled == "an object store"
-        connect(far_source).put("b.md", b"# B\n\nSecond.\n")
+def test_an_object_store_is_polled(remote_source: str, bench: Workbench) -> None:
+    with Watching(bench, (remote_source,)) as watch:
+        assert watch.observer.watched[0].why_polled == "an object store"
+        connect(remote_source).put("b.md", b"# B\n\nSecond.\n")
         watch.until(lambda: uris(bench) == ["a.md", "b.md"])
 
 
 def test_the_system_may_lack_watches(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    from docmill.flows.watching import lookout
+    from docmill.flows.watching import observer
 
     def refuse(*_: object) -> object:
         raise OSError(28, "OS file watch limit reached")
 
-    monkeypatch.setattr(lookout, "FolderEvents", refuse)
+    monkeypatch.setattr(observer, "FolderEvents", refuse)
     with Watching(bench) as watch:
-        assert "watch limit" in watch.lookout.watched[0].why_polled
+        assert "watch limit" in watch.observer.watched[0].why_polled
         bench.write({"rook.md": "# Rook\n"})
         watch.until(lambda: "rook.md" in uris(bench))
 

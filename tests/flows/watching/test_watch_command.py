@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.files import TEMPORARY
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
 from tests.kit.docmill_with_fake_model import MARK, SLOW
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench

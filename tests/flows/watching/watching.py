@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.hosting.run_on_engine import start_run
+from docmill.flows.prefect.run_on_engine import start_run
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
-from docmill.flows.watching.lookout import Lookout
+from docmill.flows.watching.observer import Observer
 from docmill.flows.watching.watch import WatchLoop
 from docmill.flows.watching.watch_options import WatchOptions
 from tests.kit.fake_encoder import NAME
@@ -42,11 +42,11 @@ class Watching:
         flags = {"embedding": {"model": NAME}, "engine": "local", **self.bench.settings, **self.settings}
         self.set = Settings(store=self.bench.root, **flags)
         self.named = self.sources or (str(self.bench.docs),)
-        self.lookout = Lookout(self.set, self.named, self.options)
+        self.observer = Observer(self.set, self.named, self.options)
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
 
-    def started(self, lookout: Lookout) -> None:
-        assert lookout is self.lookout
+    def started(self, observer: Observer) -> None:
+        assert observer is self.observer
         self.begun.set()
 
     def done(self, report: Report, seconds: float) -> None:
@@ -78,17 +78,17 @@ class Watching:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.lookout.ended.set()
+        self.observer.ended.set()
         self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
 
     def _watch(self) -> None:
         try:
-            WatchLoop(self.lookout, self._run, self).work(self.first)
+            WatchLoop(self.observer, self._run, self).work(self.first)
         except BaseException as error:
             self.error = error
         finally:
-            self.lookout.close()
+            self.observer.close()
 
     def _run(self, how: RunOptions) -> Report:
         try:

@@ -10,8 +10,8 @@ from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.phases import Phase
 from docmill.flows.runs.pipeline import ingest
 from docmill.flows.runs.report import Report
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.tables.tables import read_table
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.snapshots.tables.tables import read_table
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench
 

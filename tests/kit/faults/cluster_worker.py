@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from docmill.storage.embedding import encoder, space
-from docmill.tasks.carrying import perform
+from docmill.storage.search.encode import encoder, space
+from docmill.tasks.work.remote import perform
 from tests.kit import fake_encoder
 
 MODEL, POISON, DEADLY, HEAVY, MORTAL = "TEST_OF_MODEL", "poison.md", "deadly", "heavy", "one"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.history import snapshots
-from docmill.storage.keywords.segments.merged_ahead import taken
-from docmill.storage.keywords.segments.state import KeywordState
-from docmill.storage.reader.store import open_store
+from docmill.storage.search.keywords.segments.merged_ahead import taken
+from docmill.storage.search.keywords.segments.state import KeywordState
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.store import open_store
 from tests.kit.workbench import Workbench
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from docmill.flows.cli.terminal import progress
 from docmill.storage import failpoints
-from docmill.storage.embedding import encoder, space
+from docmill.storage.search.encode import encoder, space
 from tests.kit import fake_encoder
 from tests.kit.docmill_with_fake_model import EVERY, MARK, SLOW, STUCK
 

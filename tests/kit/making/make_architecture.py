@@ -21,15 +21,15 @@ import pytest
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import LocalEngine, Node
 from docmill.flows.runs.pipeline import ingest
-from docmill.storage.artifacts.staging import Batch
-from docmill.storage.embedding import encoder, space
 from docmill.storage.schema import Draft, Parsed, StagedDocument
-from docmill.storage.tables.spill import Spill
-from docmill.storage.writer.commit import Changes
-from docmill.tasks.batch import batch
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.snapshots.artifacts.staging import Batch
+from docmill.storage.snapshots.tables.spill import Spill
+from docmill.storage.snapshots.write.commit import Changes
 from docmill.tasks.chunking.route import Routed
-from docmill.tasks.document.process import WorkRequest, WorkResult
-from docmill.tasks.document.work_item import WorkItem
+from docmill.tasks.work.batch import batch
+from docmill.tasks.work.document.process import WorkRequest, WorkResult
+from docmill.tasks.work.document.work_item import WorkItem
 from tests.kit import fake_encoder
 from tests.kit.house import LAYERS, ROOT, folder_graph
 
@@ -37,13 +37,13 @@ T = TypeVar("T")
 PAGE = ROOT / "docs" / "design" / "architecture.md"
 _WIDE = '%%{init: {"flowchart": {"useMaxWidth": false, "nodeSpacing": 14, "rankSpacing": 30, "padding": 8}}}%%'
 """Lets a chart have the width that it needs, and a reader scroll it: as wide as the page, 40 folders are too small."""
-GROUND = ("docmill.storage", "docmill.tasks.workers")  # rows, keys, files and processes: no stop on the way
+GROUND = ("docmill.storage", "docmill.tasks.work.pool")  # rows, keys, files and processes: no stop on the way
 STEPS = {  # the modules that hand a document on, in the order in which it meets them
-    "docmill.tasks.document.process": "one document, in a worker process",
-    "docmill.tasks.batch.batch": "a batch of documents",
-    "docmill.tasks.batch.embed": "vectors",
+    "docmill.tasks.work.document.process": "one document, in a worker process",
+    "docmill.tasks.work.batch.batch": "a batch of documents",
+    "docmill.tasks.work.batch.embed": "vectors",
     "docmill.tasks.publishing.publish": "rows of the run",
-    "docmill.storage.writer.commit": "the commit",
+    "docmill.storage.snapshots.write.commit": "the commit",
 }
 WORDS = "reset the branch"
 TEXT = f"# Undo\n\nTo undo a commit, {WORDS}.\n"
@@ -84,8 +84,14 @@ def house(layer: str) -> str:
 
 
 def _room(name: str) -> str:
-    """Return the first folder below the layer, or the layer for the modules beside these."""
-    return "/".join(name.split("/")[:2]).rpartition("/")[2]
+    """Return the first folder below the layer that has modules, or the layer for the modules beside these."""
+    layer, *below = name.split("/")
+    parts = [layer]
+    for one in below:
+        parts.append(one)
+        if any(path.name != "__init__.py" for path in (ROOT / "/".join(parts)).glob("*.py")):
+            break
+    return ".".join(parts[1:]) or layer
 
 
 @cache  # it ingests a document, which takes seconds

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.embedding import space
-from tests.kit.far_bench import make_bucket, object_store
+from docmill.storage.search.encode import space
 from tests.kit.house import ROOT
 from tests.kit.model_server import model_server
+from tests.kit.remote_bench import make_bucket, object_store
 from tests.kit.site import site_on_loopback
 
 CORPUS = ROOT / "tests" / "corpus"

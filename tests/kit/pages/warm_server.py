@@ -18,13 +18,13 @@ from typing import Any
 PRELOADED = (
     "docmill.flows.cli.app",
     "docmill.flows.config.configuration",
-    "docmill.flows.hosting.run_on_engine",
+    "docmill.flows.prefect.run_on_engine",
     "docmill.flows.runs.pipeline",
     "docmill.flows.runs.carry_out",
     "docmill.flows.cli.terminal.hits",
     "docmill.flows.cli.terminal.snippet",
-    "docmill.storage.reader.store",
-    "docmill.storage.lance.vectors",
+    "docmill.storage.snapshots.read.store",
+    "docmill.storage.search.vectors.vectors",
     "lancedb",
     "pyarrow.parquet",
 )
@@ -91,9 +91,9 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
 
 def main() -> None:
     """Import what commands import, serve, and run the command in each fork."""
-    from docmill.storage.lance.deferred_client import defer_client
     from docmill.storage.process.light_arrow import load_arrow_lightly
     from docmill.storage.process.malloc_tuning import prefer_system_pool
+    from docmill.storage.search.vectors.deferred_client import defer_client
 
     prefer_system_pool()
     load_arrow_lightly()

@@ -19,8 +19,8 @@ from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.mail.messages import attachments
 from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.sources.listings import Listings
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
 
 STORE = b"!BDN" + bytes(5_000)
 ASKED = """#!/bin/sh

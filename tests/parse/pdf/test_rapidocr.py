@@ -13,14 +13,14 @@ from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.schema import Parsed
 from docmill.storage.sql.document_warnings import warnings_in
-from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.pdf.ocr import engines
 from docmill.tasks.parse.pdf.ocr.engines import RAPIDOCR, engine_for
 from docmill.tasks.paths.content import FileContent
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool
+from docmill.tasks.work.document.recipe import Recipe
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
 from tests.bench.parsing.ocr.scans import word_f1, words
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts
 from tests.kit.workbench import Workbench

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import Pool
-from docmill.tasks.workers.temporary_folder import PREFIX, make_folder, sweep_folders
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
+from docmill.tasks.work.pool.temporary_folder import PREFIX, make_folder, sweep_folders
 
 HOLD = """
-from docmill.tasks.workers.temporary_folder import make_folder
+from docmill.tasks.work.pool.temporary_folder import make_folder
 folder = make_folder()
 (folder.path / "left").write_bytes(b"x")
 print(folder.path, flush=True)

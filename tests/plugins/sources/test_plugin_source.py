@@ -11,11 +11,11 @@ import pytest
 
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.report import Report
-from docmill.flows.watching.lookout import Lookout
+from docmill.flows.watching.observer import Observer
 from docmill.flows.watching.watch_options import WatchOptions
 from docmill.plugins import SourceListing
 from docmill.storage.errors import ConfigError, SourceError, Transient
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
 from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.sources.discover import SOURCES
 from tests.kit.workbench import Workbench, summary
@@ -301,14 +301,14 @@ def test_a_link_must_be_a_url(library: Library, link: Any) -> None:
 
 def test_a_watch_polls_it_for_changes(library: Library) -> None:
     settings = Settings(store=library.bench.root, **library.bench.settings)
-    lookout = Lookout(settings, ["shelves://books"], WatchOptions(0.1, 0.1, 1))
-    lookout.arm()
-    (watched,) = lookout.watched
+    observer = Observer(settings, ["shelves://books"], WatchOptions(0.1, 0.1, 1))
+    observer.arm()
+    (watched,) = observer.watched
     assert watched.spelled(5) == "polling shelves://books every 5 s: source 'shelves' of acme 1.0"
-    assert not lookout.wait(0.3)
+    assert not observer.wait(0.3)
     library.module.pages["mill.md"] = SNOW
-    assert lookout.wait(5)
-    lookout.close()
+    assert observer.wait(5)
+    observer.close()
 
 
 @pytest.mark.parametrize(

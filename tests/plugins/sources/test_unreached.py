@@ -11,9 +11,9 @@ import pytest
 
 from docmill.flows.runs import reaching
 from docmill.storage.errors import SourceError, Transient
-from docmill.storage.objects.bucket import Objects, connect
+from docmill.storage.remote.objects.bucket import Objects, connect
 from tests.flows.watching.watching import Watching
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench
 from tests.kit.writers.archives import zipped
 from tests.plugins.distributions import write_distribution
@@ -147,7 +147,7 @@ def test_a_glob_a_file_and_an_archive_that_are_gone_keep_their_documents(
 
 
 def test_a_bucket_that_is_gone_refuses_or_is_empty_keeps_its_documents(
-    bench: Workbench, far: FarBench, monkeypatch: pytest.MonkeyPatch
+    bench: Workbench, far: RemoteBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = far.address.replace("team/store", "team/birds")
     sources = (str(bench.docs), address)
@@ -163,7 +163,7 @@ def test_a_bucket_that_is_gone_refuses_or_is_empty_keeps_its_documents(
 
 
 def test_a_bucket_that_stops_answering_between_listing_and_reading_keeps_its_documents(
-    bench: Workbench, far: FarBench, monkeypatch: pytest.MonkeyPatch
+    bench: Workbench, far: RemoteBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = far.address.replace("team/store", "team/birds")
     sources = (str(bench.docs), address)

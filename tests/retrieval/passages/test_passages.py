@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.lance import vectors
-from docmill.storage.retrieval.candidates import snapshot_sources
-from docmill.storage.retrieval.candidates.hit import Hit, HitPassage
-from docmill.storage.retrieval.passages.sentence_runs import JudgedSentences, best_runs
-from docmill.storage.sentences.sentence_spans import sentence_spans
+from docmill.storage.search.rank.candidates import snapshot_sources
+from docmill.storage.search.rank.candidates.hit import Hit, HitPassage
+from docmill.storage.search.rank.passages.sentence_runs import JudgedSentences, best_runs
+from docmill.storage.search.sentences.sentence_spans import sentence_spans
+from docmill.storage.search.vectors import vectors
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.questions import Question, Target
 from tests.kit.documents import tokenizer

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.storage.sentences.sentence_spans import sentence_spans
+from docmill.storage.search.sentences.sentence_spans import sentence_spans
 from tests.kit.drawing import examples
 
 LONG = "The tenant pays the rent on the first day of each month. " * 20

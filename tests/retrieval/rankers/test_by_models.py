@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import NoWordings
-from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
+from docmill.storage.search.encode.space import model_dir
 from docmill.tasks.model.client import ModelAccess
 from docmill.tasks.model.clients.completion import ModelOptions
 from docmill.tasks.model.query_wordings import Rewriter, wordings

@@ -11,16 +11,16 @@ import pytest
 import docmill
 from docmill.flows.config.settings import Settings
 from docmill.flows.erase import erase
-from docmill.storage.artifacts.model_packs import model_of_pack
-from docmill.storage.embedding.rankers.library_class import library_class
-from docmill.storage.embedding.rankers.sparse_encoder import SparseModel
-from docmill.storage.embedding.text_encoder import TermWeights
 from docmill.storage.errors import ConfigError
-from docmill.storage.history.snapshots import SPARSE_VECTORS
-from docmill.storage.retrieval.candidates.fusion import with_learned
 from docmill.storage.schema import indexed_text
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.search.encode.rankers.library_class import library_class
+from docmill.storage.search.encode.rankers.sparse_encoder import SparseModel
+from docmill.storage.search.encode.text_encoder import TermWeights
+from docmill.storage.search.rank.candidates.fusion import with_learned
+from docmill.storage.snapshots.artifacts.model_packs import model_of_pack
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.snapshots import SPARSE_VECTORS
 from tests.kit.workbench import Workbench
 from tests.kit.writers.tiny_rankers import EXPANDED, write_multi_vector, write_sparse
 

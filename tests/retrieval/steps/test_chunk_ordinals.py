@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import StoredFile
-from docmill.storage.retrieval.candidates import chunk_ordinals
-from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals, Place
-from docmill.storage.tables.tables import read_stored_file
+from docmill.storage.search.rank.candidates import chunk_ordinals
+from docmill.storage.search.rank.candidates.chunk_ordinals import ChunkOrdinals, Place
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.history.snapshots import StoredFile
+from docmill.storage.snapshots.tables.tables import read_stored_file
 from tests.kit.workbench import Workbench
 
 DOCUMENTS = 30

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.retrieval.candidates.search_options import Fusion
+from docmill.storage.search.rank.candidates.search_options import Fusion
 from tests.kit.workbench import Workbench
 
 COVERS = {name: f"{name} Optics\n\n3 May 2025\n\nto all shareholders" for name in ("Tarnley", "Harrow", "Wexcombe")}

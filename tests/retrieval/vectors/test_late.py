@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from docmill.storage.artifacts.late_vectors import encode_windows
-from docmill.storage.artifacts.packs import Packs
-from docmill.storage.embedding.encoder import Window, load_encoder
-from docmill.storage.embedding.space import describe_model, late_space
 from docmill.storage.errors import ConfigError, StoreError
-from docmill.storage.history import snapshots
 from docmill.storage.keys import late_key
 from docmill.storage.schema import ChunkRow, Parsed
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.search.encode.encoder import Window, load_encoder
+from docmill.storage.search.encode.space import describe_model, late_space
+from docmill.storage.snapshots.artifacts.late_vectors import encode_windows
+from docmill.storage.snapshots.artifacts.packs import Packs
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
 from docmill.tasks.chunking.windows import windows
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.split.spans.span import Span

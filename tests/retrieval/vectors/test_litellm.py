@@ -12,8 +12,10 @@ from packaging.requirements import Requirement
 
 from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import Settings
-from docmill.storage.embedding.api import api_address, litellm_client
-from docmill.storage.embedding.api.api_address import (
+from docmill.storage.errors import ConfigError, DocmillError, StoreError, Terminal, Transient
+from docmill.storage.process.client_errors import RETRIES
+from docmill.storage.search.encode.api import api_address, litellm_client
+from docmill.storage.search.encode.api.api_address import (
     OTHER_LIMIT,
     OWN_LIMIT,
     ApiAddress,
@@ -22,14 +24,12 @@ from docmill.storage.embedding.api.api_address import (
     is_api,
     parse_address,
 )
-from docmill.storage.embedding.api.embedding_server import EmbeddingServer
-from docmill.storage.embedding.api.model_probe import PROBE_TEXTS
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.errors import ConfigError, DocmillError, StoreError, Terminal, Transient
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.process.client_errors import RETRIES
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.search.encode.api.embedding_server import EmbeddingServer
+from docmill.storage.search.encode.api.model_probe import PROBE_TEXTS
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.house import ROOT
 from tests.kit.model_server import DIMENSION, UNKNOWN, ModelServer, model_server, vector_of

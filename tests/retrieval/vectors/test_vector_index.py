@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.lance import index_kind, vectors
-from docmill.storage.lance.vectors import VectorIndex, VectorState
+from docmill.storage.search.vectors import index_kind, vectors
+from docmill.storage.search.vectors.vectors import VectorIndex, VectorState
 from tests.retrieval.vectors.vector_rows import SPACE, Vectors, agree, build, named, opened, oracle, rows_of, unit
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from docmill.storage.errors import Locked, QueryError, StoreError
-from docmill.storage.lance import fence, vectors
-from docmill.storage.lance.vectors import VectorIndex, VectorState
+from docmill.storage.search.vectors import fence, vectors
+from docmill.storage.search.vectors.vectors import VectorIndex, VectorState
 from tests.retrieval.vectors.vector_rows import (
     DIMENSION,
     SPACE,

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from docmill.storage.embedding.space import EmbeddingSpace
-from docmill.storage.lance import vectors
-from docmill.storage.lance.vectors import VectorState
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.search.vectors import vectors
+from docmill.storage.search.vectors.vectors import VectorState
 
 DIMENSION = 32
 SPACE = EmbeddingSpace("tests", "0" * 32, DIMENSION, True, 256)

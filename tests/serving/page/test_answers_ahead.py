@@ -18,7 +18,7 @@ from docmill.flows.serving.page.kept_answers import KeptAnswers
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.flows.serving.page.page_questions import RowsQuestion
 from docmill.storage.errors import StoreError
-from docmill.storage.history import snapshots
+from docmill.storage.snapshots.history import snapshots
 from docmill.storage.sql import statement_pool
 from docmill.storage.sql.statement_pool import StatementPool
 from tests.kit.workbench import Workbench

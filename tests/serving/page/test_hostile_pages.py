@@ -10,11 +10,11 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.serving.page.originals import Originals, refusal
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import hash_bytes
-from docmill.storage.reader.store import Store
+from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.archive.archive_options import ArchiveOptions
-from docmill.tasks.document.original_page import PageRequest, original_page
-from docmill.tasks.workers.limits import Limits
-from docmill.tasks.workers.pool import shared_pool
+from docmill.tasks.work.document.original_page import PageRequest, original_page
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import shared_pool
 from tests.kit.workbench import MakeBench
 from tests.kit.writers.hostile_pdf import nested, tiled
 

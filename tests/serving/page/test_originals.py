@@ -12,7 +12,7 @@ from PIL import Image
 from docmill.flows.config.settings import Settings
 from docmill.flows.serving.page.originals import Originals, places
 from docmill.storage.errors import Rejected
-from docmill.storage.reader.store import Store
+from docmill.storage.snapshots.read.store import Store
 from tests.kit.pdf_pages import page as pdf_page
 from tests.kit.workbench import MakeBench, Workbench
 

@@ -13,8 +13,8 @@ from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.report_data import held_of, values_of
 from docmill.flows.serving.page.report_files import write_report
 from docmill.flows.serving.web.http_app import http_app
-from docmill.storage.keywords.analysis.analyser import analyse
-from docmill.storage.reader.store import open_store
+from docmill.storage.search.keywords.analysis.analyser import analyse
+from docmill.storage.snapshots.read.store import open_store
 from tests.kit.model_server import model_server
 from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running

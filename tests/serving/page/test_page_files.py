@@ -12,7 +12,7 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.page_bundle import FOLDER, bundle
 from docmill.flows.serving.web.http_app import http_app
-from docmill.storage.keywords.analysis.folding import fold
+from docmill.storage.search.keywords.analysis.folding import fold
 
 
 @pytest.fixture

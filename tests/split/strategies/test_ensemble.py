@@ -4,7 +4,7 @@ import pytest
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.schema import Parsed
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
 from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route

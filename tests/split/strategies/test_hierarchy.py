@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.schema import ChunkRow
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
 from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

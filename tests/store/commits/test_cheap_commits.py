@@ -8,13 +8,13 @@ import pytest
 
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.keys import bucket_of, document_key
-from docmill.storage.keywords.keyword_writer import rebuild, update
-from docmill.storage.keywords.segments import postings
-from docmill.storage.keywords.segments.build import build
-from docmill.storage.keywords.segments.chunk_fields import ChunkFields
 from docmill.storage.schema_evolution import conform
-from docmill.storage.tables.exchange import BucketTable, Leaving, exchange_documents, replace_documents
-from docmill.storage.tables.tables import partition, read_stored_file
+from docmill.storage.search.keywords.keyword_writer import rebuild, update
+from docmill.storage.search.keywords.segments import postings
+from docmill.storage.search.keywords.segments.build import build
+from docmill.storage.search.keywords.segments.chunk_fields import ChunkFields
+from docmill.storage.snapshots.tables.exchange import BucketTable, Leaving, exchange_documents, replace_documents
+from docmill.storage.snapshots.tables.tables import partition, read_stored_file
 
 BUCKETS, EACH = 4, 3
 URIS = [f"{number}.md" for number in range(30)]

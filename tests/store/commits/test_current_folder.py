@@ -14,16 +14,16 @@ from docmill.flows.remove import remove
 from docmill.storage import failpoints
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import QueryError
-from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import newest
-from docmill.storage.reader.store import open_store
-from docmill.storage.tables import tables
-from docmill.storage.upkeep.compact import compact, vacuum
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions.restoring import restore
-from docmill.storage.versions.tagging import set_tag
-from docmill.storage.versions.undelete import undelete
-from docmill.storage.writer import current_folder
+from docmill.storage.snapshots.change.restoring import restore
+from docmill.storage.snapshots.change.tagging import set_tag
+from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.clean.compact import compact, vacuum
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.history.snapshots import newest
+from docmill.storage.snapshots.read.store import open_store
+from docmill.storage.snapshots.tables import tables
+from docmill.storage.snapshots.write import current_folder
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

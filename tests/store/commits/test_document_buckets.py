@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.history import snapshots
-from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.retention import Retention
-from docmill.storage.reader.store import open_store
-from docmill.storage.tables import tables
-from docmill.storage.tables.tables import bucket_counts, rebucket
-from docmill.storage.upkeep.compact import compact
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.writer.commit import put
+from docmill.storage.snapshots.clean.compact import compact
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import open_store
+from docmill.storage.snapshots.tables import tables
+from docmill.storage.snapshots.tables.tables import bucket_counts, rebucket
+from docmill.storage.snapshots.write.commit import put
 from tests.kit.workbench import Workbench
 from tests.store.damage.test_repair import never
 

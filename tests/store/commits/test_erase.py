@@ -16,16 +16,16 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.erase import erase
 from docmill.storage import failpoints
 from docmill.storage.errors import QueryError
-from docmill.storage.history import measurements, snapshots, tags
-from docmill.storage.history.retention import Retention
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep.compact import compact
-from docmill.storage.upkeep.erase import NOTE
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions.tagging import set_tag
-from docmill.storage.versions.undelete import undelete
-from tests.kit.far_bench import FarBench
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.snapshots.change.tagging import set_tag
+from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.clean.compact import compact
+from docmill.storage.snapshots.clean.erase import NOTE
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import measurements, snapshots, tags
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import open_store
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.victim import Countdown, Places, at_boundaries, erase_secrets, start
 from tests.kit.workbench import Workbench
 
@@ -209,7 +209,7 @@ def test_a_kill_at_any_boundary_loses_nothing_else_and_the_same_call_ends_it(
         assert present(victim) == before
 
 
-def test_a_document_of_a_store_in_a_bucket_leaves_bucket_and_mirror(far: FarBench) -> None:
+def test_a_document_of_a_store_in_a_bucket_leaves_bucket_and_mirror(far: RemoteBench) -> None:
     fill(far)
     two = far.on("two")
     two.store.close()

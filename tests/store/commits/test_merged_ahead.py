@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from docmill.storage import failpoints
-from docmill.storage.history import snapshots
-from docmill.storage.history.garbage import sweep
-from docmill.storage.history.retention import Retention
-from docmill.storage.keywords.keyword_writer import merged, overdue, update
-from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, MOST_BEHIND, MOST_SEGMENTS, choose
-from docmill.storage.keywords.segments.merged_ahead import taken
-from docmill.storage.keywords.segments.state import KeywordState
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep.compact import compact, vacuum
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.search.keywords.keyword_writer import merged, overdue, update
+from docmill.storage.search.keywords.segments.merge_segments import FULL_POSTINGS, MOST_BEHIND, MOST_SEGMENTS, choose
+from docmill.storage.search.keywords.segments.merged_ahead import taken
+from docmill.storage.search.keywords.segments.state import KeywordState
+from docmill.storage.snapshots.clean.compact import compact, vacuum
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.garbage import sweep
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import open_store
 from tests.kit.faults.lost_merges import HARMS, add_note, assert_searches_agree, files_in, keywords_of, segments
 from tests.kit.victim import Countdown, ingest, start
 from tests.kit.workbench import Workbench

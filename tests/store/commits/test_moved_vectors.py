@@ -6,15 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from docmill.storage.artifacts.multi_vector_rows import KEYS
-from docmill.storage.artifacts.packs import Packs
 from docmill.storage.errors import StoreError
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.tables.tables import read_table
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.writer.vector_rows import MovedVectors, moved_vectors, vector_rows
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.vectors.vectors import VectorIndex
+from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS
+from docmill.storage.snapshots.artifacts.packs import Packs
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.tables.tables import read_table
+from docmill.storage.snapshots.write.vector_rows import MovedVectors, moved_vectors, vector_rows
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench, summary
 

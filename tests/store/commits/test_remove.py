@@ -11,15 +11,15 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.remove import remove, still_named
 from docmill.storage import failpoints
 from docmill.storage.errors import QueryError, SourceError
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions.removal import Removed
-from docmill.storage.versions.restoring import restore
-from docmill.storage.versions.undelete import undelete
+from docmill.storage.snapshots.change.removal import Removed
+from docmill.storage.snapshots.change.restoring import restore
+from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import open_store
 from tests.kit.counting_encoder import LONG_RUN, PAGES, interrupt, slow_model
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.victim import Countdown, Places, at_boundaries, remove_notes, start
 from tests.kit.workbench import Workbench
 
@@ -165,7 +165,7 @@ def test_a_kill_at_any_boundary_leaves_all_or_nothing_of_the_source(
         assert verify(victim.root, deep=True) == []
 
 
-def test_a_source_of_a_store_in_a_bucket_is_removed_on_another_machine(far: FarBench) -> None:
+def test_a_source_of_a_store_in_a_bucket_is_removed_on_another_machine(far: RemoteBench) -> None:
     write_two(far)
     two = far.on("two")
     assert remove(Settings(store=two.root), ["notes"]).snapshot == 2

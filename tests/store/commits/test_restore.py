@@ -10,26 +10,26 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage import failpoints
-from docmill.storage.embedding import encoder, space
-from docmill.storage.embedding.space import EmbeddingSpace, describe_model
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import open_store
-from docmill.storage.tables import tables
-from docmill.storage.tables.tables import read_table
-from docmill.storage.upkeep.compact import compact
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions import candidates
-from docmill.storage.versions.diff import diff
-from docmill.storage.versions.restoring import Restored, restore
-from docmill.storage.versions.tagging import set_tag
-from docmill.storage.versions.undelete import undelete
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.search.encode.space import EmbeddingSpace, describe_model
+from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change.diff import diff
+from docmill.storage.snapshots.change.restoring import Restored, restore
+from docmill.storage.snapshots.change.tagging import set_tag
+from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.clean.compact import compact
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import open_store
+from docmill.storage.snapshots.tables import tables
+from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.counting_encoder import LONG_RUN, PAGES, interrupt, slow_model
 from tests.kit.fake_encoder import NAME, TokenCounts, write_model
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.victim import Countdown, Places, at_boundaries, restore_first, start
 from tests.kit.workbench import Workbench, summary
 
@@ -262,7 +262,7 @@ def test_a_kill_at_any_boundary_leaves_one_of_the_two_and_the_next_try_ends_it(
 
 
 @pytest.mark.parametrize("opened", [False, True])
-def test_a_machine_that_has_no_snapshot_or_only_the_newest_goes_back(far: FarBench, opened: bool) -> None:
+def test_a_machine_that_has_no_snapshot_or_only_the_newest_goes_back(far: RemoteBench, opened: bool) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "notes.txt": "Notes about snow.\n"})
     far.ingest()
     far.write({"guide.md": "# Guide\n\nTurn the blue knob.\n", "notes.txt": None})

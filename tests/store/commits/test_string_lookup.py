@@ -5,8 +5,8 @@ import random
 import pyarrow as pa
 import pytest
 
-from docmill.storage.keywords.segments import sorted_strings
-from docmill.storage.keywords.segments.sorted_strings import StringLookup
+from docmill.storage.search.keywords.segments import sorted_strings
+from docmill.storage.search.keywords.segments.sorted_strings import StringLookup
 
 LETTERS = "ab\u00e9\u6c34\U0001f600"
 

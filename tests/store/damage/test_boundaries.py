@@ -13,10 +13,10 @@ import pytest
 
 from docmill.storage import failpoints
 from docmill.storage.errors import DocmillError, StoreError
-from docmill.storage.history import snapshots
-from docmill.storage.reader.store import open_store
 from docmill.storage.schema import ChunkRow
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.store import open_store
 from tests.kit.victim import Countdown, Places, at_boundaries, compact_all, every, ingest, one_of_each_kind, start
 from tests.kit.workbench import Workbench
 

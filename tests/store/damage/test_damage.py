@@ -12,19 +12,19 @@ import pytest
 
 from docmill.storage import failpoints
 from docmill.storage.errors import StoreError
-from docmill.storage.history import snapshots
-from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.retention import Retention, hold
-from docmill.storage.history.snapshots import candidate_path, path_of
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep import verify as verification
-from docmill.storage.upkeep.compact import compact, due, vacuum
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions import candidates
-from docmill.storage.versions.tagging import delete_tag, set_tag
-from docmill.storage.writer import current_folder
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change.tagging import delete_tag, set_tag
+from docmill.storage.snapshots.clean import verify as verification
+from docmill.storage.snapshots.clean.compact import compact, due, vacuum
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.history.retention import Retention, hold
+from docmill.storage.snapshots.history.snapshots import candidate_path, path_of
+from docmill.storage.snapshots.read.store import open_store
+from docmill.storage.snapshots.write import current_folder
 from tests.kit.workbench import Workbench
 from tests.store.damage.test_repair import cut, never, newest
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.history.snapshots import newest, numbers
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.snapshots import newest, numbers
+from docmill.storage.snapshots.read.store import open_store
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench
 

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
-from docmill.storage.embedding import encoder, space
-from docmill.storage.history import snapshots
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
 from tests.kit.fake_encoder import NAME, TokenCounts, write_model
 from tests.kit.workbench import Workbench
 

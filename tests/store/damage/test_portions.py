@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from docmill.storage.artifacts import staging
-from docmill.storage.artifacts.packs import pack_embeddings
-from docmill.storage.artifacts.staging import embed_in_portions, settled_tokens
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.artifacts import staging
+from docmill.storage.snapshots.artifacts.packs import pack_embeddings
+from docmill.storage.snapshots.artifacts.staging import embed_in_portions, settled_tokens
+from docmill.storage.snapshots.clean.verify import verify
 from tests.kit.counting_encoder import counted, ingest_counted
 from tests.kit.victim import start
 from tests.kit.workbench import Workbench

@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import StoreError
-from docmill.storage.history import snapshots
-from docmill.storage.history.snapshots import Snapshot, path_of
-from docmill.storage.keywords import keyword_writer
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.writer.posting_rows import stored_rows
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.keywords import keyword_writer
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.snapshots import Snapshot, path_of
+from docmill.storage.snapshots.write.posting_rows import stored_rows
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench, all_is_past
 
@@ -115,7 +115,7 @@ def empty_table(bench: Workbench) -> None:
 
 
 def lance_schema() -> Any:
-    from docmill.storage.lance.fence import schema
+    from docmill.storage.search.vectors.fence import schema
 
     return schema(16)
 

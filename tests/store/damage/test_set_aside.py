@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
-from docmill.storage.history import aside
-from docmill.storage.history.retention import Retention
-from docmill.storage.upkeep.compact import vacuum
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.compact import vacuum
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import quarantine
+from docmill.storage.snapshots.history.retention import Retention
 from tests.kit.workbench import Workbench
 from tests.store.damage.test_repair import flip, newest
 
@@ -42,7 +42,7 @@ def test_a_loss_is_named_and_nothing_changes_until_it_is_accepted(bench: Workben
     asked = call(bench, "repair")
     assert asked.exit_code == 1
     assert contents(bench).items() >= before.items()
-    assert not aside.listing(bench.root)
+    assert not quarantine.listing(bench.root)
     assert "this would be lost: page-00.md, page-01.md" in asked.stderr
     assert "page-09.md and 2 more\n" in asked.stderr
     assert f"docmill repair --accept-loss --store {bench.root}" in asked.stderr
@@ -61,9 +61,9 @@ def test_what_is_set_aside_outlasts_its_snapshot_and_not_its_time(bench: Workben
     assert bench.ingest().documents.added == 12
     vacuum(bench.root, Retention(keep_snapshots=1))
     assert verify(bench.root, deep=True) == []
-    assert [one.path for one in aside.listing(bench.root)] == [pack.file.path]
+    assert [one.path for one in quarantine.listing(bench.root)] == [pack.file.path]
     vacuum(bench.root, Retention(keep_snapshots=1, undelete_days=0.0))
-    assert aside.listing(bench.root) == []
+    assert quarantine.listing(bench.root) == []
 
 
 def test_an_index_is_rebuilt_even_if_a_loss_is_not_accepted(bench: Workbench) -> None:

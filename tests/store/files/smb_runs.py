@@ -8,14 +8,14 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep.compact import vacuum
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions.tagging import set_tag
-from docmill.storage.writer import current_folder
+from docmill.storage.snapshots.change.tagging import set_tag
+from docmill.storage.snapshots.clean.compact import vacuum
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import open_store
+from docmill.storage.snapshots.write import current_folder
 from tests.kit.victim import ingest, start
 from tests.kit.workbench import Workbench
 

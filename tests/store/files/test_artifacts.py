@@ -7,10 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.storage.artifacts import packs, staging
-from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_embeddings, pack_figures, pack_texts, write_pack
 from docmill.storage.errors import StoreError
 from docmill.storage.schema import Element, Parsed
+from docmill.storage.snapshots.artifacts import packs, staging
+from docmill.storage.snapshots.artifacts.packs import (
+    Packs,
+    decode_parsed,
+    pack_embeddings,
+    pack_figures,
+    pack_texts,
+    write_pack,
+)
 from tests.kit.drawing import examples
 
 

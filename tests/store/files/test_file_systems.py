@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.history import snapshots
+from docmill.storage.snapshots.history import snapshots
 from tests.kit.fake_encoder import NAME
-from tests.kit.far_bench import FarBench
 from tests.kit.faults.lacking import FAT, SMB, build, environment
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench
 
 ROOT = Path(__file__).parents[3]
@@ -109,7 +109,7 @@ def test_without_hard_links_a_name_is_taken_once(tmp_path: Path, library: Path) 
 
 
 def test_a_mirror_without_hard_links_can_be_read_if_names_are_taken_once(
-    far: FarBench, library: Path, token_counts_folder: Path
+    far: RemoteBench, library: Path, token_counts_folder: Path
 ) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     far.ingest()

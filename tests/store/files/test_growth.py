@@ -12,17 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from docmill.storage.arrow_schema import CHUNKS, SCHEMAS
-from docmill.storage.artifacts import staging
-from docmill.storage.artifacts.packs import FIGURES, TEXTS
 from docmill.storage.errors import StoreError
 from docmill.storage.files import hash_file
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import open_store
+from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import EVERYONE
 from docmill.storage.schema_evolution import blank, conform
-from docmill.storage.tables.tables import read_table
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.artifacts import staging
+from docmill.storage.snapshots.artifacts.packs import FIGURES, TEXTS
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.read.store import open_store
+from docmill.storage.snapshots.tables.tables import read_table
 from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

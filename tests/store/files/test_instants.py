@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.storage.instants import INSTANT, instant, instants, with_instants
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.facets import facet_counts
-from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.current_folder import publish
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.snapshots.read.facets import facet_counts
+from docmill.storage.snapshots.tables.tables import read_table
+from docmill.storage.snapshots.write.current_folder import publish
 from docmill.tasks.parse.metadata import as_date
 from tests.kit.drawing import examples
 from tests.kit.workbench import Workbench

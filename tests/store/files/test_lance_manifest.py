@@ -11,8 +11,8 @@ import pytest
 from lancedb.index import BTree, IvfRq
 
 from docmill.storage.errors import StoreError
-from docmill.storage.lance.fence import schema
-from docmill.storage.objects.lance_manifest import version_files
+from docmill.storage.remote.objects.lance_manifest import version_files
+from docmill.storage.search.vectors.fence import schema
 
 DIMENSION = 16
 

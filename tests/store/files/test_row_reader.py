@@ -7,17 +7,17 @@ import pyarrow as pa
 import pytest
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
-from docmill.storage.embedding.space import EmbeddingSpace
-from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.keys import bucket_of, document_key
-from docmill.storage.keywords.segments.state import KeywordState
-from docmill.storage.lance.vectors import VectorState
-from docmill.storage.retrieval.candidates.hit import Candidate
 from docmill.storage.schema_evolution import conform
-from docmill.storage.tables import row_reader, tables
-from docmill.storage.tables.exchange import replace_documents
-from docmill.storage.tables.row_reader import OpenedTable
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.search.keywords.segments.state import KeywordState
+from docmill.storage.search.rank.candidates.hit import Candidate
+from docmill.storage.search.vectors.vectors import VectorState
+from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.snapshots.history.snapshots import Snapshot, StoredFile
+from docmill.storage.snapshots.tables import row_reader, tables
+from docmill.storage.snapshots.tables.exchange import replace_documents
+from docmill.storage.snapshots.tables.row_reader import OpenedTable
 
 BUCKETS = 8
 SHOWN = ("chunk_id", "document_id", "start_char", "end_char", "text", "page")

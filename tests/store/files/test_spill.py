@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from docmill.storage.arrow_schema import CHUNKS
-from docmill.storage.artifacts.packs import pack_embeddings, write_pack
-from docmill.storage.tables import exchange
-from docmill.storage.tables.exchange import replace_documents
-from docmill.storage.tables.spill import parts, spill
-from docmill.storage.writer.vector_rows import vector_rows
+from docmill.storage.snapshots.artifacts.packs import pack_embeddings, write_pack
+from docmill.storage.snapshots.tables import exchange
+from docmill.storage.snapshots.tables.exchange import replace_documents
+from docmill.storage.snapshots.tables.spill import parts, spill
+from docmill.storage.snapshots.write.vector_rows import vector_rows
 from tests.store.files.test_tables import DOCUMENTS, rows
 
 

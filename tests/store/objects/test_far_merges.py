@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from docmill.storage import failpoints
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.keywords.segments import merge_segments
-from docmill.storage.keywords.segments.merged_ahead import is_noted, taken
-from docmill.storage.objects import lease
-from docmill.storage.upkeep.compact import compact, vacuum
-from docmill.storage.upkeep.verify import verify
-from tests.kit.far_bench import FarBench
+from docmill.storage.remote.objects import lease
+from docmill.storage.search.keywords.segments import merge_segments
+from docmill.storage.search.keywords.segments.merged_ahead import is_noted, taken
+from docmill.storage.snapshots.clean.compact import compact, vacuum
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
 from tests.kit.faults.lost_merges import HARMS, add_note, assert_searches_agree, files_in, keywords_of, segments
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.victim import Countdown, ingest, start
 from tests.kit.workbench import Workbench
 
@@ -32,7 +32,7 @@ def few_segments(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def crowded(far: FarBench) -> FarBench:
+def crowded(far: RemoteBench) -> RemoteBench:
     """Return a bench whose next commit is followed by a merge in the mirror of its machine."""
     for number in range(MOST_SEGMENTS - 1):
         add_note(far, number)
@@ -42,14 +42,14 @@ def crowded(far: FarBench) -> FarBench:
 
 
 @pytest.fixture
-def again(crowded: FarBench, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FarBench]:
+def again(crowded: RemoteBench, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], RemoteBench]:
     """Return what brings the crowded bench and its bucket back to what they were."""
     before = tmp_path_factory.mktemp("before") / "bench"
     shutil.copytree(crowded.folder, before, symlinks=True)
     keys = sorted(crowded.keys())
     held = {key: crowded.objects.read(key) for key in keys}
 
-    def bring_back() -> FarBench:
+    def bring_back() -> RemoteBench:
         crowded.objects.delete([*crowded.keys()])
         for key, data in held.items():
             crowded.objects.put(key, data)
@@ -60,14 +60,14 @@ def again(crowded: FarBench, tmp_path_factory: pytest.TempPathFactory) -> Callab
     return bring_back
 
 
-def commit(bench: FarBench, number: int) -> int:
+def commit(bench: RemoteBench, number: int) -> int:
     """Commit one more note from a machine, and return how many segments the snapshot has."""
     add_note(bench, number)
     bench.ingest()
     return segments(bench)
 
 
-def test_a_machine_that_commits_again_takes_its_own_merge_and_uploads_it(crowded: FarBench) -> None:
+def test_a_machine_that_commits_again_takes_its_own_merge_and_uploads_it(crowded: RemoteBench) -> None:
     before = keywords_of(crowded)
     crowded.ingest()
     after = keywords_of(crowded)
@@ -82,7 +82,7 @@ def test_a_machine_that_commits_again_takes_its_own_merge_and_uploads_it(crowded
     assert verify(crowded.root, deep=True) == []
 
 
-def test_another_machine_merges_within_its_commit(crowded: FarBench) -> None:
+def test_another_machine_merges_within_its_commit(crowded: RemoteBench) -> None:
     crowded.ingest()
     two = crowded.on("two")
     assert commit(two, MOST_SEGMENTS + 1) == 1
@@ -94,7 +94,7 @@ def test_another_machine_merges_within_its_commit(crowded: FarBench) -> None:
     assert verify(crowded.root, deep=True) == []
 
 
-def test_machines_in_turn_and_new_ones_have_as_few_segments_as_before(far: FarBench) -> None:
+def test_machines_in_turn_and_new_ones_have_as_few_segments_as_before(far: RemoteBench) -> None:
     for number in range(2 * MOST_SEGMENTS + 1):
         machine = far.on("one" if number % 2 else f"new-{number}")
         assert commit(machine, number) <= MOST_SEGMENTS
@@ -103,7 +103,7 @@ def test_machines_in_turn_and_new_ones_have_as_few_segments_as_before(far: FarBe
     assert_searches_agree(far.on("reader"))
 
 
-def test_a_machine_that_takes_over_now_and_then_leaves_one_segment_more_at_most(far: FarBench) -> None:
+def test_a_machine_that_takes_over_now_and_then_leaves_one_segment_more_at_most(far: RemoteBench) -> None:
     for number in range(3 * MOST_SEGMENTS):
         assert commit(far.on("two" if number % 5 > 2 else "one"), number) <= MOST_SEGMENTS + 1
     assert_searches_agree(far.on("reader"))
@@ -111,7 +111,7 @@ def test_a_machine_that_takes_over_now_and_then_leaves_one_segment_more_at_most(
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_a_lost_merge_costs_only_that_merge(crowded: FarBench, harm: Harm) -> None:
+def test_a_lost_merge_costs_only_that_merge(crowded: RemoteBench, harm: Harm) -> None:
     crowded.ingest()
     vacuum(crowded.root, Retention(keep_snapshots=1, grace_hours=0.0))
     harm(crowded)
@@ -122,7 +122,7 @@ def test_a_lost_merge_costs_only_that_merge(crowded: FarBench, harm: Harm) -> No
     assert_searches_agree(crowded.on("reader"))
 
 
-def test_the_merge_waits_through_vacuums_of_this_machine_and_another(crowded: FarBench) -> None:
+def test_the_merge_waits_through_vacuums_of_this_machine_and_another(crowded: RemoteBench) -> None:
     crowded.ingest()
     merged = taken(crowded.root, keywords_of(crowded))
     for machine in (crowded, crowded.on("two")):
@@ -132,7 +132,7 @@ def test_the_merge_waits_through_vacuums_of_this_machine_and_another(crowded: Fa
     assert_searches_agree(crowded.on("reader"))
 
 
-def test_a_compaction_elsewhere_leaves_a_merge_to_nobody_and_its_files_are_removed(crowded: FarBench) -> None:
+def test_a_compaction_elsewhere_leaves_a_merge_to_nobody_and_its_files_are_removed(crowded: RemoteBench) -> None:
     crowded.ingest()
     compact(crowded.on("two").root, Retention(keep_snapshots=1, grace_hours=0.0))
     assert commit(crowded, MOST_SEGMENTS + 1) == 2
@@ -141,7 +141,7 @@ def test_a_compaction_elsewhere_leaves_a_merge_to_nobody_and_its_files_are_remov
     assert verify(crowded.root, deep=True) == []
 
 
-def boundaries(bench: FarBench) -> list[str]:
+def boundaries(bench: RemoteBench) -> list[str]:
     """Return the names of all effects on keywords of a commit that is followed by a merge, and of one that takes it."""
     counted = Countdown(0, lambda: None, "keywords")
     failpoints.watch = counted
@@ -169,7 +169,7 @@ def every(number: int) -> range:
 
 @pytest.mark.parametrize("places", [few, pytest.param(every, marks=pytest.mark.soak)])
 def test_a_kill_at_any_effect_on_keywords_loses_nothing(
-    again: Callable[[], FarBench], token_counts_folder: Path, places: Callable[[int], range]
+    again: Callable[[], RemoteBench], token_counts_folder: Path, places: Callable[[int], range]
 ) -> None:
     names = boundaries(again())
     assert {*names} >= {"before remote upload keywords", "after rename keywords", "after replace merged-keywords.json"}

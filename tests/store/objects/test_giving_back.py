@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from docmill.storage.history.retention import Retention
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep.compact import vacuum
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
-from tests.kit.far_bench import FarBench
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.snapshots.clean.compact import vacuum
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.read.store import open_store
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import all_is_past
 
 PAGES: dict[str, str | bytes] = {
@@ -21,7 +21,7 @@ PAGES: dict[str, str | bytes] = {
 
 
 @pytest.fixture
-def laid(far: FarBench) -> FarBench:
+def laid(far: RemoteBench) -> RemoteBench:
     far.write(PAGES)
     far.ingest()
     return far
@@ -31,7 +31,7 @@ def never(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     pytest.fail(f"embedded {texts}")
 
 
-def flip(bench: FarBench, folder: str) -> str:
+def flip(bench: RemoteBench, folder: str) -> str:
     """Turn one bit in the middle of the first object below a folder, or of the one with this key; return the key."""
     key = min(bench.keys(folder), default=folder)
     data = bytearray(bench.objects.read(key))
@@ -40,7 +40,7 @@ def flip(bench: FarBench, folder: str) -> str:
     return key
 
 
-def fresh(bench: FarBench, machine: str) -> FarBench:
+def fresh(bench: RemoteBench, machine: str) -> RemoteBench:
     """Return the bench on a machine that has seen the list of snapshots and nothing else."""
     two = bench.on(machine)
     open_folder(two.root).refresh()
@@ -52,7 +52,7 @@ INDEXES = ("artifacts/embeddings", "keywords", "vectors", "inventories")
 
 
 @pytest.mark.parametrize("folder", [*TRUTH, *INDEXES])
-def test_a_machine_that_has_a_damaged_object_whole_sees_it_and_heals_it(laid: FarBench, folder: str) -> None:
+def test_a_machine_that_has_a_damaged_object_whole_sees_it_and_heals_it(laid: RemoteBench, folder: str) -> None:
     assert verify(laid.root, deep=True) == []
     key = flip(laid, folder)
     (finding,) = verify(laid.root, deep=True)
@@ -64,7 +64,7 @@ def test_a_machine_that_has_a_damaged_object_whole_sees_it_and_heals_it(laid: Fa
     assert verify(fresh(laid, "two").root, deep=True) == []
 
 
-def test_an_object_that_only_an_older_snapshot_needs_is_compared_and_healed_too(laid: FarBench) -> None:
+def test_an_object_that_only_an_older_snapshot_needs_is_compared_and_healed_too(laid: RemoteBench) -> None:
     before = laid.keys("tables/documents")
     laid.write({"page-3.md": "# Page 3\n\nAnother knob.\n"})
     laid.ingest()
@@ -83,7 +83,7 @@ def test_an_object_that_only_an_older_snapshot_needs_is_compared_and_healed_too(
 
 
 @pytest.mark.parametrize("folder", ["artifacts/texts", "tables/chunks"])
-def test_a_repair_on_a_machine_without_the_file_loses_nothing_and_asks_for_it(laid: FarBench, folder: str) -> None:
+def test_a_repair_on_a_machine_without_the_file_loses_nothing_and_asks_for_it(laid: RemoteBench, folder: str) -> None:
     key, before = flip(laid, folder), laid.keys()
     two = fresh(laid, "two")
     assert any(key in finding.message for finding in verify(two.root))
@@ -103,7 +103,7 @@ def test_a_repair_on_a_machine_without_the_file_loses_nothing_and_asks_for_it(la
 
 @pytest.mark.parametrize("folders", [("keywords", "vectors"), ("inventories",)])
 def test_an_index_that_no_machine_has_is_built_again_where_it_was_damaged(
-    laid: FarBench, folders: tuple[str, ...]
+    laid: RemoteBench, folders: tuple[str, ...]
 ) -> None:
     damaged = [flip(laid, folder) for folder in folders]
     two = fresh(laid, "two")
@@ -116,7 +116,7 @@ def test_an_index_that_no_machine_has_is_built_again_where_it_was_damaged(
     assert [hit.uri for hit in laid.on("three").store.search("number3", k=1)] == ["page-3.md"]
 
 
-def test_a_loss_that_is_accepted_leaves_the_object_set_aside_until_its_time_is_over(laid: FarBench) -> None:
+def test_a_loss_that_is_accepted_leaves_the_object_set_aside_until_its_time_is_over(laid: RemoteBench) -> None:
     key = flip(laid, "artifacts/texts")
     damaged = laid.objects.read(key)
     two = fresh(laid, "two")
@@ -134,7 +134,7 @@ def test_a_loss_that_is_accepted_leaves_the_object_set_aside_until_its_time_is_o
     assert laid.keys("aside") == set()
 
 
-def test_what_was_given_up_comes_back_for_its_snapshot_from_a_machine_that_has_it(laid: FarBench) -> None:
+def test_what_was_given_up_comes_back_for_its_snapshot_from_a_machine_that_has_it(laid: RemoteBench) -> None:
     key = flip(laid, "artifacts/texts")
     repair(fresh(laid, "two").root, never, accept_loss=True)
     open_folder(laid.root).refresh()
@@ -144,7 +144,7 @@ def test_what_was_given_up_comes_back_for_its_snapshot_from_a_machine_that_has_i
     assert verify(fresh(laid, "two").root, deep=True) == []
 
 
-def test_a_damaged_file_of_a_mirror_stays_as_long_as_no_whole_one_can_be_fetched(laid: FarBench) -> None:
+def test_a_damaged_file_of_a_mirror_stays_as_long_as_no_whole_one_can_be_fetched(laid: RemoteBench) -> None:
     key = flip(laid, "artifacts/texts")
     (laid.root / key).write_bytes(b"x" * (laid.root / key).stat().st_size)
     assert verify(laid.root, deep=True)

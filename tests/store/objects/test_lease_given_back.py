@@ -13,19 +13,19 @@ import pytest
 
 from docmill.storage import failpoints
 from docmill.storage.errors import Locked
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.objects import lease
-from docmill.storage.process.ending import is_committing
+from docmill.storage.process.shutdown import is_committing
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.objects import lease
 from tests.kit.docmill_with_fake_model import MARK, SLOW, STUCK
 from tests.kit.fake_encoder import NAME
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 60.0  # of a busy machine; what is stopped would go on for ten minutes
 
 
 @pytest.fixture
-def begin(far: FarBench, token_counts_folder: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+def begin(far: RemoteBench, token_counts_folder: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     """Return a starter of an ingest, on machine "one", that stops where the variables say; it returns there."""
     far.write({"a.md": "# Tea\n\nThe kettle stands on the stove.\n"})
     begun: list[subprocess.Popen[str]] = []
@@ -56,13 +56,13 @@ def stop(process: "subprocess.Popen[str]", number: signal.Signals) -> tuple[int,
     return process.returncode, said.splitlines()[-1]
 
 
-def held(far: FarBench) -> dict[str, object]:
+def held(far: RemoteBench) -> dict[str, object]:
     found: dict[str, object] = json.loads(far.objects.read(lease.KEY))
     return found
 
 
 def test_a_stopped_run_keeps_no_other_machine_waiting(
-    far: FarBench, begin: Callable[..., "subprocess.Popen[str]"]
+    far: RemoteBench, begin: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
     process = begin("encoding", **{SLOW: "600"})
     assert not held(far).get("free")
@@ -75,7 +75,7 @@ def test_a_stopped_run_keeps_no_other_machine_waiting(
 
 
 def test_a_lease_that_another_machine_has_taken_over_stays_its_own(
-    far: FarBench, begin: Callable[..., "subprocess.Popen[str]"]
+    far: RemoteBench, begin: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
     process = begin("encoding", **{SLOW: "600"})
     other = json.dumps({"token": "t", "mirror": "m", "pid": 77, "host": "elsewhere", "since": "2026-01-01"}).encode()
@@ -85,7 +85,7 @@ def test_a_lease_that_another_machine_has_taken_over_stays_its_own(
 
 
 def test_the_lease_is_kept_while_a_commit_may_be_in_progress(
-    far: FarBench, begin: Callable[..., "subprocess.Popen[str]"]
+    far: RemoteBench, begin: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
     process = begin("stuck", **{STUCK: "before remote put snapshots=600"})
     assert stop(process, signal.SIGTERM)[0] == 143
@@ -95,7 +95,7 @@ def test_the_lease_is_kept_while_a_commit_may_be_in_progress(
 
 
 def test_all_that_a_run_does_to_an_object_store_is_part_of_a_commit_or_of_the_lease(
-    far: FarBench, monkeypatch: pytest.MonkeyPatch
+    far: RemoteBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outside: set[str] = set()
 

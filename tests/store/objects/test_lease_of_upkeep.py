@@ -12,17 +12,17 @@ import pytest
 import typer
 
 from docmill.flows.cli.app import app
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.objects import lease
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.objects import lease
 from tests.kit.docmill_with_fake_model import MARK, STUCK
-from tests.kit.far_bench import FarBench
 from tests.kit.house import ROOT
+from tests.kit.remote_bench import RemoteBench
 
 PATIENCE_S = 60.0  # of a busy machine; what is stopped would go on for ten minutes
 WRITING = ("compact", "erase", "publish", "reembed", "remove", "repair", "restore", "tag", "undelete", "vacuum")
 
 
-def stopped_at(far: FarBench, model: Path, moment: str, *arguments: str) -> tuple[int, str]:
+def stopped_at(far: RemoteBench, model: Path, moment: str, *arguments: str) -> tuple[int, str]:
     """Begin a command on machine "one", send SIGTERM at `moment`; return its status and its last line."""
     environment = os.environ | {MARK: str(far.folder), "DOCMILL_MIRRORS": str(far.folder / "mirrors" / "one")}
     command = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(model), *arguments]
@@ -41,7 +41,7 @@ def stopped_at(far: FarBench, model: Path, moment: str, *arguments: str) -> tupl
         process.kill()
 
 
-def lease_of(far: FarBench) -> dict[str, object]:
+def lease_of(far: RemoteBench) -> dict[str, object]:
     found: dict[str, object] = json.loads(far.objects.read(lease.KEY))
     return found
 
@@ -56,7 +56,7 @@ def lease_of(far: FarBench) -> dict[str, object]:
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_a_stopped_command_keeps_no_other_machine_waiting(
-    far: FarBench, token_counts_folder: Path, moment: str, arguments: list[str]
+    far: RemoteBench, token_counts_folder: Path, moment: str, arguments: list[str]
 ) -> None:
     for text in ("# Tea\n\nThe kettle stands on the stove.\n", "# Tea\n\nThe kettle is cold.\n"):
         far.write({"a.md": text})

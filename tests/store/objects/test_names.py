@@ -18,9 +18,9 @@ from docmill.storage.address import url_of
 from docmill.storage.errors import ConfigError, DocmillError, QueryError, StoreError
 from docmill.storage.files import hash_file
 from docmill.storage.keys import hash_bytes
-from docmill.storage.objects.lance_manifest import version_files
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.remote.objects.lance_manifest import version_files
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import extract, list_contents
 from docmill.tasks.paths.local_file import LocalFile
@@ -28,7 +28,7 @@ from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.incoming import Incoming
 from docmill.tasks.sources.source import DiscoverOptions
 from tests.kit.drawing import examples
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench
 from tests.kit.writers.archives import tarred, zipped
 
@@ -39,7 +39,7 @@ BINARY = {"Content-Type": "application/octet-stream"}  # else the object store t
 
 
 @pytest.fixture
-def laid(far: FarBench) -> FarBench:
+def laid(far: RemoteBench) -> RemoteBench:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "notes.txt": "Notes about snow.\n"})
     far.ingest()
     return far
@@ -49,7 +49,7 @@ def laid(far: FarBench) -> FarBench:
 class Intruder:
     """Somebody who may write to the bucket of a store; each attack is answered on a machine that was never there."""
 
-    far: FarBench
+    far: RemoteBench
     machines: int = 0
 
     def put(self, key: str, data: bytes | None = EVIL) -> None:
@@ -77,7 +77,7 @@ class Intruder:
         self.put(f"inventories/{hash_bytes(data)}.json", data)
         self.forge(lambda snapshot: snapshot.update(inventory=file))
 
-    def machine(self) -> FarBench:
+    def machine(self) -> RemoteBench:
         self.machines += 1
         return self.far.on(f"machine-{self.machines}")
 
@@ -99,7 +99,7 @@ ENTRANCES: dict[str, Callable[[Intruder, str], object]] = {
 LISTED = ("tags", "candidates", "snapshots", "evaluations", "dropped")
 
 
-def around(machine: FarBench) -> dict[Path, str]:
+def around(machine: RemoteBench) -> dict[Path, str]:
     """Return every file of the test that is outside of the machine's mirror, by content; it holds all other mirrors."""
     files = filter(Path.is_file, machine.folder.rglob("*"))
     return {path: hash_file(path) for path in files if not path.is_relative_to(machine.root)}
@@ -109,7 +109,7 @@ def _embed_nothing(_: object) -> Any:
     raise QueryError("this machine has no model")
 
 
-def use(machine: FarBench) -> None:
+def use(machine: RemoteBench) -> None:
     """Do on a machine what fetches and removes files of the mirror."""
     with suppress(DocmillError), machine.store as store:
         store.search("red knob", k=1, mode="keyword")
@@ -130,7 +130,7 @@ OUT = [
 
 @pytest.mark.parametrize("entrance", ENTRANCES)
 def test_a_snapshot_that_names_a_file_outside_of_the_store_is_refused_before_anything_is_fetched(
-    laid: FarBench, entrance: str
+    laid: RemoteBench, entrance: str
 ) -> None:
     intruder = Intruder(laid)
     (laid.folder / "mirrors" / "loot").mkdir()
@@ -147,14 +147,14 @@ def test_a_snapshot_that_names_a_file_outside_of_the_store_is_refused_before_any
         laid.objects.put(SNAPSHOT, before)
 
 
-def test_a_refused_name_is_shown_without_its_control_characters(laid: FarBench) -> None:
+def test_a_refused_name_is_shown_without_its_control_characters(laid: RemoteBench) -> None:
     intruder = Intruder(laid)
     intruder.forge_inventory("vectors/\x1b[2Jx\u202e")
     with pytest.raises(StoreError, match=r"vectors/\\x1b\[2Jx\\u202e"):
         laid.on("two").store.search("knob", k=1)
 
 
-def test_a_folder_of_a_mirror_that_is_a_link_is_not_written_through(laid: FarBench) -> None:
+def test_a_folder_of_a_mirror_that_is_a_link_is_not_written_through(laid: RemoteBench) -> None:
     machine = laid.on("two")
     elsewhere = laid.folder / "elsewhere"
     elsewhere.mkdir()
@@ -164,7 +164,7 @@ def test_a_folder_of_a_mirror_that_is_a_link_is_not_written_through(laid: FarBen
     assert list(elsewhere.iterdir()) == []
 
 
-def test_objects_that_docmill_has_not_named_are_left_where_they_are(laid: FarBench) -> None:
+def test_objects_that_docmill_has_not_named_are_left_where_they_are(laid: RemoteBench) -> None:
     """A note of a person in the bucket stops nobody."""
     for folder in LISTED:
         for name in ("read me.txt", "a/b.json", ".tmp-x.json", "~.json", f"x y-{HASH}.parquet", f"a/b-{HASH}.parquet"):
@@ -176,7 +176,7 @@ def test_objects_that_docmill_has_not_named_are_left_where_they_are(laid: FarBen
     assert names == {"000001.json"}
 
 
-def test_an_object_whose_key_is_no_path_is_named_and_no_reason_to_run_again(laid: FarBench) -> None:
+def test_an_object_whose_key_is_no_path_is_named_and_no_reason_to_run_again(laid: RemoteBench) -> None:
     Intruder(laid).put("tags/a\x1bb.json")
     with pytest.raises(StoreError, match=r"rename or delete.*a\\x1bb\.json"):
         laid.on("two").store.search("knob", k=1)
@@ -234,7 +234,7 @@ NAMES = st.builds(
 @examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([*ENTRANCES, *LISTED]), NAMES)
 @example("table", "vectors/vectors")  # a file of no table
-def test_no_name_in_a_bucket_reaches_a_file_outside_of_the_mirror(laid: FarBench, entrance: str, name: str) -> None:
+def test_no_name_in_a_bucket_reaches_a_file_outside_of_the_mirror(laid: RemoteBench, entrance: str, name: str) -> None:
     intruder = Intruder(laid)
     machine = intruder.far.on(hash_bytes(f"{entrance} {name}".encode()))
     before, known = laid.objects.read(SNAPSHOT), around(machine)
@@ -253,7 +253,7 @@ def test_no_name_in_a_bucket_reaches_a_file_outside_of_the_mirror(laid: FarBench
 
 @examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NAMES)
-def test_no_key_of_a_source_reaches_a_file_outside_of_the_downloads(laid: FarBench, name: str) -> None:
+def test_no_key_of_a_source_reaches_a_file_outside_of_the_downloads(laid: RemoteBench, name: str) -> None:
     intruder, machine = Intruder(laid), laid.on("reader")
     known, incoming = around(machine), Incoming(machine.root / "incoming")
     intruder.put(f"docs/{name}")

@@ -13,16 +13,16 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import Transient
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.reader.store import open_store
-from tests.kit.far_bench import FarBench, make_bucket, object_store
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.snapshots.read.store import open_store
+from tests.kit.remote_bench import RemoteBench, make_bucket, object_store
 
 MOST_KNOCKS = 4
 """Connections of a search to an object store that does not answer: with default retries there would be dozens."""
 
 
 @pytest.fixture
-def laid(far: FarBench) -> FarBench:
+def laid(far: RemoteBench) -> RemoteBench:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "notes.txt": "Notes about snow.\n"})
     far.ingest()
     return far
@@ -61,7 +61,7 @@ def nowhere(request: pytest.FixtureRequest) -> str:
 
 
 def test_a_whole_mirror_is_searched_while_the_object_store_is_down(
-    laid: FarBench, nowhere: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    laid: RemoteBench, nowhere: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = laid.root
     before = [hit.text for hit in open_store(root).search("red knob", k=2)]
@@ -77,7 +77,7 @@ def test_a_whole_mirror_is_searched_while_the_object_store_is_down(
     )
 
 
-def test_a_mirror_that_lacks_files_says_so(laid: FarBench, refusing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_that_lacks_files_says_so(laid: RemoteBench, refusing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     two = laid.on("two")
     root = two.root
     monkeypatch.setenv("AWS_ENDPOINT_URL", refusing)
@@ -97,7 +97,7 @@ def test_a_mirror_that_lacks_files_says_so(laid: FarBench, refusing: str, monkey
 
 
 def test_the_command_line_searches_on_after_the_object_store_went_down(
-    laid: FarBench, monkeypatch: pytest.MonkeyPatch
+    laid: RemoteBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCMILL_MIRRORS", str(laid.folder / "reader"))
     asked = ["search", "red knob", "-k", "1", "--mode", "keyword", "--store", "s3://short-lived/store"]
@@ -105,7 +105,7 @@ def test_the_command_line_searches_on_after_the_object_store_went_down(
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         make_bucket("short-lived")
-        own = FarBench(laid.folder, address="s3://short-lived/store", environment=environment)
+        own = RemoteBench(laid.folder, address="s3://short-lived/store", environment=environment)
         own.ingest()
         online = CliRunner().invoke(app, [*asked, "--json"])
     offline = CliRunner().invoke(app, [*asked, "--json"])

@@ -12,22 +12,22 @@ from docmill.flows.cli.app import app
 from docmill.storage import failpoints
 from docmill.storage.address import at_hand, url_of
 from docmill.storage.errors import ConfigError, Locked, StoreError
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import vector_tag
-from docmill.storage.history.tags import tags
-from docmill.storage.lance import vectors
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.objects import lease
-from docmill.storage.reader.store import open_store
-from docmill.storage.upkeep.compact import compact, vacuum
-from docmill.storage.upkeep.repair import repair
-from docmill.storage.upkeep.verify import verify
-from docmill.storage.versions import candidates
-from docmill.storage.versions.diff import diff
-from docmill.storage.versions.tagging import delete_tag, set_tag
-from docmill.storage.versions.undelete import undelete
-from tests.kit.far_bench import FarBench
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.objects import lease
+from docmill.storage.search.vectors import vectors
+from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change.diff import diff
+from docmill.storage.snapshots.change.tagging import delete_tag, set_tag
+from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.clean.compact import compact, vacuum
+from docmill.storage.snapshots.clean.repair import repair
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
+from docmill.storage.snapshots.history.snapshots import vector_tag
+from docmill.storage.snapshots.history.tags import tags
+from docmill.storage.snapshots.read.store import open_store
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.victim import ingest, start
 from tests.kit.workbench import Workbench
 
@@ -41,7 +41,7 @@ def unwatched() -> Iterator[None]:
 
 
 @pytest.fixture
-def laid(far: FarBench) -> FarBench:
+def laid(far: RemoteBench) -> RemoteBench:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "notes.txt": "Notes about snow.\n"})
     far.ingest()
     return far
@@ -62,7 +62,7 @@ def once_before(name: str, act: Callable[[], object]) -> None:
     failpoints.watch = watch
 
 
-def test_what_one_machine_ingests_another_finds(laid: FarBench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_one_machine_ingests_another_finds(laid: RemoteBench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMILL_MIRRORS", str(laid.folder / "elsewhere"))
     store = open_store(laid.address)
     for mode in ("keyword", "vector", "hybrid"):
@@ -84,7 +84,7 @@ def test_what_one_machine_ingests_another_finds(laid: FarBench, monkeypatch: pyt
     assert clean.files("chunks") == two.files("chunks")
 
 
-def test_a_reader_keeps_its_snapshot_while_commits_a_compaction_and_a_vacuum_pass(laid: FarBench) -> None:
+def test_a_reader_keeps_its_snapshot_while_commits_a_compaction_and_a_vacuum_pass(laid: RemoteBench) -> None:
     reader = laid.on("two").store
     for number in range(3):
         edit(laid, f"Turn the knob {number}.")
@@ -101,7 +101,7 @@ def test_a_reader_keeps_its_snapshot_while_commits_a_compaction_and_a_vacuum_pas
     assert verify(fresh.root, deep=True) == []
 
 
-def test_a_snapshot_that_is_vacuumed_while_it_is_fetched_is_left_for_the_newest(laid: FarBench) -> None:
+def test_a_snapshot_that_is_vacuumed_while_it_is_fetched_is_left_for_the_newest(laid: RemoteBench) -> None:
     def overtake() -> None:
         edit(laid, "Turn the blue knob.")
         laid.ingest()
@@ -111,7 +111,7 @@ def test_a_snapshot_that_is_vacuumed_while_it_is_fetched_is_left_for_the_newest(
     assert laid.on("two").store.search("knob", k=1)[0].text.endswith("blue knob.")
 
 
-def test_what_is_dropped_stays_for_the_grace(laid: FarBench) -> None:
+def test_what_is_dropped_stays_for_the_grace(laid: RemoteBench) -> None:
     edit(laid, "Turn the blue knob.")
     laid.ingest()
     before = laid.keys("tables")
@@ -125,7 +125,7 @@ def test_what_is_dropped_stays_for_the_grace(laid: FarBench) -> None:
     assert not before <= laid.keys("tables")
 
 
-def test_of_two_writers_that_race_one_commits_and_the_other_mirrors_it(laid: FarBench) -> None:
+def test_of_two_writers_that_race_one_commits_and_the_other_mirrors_it(laid: RemoteBench) -> None:
     two = laid.on("two")
     edit(laid, "Turn the blue knob.")
 
@@ -148,7 +148,7 @@ def test_of_two_writers_that_race_one_commits_and_the_other_mirrors_it(laid: Far
 
 
 def test_a_run_killed_in_the_middle_of_its_upload_leaves_the_store_as_it_was(
-    laid: FarBench, token_counts_folder: Path
+    laid: RemoteBench, token_counts_folder: Path
 ) -> None:
     edit(laid, "Turn the blue knob.")
     before = laid.keys()
@@ -165,7 +165,7 @@ def test_a_run_killed_in_the_middle_of_its_upload_leaves_the_store_as_it_was(
     assert laid.on("two").store.search("knob", k=1)[0].text.endswith("blue knob.")
 
 
-def test_earlier_snapshots_and_tags_can_be_asked_on_any_machine(laid: FarBench) -> None:
+def test_earlier_snapshots_and_tags_can_be_asked_on_any_machine(laid: RemoteBench) -> None:
     assert set_tag(laid.root, "first") == 1
     edit(laid, "Turn the blue knob.")
     laid.ingest()
@@ -185,7 +185,7 @@ def test_earlier_snapshots_and_tags_can_be_asked_on_any_machine(laid: FarBench) 
     assert tags(laid.root) == {}
 
 
-def test_a_deleted_document_comes_back_on_another_machine(laid: FarBench) -> None:
+def test_a_deleted_document_comes_back_on_another_machine(laid: RemoteBench) -> None:
     (laid.docs / "notes.txt").unlink()
     laid.ingest(allow_delete=True)
     two = laid.on("two")
@@ -195,7 +195,7 @@ def test_a_deleted_document_comes_back_on_another_machine(laid: FarBench) -> Non
     assert verify(two.root, deep=True) == []
 
 
-def test_objects_and_files_that_are_lost_are_named_and_brought_back_from_each_other(laid: FarBench) -> None:
+def test_objects_and_files_that_are_lost_are_named_and_brought_back_from_each_other(laid: RemoteBench) -> None:
     table = next(iter(sorted(laid.keys("tables/chunks"))))
     laid.objects.delete([table])
     assert [finding.mend for finding in verify(laid.root)] == [f"docmill repair --store {laid.address}"]
@@ -208,7 +208,7 @@ def test_objects_and_files_that_are_lost_are_named_and_brought_back_from_each_ot
     assert laid.on("two").store.search("knob", k=1)[0].text.endswith("red knob.")
 
 
-def test_an_index_that_is_lost_everywhere_is_built_again(laid: FarBench) -> None:
+def test_an_index_that_is_lost_everywhere_is_built_again(laid: RemoteBench) -> None:
     gone = [*laid.keys("vectors"), *laid.keys("keywords")]
     laid.objects.delete(gone)
     shutil.rmtree(laid.folder / "mirrors")
@@ -220,14 +220,14 @@ def test_an_index_that_is_lost_everywhere_is_built_again(laid: FarBench) -> None
     assert verify(laid.root, deep=True) == []
 
 
-def test_an_object_of_another_content_is_not_let_in(laid: FarBench) -> None:
+def test_an_object_of_another_content_is_not_let_in(laid: RemoteBench) -> None:
     (key,) = laid.keys("tables/documents")
     laid.objects.put(key, b"x" * len(laid.objects.read(key)))
     with pytest.raises(StoreError, match="not have the content that was written"):
         open_store(laid.on("two").root)
 
 
-def test_a_new_store_at_the_same_address_empties_the_mirrors(laid: FarBench) -> None:
+def test_a_new_store_at_the_same_address_empties_the_mirrors(laid: RemoteBench) -> None:
     assert laid.on("two").store.search("red knob", k=1)
     laid.objects.delete(sorted(laid.keys()))
     with pytest.raises(StoreError, match=f"{laid.address} has no snapshot"):
@@ -237,7 +237,7 @@ def test_a_new_store_at_the_same_address_empties_the_mirrors(laid: FarBench) -> 
     assert laid.on("two").store.search("knob", k=1)[0].text.endswith("green knob.")
 
 
-def test_a_folder_that_stays_open_empties_its_mirror_once(laid: FarBench) -> None:
+def test_a_folder_that_stays_open_empties_its_mirror_once(laid: RemoteBench) -> None:
     two = laid.on("two")
     open_folder(two.root).refresh()
     folder = open_folder(two.root)  # which knows the first store
@@ -251,13 +251,13 @@ def test_a_folder_that_stays_open_empties_its_mirror_once(laid: FarBench) -> Non
     assert all(path.exists() for path in fetched)
 
 
-def test_many_small_commits_leave_few_objects(laid: FarBench) -> None:
+def test_many_small_commits_leave_few_objects(laid: RemoteBench) -> None:
     for number in range(5):
         (laid if number % 2 else laid.on("two")).write({f"{number}.txt": f"Words of number {number}.\n"})
         (laid if number % 2 else laid.on("two")).ingest()
     many = len(laid.keys())
     compact(laid.root, ONE)
-    clean = FarBench(laid.folder, address=f"{laid.address}-clean", environment=laid.environment)
+    clean = RemoteBench(laid.folder, address=f"{laid.address}-clean", environment=laid.environment)
     clean.ingest()
     assert len(laid.keys()) <= len(clean.keys()) + 3 < many
     assert verify(laid.root, deep=True) == []
@@ -270,7 +270,7 @@ def run(*arguments: str) -> str:
     return result.output
 
 
-def test_the_commands_take_an_address_for_a_store(laid: FarBench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_take_an_address_for_a_store(laid: RemoteBench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMILL_EMBEDDING__MODEL", "token-counts")
     monkeypatch.chdir(laid.folder)
     (laid.folder / "docmill.toml").write_text(
@@ -305,22 +305,22 @@ def test_an_address_is_told_from_a_folder(store: str | Path, url: str | None) ->
     assert url_of(store) == url
 
 
-def test_what_is_no_address_and_no_bucket_is_said_once(laid: FarBench, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_no_address_and_no_bucket_is_said_once(laid: RemoteBench, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(ConfigError, match="s3://BUCKET/PREFIX"):
         at_hand("s3://")
-    nowhere = FarBench(laid.folder, address="s3://no-such-bucket/store", environment=laid.environment)
+    nowhere = RemoteBench(laid.folder, address="s3://no-such-bucket/store", environment=laid.environment)
     with pytest.raises(StoreError, match="no such bucket"):
         open_store(nowhere.root)
     assert not caplog.messages
 
 
-def test_no_credential_is_written_anywhere(laid: FarBench) -> None:
+def test_no_credential_is_written_anywhere(laid: RemoteBench) -> None:
     files = [path for path in laid.folder.rglob("*") if path.is_file()]
     assert not [path for path in files if laid.environment["AWS_SECRET_ACCESS_KEY"].encode() in path.read_bytes()]
     assert not [path for path in files if b"127.0.0.1" in path.read_bytes()]
 
 
-def test_what_is_held_back_can_be_asked_and_published_on_another_machine(laid: FarBench) -> None:
+def test_what_is_held_back_can_be_asked_and_published_on_another_machine(laid: RemoteBench) -> None:
     edit(laid, "Turn the blue knob.")
     with open_folder(laid.root).lock():
         held = open_folder(laid.root).read()

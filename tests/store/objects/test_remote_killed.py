@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from docmill.storage import failpoints
-from docmill.storage.history import snapshots
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.objects import lease
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.objects import lease
 from docmill.storage.schema import ChunkRow
-from docmill.storage.upkeep.verify import verify
-from tests.kit.far_bench import FarBench, make_bucket
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from tests.kit.remote_bench import RemoteBench, make_bucket
 from tests.kit.victim import Countdown, Places, at_boundaries, compact_at_once, every, ingest, one_of_each_kind, start
 from tests.kit.workbench import Workbench
 
@@ -28,13 +28,13 @@ def unwatched() -> Iterator[None]:
 
 
 @pytest.fixture
-def fresh(far: FarBench, tmp_path: Path) -> Callable[[], FarBench]:
+def fresh(far: RemoteBench, tmp_path: Path) -> Callable[[], RemoteBench]:
     """Return a maker of benches, each in a bucket of its own, that are about to commit their second snapshot."""
 
-    def make() -> FarBench:
+    def make() -> RemoteBench:
         bucket = f"bucket-{secrets.token_hex(4)}"
         make_bucket(bucket)
-        bench = FarBench(tmp_path / bucket, address=f"s3://{bucket}/store", environment=far.environment)
+        bench = RemoteBench(tmp_path / bucket, address=f"s3://{bucket}/store", environment=far.environment)
         bench.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "notes.txt": "Notes about snow.\n"})
         bench.write({"gone.txt": "This leaves.\n"})
         bench.ingest()
@@ -45,14 +45,14 @@ def fresh(far: FarBench, tmp_path: Path) -> Callable[[], FarBench]:
     return make
 
 
-def clean_chunks(bench: FarBench) -> list[ChunkRow]:
+def clean_chunks(bench: RemoteBench) -> list[ChunkRow]:
     made = Workbench(bench.folder / "clean")
     shutil.copytree(bench.docs, made.docs, dirs_exist_ok=True)
     made.ingest()
     return made.chunks()
 
 
-def effects(bench: FarBench, work: Callable[[Workbench], object]) -> list[str]:
+def effects(bench: RemoteBench, work: Callable[[Workbench], object]) -> list[str]:
     """Return the names of what a run does to the object store, before and after."""
     counted = Countdown(0, lambda: None, "remote")
     failpoints.watch = counted
@@ -61,11 +61,11 @@ def effects(bench: FarBench, work: Callable[[Workbench], object]) -> list[str]:
     return counted.seen
 
 
-def committed(bench: FarBench) -> bool:
+def committed(bench: RemoteBench) -> bool:
     return "snapshots/000002.json" in bench.keys("snapshots")
 
 
-def check_ingest(bench: FarBench, before: list[ChunkRow], elsewhere: bool) -> None:
+def check_ingest(bench: RemoteBench, before: list[ChunkRow], elsewhere: bool) -> None:
     """Hold the store against what it has to be, and again after the next run, on this machine or another."""
     done = committed(bench)
     wanted = clean_chunks(bench)
@@ -98,7 +98,7 @@ def few(names: Sequence[str]) -> range:
     ],
 )
 def test_a_writer_killed_at_any_effect_on_the_object_store_loses_nothing(
-    fresh: Callable[[], FarBench], token_counts_folder: Path, places: Places
+    fresh: Callable[[], RemoteBench], token_counts_folder: Path, places: Places
 ) -> None:
     before = fresh().chunks()
     killed, chosen = 0, places(effects(fresh(), ingest))
@@ -112,7 +112,7 @@ def test_a_writer_killed_at_any_effect_on_the_object_store_loses_nothing(
     assert killed > 0.6 * len(chosen)
 
 
-def test_every_kind_of_effect_on_an_object_store_has_its_boundary(fresh: Callable[[], FarBench]) -> None:
+def test_every_kind_of_effect_on_an_object_store_has_its_boundary(fresh: Callable[[], RemoteBench]) -> None:
     bench = fresh()
     seen = {*effects(bench, ingest), *effects(bench, compact_at_once)}
     kinds = {" ".join(name.split()[2:]) for name in seen}
@@ -124,9 +124,9 @@ def test_every_kind_of_effect_on_an_object_store_has_its_boundary(fresh: Callabl
 @pytest.mark.slow
 @at_boundaries
 def test_a_compaction_killed_at_any_effect_on_the_object_store_loses_nothing(
-    fresh: Callable[[], FarBench], token_counts_folder: Path, places: Places
+    fresh: Callable[[], RemoteBench], token_counts_folder: Path, places: Places
 ) -> None:
-    def made() -> FarBench:
+    def made() -> RemoteBench:
         bench = fresh()
         ingest(bench)
         return bench

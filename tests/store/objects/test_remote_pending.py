@@ -1,14 +1,14 @@
 """A long run on an object store: other machines see its steps, and any of them goes on with it."""
 
-from docmill.storage.history import snapshots
-from docmill.storage.history.retention import Retention
-from docmill.storage.upkeep.compact import vacuum
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.snapshots.clean.compact import vacuum
+from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.retention import Retention
 from tests.kit.counting_encoder import LONG_RUN, PAGES, interrupt, slow_model
-from tests.kit.far_bench import FarBench
+from tests.kit.remote_bench import RemoteBench
 
 
-def test_another_machine_reads_what_is_pending_and_completes_it(far: FarBench) -> None:
+def test_another_machine_reads_what_is_pending_and_completes_it(far: RemoteBench) -> None:
     far.settings = dict(LONG_RUN)
     far.write(PAGES)
     interrupt(far)

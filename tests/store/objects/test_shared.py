@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage.errors import Transient
 from docmill.storage.files import hash_file
-from docmill.storage.history import judgements, measurements, query_log
-from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.objects import own_files, shared_files
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.objects import own_files, shared_files
+from docmill.storage.snapshots.history import judgements, measurements, query_log
 from docmill.tasks.model.journal import REPLIES, SHARED
-from tests.kit.far_bench import FarBench
 from tests.kit.model_server import ModelServer
+from tests.kit.remote_bench import RemoteBench
 
 MANUAL = "# Mill\n\n" + "\n\n".join(
     f"## Wheel {i}\n\n" + " ".join(f"Part {i} turns wheel {j} of the mill by hand." for j in range(20))
@@ -24,7 +24,7 @@ MANUAL = "# Mill\n\n" + "\n\n".join(
 
 
 @pytest.fixture
-def asking(far: FarBench, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> FarBench:
+def asking(far: RemoteBench, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> RemoteBench:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key")
     model = {"provider": "openai", "model": "loopback", "base_url": f"{server.url}/v1"}
     far.settings |= {"model": model, "chunk": {"contextualizer": "llm"}}
@@ -32,12 +32,12 @@ def asking(far: FarBench, server: ModelServer, monkeypatch: pytest.MonkeyPatch) 
     return far
 
 
-def another_store(bench: FarBench) -> None:
+def another_store(bench: RemoteBench) -> None:
     """Forget all that is on the object store and in the first machine's mirror but the replies."""
     bench.objects.delete([key for key in sorted(bench.keys()) if not key.startswith(f"{SHARED}/")])
 
 
-def test_what_one_machine_paid_for_another_does_not_pay_again(asking: FarBench, server: ModelServer) -> None:
+def test_what_one_machine_paid_for_another_does_not_pay_again(asking: RemoteBench, server: ModelServer) -> None:
     asked = asking.ingest().model["calls"]
     assert asked == len(server.requests) > 0
     (pack,) = (asking.root / REPLIES).glob("*.parquet")
@@ -51,7 +51,7 @@ def test_what_one_machine_paid_for_another_does_not_pay_again(asking: FarBench, 
 
 
 def test_replies_that_could_not_be_put_are_put_by_the_next_run(
-    asking: FarBench, server: ModelServer, caplog: pytest.LogCaptureFixture
+    asking: RemoteBench, server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     asking.ingest()
     asking.objects.delete(sorted(asking.keys(SHARED)))
@@ -67,7 +67,7 @@ def test_replies_that_could_not_be_put_are_put_by_the_next_run(
     assert len(server.requests) == before
 
 
-def evaluate(bench: FarBench, machine: str, monkeypatch: pytest.MonkeyPatch, *measures: str) -> None:
+def evaluate(bench: RemoteBench, machine: str, monkeypatch: pytest.MonkeyPatch, *measures: str) -> None:
     monkeypatch.setenv("DOCMILL_MIRRORS", str(bench.folder / "mirrors" / machine))
     arguments = ["evaluate", "--questions", str(bench.folder / "q.csv"), "--store", bench.address, "--mode", "keyword"]
     options = [word for measure in measures for word in ("--measure", measure)]
@@ -75,12 +75,12 @@ def evaluate(bench: FarBench, machine: str, monkeypatch: pytest.MonkeyPatch, *me
     assert done.exit_code == 0, done.output
 
 
-def kept(bench: FarBench) -> list[dict[str, Any]]:
+def kept(bench: RemoteBench) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = bench.store.sql("SELECT * FROM evaluations ORDER BY measure").to_pylist()
     return rows
 
 
-def test_what_one_machine_measured_another_shows(far: FarBench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_one_machine_measured_another_shows(far: RemoteBench, monkeypatch: pytest.MonkeyPatch) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     far.ingest()
     (far.folder / "q.csv").write_text("question,phrase\nred knob,the red knob\n")
@@ -101,13 +101,13 @@ def names(keys: set[str]) -> list[str]:
     return sorted(key.rsplit("-", 1)[0] for key in keys)
 
 
-def write_older(bench: FarBench) -> None:
+def write_older(bench: RemoteBench) -> None:
     """Spoil what a mirror has of the evaluations: the object store's word counts."""
     (path,) = (bench.root / measurements.FOLDER).glob("[!n]*.parquet")
     path.write_bytes(b"")
 
 
-def test_a_mirror_takes_no_evaluations_into_another_store(far: FarBench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_takes_no_evaluations_into_another_store(far: RemoteBench, monkeypatch: pytest.MonkeyPatch) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     far.ingest()
     (far.folder / "q.csv").write_text("question,phrase\nred knob,the red knob\n")
@@ -118,11 +118,11 @@ def test_a_mirror_takes_no_evaluations_into_another_store(far: FarBench, monkeyp
     assert far.keys(measurements.FOLDER) == set()
 
 
-def judged(bench: FarBench) -> list[tuple[str, str]]:
+def judged(bench: RemoteBench) -> list[tuple[str, str]]:
     return [(one.judgement.judged_by, one.judgement.verdict) for one in bench.store.judgements()]
 
 
-def test_two_machines_judge_and_see_each_other_and_none_undoes_the_other(far: FarBench) -> None:
+def test_two_machines_judge_and_see_each_other_and_none_undoes_the_other(far: RemoteBench) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     far.ingest()
     two = far.on("two")
@@ -136,7 +136,7 @@ def test_two_machines_judge_and_see_each_other_and_none_undoes_the_other(far: Fa
 
 
 def test_a_judgement_that_could_not_be_shared_is_shared_later(
-    far: FarBench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    far: RemoteBench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     far.ingest()
@@ -153,7 +153,7 @@ def test_a_judgement_that_could_not_be_shared_is_shared_later(
     assert judged(far.on("two")) == [("Ada", "right")]
 
 
-def test_a_mirror_takes_no_judgements_into_another_store(far: FarBench) -> None:
+def test_a_mirror_takes_no_judgements_into_another_store(far: RemoteBench) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     far.ingest()
     with far.store as store:
@@ -163,12 +163,12 @@ def test_a_mirror_takes_no_judgements_into_another_store(far: FarBench) -> None:
     assert judged(far) == []
 
 
-def logged(bench: FarBench) -> list[str]:
+def logged(bench: RemoteBench) -> list[str]:
     return [one.query for one in bench.store.queries()[::-1]]
 
 
 def test_two_machines_log_queries_and_what_one_removes_stays_removed(
-    far: FarBench, monkeypatch: pytest.MonkeyPatch
+    far: RemoteBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     far.ingest()
@@ -187,7 +187,7 @@ def test_two_machines_log_queries_and_what_one_removes_stays_removed(
 
 
 def test_queries_that_could_not_be_shared_are_shared_later_and_none_are_lost(
-    far: FarBench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    far: RemoteBench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
     far.ingest()

@@ -3,7 +3,7 @@
 // In turn: an abbreviation with dots (U.S.A., Ph.D.), letters around a sign (AT&T, I/O), a word divided at the end of a
 // line, any other word.
 const WORD = /(?<![\p{L}\p{N}])(?:(?:\p{L}\.)+\p{L}|(?:\p{Lu}\p{Ll}?\.)+\p{Lu}\p{Ll}?)(?![\p{L}\p{N}])|(?<![\p{L}\p{N}])[A-Za-z]{1,3}[&/][A-Za-z]{1,3}(?![\p{L}\p{N}&/])|\p{L}+[-\u00ad]\n\p{Ll}+|[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_\u00ad-]*/gu;
-// What the index leaves out of a word: accents, the vowel marks of Hebrew and Arabic, and strokes (storage/keywords/analysis/folding.py).
+// What the index leaves out of a word: accents, the vowel marks of Hebrew and Arabic, and strokes (storage/search/keywords/analysis/folding.py).
 const LEFT_OUT = /(?<!и)\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]/g;
 const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ŧ: "t", ı: "i" };
 const JOINTS = /[.\-\u00ad\n]/g; // U.S.A. is "usa" in the index, e-mail is "email" as well

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from unittest.mock import patch
 
-from docmill.storage.keywords.keyword_search import KeywordIndex
-from docmill.storage.keywords.keyword_writer import rebuild
-from docmill.storage.keywords.segments import build
+from docmill.storage.search.keywords.keyword_search import KeywordIndex
+from docmill.storage.search.keywords.keyword_writer import rebuild
+from docmill.storage.search.keywords.segments import build
 from tests.bench.sets.collection import Collection
 from tests.bench.sets.public import read_beir
 

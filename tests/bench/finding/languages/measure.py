@@ -22,9 +22,9 @@ from pathlib import Path
 from sysconfig import get_path
 from typing import Any
 
-from docmill.storage.keywords.keyword_search import KeywordIndex
-from docmill.storage.keywords.keyword_writer import rebuild
-from docmill.storage.sentences.sentence_spans import sentence_spans
+from docmill.storage.search.keywords.keyword_search import KeywordIndex
+from docmill.storage.search.keywords.keyword_writer import rebuild
+from docmill.storage.search.sentences.sentence_spans import sentence_spans
 from tests.bench.finding.languages.telling import TOOLS
 from tests.bench.sets.code import read_code
 

@@ -22,15 +22,15 @@ import pyarrow as pa
 
 from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
-from docmill.storage.history.folder import StoreFolder
-from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import bucket_of, document_key, key_of
-from docmill.storage.tables.exchange import replace_documents
-from docmill.storage.tables.tables import bucket_count, read_stored_file
-from docmill.tasks.document.recipe import Recipe
+from docmill.storage.snapshots.history.folder import StoreFolder
+from docmill.storage.snapshots.history.snapshots import StoredFile
+from docmill.storage.snapshots.tables.exchange import replace_documents
+from docmill.storage.snapshots.tables.tables import bucket_count, read_stored_file
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.paths.content import FileContent
 from docmill.tasks.sources import fingerprint
+from docmill.tasks.work.document.recipe import Recipe
 from tests.bench.storing.vectors import DIMENSION
 from tests.bench.table import Figure
 from tests.bench.tree import ingest

@@ -18,23 +18,23 @@ from pathlib import Path
 import numpy as np
 
 from docmill.flows.cluster.cluster_engine import joined
-from docmill.flows.cluster.far_rewriting import far_rewriting
+from docmill.flows.cluster.remote_rewriting import remote_rewriting
 from docmill.flows.cluster.sender import Sender
 from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import Settings
-from docmill.storage.objects.freight import Freight
-from docmill.storage.tables.exchange import Exchanged, Rewriting, TableChange, rewrite_here
+from docmill.storage.remote.objects.freight import Freight
+from docmill.storage.snapshots.tables.exchange import Exchanged, Rewriting, TableChange, rewrite_here
 from tests.bench.storing.millions.commits import copied_shop
 from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop, median
 from tests.bench.table import Figure
-from tests.kit.far_bench import make_bucket
 from tests.kit.faults.machines import machines
 from tests.kit.house import ROOT
+from tests.kit.remote_bench import make_bucket
 
 _SEED, _TURNS, _LANES = 7, 3, 4
 _SERVE = """
 import json, sys
-from tests.kit.far_bench import object_store
+from tests.kit.remote_bench import object_store
 with object_store() as environment:
     print(json.dumps(environment), flush=True)
     sys.stdin.read()
@@ -61,9 +61,9 @@ class Clocked:
 def measure(chunks: int, folder: Path) -> list[Figure]:
     """Commit 1 % of the documents by each way, in turn."""
     with copied_shop(chunks, folder) as shop, _cluster(folder) as sender:
-        by_freight = far_rewriting(sender, _LANES)
+        by_freight = remote_rewriting(sender, _LANES)
         # Any place that workers can read does: the driver's part is the same.
-        from_store = far_rewriting(replace(sender, store=str(shop.root)), _LANES)
+        from_store = remote_rewriting(replace(sender, store=str(shop.root)), _LANES)
         ways = {"alone": rewrite_here, "workers, all by freight": by_freight, "workers that read the store": from_store}
         return _compared(shop, ways, chunks // CHUNKS_PER_DOCUMENT, sender)
 

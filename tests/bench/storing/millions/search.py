@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from docmill.storage.files import disk_use
-from docmill.storage.lance import vectors
-from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.search.vectors import vectors
+from docmill.storage.search.vectors.vectors import VectorIndex
 from tests.bench.storing.millions.noop import sampling
 from tests.bench.storing.vectors import DIMENSION, SPACE, Vectors, rows_of, timed
 from tests.bench.table import Figure

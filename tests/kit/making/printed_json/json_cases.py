@@ -12,9 +12,9 @@ import pytest
 from docmill.flows.runs import reaching
 from docmill.storage.plugins.registry import Registry
 from docmill.tasks.sources.discover import SOURCES
-from tests.kit.far_bench import make_bucket, object_store
 from tests.kit.making.printed_json.json_samples import run, workplace
 from tests.kit.model_server import ModelServer
+from tests.kit.remote_bench import make_bucket, object_store
 from tests.plugins.distributions import write_distribution
 
 Told = Iterator[tuple[str, Any]]

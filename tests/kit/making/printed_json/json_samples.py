@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage.embedding import encoder, space
-from docmill.storage.history.judgements import id_of
+from docmill.storage.search.encode import encoder, space
+from docmill.storage.snapshots.history.judgements import id_of
 from tests.kit import fake_encoder
 from tests.kit.model_server import ModelServer, model_server
 

@@ -31,7 +31,7 @@ TYPES = (
     ("Mode", 'the type of `mode`, which is `"hybrid"`, `"vector"` or `"keyword"`.'),
     ("SearchArguments", "the type of the [options of a search](#options-of-a-search), a `TypedDict`."),
 )
-OPTIONS = "docmill.storage.retrieval.candidates.search_options.SearchOptions"
+OPTIONS = "docmill.storage.search.rank.candidates.search_options.SearchOptions"
 MORE = f"""\
 ## Options of a search
 

@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from docmill.flows.cli.commands.init_file import toml_value
+from docmill.flows.cli.commands.start.init_file import toml_value
 from docmill.flows.config.configuration import Key, keys
 from docmill.flows.config.input_settings import ConfigSection
 from docmill.flows.config.settings import AlsoRule, RouteRule, Settings

@@ -1,0 +1,1 @@
+"""Ask: search, list, explain, serve, report and export."""

@@ -1,0 +1,122 @@
+"""The commands that show documents: list, show."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from docmill.flows.cli.commands.ask.search_and_sql import At
+from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json, print_rows
+
+_DAY = len("2026-11-24")
+_OPENING = 60
+"""Characters of a chunk's text that `show` prints: its first words tell the chunks apart."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    for command in (list_documents, show):
+        app.command("list" if command is list_documents else None, cls=takes("store"))(command)
+
+
+def list_documents(
+    context: typer.Context,
+    prefix: Annotated[str, typer.Argument(help="Only documents whose uri begins so.", show_default=False)] = "",
+    where: Annotated[
+        str | None, typer.Option(metavar="SQL", help="Only documents that match this SQL condition.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("-n", "--limit", min=1, metavar="N", help="Number of documents.")] = None,
+    after: Annotated[str, typer.Option(metavar="URI", help="Only documents after this one.", show_default=False)] = "",
+    at: At = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the documents: their type, chunks, size, dates and warnings."""
+    settings = settings_of(context)
+    from docmill.flows.serving.answers import document_row
+    from docmill.storage.snapshots.read.store import open_store
+    from docmill.storage.sql.document_warnings import messages_of
+
+    with open_store(settings.store, at) as store:
+        rows = store.documents(where, prefix=prefix, after=after, limit=limit)
+        found = [document_row(row) | {"warnings": messages_of(row.metadata, row.metadata_warnings)} for row in rows]
+        print_found(found if as_json else [*map(_listed, found)], as_json, "No document matches.")
+        if limit is not None and len(found) == limit < store.snapshot.rows("documents"):
+            note(f"there may be more; add --after {plain(found[-1]['uri'])!r}")
+
+
+def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a person sees of a document in the list."""
+    return {
+        "uri": row["uri"],
+        "type": row["format"],
+        "content": row["content_type"],
+        "chunks": row["chunks"],
+        "bytes": row["size"],
+        "created": str(row["created"] or "")[:_DAY],
+        "modified": str(row["modified"] or "")[:_DAY],
+        "warnings": "; ".join(row["warnings"]),
+    }
+
+
+def show(
+    context: typer.Context,
+    uri: Annotated[str, typer.Argument(help="The uri of a document, as `docmill list` prints it.", show_default=False)],
+    at: At = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one document: its facts, its outline and its chunks."""
+    settings = settings_of(context)
+    from docmill.flows.serving.answers import CHUNK_COLUMNS, document_row, section_row
+    from docmill.storage.snapshots.read.outline import outline
+    from docmill.storage.snapshots.read.store import open_store
+    from docmill.storage.snapshots.read.stored_documents import chunks_in
+
+    with open_store(settings.store, at) as store:
+        document = store.document(uri)
+        chunks = chunks_in(store, document.row, CHUNK_COLUMNS)
+    facts = {**document_row(document.row), "metadata": document.metadata, "warnings": document.warnings}
+    sections = [section_row(one) for one in outline(document.text, document.elements)]
+    if as_json:
+        print_json({"document": facts, "sections": sections, "chunks": chunks})
+        return
+    _print_facts(facts)
+    for title, rows in (("outline", [*_outlined(sections)]), ("chunks", [*_shortened(chunks)])):
+        typer.echo(f"\n{title}")
+        print_rows(rows) if rows else typer.echo("none")
+
+
+def _print_facts(facts: Mapping[str, Any]) -> None:
+    """Print the facts that are known, a line each."""
+    known = {name: value for name, value in facts.items() if value and name != "metadata"}
+    width = max(map(len, known))
+    for name, value in known.items():
+        said = f"{value:,}" if isinstance(value, int) else "; ".join(value) if name == "warnings" else str(value)
+        typer.echo(f"{name.replace('_', ' '):<{width}}  {plain(said)}")
+
+
+def _outlined(sections: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    paged = any(section["page"] for section in sections)
+    for section in sections:
+        yield {
+            "section": section["number"],
+            "heading": section["heading"],
+            "characters": section["characters"],
+            "line": section["line"],
+            **({"page": section["page"]} if paged else {}),
+        }
+
+
+def _shortened(chunks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    paged = any(chunk["page"] for chunk in chunks)
+    for chunk in chunks:
+        yield {
+            "chunk": chunk["ordinal"],
+            "span": f"{chunk['start_char']}-{chunk['end_char']}",
+            "tokens": chunk["tokens"],
+            "content": chunk["content_type"],
+            "strategy": chunk["strategy"],
+            "line": chunk["line"],
+            **({"page": chunk["page"]} if paged else {}),
+            "text": " ".join(chunk["text"][: 2 * _OPENING].split())[:_OPENING],
+        }

@@ -1,0 +1,1 @@
+"""Cluster: workers and schedulers on other machines."""

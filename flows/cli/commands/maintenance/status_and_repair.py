@@ -1,0 +1,181 @@
+"""The commands that inspect and repair the store: status, verify, repair, rejects."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from docmill.flows.cli.commands.maintenance.list_sources import seen
+from docmill.flows.cli.commands.start.ingest_and_plan import print_report, run
+from docmill.flows.cli.terminal.command import checked_settings_of, settings_of, takes
+from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json, print_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from docmill.flows.config.settings import Settings
+    from docmill.storage.snapshots.clean.repair import Encode
+
+MOST_NAMED = 10
+"""What would be lost is named up to this number, which fits on a terminal; `--json` names all."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    for command in (status, verify):
+        app.command(cls=takes("store"))(command)
+    app.command(cls=takes("store", "wait_s"))(repair)
+    app.command(cls=takes("*"))(rejects)
+
+
+def status(
+    context: typer.Context,
+    cluster: Annotated[bool, typer.Option("--cluster", help="Show the workers of [cluster] instead.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the store holds."""
+    settings = settings_of(context)
+    if cluster:
+        _show_workers(settings, as_json)
+        return
+    from docmill.storage.snapshots.read.store import open_store
+
+    _follow(settings.store)
+    store = open_store(settings.store)
+    facts = store.status()
+    if as_json:
+        print_json(facts)
+        return
+    facts["vectors"] = store.snapshot.spelled_vectors()
+    facts["source_runs"] = {row["source"]: seen(row) for row in facts["source_runs"]}
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        typer.echo(f"{name.replace('_', ' '):<{width}}  {plain(_phrase(value))}")
+
+
+def _show_workers(settings: "Settings", as_json: bool) -> None:
+    """Print a row about each worker of the cluster."""
+    from docmill.flows.cluster.cluster_status import cluster_status
+
+    rows = cluster_status(settings)
+    print_json(rows) if as_json else print_rows(rows)
+
+
+def _follow(store: Path) -> None:
+    """Make `current/` and `views.sql` right after a copy, a move or an update of docmill."""
+    from docmill.storage.errors import StoreError
+    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.snapshots.write.current_folder import follow
+
+    try:
+        if follow(open_folder(store)):
+            note("wrote views.sql and current/ again, after a copy, a move or an update of docmill")
+    except StoreError as error:
+        note(f"views.sql belongs to another folder and could not be written again: {error}")
+
+
+def _phrase(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_phrase(part)}" for name, part in value.items()) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def verify(
+    context: typer.Context,
+    deep: Annotated[bool, typer.Option("--deep", help="Read every file and object and compare its checksum.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check that tables, artifacts, postings and vectors agree.
+
+    Prints one line for each finding.
+    """
+    settings = settings_of(context)
+    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.snapshots.clean.verify import verify as find
+
+    findings = find(settings.store, deep=deep)
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            typer.echo(plain(str(finding)))
+    for one in open_folder(settings.store).set_aside():
+        note(f"set aside by a repair: {one}")
+    note({0: "no findings", 1: "1 finding"}.get(len(findings), f"{len(findings)} findings"))
+    raise typer.Exit(1 if findings else 0)
+
+
+def repair(
+    context: typer.Context,
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="Leave out documents whose damaged files nobody has whole.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Rebuild lost or damaged files, and restore those that only the bucket or a mirror still has.
+
+    Exits with status 1 if documents would be lost without --accept-loss, with status 3 if some have to be ingested
+    again.
+    """
+    settings = settings_of(context)
+    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.snapshots.clean.repair import repair as mend
+
+    done = mend(settings.store, _encoder_of(settings.store), settings.wait_s, accept_loss)
+    if as_json:
+        print_json(asdict(done))
+    elif done.done or not done.at_stake:
+        typer.echo("\n".join(map(plain, done.done)) or "Nothing needed repair.")
+    for what in done.lost:
+        note(f"lost: {what}; ingest its source to restore it")
+    if done.at_stake:
+        _advise(done.at_stake, open_folder(settings.store).name)
+    raise typer.Exit(1 if done.at_stake else 3 if done.lost else 0)
+
+
+def _advise(at_stake: Sequence[str], store: str) -> None:
+    """Say what would be lost, and what can be done before it is."""
+    more = f" and {len(at_stake) - MOST_NAMED} more" if len(at_stake) > MOST_NAMED else ""
+    note(f"not repaired, because this would be lost: {', '.join(sorted(at_stake)[:MOST_NAMED])}{more}")
+    note("nothing was removed. Restore the damaged files from a copy of the store,")
+    from docmill.storage.address import is_address
+
+    if is_address(store):
+        note("or run any docmill command on a machine whose mirror has intact copies: it returns them;")
+    note(f"or accept the loss: docmill repair --accept-loss --store {store}")
+    note("the next ingest then restores the documents whose source files still exist")
+
+
+def _encoder_of(root: Path) -> "Encode":
+    """Return an encoder with the store's own model, which is loaded on the first call."""
+    from docmill.storage.snapshots.history.snapshots import read
+
+    def encode(texts: Sequence[str]) -> "npt.NDArray[np.float32]":
+        from docmill.storage.search.encode.encoder import load_encoder
+        from docmill.storage.snapshots.history.probed_models import probe_model
+
+        space = probe_model(root, read(root).space)
+        return load_encoder(space.model, space.revision, space.light).encode(texts)
+
+    return encode
+
+
+def rejects(
+    context: typer.Context,
+    retry: Annotated[bool, typer.Option("--retry", help="Try them again by ingesting `sources`.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the rejected files and the reason for each."""
+    from docmill.flows.runs.run_options import RunOptions
+
+    settings = settings_of(context)
+    if retry:
+        print_report(run(checked_settings_of(context), (), RunOptions(retry=True)), as_json)
+    from docmill.storage.snapshots.read.store import open_store
+
+    columns = "uri, reason, message, parser, content_hash, size, source, first_seen, last_seen"
+    rows = open_store(settings.store).sql(f"SELECT {columns} FROM rejects ORDER BY uri").to_pylist()
+    print_found(rows, as_json, "Nothing was rejected.", ("uri", "reason", "message"))

@@ -1,0 +1,1 @@
+"""Quality: judge, measure and tune searches."""

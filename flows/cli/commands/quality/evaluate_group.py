@@ -1,0 +1,31 @@
+"""The command group `docmill evaluate`, whose default command is `questions`."""
+
+from typing import Any
+
+import typer
+
+from docmill.flows.cli.commands.quality import evaluate_chunks, evaluate_facts, evaluate_questions
+from docmill.flows.cli.terminal.help_pages import GroupedCommands
+
+DEFAULT = "questions"
+
+
+class Defaulting(GroupedCommands):
+    """A command group with a default command: arguments that name no command are passed to it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, with the default command put first if they name none."""
+        named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named else [DEFAULT, *args])
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group to `app`."""
+    group = typer.Typer(
+        cls=Defaulting,
+        help="Measure search quality. Without a subcommand, runs `evaluate questions`.",
+        rich_markup_mode=None,
+    )
+    for module in (evaluate_questions, evaluate_chunks, evaluate_facts):
+        module.register(group)
+    app.add_typer(group, name="evaluate")

@@ -1,0 +1,1 @@
+"""Versions: tag, compare and restore snapshots."""

@@ -1,1 +1,0 @@
-"""The commands that set docmill up: settings, schedule."""

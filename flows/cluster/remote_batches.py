@@ -1,0 +1,164 @@
+"""Remote batches: turn orders of a run into parcels, and receipts into what the plain steps leave in staging."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from docmill.flows.cluster.remote_answers import finish_asked
+from docmill.flows.cluster.schedulers.cluster import WorkerLost
+from docmill.flows.cluster.sender import TRIES, Sender, SentStep
+from docmill.storage.arrow_schema import to_table
+from docmill.storage.errors import Rejected
+from docmill.storage.files import TEMPORARY, remove, temporary
+from docmill.storage.snapshots.artifacts.packs import FIGURES, TEXTS, Packs, write_pack
+from docmill.storage.snapshots.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
+from docmill.tasks.paths.local_file import ANYWHERE, LocalFile
+from docmill.tasks.work.batch.batch import BatchDone, Order
+from docmill.tasks.work.document.process import PhaseSeconds, reject
+from docmill.tasks.work.document.recipe import Recipe
+from docmill.tasks.work.document.work_item import WorkItem
+from docmill.tasks.work.pool.plain_json import encode
+from docmill.tasks.work.remote.parcels import Counts, Receipt
+from docmill.tasks.work.remote.perform import BATCH, ORDER, RAW, STORED, TABLES
+
+_LEVEL = 1  # of compression: the driver sends text faster than it could compress it better
+_SUMMED = ("documents", "rejected", "regions", "chunks", "contexts")
+_Tables = tuple[pa.Table, ...]
+
+
+def process_remote(sender: Sender, task: Order) -> BatchDone:
+    """Process a batch on workers, halved where they die over it, and write its folder."""
+    asking = task.answering.asking is not None or task.answering.reading is not None
+    parts = _tried(sender, task, SentStep(BATCH, task.folder.name, asking=asking))
+    write_batch(task.folder, *_joined([tables for _, tables in parts]))
+    receipts = [receipt for receipt, _ in parts]
+    counts, began = [one.counts for one in receipts], min(one.began for one in receipts)
+    return BatchDone(
+        task.folder,
+        began,
+        max(one.began + one.seconds for one in receipts) - began,
+        sum(one.answering for one in counts),
+        sum((one.spent for one in counts), PhaseSeconds()),
+        *(sum(getattr(one, name) for one in counts) for name in _SUMMED),
+    )
+
+
+def _tried(sender: Sender, task: Order, sent: SentStep) -> list[tuple[Receipt, _Tables]]:
+    """Return the tables of a batch, or of each of its parts."""
+    with temporary(sender.folder) as draft:
+        _pack(sender, task, draft)
+        try:
+            done = sender.carried(sent, draft)
+        except WorkerLost as error:
+            return _halves(sender, task, sent, error)
+        if done.outcome == "asks":
+            return [_answered(sender, task, sent.name, done)]
+        sender.fetch(done, draft)
+        with ZipFile(draft) as made:
+            return [(done, tuple(pq.read_table(pa.BufferReader(made.read(one))) for one in TABLES))]
+
+
+def _answered(sender: Sender, task: Order, name: str, asked: Receipt) -> tuple[Receipt, _Tables]:
+    """Return the tables of a batch that asks for answers."""
+    folder = sender.folder / f"{TEMPORARY}asked-{name}"
+    done = finish_asked(sender, replace(task, folder=folder), _travelling(task.recipe), asked)
+    tables = tuple(pq.read_table(folder / one, partitioning=None) for one in TABLES)
+    remove(folder)
+    counts = Counts(done.answering, done.spent, *(getattr(done, one) for one in _SUMMED))
+    return replace(asked, outcome="done", seconds=done.seconds, counts=counts), tables
+
+
+def _halves(sender: Sender, task: Order, sent: SentStep, why: WorkerLost) -> list[tuple[Receipt, _Tables]]:
+    if len(task.works) == 1:
+        return [_rejected(task.works[0], f"{why}, as {TRIES} did over it, with no other document at hand")]
+    middle = len(task.works) // 2
+    some = (task.works[:middle], task.works[middle:])
+    return [
+        one
+        for part, works in zip("ab", some, strict=True)
+        for one in _tried(sender, replace(task, works=works), replace(sent, name=sent.name + part, suspect=True))
+    ]
+
+
+def _pack(sender: Sender, task: Order, target: Path) -> None:
+    """Write what a worker needs for a batch."""
+    stored = [work.text_key for work in task.works if work.text_key]
+    works = tuple(_sent(work, sender) for work in task.works)
+    answering = replace(task.answering, packs=(), target=Path("asked"), asking=None, figures=(), reading=None)
+    order = Order(Path("batch"), works, _travelling(task.recipe), (Path(STORED),) if stored else (), answering)
+    with ZipFile(target, "w", ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+        archive.writestr(ORDER, encode(order))
+        for name, file in _files(task.works, works).items():
+            _add(archive, name, file)
+        if stored:
+            with temporary(sender.folder) as draft:
+                write_pack(draft, Packs(task.text_packs).take(sorted({*stored})), "texts")
+                archive.write(draft, STORED)
+
+
+def _sent(work: WorkItem, sender: Sender) -> WorkItem:
+    """Return a work with the addresses of its files, where workers can read these."""
+    pictures = tuple(replace(one, path=sender.address_of(one.path), reach=ANYWHERE) for one in work.pictures)
+    return replace(work, path=sender.address_of(work.path), place=(), reach=ANYWHERE, pictures=pictures)
+
+
+def _files(works: Sequence[WorkItem], sent: Sequence[WorkItem]) -> dict[str, LocalFile]:
+    """Return the files to send along by their names there: those of works to parse that workers cannot read."""
+    found = dict[str, LocalFile]()
+    for work, far in zip(works, sent, strict=True):
+        if work.text_key:
+            continue
+        if not far.path:
+            found[work.key] = work.file
+        found |= {
+            one.content_hash: one.file for one, other in zip(work.pictures, far.pictures, strict=True) if not other.path
+        }
+    return found
+
+
+def _add(archive: ZipFile, name: str, local: LocalFile) -> None:
+    """Add a file; the worker rejects a work whose file is not there."""
+    try:
+        file = local.open()
+    except OSError:
+        return
+    with file, archive.open(f"{RAW}/{name}", "w") as copy:
+        shutil.copyfileobj(file, copy)
+
+
+def _travelling(recipe: Recipe) -> Recipe:
+    """Return a recipe without paths of this machine."""
+    return replace(recipe, tokenizer_dir="", chunk=replace(recipe.chunk, sizes_by=""))
+
+
+def _joined(parts: Sequence[_Tables]) -> _Tables:
+    """Return the tables of the parts of a batch as one; equal documents may have chunks, texts and figures in both."""
+    documents, chunks, texts, figures = (list(tables) for tables in zip(*parts, strict=True))
+    return pa.concat_tables(documents), _once(chunks, "chunk_key"), _once(texts, "key"), _once(figures, "key")
+
+
+def _once(tables: Sequence[pa.Table], key: str) -> pa.Table:
+    """Concatenate tables without the rows whose key an earlier one has."""
+    seen: set[str] = set()
+    kept = []
+    for table in tables:
+        keys = table.column(key).to_pylist()
+        kept.append(table.filter(pa.array([one not in seen for one in keys], pa.bool_())))
+        seen.update(keys)
+    return pa.concat_tables(kept)
+
+
+def _rejected(work: WorkItem, message: str) -> tuple[Receipt, _Tables]:
+    row = reject(work, Rejected("crashed", message)).document
+    counts = Counts(documents=1, rejected=1)
+    return Receipt("done", "", counts=counts), (
+        to_table([row], DOCUMENTS),
+        DRAFTS.empty_table(),
+        TEXTS.empty_table(),
+        FIGURES.empty_table(),
+    )

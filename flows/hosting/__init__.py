@@ -1,1 +1,0 @@
-"""Hosting: the embedded Prefect server, runs in this process, and scheduled runs."""

@@ -1,0 +1,1 @@
+"""Prefect: the embedded server, runs in this process, and scheduled runs."""

@@ -1,0 +1,179 @@
+"""Observer: wait until sources change, told by the events of the file system or found by asking them."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from docmill.flows.config.from_settings import discover_options
+from docmill.flows.config.settings import Settings
+from docmill.flows.runs.reaching import UNREACHED
+from docmill.flows.watching.event_support import deaf
+from docmill.flows.watching.folder_events import FolderEvents
+from docmill.flows.watching.polls import Poll, Seen
+from docmill.flows.watching.watch_options import WatchOptions
+from docmill.storage.address import is_address
+from docmill.storage.errors import DocmillError
+from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.discover import open_source
+from docmill.tasks.sources.source import DiscoverOptions, Source
+
+_LOOK_S = 1.0
+"""Seconds between two looks at the folders of the sources themselves: one that is moved away gives no event."""
+_TURN_S = 0.2
+"""Seconds to wait for events before the polls are heard again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A source, None if it cannot be had, and why it is polled; "" if the file system tells of its changes."""
+
+    argument: str
+    source: Source | None
+    why_polled: str = ""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder whose events tell of changes, None if it is polled."""
+        return self.source.folder if self.source and not self.why_polled else None
+
+    def every_s(self, poll_s: float) -> float:
+        """Return how many seconds lie between two questions, where others are asked every `poll_s`."""
+        return (self.source.watch_s if self.source else 0.0) or poll_s
+
+    def wait(self, seconds: float, ended: threading.Event) -> bool:
+        """Let the source tell of a change by itself; False if it cannot."""
+        try:
+            return self.source is not None and seconds > 0 and self.source.wait(seconds, ended)
+        except Exception:  # the next look meets it as well
+            return False
+
+    def spelled(self, poll_s: float) -> str:
+        """Return in words how the source is watched."""
+        how = f"polling {self.argument} every {self.every_s(poll_s):g} s: {self.why_polled}"
+        return how if self.why_polled else f"watching {self.argument}"
+
+
+class Observer:
+    """The sources of a watch; `arm` before each run, so that nothing that changes during the run is missed."""
+
+    def __init__(self, settings: Settings, arguments: Sequence[str], options: WatchOptions) -> None:
+        self._arguments = arguments
+        self.options = options
+        self._rules: DiscoverOptions = discover_options(settings, may_be_empty=True)
+        self._tables = settings.source
+        self._events: FolderEvents | None = None
+        # Those of the store spare a crawl at the start. A look is not a run, and keeps nothing.
+        self._checkpoints = Checkpoints(None if is_address(str(settings.store)) else Path(settings.store))
+        self._polls: list[Poll] = []
+        self._stirred = threading.Event()
+        self._folders: dict[Path, object] = {}
+        self.watched: tuple[Watched, ...] = ()
+        self.ended = threading.Event()
+
+    def arm(self, afresh: bool = False) -> None:
+        """Note the state of the sources as that before a run; with `afresh`, watch all folders again.
+
+        A source that cannot be had is polled until it can. Raises `SourceError` or `Transient` if none can.
+        """
+        if afresh or not self.watched or self._replaced() or not all(one.source for one in self.watched):
+            self.close()
+            self._begin(self._opened())
+        for poll in self._polls:
+            poll.arm(self.ended)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end of the next burst of changes; return False if there is none within `seconds`.
+
+        Once `ended` is set, by any thread, it returns within a second.
+        """
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not self.ended.is_set():
+            if self._told(min(left, _LOOK_S)) or self._replaced() or any(poll.differs for poll in self._polls):
+                return True
+        return False
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._events is not None:
+            self._events.close()
+        for poll in self._polls:
+            poll.end()
+        self._events, self.watched, self._folders, self._polls = None, (), {}, []
+
+    def _opened(self) -> list[Watched]:
+        watched, why = list[Watched](), list[DocmillError]()
+        for argument in self._arguments:
+            try:
+                source = open_source(argument, self._tables)
+                watched.append(Watched(argument, source, _why_polled(source, self._rules)))
+            except UNREACHED as error:
+                watched.append(Watched(argument, None, str(error)))
+                why.append(error)
+        if len(why) == len(watched):
+            raise why[0]
+        return watched
+
+    def _begin(self, watched: Sequence[Watched]) -> None:
+        folders = [one.folder for one in watched if one.folder]
+        try:
+            self._events = FolderEvents(folders, self._rules, self.options.debounce_s) if folders else None
+        except OSError as error:  # so many folders cannot be watched
+            why = f"the system cannot watch it ({error})"
+            watched = [one if one.why_polled else replace(one, why_polled=why) for one in watched]
+        self.watched = tuple(watched)
+        self._folders = {folder: _identity(folder) for folder in folders if self._events}
+        self._polls = [
+            Poll(partial(self._look, one), one.wait, one.every_s(self.options.poll_s), self._stirred)
+            for one in self.watched
+            if one.why_polled
+        ]
+
+    def _told(self, seconds: float) -> bool:
+        """Return whether an event told of a change within so many seconds."""
+        if self._events is None:
+            self._stirred.wait(seconds)
+            self._stirred.clear()
+            return False
+        try:
+            return self._events.wait(min(seconds, _TURN_S) if self._polls else seconds)
+        except RuntimeError:  # of watchfiles, whose thread has ended
+            self.close()
+            return True
+
+    def _replaced(self) -> bool:
+        """Return whether another folder, or none, is where one was watched."""
+        return any(_identity(folder) != known for folder, known in self._folders.items())
+
+    def _look(self, one: Watched) -> Seen:
+        """Return what the cheapest question tells of a source: its mark, or else all that it lists."""
+        try:
+            source = one.source or open_source(one.argument, self._tables)
+            if (mark := source.mark()) is not None:
+                return mark
+            listing = source.list(self._rules, self._checkpoints)
+        except Exception as error:  # the run will meet it as well, and tell of it
+            return type(error).__name__
+        files = ((file.uri, file.size, file.mtime_ns, file.inode, file.origin) for file in listing.found)
+        return frozenset((*files, *((skipped.uri, skipped.reason) for skipped in listing.skipped)))
+
+
+def _why_polled(source: Source, rules: DiscoverOptions) -> str:
+    """Return why no events tell of all changes of a source, or "" if they do."""
+    if source.folder is None or source.pattern:
+        return source.kind
+    if rules.follow_links == "all":
+        return "links may lead out of it"
+    if mount := deaf(source.folder):
+        return f"{mount.kind} on {mount.point}"
+    return ""
+
+
+def _identity(folder: Path) -> object:
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,1 +1,0 @@
-"""Embedding models: the description of an embedding space, and the loaders of encoders and cross-encoders."""

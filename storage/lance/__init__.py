@@ -1,1 +1,0 @@
-"""The vector index: the only importers of LanceDB, its versions behind a fence, and small tables held in memory."""

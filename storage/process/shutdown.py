@@ -1,0 +1,152 @@
+"""Shutdown: what a process that a signal ends has to wait for and to remove, wherever its threads are.
+
+A signal cannot interrupt a thread that computes in native code, so the process does not unwind: it waits for a
+commit that is nearly done, removes its temporary folders, gives back what other machines wait for, and ends. The kernel
+frees its locks.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+
+class _Commits:
+    """The commits, and the single changes, in progress. A process may ingest into several stores; none waits."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._changing = 0
+        self._closed = False
+
+    def begin(self) -> None:
+        """Count a commit; once they are closed, wait for the end of the process instead."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._running += 1
+
+    def end(self) -> None:
+        """Count a commit as done."""
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def begin_change(self) -> None:
+        """Count a change. It may be a part of a commit in progress, which is waited for; else do as for a commit."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed or self._running > 0)
+            self._changing += 1
+
+    def end_change(self) -> None:
+        """Count a change as done."""
+        with self._changed:
+            self._changing -= 1
+            self._changed.notify_all()
+
+    def close(self, patience_s: float) -> None:
+        """Let none begin any more, and wait for those in progress, for so many seconds at most."""
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: not self._running and not self._changing, patience_s)
+
+    @property
+    def running(self) -> bool:
+        """Whether one is in progress."""
+        return self._running > 0
+
+    @property
+    def over(self) -> bool:
+        """Whether none is in progress, and none will begin."""
+        return self._closed and not self._running and not self._changing
+
+
+_commits = _Commits()
+_removals: list[Callable[[], object]] = []
+_releases: list[Callable[[], object]] = []
+_begun = threading.Event()
+
+
+@contextmanager
+def uncut() -> Iterator[None]:
+    """Mark a commit: an end that begins during the block waits for it for a moment, and none begins after."""
+    _commits.begin()
+    try:
+        yield
+    finally:
+        _commits.end()
+
+
+@contextmanager
+def one_change() -> Iterator[None]:
+    """Mark one change of an object store: an end that begins during the block waits for it, and none begins after.
+
+    Only then is it safe to release what keeps other writers out.
+    """
+    _commits.begin_change()
+    try:
+        yield
+    finally:
+        _commits.end_change()
+
+
+def is_committing() -> bool:
+    """Return whether a commit of this process is in progress."""
+    return _commits.running
+
+
+@contextmanager
+def tidied(remove: Callable[[], object]) -> Iterator[None]:
+    """Call `remove` if the process is ended during the block.
+
+    Once an end has begun, the block is never left: the thread must not release what the others still use.
+    """
+    with _registered(_removals, remove):
+        yield
+
+
+@contextmanager
+def released(release: Callable[[], object]) -> Iterator[None]:
+    """Call `release` if the process is ended during the block, but not while a commit is in progress.
+
+    A commit that takes too long for the end relies on what is held up to its last request. The block is left like that
+    of `tidied`.
+    """
+    with _registered(_releases, release):
+        yield
+
+
+@contextmanager
+def _registered(calls: list[Callable[[], object]], call: Callable[[], object]) -> Iterator[None]:
+    calls.append(call)
+    try:
+        yield
+    finally:
+        if _begun.is_set():
+            threading.Event().wait()
+        calls.remove(call)
+
+
+def begin(patience_s: float) -> None:
+    """Begin the end of the process: wait for a commit in progress, for so many seconds at most."""
+    _commits.close(patience_s)
+    _begun.set()
+
+
+def tidy(patience_s: float) -> None:
+    """Remove what was registered, the last first, and release the rest meanwhile, for so many seconds at most."""
+    releases = list(_releases) if _commits.over else []
+    # A release waits for a network and a removal for a disk: neither has the time to wait for the other, too.
+    threads = [threading.Thread(target=_call_all, args=([one],), daemon=True) for one in releases]
+    threads.append(threading.Thread(target=_call_all, args=(_removals[::-1],), daemon=True))
+    deadline = time.monotonic() + patience_s
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def _call_all(calls: list[Callable[[], object]]) -> None:
+    for call in calls:
+        with suppress(Exception):  # the process ends; what stays is swept by the next one
+            call()

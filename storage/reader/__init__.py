@@ -1,1 +1,0 @@
-"""The reader: the store as applications see it, one snapshot at a time."""

@@ -1,0 +1,1 @@
+"""Remote: stores on an object store, and the local folders that follow them."""

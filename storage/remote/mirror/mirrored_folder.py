@@ -1,0 +1,168 @@
+"""Mirrored folder: the local mirror of a store on an object store."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar, Self
+
+from docmill.storage.address import MirrorMark
+from docmill.storage.errors import Transient
+from docmill.storage.files import FileRef
+from docmill.storage.remote.mirror import check, check_snapshots, collection, offline, pull, push, restore_objects
+from docmill.storage.remote.mirror.writer_lock import leased_and_fresh
+from docmill.storage.remote.objects import own_files, shared_files
+from docmill.storage.remote.objects.bucket import Objects, connect
+from docmill.storage.remote.objects.transfer import faults, key_of_file
+from docmill.storage.snapshots.history import snapshots, tags
+from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.snapshots.history.quarantine import SetAside
+from docmill.storage.snapshots.history.snapshots import Snapshot
+
+_log = logging.getLogger("docmill.remote")
+
+
+@dataclass(frozen=True)
+class MirrorFolder(StoreFolder):
+    """The mirror of a store on an object store: it fetches files when they are needed and uploads new ones."""
+
+    mark: MirrorMark
+    always_shows_newest: ClassVar[bool] = False
+    next_writer_is_here: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """The address of the store."""
+        return self.mark.url
+
+    @property
+    def objects(self) -> Objects:
+        """The object store."""
+        return connect(self.mark.url)
+
+    def existing(self) -> Self:
+        """Return the folder after checking that it holds a snapshot, and not only damaged ones."""
+        if not snapshots.numbers(self.root):
+            pull.refuse(self.objects, self.root, pull.refresh(self.objects, self.root, self.mark))
+        return super().existing()
+
+    def _leased(self, deadline: float, mending: bool) -> AbstractContextManager[None]:
+        return leased_and_fresh(self.objects, self.root, self.mark, deadline, mending)
+
+    def hold(self, at: int | str | None) -> tuple[StoredSnapshot, int]:
+        """Return a snapshot after fetching what searches need; if a vacuum removes it meanwhile, return the next.
+
+        If the object store does not answer, return the snapshot that the mirror has, if it has it whole.
+        """
+        try:
+            snapshot, handle = pull.take(self.objects, self.root, self.mark, at)
+        except Transient as error:
+            snapshot, handle = offline.take(self.root, self.mark, at, error)
+        return StoredSnapshot(self, snapshot), handle
+
+    def refresh(self) -> None:
+        """Update the mirror's snapshots, candidate snapshots, tags and evaluations from its object store."""
+        self.objects.knock()
+        for key in pull.refresh(self.objects, self.root, self.mark):
+            _log.warning("%s/%s is damaged and was not stored; see: docmill verify", self.mark.url, key)
+
+    def refresh_if_possible(self) -> None:
+        """Do what `refresh` does; if the object store does not answer, only log it and the age of the mirror."""
+        try:
+            self.refresh()
+        except Transient as error:
+            offline.warn(self.root, self.mark, error)
+
+    @property
+    def synced(self) -> datetime | None:
+        """When the mirror was last in step with its object store, if that was recorded."""
+        return offline.synced(self.root)
+
+    def ensure(self, files: Sequence[FileRef]) -> None:
+        """Fetch files of a snapshot; the caller holds the snapshot."""
+        pull.ensure(self.objects, self.root, files)
+
+    def complete(self, others: Iterable[Snapshot] = (), tables_of: Iterable[Snapshot] = ()) -> None:
+        """Fetch all files of the newest snapshot and of `others`, and the tables of those in `tables_of`."""
+        pull.complete(self.objects, self.root, others, tables_of)
+
+    def commit(self, snapshot: Snapshot) -> None:
+        """Upload the files of a snapshot, and commit it by a conditional put."""
+        push.commit(self.objects, self.root, snapshot)
+
+    def drop(self, numbers: Iterable[int]) -> list[int]:
+        """Remove snapshots here and on the object store, where their files stay for the grace period."""
+        gone = super().drop(numbers)
+        collection.condemn(self.objects, self.root, gone)
+        return gone
+
+    def collect(self, grace_hours: float) -> int:
+        """Remove the objects that no snapshot names."""
+        return collection.collect(self.objects, self.root, grace_hours)
+
+    def share_candidate(self, name: str, snapshot: Snapshot) -> Snapshot:
+        """Put a candidate snapshot, with its inventory, on the object store."""
+        return push.share_candidate(self.objects, self.root, name, snapshot)
+
+    def share_tag(self, name: str, data: bytes) -> None:
+        """Put a tag on the object store, unless the name is taken."""
+        self.objects.put_if_absent(f"{tags.FOLDER}/{name}.json", data)
+
+    def unshare(self, folder: str, name: str) -> None:
+        """Delete a name from the object store."""
+        self.objects.delete([f"{folder}/{name}.json"])
+
+    def share(self, folder: str, path: Path) -> None:
+        """Upload a new or rewritten file, and replace the object of the same name."""
+        shared_files.share(self.objects, folder, path)
+
+    def share_own(self, folder: str, path: Path) -> None:
+        """Upload a file that this machine alone writes, and replace the object of the same name."""
+        own_files.share_own(self.objects, folder, path)
+
+    def unshare_files(self, folder: str, names: Iterable[str]) -> None:
+        """Delete the objects of shared files."""
+        own_files.unshare(self.objects, folder, names)
+
+    def level(self, folder: str, own: str) -> None:
+        """Fetch the objects in `folder`, and upload files that were never there."""
+        shared_files.level(self.objects, folder, self.root / own)
+
+    def remote_faults(self, snapshot: Snapshot, deep: bool, read: bool) -> Iterator[tuple[str, str]]:
+        """Yield the faults of a snapshot's objects; the mirror is completed first."""
+        return check.remote_faults(self.objects, self.root, snapshot, deep, read)
+
+    def remote_faults_of(self, files: Iterable[FileRef], read: bool) -> dict[FileRef, str]:
+        """Return what is wrong with the objects of files."""
+        return faults(self.objects, files, read)
+
+    def remote_snapshot_faults(self, read: bool) -> list[tuple[int, str]]:
+        """Return the damaged snapshots of the object store; without `read`, those that are whole here are skipped."""
+        return check_snapshots.faults(self.objects, self.root, read)
+
+    def give_up_snapshots(self, numbers: Iterable[int]) -> None:
+        """Set damaged snapshots of the object store aside."""
+        keys = [check_snapshots.key_of(self.root, number) for number in numbers]
+        restore_objects.give_up(self.objects, keys)
+
+    def restore(self) -> list[str]:
+        """Exchange whole files between mirror and object store; set damaged objects aside that neither has whole."""
+        return [*check_snapshots.restore(self.objects, self.root), *check.restore(self.objects, self.root)]
+
+    def give_up(self, files: Iterable[FileRef]) -> None:
+        """Set damaged files and their objects aside."""
+        given = list(files)
+        super().give_up(given)
+        wrong = faults(self.objects, given, read=True)
+        restore_objects.give_up(self.objects, map(key_of_file, wrong))
+
+    def set_aside(self) -> list[SetAside]:
+        """Return the objects, and the files of the mirror, that repairs have set aside."""
+        return [*restore_objects.listing(self.objects), *super().set_aside()]
+
+    def expire_aside(self, days: float) -> None:
+        """Remove what was set aside more than `days` ago."""
+        super().expire_aside(days)
+        restore_objects.expire(self.objects, self.root, days)

@@ -1,0 +1,76 @@
+"""Shared files: files that machines share although no snapshot names them: model replies and evaluations.
+
+Each file is an object `<folder>/<name>-<hash of its content>.parquet`, so that a listing shows which files a mirror
+lacks. A rewritten file, such as a repeated evaluation, replaces the objects of the same name.
+"""
+
+import logging
+import re
+from pathlib import Path
+
+from docmill.storage.errors import StoreError, Transient
+from docmill.storage.files import hash_file, write_whole
+from docmill.storage.keys import hash_bytes
+from docmill.storage.name_grammar import NOTHING, is_listed
+from docmill.storage.remote.objects.bucket import Objects, Vanished
+from docmill.storage.remote.objects.exact_listing import ObjectEntry
+
+_OBJECT = re.compile(r"[^/]+/(?P<name>.+)-(?P<hash>[0-9a-f]{32})\.parquet")
+
+_log = logging.getLogger("docmill.remote")
+
+
+def level(objects: Objects, folder: str, own: Path) -> None:
+    """Fetch the objects of `folder` into the folder `own` of its mirror, and upload files that were never there.
+
+    No result depends on it: a failure is only logged.
+    """
+    try:
+        far = newest_of(objects, folder)
+        for name, (digest, entry) in far.items():
+            path = own / f"{name}.parquet"
+            # Read and hashed rather than compared by time: the clock of a mirror says nothing about that of another.
+            if not path.exists() or hash_file(path) != digest:
+                fetch_file(objects, entry.key, digest, path)
+        for path in sorted(own.glob("[!.]*.parquet")):  # not those that are being written
+            if path.stem not in far and path.stem != NOTHING:
+                _put(objects, folder, path)
+    except (StoreError, Transient) as error:
+        _log.warning("%s: not shared with other machines: %s", own, error)
+
+
+def share(objects: Objects, folder: str, path: Path) -> None:
+    """Upload a new or rewritten file, and replace the object of the same name."""
+    fresh = _put(objects, folder, path)
+    prefix = f"{folder}/{path.stem}-"
+    former = [entry.key for entry in objects.listing(folder) if entry.key.startswith(prefix) and entry.key != fresh]
+    if former:
+        # After the new one is there: whoever lists meanwhile sees both, and takes the later one.
+        objects.delete(former)
+
+
+def _put(objects: Objects, folder: str, path: Path) -> str:
+    key = f"{folder}/{path.stem}-{hash_file(path)}.parquet"
+    objects.put(key, path.read_bytes())
+    return key
+
+
+def fetch_file(objects: Objects, key: str, digest: str, path: Path) -> None:
+    """Fetch an object into a file; raise `StoreError` if its content does not have the hash `digest`."""
+    try:
+        data = objects.read(key)
+    except Vanished:  # a newer object has just replaced it
+        return
+    if hash_bytes(data) != digest:
+        raise StoreError(f"{objects.url}/{key} does not have the content that was written")
+    write_whole(path, data)
+
+
+def newest_of(objects: Objects, folder: str) -> dict[str, tuple[str, ObjectEntry]]:
+    """Return the hash and the object of each name; of two objects put at the same time, the later one."""
+    found: dict[str, tuple[str, ObjectEntry]] = {}
+    for entry in sorted(objects.listing(folder), key=lambda entry: (entry.modified, entry.key)):
+        named = _OBJECT.fullmatch(entry.key)
+        if named and is_listed(entry.key, folder):
+            found[named["name"]] = (named["hash"], entry)
+    return found

@@ -1,1 +1,0 @@
-"""Retrieval: from a query to hits that explain their scores, by steps over candidates."""

@@ -1,0 +1,1 @@
+"""Search: what the indexes hold, and the way from a query to its hits."""

@@ -1,0 +1,230 @@
+"""BERT: the tokens, tables, weights and pooling of BERT and RoBERTa models, whoever computes their layers.
+
+`numpy_bert.py` computes few tokens without PyTorch, `torch_bert.py` computes many.
+`storage/search/encode/agreement.py` decides whether the vectors are close enough to those of sentence-transformers.
+Source: Devlin et al., BERT, 2019.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.search.encode.mapped_tensors import Tensors, map_tensors
+from docmill.storage.search.encode.space import max_tokens_of, modules_of, pooling_of, read_config
+from docmill.storage.search.encode.token_counts import load_tokenizer
+
+Matrix = npt.NDArray[np.float32]
+Tokens = npt.NDArray[np.int32]
+
+BATCH_TOKENS = 2048
+"""Tokens computed at once: their activations stay below 50 MB and near the caches."""
+_PADDED_POSITIONS = {"bert": False, "roberta": True, "xlm-roberta": True, "camembert": True}
+"""The model types, and whether their positions begin after the id of the padding."""
+
+
+class Unsupported(Exception):
+    """A model that this module cannot compute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """The architecture that config.json describes."""
+
+    hidden: int
+    heads: int
+    layers: int
+    middle: int
+    epsilon: float
+    padding: int | None
+    """The id of the padding if positions begin after it, else None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """Weight and bias of a linear layer or of a layer norm."""
+
+    weight: Matrix
+    bias: Matrix
+
+    def linear(self, x: Matrix) -> Matrix:
+        y: Matrix = x @ self.weight.T
+        y += self.bias
+        return y
+
+    def norm(self, x: Matrix, epsilon: float) -> Matrix:
+        """Normalize rows to mean 0 and variance 1, then scale and shift; `x` is overwritten."""
+        x -= x.mean(axis=1, keepdims=True)
+        x /= np.sqrt(np.einsum("ij,ij->i", x, x)[:, None] / x.shape[1] + np.float32(epsilon))
+        x *= self.weight
+        x += self.bias
+        return x
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The weights of one layer, in the order of their use."""
+
+    query: Affine
+    key: Affine
+    value: Affine
+    mixed: Affine
+    mixed_norm: Affine
+    up: Affine
+    down: Affine
+    norm: Affine
+
+
+class Layers(Protocol):
+    """All layers of a model, as one computation."""
+
+    def __call__(self, x: Matrix, spans: Sequence[slice]) -> Matrix:
+        """Return the activations, (tokens, hidden), after the layers; each text attends only to its own span."""
+        ...
+
+
+class Bert:
+    """A `Network` of `text_encoder.py` beside it; weights are mapped from their file, and no text is padded."""
+
+    batch_tokens = BATCH_TOKENS
+    lanes = 1
+
+    def __init__(self, folder: Path, make_layers: Callable[[Architecture, Sequence[Layer]], Layers]) -> None:
+        """Raise `Unsupported` for a model of another architecture, type of numbers or pooling."""
+        try:
+            config = read_config(folder / "config.json")
+            self.shape = _shape_of(config)
+            self._first_only = _pools_first(folder)
+            weights = _Weights(map_tensors(folder / "model.safetensors"), self.shape)
+            self._words, self._positions, self._types = weights.tables()
+            self._norm = weights.affine("embeddings.LayerNorm", self.shape.hidden)
+            layers = [weights.layer(f"encoder.layer.{number}") for number in range(self.shape.layers)]
+            self.max_tokens = max_tokens_of(folder)
+            self._tokenizer = _tokenizer(folder, len(self._words))
+        except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError) as error:
+            raise Unsupported(f"{folder}: {error!r}") from error
+        self._layers = make_layers(self.shape, layers)
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+
+    def locate(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        return [(found.ids, found.offsets) for found in self._tokenizer.encode_batch(list(texts))]
+
+    def embed(self, rows: Sequence[Tokens]) -> Matrix:
+        vectors = self.embed_tokens(rows)
+        return np.stack([one[0] if self._first_only else one.mean(axis=0) for one in vectors])
+
+    def embed_tokens(self, rows: Sequence[Tokens]) -> list[Matrix]:
+        ends = np.cumsum([len(row) for row in rows])
+        # All texts in one matrix without padding: only attention needs to know where one ends.
+        x = self._words[np.concatenate(rows)] + self._types[0]
+        x += self._positions[np.concatenate([self._places(row) for row in rows])]
+        spans = [slice(end - len(row), end) for row, end in zip(rows, ends.tolist(), strict=True)]
+        x = self._layers(self._norm.norm(x, self.shape.epsilon), spans)
+        return [x[span] for span in spans]
+
+    def _places(self, row: Tokens) -> npt.NDArray[np.int64]:
+        """Return the position of each token."""
+        padding = self.shape.padding
+        if padding is None:
+            return np.arange(len(row))
+        words = row != padding  # a text may spell the padding, such as <pad>
+        return np.where(words, np.cumsum(words), 0) + padding
+
+
+class _Weights:
+    """The tensors of a model by name; every shape is checked against the configuration."""
+
+    def __init__(self, tensors: Tensors, shape: Architecture) -> None:
+        found = [name.removesuffix(_WORDS) for name in tensors if name.endswith(_WORDS)]
+        # Weights of float16 or of another layout are not found, and another library has to read the model.
+        if len(found) != 1:
+            raise ValueError(f"{len(found)} tensors of float32 are named {_WORDS}")
+        self._prefix = found[0]
+        self._tensors = tensors
+        self._shape = shape
+
+    def _take(self, name: str, *shape: int) -> Matrix:
+        found = self._tensors[self._prefix + name]
+        # numpy would broadcast some wrong shapes into wrong vectors.
+        if found.shape != shape:
+            raise ValueError(f"{name} has the shape {found.shape}, not {shape}")
+        return found
+
+    def tables(self) -> list[Matrix]:
+        """Return the embeddings of words, positions and types, each (entries, hidden)."""
+        tables = [self._tensors[f"{self._prefix}embeddings.{name}_embeddings.weight"] for name in _TABLES]
+        for table in tables:
+            if table.ndim != 2 or table.shape[1] != self._shape.hidden:
+                raise ValueError(f"a table of embeddings has the shape {table.shape}")
+        return tables
+
+    def affine(self, name: str, *shape: int) -> Affine:
+        return Affine(self._take(f"{name}.weight", *shape), self._take(f"{name}.bias", shape[0]))
+
+    def layer(self, name: str) -> Layer:
+        hidden, middle = self._shape.hidden, self._shape.middle
+        return Layer(
+            query=self.affine(f"{name}.attention.self.query", hidden, hidden),
+            key=self.affine(f"{name}.attention.self.key", hidden, hidden),
+            value=self.affine(f"{name}.attention.self.value", hidden, hidden),
+            mixed=self.affine(f"{name}.attention.output.dense", hidden, hidden),
+            mixed_norm=self.affine(f"{name}.attention.output.LayerNorm", hidden),
+            up=self.affine(f"{name}.intermediate.dense", middle, hidden),
+            down=self.affine(f"{name}.output.dense", hidden, middle),
+            norm=self.affine(f"{name}.output.LayerNorm", hidden),
+        )
+
+
+_TABLES = ("word", "position", "token_type")
+_WORDS = "embeddings.word_embeddings.weight"
+"""The end of a name, which some models begin with `bert.` or `roberta.`."""
+
+
+def _shape_of(config: dict[str, Any]) -> Architecture:
+    kind = str(config.get("model_type"))
+    wanted = {
+        "model_type": kind in _PADDED_POSITIONS,
+        "hidden_act": config.get("hidden_act", "gelu") in ("gelu", "gelu_python"),
+        "position_embedding_type": config.get("position_embedding_type", "absolute") == "absolute",
+        "is_decoder": not config.get("is_decoder"),
+        "num_attention_heads": config["hidden_size"] % config["num_attention_heads"] == 0,
+    }
+    other = [name for name, known in wanted.items() if not known]
+    if other:
+        raise ValueError(f"config.json has another {', '.join(other)}")
+    return Architecture(
+        hidden=config["hidden_size"],
+        heads=config["num_attention_heads"],
+        layers=config["num_hidden_layers"],
+        middle=config["intermediate_size"],
+        epsilon=config.get("layer_norm_eps", 1e-12),
+        padding=config["pad_token_id"] if _PADDED_POSITIONS[kind] else None,
+    )
+
+
+def _pools_first(folder: Path) -> bool:
+    """Return whether a text's vector is that of its first token, rather than the mean; raise for other ways."""
+    steps = modules_of(folder)[1:]
+    modes = [pooling_of(read_config(module / "config.json")) for kind, module in steps if kind == "Pooling"]
+    if modes not in ([["mean"]], [["cls_token"]], [["cls"]]):
+        raise ValueError(f"the pooling is {modes}")
+    others = [kind for kind, _ in steps if kind not in ("Pooling", "Normalize")]
+    if others:
+        raise ValueError(f"the modules are {others}")
+    return modes != [["mean"]]
+
+
+def _tokenizer(folder: Path, words: int) -> Any:
+    try:
+        tokenizer = load_tokenizer(str(folder))
+    except Exception as error:  # the library raises nothing more special
+        raise ValueError(f"tokenizer.json: {error}") from error
+    # A token without an embedding would be an index error at the text that holds it, long after the start.
+    if tokenizer.get_vocab_size() > words:
+        raise ValueError(f"{tokenizer.get_vocab_size()} tokens for {words} embeddings")
+    return tokenizer

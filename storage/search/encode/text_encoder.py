@@ -1,0 +1,147 @@
+"""Text encoder: what the pipeline and search ask of an embedding model, and what an encoder asks of a network."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.search.encode.space import EmbeddingSpace
+
+_LEAST_NORM = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A text, and the spans in it whose vectors are needed."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """The tokens of a text without special tokens: their ids, and float32 (tokens, dim), rows of unit L2 norm."""
+
+    ids: tuple[int, ...]
+    vectors: npt.NDArray[np.float32]
+
+
+class TermWeights(NamedTuple):
+    """The learned terms of texts, one text after the other: int32 terms, float32 weights, int32 ends of the texts."""
+
+    terms: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float32]
+    ends: npt.NDArray[np.int32]
+
+
+class DocumentEncoder(Protocol):
+    """A model that gives vectors of documents, here or on another machine; see `Encoder` for its methods."""
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        """The embedding space of the vectors."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...
+
+    def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]: ...
+
+
+class TextEncoder(DocumentEncoder, Protocol):
+    """A model that gives vectors of texts: `Encoder`, which sees token ids, or the model of a plugin, which does not.
+
+    See `Encoder` for what the methods return and raise. A model of a plugin raises `ConfigError` where vectors of
+    tokens are asked for.
+    """
+
+    def encode_query(self, text: str) -> npt.NDArray[np.float32]: ...
+
+    def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...
+
+    def fits(self, texts: Sequence[str]) -> list[bool]: ...
+
+    def check(self, texts: Sequence[str]) -> None: ...
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]: ...
+
+    def encode_query_tokens(self, text: str) -> TokenVectors: ...
+
+
+class Network(Protocol):
+    """The model behind an `Encoder`: it makes token ids of texts, and vectors of batches of token ids.
+
+    It takes `lanes` batches side by side, each in a thread that `one_torch_thread` has prepared if there are several.
+    """
+
+    max_tokens: int
+    batch_tokens: int
+    lanes: int
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of each text, with special tokens and without truncation. Thread-safe."""
+        ...
+
+    def locate(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """Return the ids as `tokenize`, and for each id its span in the text; special tokens have (0, 0)."""
+        ...
+
+    def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
+        """Return float32 (n, dim), in the order of `rows`; norms are arbitrary."""
+        ...
+
+    def embed_tokens(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
+        """Return for each row float32 (tokens, dim), the vectors that `embed` pools."""
+        ...
+
+
+def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return float32 (..., dim), rows of unit L2 norm; a vector of zeros stays zero."""
+    scaled: npt.NDArray[np.float32] = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), _LEAST_NORM)
+    return scaled
+
+
+def first_of(vectors: npt.NDArray[np.float32], dimensions: int) -> npt.NDArray[np.float32]:
+    """Return float32 (n, dimensions), rows of unit L2 norm."""
+    return unit(vectors[..., :dimensions])
+
+
+@dataclass(frozen=True, slots=True)
+class ShortenedEncoder:
+    """A `TextEncoder` that returns the first numbers of another's vectors; those of tokens stay whole."""
+
+    whole: TextEncoder
+    space: EmbeddingSpace
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return what the whole encoder does, shortened."""
+        return first_of(self.whole.encode(texts), self.space.dimension)
+
+    def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]:
+        """Return what the whole encoder does, shortened."""
+        return first_of(self.whole.encode_late(windows), self.space.dimension)
+
+    def encode_query(self, text: str) -> npt.NDArray[np.float32]:
+        """Return what the whole encoder does, shortened."""
+        return first_of(self.whole.encode_query(text), self.space.dimension)
+
+    def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return what the whole encoder does, shortened."""
+        return first_of(self.whole.encode_queries(texts), self.space.dimension)
+
+    def fits(self, texts: Sequence[str]) -> list[bool]:
+        """Return what the whole encoder does."""
+        return self.whole.fits(texts)
+
+    def check(self, texts: Sequence[str]) -> None:
+        """Raise what the whole encoder does."""
+        self.whole.check(texts)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """Return what the whole encoder does."""
+        return self.whole.encode_tokens(texts)
+
+    def encode_query_tokens(self, text: str) -> TokenVectors:
+        """Return what the whole encoder does."""
+        return self.whole.encode_query_tokens(text)

@@ -1,0 +1,329 @@
+"""Analyser: turn a text into the terms that BM25 counts.
+
+Unicode word boundaries split a text into words. A word becomes a term by NFKC, folding of case, accents and vowel
+marks, and the Snowball stemmer of the language. It is folded first, so that `resume` finds `résumé`. Words in Greek,
+Cyrillic, Arabic, Devanagari and Tamil have the stemmer of their script. Stop words are dropped.
+- Identifiers yield the whole and the parts: parseHTTPHeader → parsehttphead, pars, http, header; os.path →
+  os.path, os, path.
+- Versions and other dotted numbers yield the whole and the parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000.
+- Dates and codes yield the whole and the parts (2024-05-01 → 2024-05-01, 2024, 05, 01). Two words joined by a hyphen
+  that have neither digit nor dot yield one word and the parts (e-mail → email, e, mail), longer chains the parts alone.
+- Numbers with units yield the whole, the number and the unit (5kg → 5kg, 5, kg; 12% → 12%, 12).
+- Acronyms of two or three capitals are no stop words (WHO, IT). With dots they are the same (U.S.A. → usa, Ph.D. → phd,
+  ph, d); with `&` or `/` they yield the whole and the parts (AT&T → at&t, at).
+- Scripts written without spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) yield bigrams, Han its characters, too,
+  and Katakana its words (ビタミンCの量 → ビタ, タミ, ミン, ビタミン, c, の量, 量).
+- C++, C# and the like stay whole; only the first 64 characters of a longer run count.
+
+Every change of the terms of any text raises ANALYSER_VERSION; postings of another version are rebuilt.
+"""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from docmill.storage.errors import ConfigError
+from docmill.storage.search.keywords.analysis.folding import fold
+from docmill.storage.search.keywords.analysis.languages import detect, given_in, languages_in
+from docmill.storage.search.keywords.analysis.separation import PAIR_SIGNS, SOFT_HYPHEN, separate
+from docmill.storage.search.keywords.analysis.stopwords import stop_words
+
+ANALYSER_VERSION = 4  # raised when the terms of a text change: postings of another version are rebuilt
+LONGEST_TERM = 64
+"""Characters of a term; longer runs are hashes and encoded data, for which nobody searches as a whole."""
+
+_LONGEST_CACHED = 32  # characters; longer pieces rarely repeat
+_CACHE_SIZE = 1 << 17
+"""Pieces whose terms are cached. A full cache is emptied, so a smaller one forgets the common words more often."""
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
+_JOINERS = f"{SOFT_HYPHEN}\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u20e3"  # zero width, emoji style
+_LETTERS = rf"[[\w\p{{M}}{_JOINERS}] -- [{_UNSPACED}]]+"
+_TOKEN = rf"""
+    (?P<run> [{_UNSPACED}]+ )
+  | (?P<pair> [A-Za-z]+ [{"".join(PAIR_SIGNS.values())}] [A-Za-z]+ )
+  | (?P<joined> {_LETTERS} (?: [.-] {_LETTERS} )+ %? | \d+ % )
+  | v? (?P<number> \d+ (?: [.,] \d+ )+ ) (?! \w )
+  | (?P<word> {_LETTERS} (?: \+\+ | \# )? )
+"""
+_INNER_WORDS = r"[\p{Katakana}ー]{3,} | \p{Han}"
+"""What a run of letters without spaces yields beside its bigrams. A Han character has a meaning, and Katakana writes
+whole words; a character alone of the other scripts is a sound. A word of two is a bigram already."""
+_DOTTED_NUMBER = re.compile(r"v?(\d+(?:\.\d+)+)([^\W\d_]{1,4})?")
+_MEASURE = re.compile(r"(\d+)([^\W\d_]{1,4})")
+"""A number with its unit. The longest common units have four letters; longer ones are words that begin with a digit."""
+_NAME = re.compile(r"[\d.]")  # in words joined by hyphens: a code, a date or the name of a file
+_ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]|(?:[A-Z][a-z]?\.)+[A-Z][a-z]?")
+"""An abbreviation with dots, as it is without its last one: U.S.A, e.g, Ph.D."""
+_OPERATORS = frozenset({"and", "or", "not"})  # capitals of these are an operator or emphasis, in queries as in texts
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_PARTS = re.compile("U+(?=Ul)|U?[lod]+|U+d*")
+_NUMBERED = re.compile(r"(\D{2,})(\d+)")
+_PREFIX = 1
+"""Letters before a hyphen with which a word is also written as one: e-mail, x-ray. With more (pre-trained), up to 3 %
+more terms gain nothing on eleven of twelve judged sets and lose on one."""
+_ACRONYM_LETTERS = (2, 3)  # longer stop words in capitals are emphasis or SQL
+_FEW_PARTS = 5
+_CRUMB = 2.5
+"""Average characters of a part. An identifier with shorter parts is not split: base64 and hashes change case and digits
+every one or two characters, names in code do not."""
+_PLURAL_ACRONYM = re.compile("[A-Z]{2,}s")
+_READ_PAIR = str.maketrans({sign: letter for letter, sign in PAIR_SIGNS.items()})
+_BLOCK = 7  # bits; a block is 128 code points
+_BLOCKS = {
+    "greek": (0x370 >> _BLOCK, 0x3FF >> _BLOCK),
+    "russian": (0x400 >> _BLOCK, 0x480 >> _BLOCK),
+    "arabic": (0x600 >> _BLOCK, 0x680 >> _BLOCK),
+    "hindi": (0x900 >> _BLOCK,),
+    "tamil": (0xB80 >> _BLOCK,),
+}
+"""The stemmers of other scripts than the Latin, by the blocks of their letters, in texts of every language."""
+_OTHER_SCRIPTS = frozenset({*_BLOCKS, "armenian", "nepali", "persian", "serbian", "yiddish"})
+_REMOVE_JOINERS = dict.fromkeys(map(ord, _JOINERS))
+
+
+def analyse(text: str, language: str = "english") -> list[str]:
+    """Return the terms of a text, in order, with repetitions.
+
+    `language` is a name of a Snowball stemmer, or "none" for no stems and no stop words; others raise `ConfigError`.
+    With several, joined by `+`, a word has the terms of each language. The stop words are those of the text's language,
+    or in doubt those of all. After `:` the text's language is given (`with_given`) and not detected.
+    """
+    analyser = load_analyser(language)
+    return [term for piece in _pieces(text, language) for term in analyser[piece]]
+
+
+def alternatives(text: str, language: str) -> dict[str, set[str]]:
+    """Return for each term of a text the terms that its words have in any of several languages; {} for one language.
+
+    A chunk has one of them at most: they are one term, cut in several ways.
+    """
+    analyser, found = load_analyser(language), defaultdict[str, set[str]](set)
+    if isinstance(analyser, AnalyserOfSeveral):
+        for piece in _pieces(text, language):
+            for group in analyser.groups(piece):
+                for term in group:
+                    found[term].update(group)
+    return found
+
+
+def telling_words(text: str, language: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of a text that are no stop words, in their order, each with its terms."""
+    analyser = load_analyser(language)
+    pieces = (piece for piece in _pieces(text, language) if any(map(str.isalnum, piece)))
+    return {piece: tuple(terms) for piece in pieces if (terms := analyser[piece])}
+
+
+def _pieces(text: str, language: str) -> list[str]:
+    """Return the pieces of a text without those that are stop words, if its language is given or there are several."""
+    pieces, languages, given = separate(text).split(), languages_in(language), given_in(language)
+    if len(languages) == 1 and not given:
+        return pieces
+    known = given or detect(text, languages)
+    return _telling(pieces, [known]) if known else _telling(pieces, languages) or pieces
+
+
+def _telling(pieces: Sequence[str], languages: Sequence[str]) -> list[str]:
+    """Return the pieces that are stop words in none of some languages."""
+    readers = [load_analyser(one) for one in languages]
+    return [piece for piece in pieces if all(reader[piece] for reader in readers)]
+
+
+@cache
+def load_analyser(language: str) -> "Analyser | AnalyserOfSeveral":
+    """Return the analyser of the languages in which texts are read, one object for each process."""
+    languages = languages_in(language)
+    return AnalyserOfSeveral(languages) if len(languages) > 1 else Analyser(languages[0])
+
+
+class Analyser(dict[str, tuple[str, ...]]):
+    """The terms of the pieces of a separated text, by `[]`; those of short pieces are cached."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._stem = _stemmer(language)
+        self._by_letter = _stemmers_by_letter(language)
+        self._stop = stop_words([language, *_BLOCKS] if self._by_letter else [language])
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        terms = self.terms(piece)
+        if len(piece) <= _LONGEST_CACHED:
+            if len(self) >= _CACHE_SIZE:
+                self.clear()
+            self[piece] = terms
+        return terms
+
+    def terms(self, piece: str) -> tuple[str, ...]:
+        """Return the terms of a piece, without the cache."""
+        word = piece.strip(".,-")
+        if word.isascii() and word.isalpha() and (word[1:].islower() or len(word) == 1) and len(word) <= LONGEST_TERM:
+            small = word.lower()  # most words end here, without the costly regular expression
+            return () if small in self._stop else (self._stem(small),)
+        if not word.strip("+#%"):
+            return ()
+        return tuple(self._terms(unicodedata.normalize("NFKC", piece)))
+
+    def _terms(self, text: str) -> Iterator[str]:
+        for match in _compiled(_TOKEN).finditer(text):
+            if match["run"]:
+                yield from self._run_terms(match["run"])
+            elif match["pair"]:
+                yield from self._pair_terms(match["pair"])
+            elif match["joined"]:
+                yield from self._joined_terms(match["joined"])
+            elif match["number"]:
+                yield from _number_terms(match["number"])
+            else:
+                yield from self._word_terms(match["word"].translate(_REMOVE_JOINERS).strip("_"))
+
+    def _run_terms(self, run: str) -> Iterator[str]:
+        """Yield the terms of letters that are written without spaces."""
+        if len(run) == 1:
+            yield run
+            return
+        for start in range(len(run) - 1):
+            yield run[start : start + 2]
+        for word in _compiled(_INNER_WORDS).findall(run):
+            yield word[:LONGEST_TERM]
+
+    def _pair_terms(self, text: str) -> Iterator[str]:
+        yield from _whole(text.translate(_READ_PAIR))
+        for word in re.split("[^A-Za-z]", text):
+            yield from self._word_term(word)
+
+    def _joined_terms(self, text: str) -> Iterator[str]:
+        """Yield the terms of words joined by dots and hyphens, or of a number before a percent sign."""
+        text, divided = text.translate(_REMOVE_JOINERS), f"-{SOFT_HYPHEN}" in text
+        pieces = text.rstrip("%").split("-")
+        if _NAME.search(text) if len(pieces) > 1 else text.endswith("%"):
+            yield from _whole(text)
+        elif len(pieces) == 2 and (divided or len(pieces[0]) <= _PREFIX):
+            yield from self._word_term("".join(pieces)[:LONGEST_TERM])
+        for piece in pieces:
+            yield from self._dotted_terms(piece)
+
+    def _dotted_terms(self, text: str) -> Iterator[str]:
+        names = text.split(".")
+        if _ACRONYM.fullmatch(text):
+            yield from self._word_term("".join(names).upper())
+            names = [] if text.isupper() else names
+        elif number := _DOTTED_NUMBER.fullmatch(text):
+            if number[2]:
+                yield from _whole(text)
+                yield from self._word_terms(number[2])
+            yield from _number_terms(number[1])
+            names = []
+        elif len(names) > 1:
+            yield from _whole(text)
+        for name in names:
+            yield from self._word_terms(name.strip("_"))
+
+    def _word_terms(self, word: str) -> Iterator[str]:
+        if word[-1:] in ("+", "#"):
+            if len(word.rstrip("+#")) == 1:
+                yield word.casefold()
+                return
+            word = word.rstrip("+#").rstrip("_")
+        if _PLURAL_ACRONYM.fullmatch(word):
+            word = word[:-1]
+        measure = _MEASURE.fullmatch(word)
+        parts = list(measure.groups()) if measure else _split_identifier(word)
+        yield from self._word_term(word[:LONGEST_TERM])
+        for part in parts if len(parts) > 1 else ():
+            yield from self._word_term(part)
+
+    def _word_term(self, word: str) -> Iterator[str]:
+        folded = word.casefold() if word.isascii() else fold(word)
+        if not any(map(str.isalnum, folded)) or (folded in self._stop and not _is_acronym(word, folded)):
+            return
+        stem = self._by_letter.get(ord(folded[0]) >> _BLOCK) if not folded.isascii() else None
+        yield (stem or self._stem)(folded)
+
+
+class AnalyserOfSeveral(dict[str, tuple[str, ...]]):
+    """The terms of the pieces of a separated text in several languages, each term once, by `[]`."""
+
+    def __init__(self, languages: Sequence[str]) -> None:
+        super().__init__()
+        self._each = [load_analyser(language) for language in languages]
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(term for analyser in self._each for term in analyser[piece]))
+
+    def groups(self, piece: str) -> Iterator[set[str]]:
+        """Yield the terms of each part of a piece in all languages; a language with fewer repeats its last."""
+        read = [terms for analyser in self._each if (terms := analyser[piece])]
+        for place in range(max(map(len, read), default=0)):
+            yield {terms[min(place, len(terms) - 1)] for terms in read}
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    """Return a pattern that few queries need: to import `regex` and to compile it takes 0.02 s."""
+    import regex  # type: ignore[import-untyped]  # it ships no types
+
+    return regex.compile(pattern, regex.VERBOSE | regex.V1)
+
+
+def _is_acronym(word: str, folded: str) -> bool:
+    return len(word) in _ACRONYM_LETTERS and word.isupper() and folded not in _OPERATORS
+
+
+def _stemmer(language: str) -> Any:
+    import Stemmer
+
+    if language == "none":
+        return str
+    if language not in Stemmer.algorithms():
+        raise ConfigError(f"no stemmer for language {language!r}; use none, {', '.join(Stemmer.algorithms())}")
+    return Stemmer.Stemmer(language, 0).stemWord
+
+
+def _stemmers_by_letter(language: str) -> dict[int, Callable[[str], str]]:
+    """Return the stemmers of words in other scripts than that of a language, by the block of their letters."""
+    if language == "none" or language in _OTHER_SCRIPTS:
+        return {}
+    return {block: _stemmer(name) for name, blocks in _BLOCKS.items() for block in blocks}
+
+
+def _whole(text: str) -> Iterator[str]:
+    """Yield what is searched as a whole; longer runs are data."""
+    if len(text) <= LONGEST_TERM:
+        yield fold(text)
+
+
+def _number_terms(number: str) -> Iterator[str]:
+    if _THOUSANDS.fullmatch(number):
+        number = number.replace(",", "")
+    for piece in number.split(","):
+        yield piece[:LONGEST_TERM]
+        if "." in piece[:LONGEST_TERM]:
+            yield from piece[:LONGEST_TERM].strip(".").split(".")
+
+
+def _split_identifier(word: str) -> list[str]:
+    """Return the parts of snake_case, camelCase and letters before digits, or the word itself if it has one part.
+
+    Long runs, and runs whose parts would be too short (base64), stay whole.
+    """
+    if len(word) > LONGEST_TERM or not word.isidentifier() or (word.isalpha() and (word.islower() or word.isupper())):
+        return [word]
+    parts: list[str] = []
+    for piece in word.split("_"):
+        kinds = "".join(map(_kind, piece))
+        for part in _PARTS.finditer(kinds):
+            numbered = _NUMBERED.fullmatch(piece[part.start() : part.end()])
+            parts += numbered.groups() if numbered else [piece[part.start() : part.end()]]
+    crumbs = len(parts) > _FEW_PARTS and len(word) < _CRUMB * len(parts)
+    return [word] if crumbs else parts
+
+
+def _kind(character: str) -> str:
+    if character.isupper():
+        return "U"
+    if character.islower():
+        return "l"
+    return "d" if character.isdigit() else "o"

@@ -1,0 +1,1 @@
+"""Rank: from a query to hits that explain their scores, by steps over candidates."""

@@ -1,0 +1,189 @@
+"""Chunk ordinals: the document, section and position of each chunk, so that a search finds what is around it."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress, pairwise
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+from weakref import WeakValueDictionary
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.arrow_schema import SCHEMAS
+from docmill.storage.process.computed_once import computed_once
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.history.snapshots import StoredFile
+from docmill.storage.snapshots.tables.tables import at_once, read_stored_file
+
+RUNNING = ("narrative", "structured", "technical", "legal", "transcript")
+"""Content types whose chunks go on where the one before ends. Elsewhere one is beside another by chance: rows of a
+table, questions with their answers, turns of a chat, mails of a box, entries of a log, fields, signatures, slides."""
+_SERIES = ["document_id", "strategy", "role"]
+_COLUMNS = ["chunk_id", "ordinal", "depth", "content_type", "headings", *_SERIES]
+_ID_BYTES = "S32"
+_Ids = npt.NDArray[np.bytes_]
+_Ints = npt.NDArray[np.int32]
+T = TypeVar("T")
+
+
+class Place(NamedTuple):
+    """The numbers of a document and of a section, the position of a chunk in its document, from 0, whether the document
+    has a title, and whether the chunk is running text."""
+
+    document: int
+    section: int
+    ordinal: int
+    titled: int
+    running: int
+
+
+class _OfFile(NamedTuple):
+    """The chunks of one file, whose documents are in no other: their ids (n,), and of each chunk the numbers of its
+    document and section within the file, its ordinal, and 1 for running text (n, 4); the ids of the documents (m,)."""
+
+    keys: _Ids
+    numbers: _Ints
+    documents: _Ids
+
+
+@dataclass(frozen=True)
+class _OfSnapshot:
+    """What is known of a snapshot's files of chunks, the ids of titled documents by file, and all of it in one.
+
+    The arrays of the files are parts of those of the snapshot.
+    """
+
+    files: Mapping[StoredFile, _OfFile]
+    titled: Mapping[StoredFile, _Ids]
+    keys: _Ids
+    numbers: _Ints
+    order: npt.NDArray[np.intp]
+    firsts: _Ints  # (files, 3): the first row, document and section of each file
+    has_title: npt.NDArray[np.bool_]  # by document
+
+    def places(self, rows: npt.NDArray[np.intp]) -> Iterator[list[int]]:
+        """Yield the columns of the places of some rows."""
+        file = np.searchsorted(self.firsts[:, 0], rows, "right") - 1
+        document, section, ordinal, running = self.numbers[rows].T
+        documents = document + self.firsts[file, 1]
+        # Column by column, as a list for each row would be garbage that Python must look for.
+        yield documents.tolist()
+        yield (section + self.firsts[file, 2]).tolist()
+        yield ordinal.tolist()
+        yield self.has_title[documents].astype(int).tolist()
+        yield running.tolist()
+
+
+class ChunkOrdinals:
+    """The places of a snapshot's chunks, read on first use.
+
+    A section is a document's text under the same headings, cut by the same strategy into chunks of one role and depth.
+    Files that an open snapshot of the store has read are not read again: at 100,000 chunks they take 0.25 s of CPU.
+    """
+
+    def __init__(self, stored: StoredSnapshot) -> None:
+        self._stored = stored
+
+    def of(self, ids: Collection[str]) -> dict[str, Place]:
+        """Return the places of chunks."""
+        held = self.held
+        if not len(held.keys):
+            return {}
+        asked = np.array(list(ids), _ID_BYTES)
+        rows = held.order[np.minimum(np.searchsorted(held.keys, asked, sorter=held.order), len(held.keys) - 1)]
+        known = held.keys[rows] == asked
+        return dict(zip(compress(ids, known.tolist()), map(Place, *held.places(rows[known])), strict=True))
+
+    @computed_once
+    def held(self) -> _OfSnapshot:
+        """What is known of the snapshot."""
+        root = self._stored.root
+        earlier = _LATEST.get(root)
+        files, titled = (earlier.held.files, earlier.held.titled) if earlier else ({}, {})
+        found = _together(
+            _completed(self._pieces("chunks"), files, lambda fresh: _read(root, fresh)),
+            _completed(self._pieces("documents"), titled, lambda fresh: _titled(root, fresh)),
+        )
+        _LATEST[root] = self
+        return found
+
+    def _pieces(self, table: str) -> list[StoredFile]:
+        return [one for one in self._stored.pieces(table) if one.rows]
+
+
+_LATEST: "WeakValueDictionary[Path, ChunkOrdinals]" = WeakValueDictionary()
+"""The snapshot of each store that was read last, while it is open."""
+
+
+def _completed(
+    pieces: Sequence[StoredFile],
+    before: Mapping[StoredFile, T],
+    read: Callable[[Sequence[StoredFile]], Mapping[StoredFile, T]],
+) -> dict[StoredFile, T]:
+    """Return what is known of files in their order, of those that were not known before by reading them."""
+    known = {**before, **read([one for one in pieces if one not in before])}
+    return {one: known[one] for one in pieces}
+
+
+def _table(root: Path, name: str, pieces: Sequence[StoredFile], columns: list[str]) -> pa.Table:
+    held = at_once(lambda piece: read_stored_file(root, piece, columns), pieces)
+    return pa.concat_tables(held or [pa.schema([SCHEMAS[name].field(one) for one in columns]).empty_table()])
+
+
+def _spans(pieces: Sequence[StoredFile]) -> Iterator[tuple[StoredFile, slice]]:
+    """Yield the rows of each file within those of all."""
+    ends = np.cumsum([0, *(one.rows for one in pieces)]).tolist()
+    return ((one, slice(*span)) for one, span in zip(pieces, pairwise(ends), strict=True))
+
+
+def _read(root: Path, pieces: Sequence[StoredFile]) -> dict[StoredFile, _OfFile]:
+    """Read files of chunks, all in one: a pass over each file takes longer."""
+    table = _table(root, "chunks", pieces, _COLUMNS)
+    headings = pc.binary_join(table.column("headings"), "\n")
+    depth = table.column("depth").cast(pa.string())
+    named = pc.binary_join_element_wise(*(table.column(name) for name in _SERIES), depth, headings, "\n")
+    documents, sections = _encoded(table.column("document_id")), _encoded(named)
+    running = pc.is_in(table.column("content_type"), value_set=pa.array(RUNNING))
+    columns = (documents.indices, sections.indices, table.column("ordinal"), running)
+    numbers = np.column_stack([one.to_numpy(zero_copy_only=False).astype(np.int32) for one in columns])
+    keys, names = _ids(table.column("chunk_id")), _ids(documents.dictionary)
+    found: dict[StoredFile, _OfFile] = {}
+    for piece, span in _spans(pieces):
+        own = numbers[span]
+        # Numbered as they appear: those of a file are consecutive, and begin with that of its first row.
+        first = own[0] * (1, 1, 0, 0)
+        found[piece] = _OfFile(keys[span], own - first, names[first[0] : own[:, 0].max() + 1])
+    return found
+
+
+def _titled(root: Path, pieces: Sequence[StoredFile]) -> dict[StoredFile, _Ids]:
+    """Return the ids of the documents in files that have a title."""
+    table = _table(root, "documents", pieces, ["document_id", "title"])
+    keys, has = _ids(table.column("document_id")), pc.not_equal(table.column("title"), "").to_numpy()
+    return {piece: keys[span][has[span]] for piece, span in _spans(pieces)}
+
+
+def _together(files: Mapping[StoredFile, _OfFile], titled: Mapping[StoredFile, _Ids]) -> _OfSnapshot:
+    blank = _OfFile(np.empty(0, _ID_BYTES), np.empty((0, 4), np.int32), np.empty(0, _ID_BYTES))
+    keys, numbers, documents = (np.concatenate(own) for own in zip(blank, *files.values(), strict=True))
+    sizes = [(len(one.keys), len(one.documents), 1 + one.numbers[:, 1].max()) for one in files.values()]
+    firsts = np.cumsum([(0, 0, 0), *sizes], axis=0, dtype=np.int32)[:-1]
+    with_title = np.concatenate([blank.documents, *titled.values()])
+    own = {
+        piece: _OfFile(keys[span], numbers[span], one.documents)
+        for (piece, span), one in zip(_spans([*files]), files.values(), strict=True)
+    }
+    order = np.argsort(keys)
+    return _OfSnapshot(own, titled, keys, numbers, order, firsts, np.isin(documents, with_title))
+
+
+def _ids(column: pa.ChunkedArray | pa.Array) -> _Ids:
+    return np.asarray(column.to_numpy(zero_copy_only=False), _ID_BYTES)
+
+
+def _encoded(names: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return a number for each name, the same for equal ones."""
+    return names.combine_chunks().dictionary_encode()

@@ -1,0 +1,58 @@
+"""Confidence: how likely a hit answers its query, on a scale that is the same for all queries.
+
+Scores rank the chunks of one query: the best has a high score whether or not any chunk answers. A logistic model tells
+answers from the rest by what both indexes know of a chunk.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.search.rank.candidates.hit import Candidate
+from docmill.storage.search.rank.candidates.query import Query
+from docmill.storage.search.rank.candidates.search_options import Mode
+from docmill.storage.search.rank.candidates.weighing import found_share
+
+Floats = npt.NDArray[np.float64]
+
+FITTED: Mapping[Mode, tuple[float, ...]] = MappingProxyType(
+    {
+        "hybrid": (-8.6, 1.9, 2.4, 2.1, 3.6),
+        "vector": (-8.5, 6.1, 0.0, 0.0, 3.8),
+        "keyword": (-11.2, 0.0, 3.4, 2.5, 6.0),
+    }
+)
+"""A constant and the weights of the `evidence`, by mode, fitted by `python -m tests.bench.finding.doubting`."""
+
+
+def confidences(best: Sequence[Candidate], query: Query) -> list[float]:
+    """Return how likely each hit answers, in [0, 1], given the hits of a query after all steps."""
+    constant, *weights = FITTED[query.options.mode]
+    found: list[float] = (1 / (1 + np.exp(-constant - evidence(best, query) @ np.array(weights)))).tolist()
+    return found
+
+
+def evidence(best: Sequence[Candidate], query: Query) -> Floats:
+    """Return what speaks for each hit, (hits, 4).
+
+    These are its cosine, as far as the model reads the query; the share of the query's words that it has, by rarity;
+    how many these are, as the logarithm of 1 + their rarity / that of a word of one chunk; and its score as a share of
+    the highest one. What a mode does not know is 0.
+    """
+    mode, rows = query.options.mode, np.zeros((len(best), 4))
+    if mode != "keyword":
+        rows[:, 0] = [_cosine(one, query) * (1 - query.unread) for one in best]
+    if mode != "vector":
+        words = query.weighted_words
+        rows[:, 1] = [found_share(one.terms, words) for one in best]
+        rows[:, 2] = np.log1p(rows[:, 1] * sum(weight for _, weight in words) / query.sources.rarest)
+    scores = np.array([max(0.0, one.score) for one in best])
+    rows[:, 3] = scores / (scores.max(initial=0.0) or 1.0)
+    return rows
+
+
+def _cosine(one: Candidate, query: Query) -> float:
+    """Return the cosine of a candidate, or that of the last one by vectors if only the keywords found it."""
+    return query.farthest if one.vector_score is None else one.vector_score

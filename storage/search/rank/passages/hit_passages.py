@@ -1,0 +1,143 @@
+"""Hit passages: how likely each sentence of the hits answers a query, and the passage of each hit."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.process.one_blas_thread import one_blas_thread
+from docmill.storage.schema import ChunkRow, clipped, reading
+from docmill.storage.search.keywords.analysis.analyser import analyse
+from docmill.storage.search.rank.candidates.hit import Hit, HitPassage
+from docmill.storage.search.rank.candidates.query import Query
+from docmill.storage.search.rank.passages.sentence_runs import JudgedSentences, Run, best_runs
+from docmill.storage.search.sentences.sentence_spans import sentence_spans
+
+_LINES = frozenset({"code", "data", "log", "table"})
+"""Content types whose lines are sentences."""
+_WORDS, _MEANING, _RANK, _OFFSET = 5.0, 0.75, 3.0, 8.0
+"""The weights of a logistic model of whether a sentence is in an excerpt that answers, see `_likelihoods`.
+
+Fitted on half of the questions about the two corpora of Chroma's chunking evaluation, and rounded. Vectors of the
+sentences themselves, alone or read in their chunk, take a second of CPU time to encode, and added nothing to these.
+"""
+_TINY = 1e-6  # a spread of similarities that is rounding
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadHit:
+    """A hit with the row of its chunk, and the spans of its sentences, as offsets in its text."""
+
+    hit: Hit
+    row: ChunkRow
+    spans: list[tuple[int, int]]
+
+    def pieces(self) -> Iterator[str]:
+        """Yield each sentence with the white space before the next one, so that the tokens of a run add up."""
+        ends = [start for start, _ in self.spans[1:]] + [len(self.hit.text)]
+        yield from (self.hit.text[start:end] for (start, _), end in zip(self.spans, ends, strict=True))
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the words of each sentence, without its markup if the hit is the chunk as it was indexed."""
+        text, unread = self.hit.text, self.row.unread if self.hit.text == self.row.text else ()
+        yield from (reading(text[start:end], clipped(unread, start, end)) for start, end in self.spans)
+
+
+def with_passages(hits: Sequence[Hit], query: Query) -> list[Hit]:
+    """Return hits with the passages in them that answer a query, with at most so many tokens as its options allow."""
+    rows = query.rows([hit.chunk_id for hit in hits])
+    read = [_ReadHit(hit, rows[hit.chunk_id], _spans(hit)) for hit in hits]
+    judged = _judged(read, query)
+    runs = best_runs(judged, query.options.passages)
+    return [_with_passage(one, runs.get(place)) for place, one in enumerate(read)]
+
+
+def _spans(hit: Hit) -> list[tuple[int, int]]:
+    return sentence_spans(hit.text, hit.content_type in _LINES)
+
+
+def _with_passage(one: _ReadHit, run: Run | None) -> Hit:
+    if run is None:
+        return one.hit
+    start, end = one.spans[run[0]][0], one.spans[run[1]][1]
+    passage = HitPassage(one.hit.text[start:end], one.hit.start_char + start, one.hit.start_char + end)
+    return replace(one.hit, passage=passage)
+
+
+def _judged(read: Sequence[_ReadHit], query: Query) -> list[JudgedSentences]:
+    """Return the tokens of the sentences of each hit, and how likely each sentence answers.
+
+    A sentence that alone is beyond the budget, or that a better hit contains as well, has the likelihood 0.
+    """
+    counts = query.sources.token_counts([piece for one in read for piece in one.pieces()])
+    budget, found = query.options.passages, []
+    for tokens, likelihoods, repeated in zip(
+        _divided(counts, read), _likelihoods(read, query), _repeated(read), strict=True
+    ):
+        allowed = [count <= budget and not again for count, again in zip(tokens, repeated, strict=True)]
+        found.append(JudgedSentences(tokens, np.where(allowed, likelihoods, 0.0).tolist()))
+    return found
+
+
+def _divided(values: Sequence[int], read: Sequence[_ReadHit]) -> Iterator[list[int]]:
+    left = iter(values)
+    return (list(islice(left, len(one.spans))) for one in read)
+
+
+def _repeated(read: Sequence[_ReadHit]) -> Iterator[list[bool]]:
+    """Yield for each sentence of a hit whether a better hit of the same document holds some of it."""
+    held: dict[str, list[tuple[int, int]]] = {}
+    for one in read:
+        hit, earlier = one.hit, held.setdefault(one.hit.uri, [])
+        places = [(hit.start_char + start, hit.start_char + end) for start, end in one.spans]
+        yield [any(start < last and first < end for first, last in earlier) for start, end in places]
+        earlier.append((hit.start_char, hit.end_char))
+
+
+def _likelihoods(read: Sequence[_ReadHit], query: Query) -> list[Floats]:
+    """Return for each hit how likely each of its sentences answers, from 0 to 1.
+
+    It grows with the rarity of the words that a sentence shares with the query, as a share of that of all words of the
+    query; with the similarity of its part of the chunk to the query, in standard deviations from the mean of all parts
+    of the hits; and with the place of the hit, as 1 / rank.
+    """
+    words = [_words(one, query) for one in read]
+    meanings = _meanings(read, query)
+    return [
+        1 / (1 + np.exp(_OFFSET - _WORDS * held - _MEANING * near - _RANK / one.hit.rank))
+        for one, held, near in zip(read, words, meanings, strict=True)
+    ]
+
+
+def _words(one: _ReadHit, query: Query) -> Floats:
+    """Return the share of the weight of the query's words that each sentence of a hit has."""
+    weights = query.term_weights
+    total = sum(weights.values()) or 1.0
+    terms = (set(analyse(sentence, query.sources.language)) for sentence in one.sentences())
+    return np.array([sum(weight for term, weight in weights.items() if term in own) / total for own in terms])
+
+
+def _meanings(read: Sequence[_ReadHit], query: Query) -> list[Floats]:
+    """Return the similarity of each sentence's part to the query; 0 in a search by keywords and without vectors."""
+    near: dict[str, Floats] = {}
+    if query.options.mode != "keyword":
+        vectors = query.sources.part_vectors([one.row.chunk_id for one in read])
+        of_text = {key: vectors[key][: 1 + len(one.row.parts)] for one in read if (key := one.row.chunk_id) in vectors}
+        with one_blas_thread():
+            near = {key: (own.astype(np.float64) @ query.vectors.T).max(axis=1) for key, own in of_text.items()}
+    every = np.concatenate([*near.values(), np.zeros(0)])
+    mean, spread = (float(every.mean()), max(float(every.std()), _TINY)) if len(every) else (0.0, 1.0)
+    return [_by_part(one, (near.get(one.row.chunk_id, np.full(1, mean)) - mean) / spread) for one in read]
+
+
+def _by_part(one: _ReadHit, values: Floats) -> Floats:
+    """Return for each sentence of a hit the value of the part that it begins in, or of the nearest part."""
+    if len(values) != len(one.row.parts) + 1:
+        return np.full(len(one.spans), values.max())
+    shift = one.hit.start_char - one.row.start_char
+    return np.array([values[bisect_right(one.row.parts, start + shift)] for start, _ in one.spans])

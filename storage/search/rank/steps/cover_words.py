@@ -1,0 +1,39 @@
+"""Cover words: a chunk gets more for what a query shares with the cover of its document.
+
+A report names its company on the cover alone. Vectors do not know covers, so of two reports that say the same they take
+either. Documents with a title are left alone: the contexts of their chunks name it, and vectors know contexts.
+"""
+
+from docmill.storage.search.rank.candidates.hit import Candidate, in_order
+from docmill.storage.search.rank.candidates.query import Query
+from docmill.storage.search.rank.candidates.relevance import highest_score
+
+_ADDED = "the cover of the document has {:.0%} of the query's words, by their rarity; then scaled by {:.3f}"
+_SCALED = "the covers of other documents have words of the query; scaled by {:.3f}"
+
+
+def add_cover(candidates: list[Candidate], query: Query) -> list[Candidate]:
+    """Return candidates by score + share · highest possible score · the part of the query's words on the cover.
+
+    Words count by their rarity. If any candidate gets more, all scores are scaled, so that none exceeds the highest.
+    """
+    named = [one for one in candidates if one.held and one.key in one.held.titled]
+    places = query.places(candidates) if named else {}
+    parts = {one.key: _part(one, query) for one in named if not places[one.key].titled}
+    best = max(parts.values(), default=0.0)
+    if not best:
+        return candidates
+    share, highest = query.options.cover, highest_score(query.options, candidates)
+    factor = 1 / (1 + share * best)
+    for one in candidates:
+        part = parts.get(one.key, 0.0)
+        one.score = factor * (one.score + share * highest * part)
+        one.note("cover", _ADDED if part else _SCALED, *([part] if part else []), factor)
+    return in_order(candidates)
+
+
+def _part(one: Candidate, query: Query) -> float:
+    """Return the part of the query's words that the field `title` contains: without a title, it has the cover."""
+    weights = query.term_weights
+    held = sum(weights.get(term, 0.0) for term, fields in one.fields.items() if "title" in fields)
+    return held / (sum(weights.values()) or 1.0)

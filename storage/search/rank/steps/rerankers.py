@@ -1,0 +1,97 @@
+"""Rerankers: the registry of the ways to score the best candidates of a search again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.errors import ConfigError, QueryError
+from docmill.storage.plugins.origin import Origin
+from docmill.storage.plugins.registry import Registry, Seam
+from docmill.storage.schema import ChunkRow, indexed_text
+from docmill.storage.search.rank.candidates.query import Query
+from docmill.storage.search.rank.steps.late_interaction import by_tokens
+from docmill.storage.search.rank.steps.rerank_server import RerankServer, is_server
+
+if TYPE_CHECKING:
+    from docmill.storage.search.encode.rankers.cross_encoder import CrossEncoder
+    from docmill.storage.search.rank.steps.local_reranker import MultiVectorReranker
+
+_LATE_SHARE = 0.35
+"""The share of late interaction in the score next to the fused one; see `python -m tests.bench.finding.retrieval`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranker:
+    """A way to score chunks for a query; `share` of the new score is its, the rest is the score before."""
+
+    name: str
+    score: Callable[[Query, Sequence[ChunkRow]], npt.NDArray[np.float64]]
+    share: float = 1.0
+
+
+class RerankerPlugin(Protocol):
+    """A way to score the best candidates of a search again: an entry point of the group `docmill.rerankers`.
+
+    `[search] rerank` and `docmill search --rerank` take the name of the entry point. It leads to an object with these
+    members, or to a class that is called without arguments, once in a process.
+
+    Attributes:
+        version: Shown by `docmill plugins`. Nothing in a store depends on it.
+    """
+
+    version: int | str
+
+    def score(self, question: str, chunks: Sequence[ChunkRow]) -> Sequence[float]:
+        """Return a finite score for each chunk, in their order: the higher, the better it answers the question.
+
+        `chunk.text` is the text of a chunk, `chunk.context` says where it is, and `chunk.uri` names its document.
+        There are at most `rerank_depth` chunks. Any exception ends the search with an error that names the plugin and
+        its distribution. Several threads may call it at once.
+        """
+        ...
+
+
+def _reranker_of_plugin(origin: Origin, plugin: RerankerPlugin) -> Reranker:
+    def score(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:
+        found = np.asarray(plugin.score(query.text, rows), np.float64)
+        if found.shape != (len(rows),) or not np.isfinite(found).all():
+            raise ValueError(f"{len(rows)} chunks need as many finite scores, got {found.tolist()}")
+        return found
+
+    return Reranker(origin.name, origin.guarded(score, QueryError))
+
+
+RERANKERS: Registry[Reranker] = Registry(
+    Seam("docmill.rerankers", "reranker", RerankerPlugin),
+    {"late": Reranker("late", by_tokens, _LATE_SHARE)},
+    _reranker_of_plugin,
+)
+
+
+def reranker_of(name: str) -> Reranker:
+    """Return a reranker by its name, the address of a server, or the path of a CrossEncoder or a multi-vector model.
+
+    Raises:
+        ConfigError: There is no such reranker.
+    """
+    if name in RERANKERS:
+        return RERANKERS[name]
+    model = RerankServer(name) if is_server(name) else _local_model(name)
+
+    def score(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:
+        return model.score(query.text, [indexed_text(row.context, row.text, row.unread) for row in rows])
+
+    return Reranker(model.name if isinstance(model, RerankServer) else name, score)
+
+
+def _local_model(name: str) -> "CrossEncoder | MultiVectorReranker":
+    from docmill.storage.search.rank.steps.local_reranker import local_reranker  # few searches need it
+
+    try:
+        return local_reranker(name)
+    except ConfigError as error:
+        known = ", ".join(RERANKERS)
+        raise ConfigError(f"{name!r} is no reranker of docmill or an installed plugin ({known}); {error}") from error

@@ -1,0 +1,365 @@
+"""Vectors: the vector index, one LanceDB table for each embedding space.
+
+Every write makes a version of the table. A snapshot names one version, and a tag keeps it. The next write first reverts
+versions that other programs made later. Tables and packs are the data: a lost vector table can be rebuilt from them.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.failpoints import boundary
+from docmill.storage.process.computed_once import computed_once
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.search.vectors.deferred_client import import_lancedb
+from docmill.storage.search.vectors.fence import IDS_AT_ONCE, Writer, among, schema
+from docmill.storage.search.vectors.flat_index import FlatIndex
+from docmill.storage.search.vectors.index_kind import bits_of, kind_of, refined
+
+FOLDER = "vectors"
+_SELECTED_SHARE = 20  # below a twentieth of the rows, select them by id: 1,000 of 100,000 take 11 ms of CPU
+_TIE_MARGIN = 8  # extra hits to fetch, so that up to 8 ties with the last hit need no second search
+_FIRST_FETCH = 1.5  # times the rows expected for k hits of a filter; a smaller one needs a second fetch more often
+_NEXT_FETCH = 4  # times the rows of the previous fetch; fewer fetches read more unneeded rows
+_PROBES = 40  # partitions of 8,192 rows; with 20 recall@10 at 1,000,000 rows is .01 lower
+_IDS_AFTER, _MOST_IDS = 16, 1 << 20
+"""Searches after which the ids of all rows are kept, and up to how many rows, which take 44 bytes each. LanceDB takes
+2 ms of CPU to look up the ids of one search, and 20 ms to read those of 100,000 rows."""
+
+_SOURCE_PLACES = re.compile(r"(?:, \S+\.rs:\d+:\d+)+$")  # LanceDB names the lines of Rust that an error came through
+
+
+@dataclass(frozen=True, slots=True)
+class VectorState:
+    """The version of a table that a snapshot names; a chunk with parts has several of its `rows`."""
+
+    table: str
+    version: int
+    rows: int
+
+
+def update(
+    root: Path,
+    state: VectorState | None,
+    space: EmbeddingSpace,
+    removed: Collection[str],
+    added: Iterable[pa.RecordBatch],
+    tag: str,
+) -> VectorState:
+    """Return the state without the chunks `removed` and with the rows `added`; `tag` keeps its version.
+
+    Raises `Locked` if another program wrote meanwhile; the next call reverts those writes.
+    """
+    if state is None:
+        return rebuild(root, space, added, tag)
+    _check_space(state, space)
+    with _explained(root):
+        table = _open(root, state)
+        _take_back(table, state)
+        writer = Writer(table)
+        left = state.rows - writer.delete(removed)
+        return _finish(table, writer, left + writer.add(added), space, tag)
+
+
+def _take_back(table: Any, state: VectorState) -> None:
+    """Revert everything that was written after a state."""
+    if table.version != state.version:
+        # A writer that died after LanceDB's step and before the snapshot has left versions that no snapshot names.
+        table.checkout(state.version)
+        with boundary("lance restore"):
+            table.restore()
+
+
+def rebuild(root: Path, space: EmbeddingSpace, added: Iterable[pa.RecordBatch], tag: str) -> VectorState:
+    """Write a new table with the rows `added`; `sweep` removes older tables later."""
+    with _explained(root):
+        table = _create(root, space)
+        writer = Writer(table)
+        return _finish(table, writer, writer.add(added), space, tag)
+
+
+def clean(root: Path, state: VectorState, space: EmbeddingSpace, kept: Mapping[str, int], tag: str) -> VectorState:
+    """Return the state in a table of few files; remove the versions before the oldest of `kept`, versions by tag.
+
+    It deletes other tags first, because LanceDB keeps all versions after the oldest tagged one.
+    """
+    with _explained(root):
+        table = _open(root, state)
+        _take_back(table, state)
+        _untag(table, kept)
+        writer = Writer(table)
+        writer.clean(min([state.version, *kept.values()]))
+        return _finish(table, writer, state.rows, space, tag)
+
+
+def prune(root: Path, state: VectorState, kept: Mapping[str, int]) -> None:
+    """Remove the versions before the oldest of `kept`, versions by tag, and leave the state unchanged."""
+    with _explained(root):
+        table = _open(root, state)
+        _untag(table, kept)
+        Writer(table).prune(min([state.version, *kept.values()]))
+
+
+def _untag(table: Any, kept: Mapping[str, int]) -> None:
+    for name in table.tags.list():
+        if name not in kept:
+            with boundary("lance untag"):
+                table.tags.delete(name)
+
+
+def tag(root: Path, state: VectorState, name: str) -> None:
+    """Add a tag that keeps the version of a state."""
+    with _explained(root):
+        tags = _open(root, state).tags
+        with boundary("lance tag"):
+            (tags.update if name in tags.list() else tags.create)(name, state.version)
+
+
+def untag(root: Path, state: VectorState, name: str) -> None:
+    """Delete a tag if it exists."""
+    with _explained(root):
+        tags = _open(root, state).tags
+        if name in tags.list():
+            with boundary("lance untag"):
+                tags.delete(name)
+
+
+def sweep(root: Path, named: Collection[VectorState]) -> list[str]:
+    """Drop the tables that none of the `named` states uses; return their names."""
+    garbage = sorted(set(_tables(root)) - {state.table for state in named})
+    with _explained(root):
+        for name in garbage:
+            with boundary("lance drop"):
+                _connect(root).drop_table(name)
+    return garbage
+
+
+def _finish(table: Any, writer: Writer, rows: int, space: EmbeddingSpace, tag: str) -> VectorState:
+    writer.compact()
+    writer.index(rows, kind_of(space))
+    writer.keep(rows, tag)
+    return VectorState(table.name, writer.version, rows)
+
+
+class VectorIndex:
+    """A reader of one state; later writes do not affect it. With `only`, it shows no chunks but these."""
+
+    def __init__(
+        self, root: Path, state: VectorState, space: EmbeddingSpace, only: frozenset[str] | None = None
+    ) -> None:
+        _check_space(state, space)
+        self._root = root
+        self._only = only
+        self._rows = state.rows
+        self._each = 1.0  # rows per chunk, estimated from the fetches so far
+        self._fetches = 0
+        self._dimension = space.dimension
+        with _explained(root):
+            self._table = _open(root, state)
+            self._table.checkout(state.version)
+            indices = [index for index in self._table.list_indices() if "vector" in index.columns]
+            self._indexed = bool(indices)
+            self._refined = refined(min(map(bits_of, indices), default=0))
+            # A table that another program has changed must not answer as if it were whole.
+            held = self._table.count_rows()
+        if held != state.rows:
+            raise StoreError(f"version {state.version} of {state.table} has {held} rows, not {state.rows}")
+
+    def search(
+        self, vector: npt.NDArray[np.float32], k: int, allowed: Collection[str] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return (chunk id, cosine similarity) of the `k` chunks nearest to a unit vector; equal scores by id.
+
+        The best of a chunk's vectors decides its similarity. With `allowed`, only these chunks are ranked, and exactly,
+        because an index with a filter misses rows.
+        """
+        if vector.shape != (self._dimension,):
+            raise QueryError(f"the query vector has shape {vector.shape}, the store's are ({self._dimension},)")
+        allowed = self._only if allowed is None else allowed
+        if k < 1 or not self._rows or (allowed is not None and not allowed):
+            return []
+        with _explained(self._root):
+            if not self._indexed:
+                return self._matrix.search(vector, k, allowed)
+            if allowed is not None and len(allowed) * _SELECTED_SHARE <= self._rows:
+                return self._nearest(vector, k, where=among(sorted(set(allowed))))
+            return self._nearest(vector, k, None if allowed is None else frozenset(allowed))
+
+    @computed_once
+    def _matrix(self) -> FlatIndex:
+        return FlatIndex(self._table.search().select(["chunk_id", "vector"]).limit(self._rows).to_arrow())
+
+    def _nearest(
+        self, vector: npt.NDArray[np.float32], k: int, wanted: frozenset[str] | None = None, where: str = ""
+    ) -> list[tuple[str, float]]:
+        """Fetch more rows until the k-th hit is above everything not fetched, which also settles ties."""
+        limit = int(k * self._each * (1.0 if wanted is None else self._fetched_for(wanted))) + _TIE_MARGIN
+        exact = bool(where) or wanted is not None
+        while True:
+            fetched = self._fetch(vector, min(limit, self._rows), where, exact)
+            best: dict[str, float] = {}
+            for key, score in fetched:
+                best.setdefault(key, score)
+            # Learned for the next search: chunks with parts take several rows of every fetch.
+            self._each = max(self._each, len(fetched) / max(1, len(best)))
+            hits = [hit for hit in best.items() if wanted is None or hit[0] in wanted]
+            # Strictly above: a chunk that ties with the last row fetched may have equals that were not.
+            if len(fetched) < limit or (len(hits) >= k and hits[k - 1][1] > fetched[-1][1]):
+                return hits[:k]
+            limit *= _NEXT_FETCH
+
+    def _fetched_for(self, wanted: Collection[str]) -> float:
+        """Return how many rows to fetch for each of the wanted ones."""
+        return _FIRST_FETCH / min(1.0, len(wanted) / self._rows)
+
+    def _fetch(self, vector: npt.NDArray[np.float32], limit: int, where: str, exact: bool) -> list[tuple[str, float]]:
+        self._fetches += 1
+        known = self._ids_by_row if self._fetches > _IDS_AFTER and self._rows <= _MOST_IDS else None
+        query = self._table.search(vector, vector_column_name="vector").distance_type("dot")
+        query = query.select(["_distance"] if known else ["chunk_id", "_distance"]).with_row_id(known is not None)
+        query = query.limit(limit)
+        times, rows = self._refined
+        query = (
+            query.bypass_vector_index() if exact else query.nprobes(_PROBES).refine_factor(max(times, rows // limit))
+        )
+        # `to_arrow` would ask twice for the schema of the table, which takes a twentieth of a hybrid search.
+        found = (query.where(where, prefilter=True) if where else query).to_batches().read_all()
+        scores = (1.0 - found.column("_distance").to_numpy().astype(np.float64)).tolist()
+        ids = known.of(found.column("_rowid").to_numpy()) if known else found.column("chunk_id").to_pylist()
+        return sorted(zip(ids, scores, strict=True), key=lambda hit: (-hit[1], hit[0]))
+
+    @computed_once
+    def _ids_by_row(self) -> "_IdsByRow":
+        return _IdsByRow(self._table.search().select(["chunk_id"]).with_row_id(True).limit(self._rows).to_arrow())
+
+    def held(self, ids: Collection[str]) -> set[str]:
+        """Return those of some chunks that have a vector."""
+        if not self._rows or not ids:
+            return set()
+        ids = ids if self._only is None else self._only.intersection(ids)
+        with _explained(self._root):
+            if not self._indexed:
+                return self._matrix.held(ids)
+            query = self._table.search().where(among(sorted(set(ids)))).select(["chunk_id"]).limit(self._rows)
+            return set(query.to_arrow().column("chunk_id").to_pylist())
+
+    def vectors_of(self, ids: Collection[str]) -> dict[str, npt.NDArray[np.float32]]:
+        """Return the vectors of chunks, (n, dim), a chunk's in the order of its parts; others are left out."""
+        if not self._rows or not ids:
+            return {}
+        with _explained(self._root):
+            if not self._indexed:
+                return self._matrix.vectors_of(ids)
+        return FlatIndex(self.rows_of(ids)).vectors_of(ids)
+
+    def rows_of(self, ids: Collection[str]) -> pa.Table:
+        """Return chunk_id and vector of some chunks; the rows of each are side by side, in the order of its parts."""
+        wanted = sorted(set(ids))
+        with _explained(self._root):
+            found = [self._selected(wanted[i : i + IDS_AT_ONCE]) for i in range(0, len(wanted), IDS_AT_ONCE)]
+        # The parts of a chunk were written side by side, and no rewrite of the table changes the order of its rows.
+        return pa.concat_tables(found).sort_by("_rowid").select(["chunk_id", "vector"])
+
+    def _selected(self, ids: Sequence[str]) -> pa.Table:
+        query = self._table.search().where(among(ids)).select(["chunk_id", "vector"])
+        return query.with_row_id(True).limit(max(1, self._rows)).to_arrow()
+
+    def version_of(self, tag: str) -> int | None:
+        """Return the version that a tag keeps, or None without such a tag."""
+        with _explained(self._root):
+            held = self._table.tags.list().get(tag)
+        return int(held["version"]) if held else None
+
+    def rows(self) -> pa.Table:
+        """Return chunk_id, document_id and vector of all rows, in no order."""
+        columns = ["chunk_id", "document_id", "vector"]
+        with _explained(self._root):
+            # By a search without a vector, which reads the version that was checked out.
+            return self._table.search().select(columns).limit(max(1, self._rows)).to_arrow().select(columns)
+
+    def chunk_ids(self) -> pa.Array:
+        """Return the chunk ids of all rows, in no order."""
+        with _explained(self._root):
+            found = self._table.search().select(["chunk_id"]).limit(max(1, self._rows)).to_arrow()
+        return found.column("chunk_id").combine_chunks()
+
+
+class _IdsByRow:
+    """The chunk ids of all rows of one version of a table, by LanceDB's number of the row."""
+
+    def __init__(self, table: pa.Table) -> None:
+        ordered = table.sort_by("_rowid").combine_chunks()
+        self._numbers = ordered.column("_rowid").to_numpy()
+        self._ids = ordered.column("chunk_id").combine_chunks()
+
+    def of(self, numbers: npt.NDArray[np.uint64]) -> list[str]:
+        """Return the chunk id of each row."""
+        found: list[str] = self._ids.take(pa.array(self._numbers.searchsorted(numbers))).to_pylist()
+        return found
+
+
+def _prefix(space: EmbeddingSpace) -> str:
+    return f"space_{space.id}_"
+
+
+def _check_space(state: VectorState, space: EmbeddingSpace) -> None:
+    if not state.table.startswith(_prefix(space)):
+        raise StoreError(f"{state.table} holds vectors of another space than {space.id}; use the store's own model")
+
+
+def _tables(root: Path) -> list[str]:
+    return [path.stem for path in (root / FOLDER).glob("space_*.lance")]
+
+
+def load_ahead() -> None:
+    """Import LanceDB in a thread, while other work waits for files or for workers: a commit then need not do it."""
+    # No daemon: a process that ends while a library is being imported may crash.
+    Thread(target=_lancedb, name="docmill-lancedb").start()
+
+
+def _lancedb() -> Any:
+    # Before the import: its remarks would stand among the lines of a command.
+    os.environ.setdefault("LANCEDB_LOG", "error")
+    return import_lancedb()
+
+
+def _connect(root: Path) -> Any:
+    return _lancedb().connect(root / FOLDER)
+
+
+def _create(root: Path, space: EmbeddingSpace) -> Any:
+    """Create an empty table under a name never used before, so that no older snapshot loses its own."""
+    used = [int(name.rsplit("_", 1)[1]) for name in _tables(root) if name.startswith(_prefix(space))]
+    name = f"{_prefix(space)}{max(used, default=0) + 1}"
+    with boundary("lance create"):
+        return _connect(root).create_table(name, schema=schema(space.dimension, space.indexed))
+
+
+def _open(root: Path, state: VectorState) -> Any:
+    folder = root / FOLDER / f"{state.table}.lance"
+    if not folder.is_dir():  # checked before `connect`, which would create the folder
+        raise StoreError(f"{folder} is missing; rebuild it with: docmill repair --store {root}")
+    return _connect(root).open_table(state.table)
+
+
+@contextmanager
+def _explained(root: Path) -> Iterator[None]:
+    """Turn every error of LanceDB into a `StoreError` that says what to do."""
+    try:
+        yield
+    except (ValueError, RuntimeError, OSError) as error:
+        if os.strerror(errno.ENOSPC) in str(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(root / FOLDER)) from error
+        said = _SOURCE_PLACES.sub("", str(error).split("\n", 1)[0]).rpartition("Wrapped error: ")[2]
+        raise StoreError(f"{root / FOLDER}: {said}; rebuild it with: docmill repair --store {root}") from error

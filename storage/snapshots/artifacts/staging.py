@@ -1,0 +1,380 @@
+"""Staging: the finished batches of runs that have not committed, found again by content.
+
+```
+staging/<run>/batch-<n>/documents.parquet   one row for each processed file: its result or its reject
+                        chunks.parquet      their chunks, before they belong to a uri
+                        texts.parquet       a pack of canonical texts and elements
+                        figures.parquet     a pack of their pictures
+staging/<run>/embeddings-<n>.parquet        a pack of vectors
+staging/<run>/embeddings-<n>-<m>-<tokens>.parquet    a portion of them, until all portions of the pack are there
+```
+A batch is written under a temporary name and renamed when it is complete. The next run takes over the batches of
+an earlier one, so that a killed run loses only the batches that are not finished, and one portion of vectors.
+"""
+
+import errno
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from docmill.storage.arrow_schema import CHUNKS
+from docmill.storage.arrow_schema import DOCUMENTS as COMMITTED
+from docmill.storage.errors import BudgetReached
+from docmill.storage.failpoints import boundary
+from docmill.storage.files import TEMPORARY, adopt, link, remove, settle, write_immutable
+from docmill.storage.schema import StagedDocument
+from docmill.storage.snapshots.artifacts.packs import FIGURES, TEXTS, Packs, stream_pack
+from docmill.storage.snapshots.history.snapshots import SPARSE_VECTORS, StoredFile
+
+FOLDER = "staging"
+_KEPT_S = 7 * 24 * 3600  # a week: so long a stopped run can be resumed
+PORTION_TEXTS = 256
+"""Texts in a portion. Fewer make batches of the model too small: a GPU takes 256 texts of 256 tokens at a time."""
+PORTION_S = 10.0
+"""Seconds that a portion should take. A model that is slow gets portions of fewer texts."""
+LANE_TOKENS = 32_768
+"""Tokens in a portion of a lane: seconds of work for a CPU, and enough for a GPU to be busy."""
+_FIRST_TEXTS = 32  # in the first portion, when the speed of the model is not known
+_ARTIFACTS_AT_ONCE = 8  # pictures in memory while a pack is written: 160 MB at most
+_GROWTH = 4  # a portion has at most so many times the texts of the one before, which may have been exceptionally fast
+_UNBOUND = ("chunk_id", "document_id", "uri", "parent_id", "children")
+
+
+_KINDS = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_()}
+_LISTS = {name: COMMITTED.field(name).type for name in ("content_types", "regions", "figures")}
+DOCUMENTS = pa.schema(
+    [
+        (f.name, _LISTS.get(f.name) or _KINDS[f.type if isinstance(f.type, str) else f.type.__name__])
+        for f in StagedDocument.__dataclass_fields__.values()
+    ]
+)
+DRAFTS = pa.schema([("chunk_key", pa.string()), *(field for field in CHUNKS if field.name not in _UNBOUND)])
+_PACKS = ("embeddings", SPARSE_VECTORS)  # what a run stages beside its batches
+_SCHEMAS = {"documents": DOCUMENTS, "chunks": DRAFTS, "texts": TEXTS, "figures": FIGURES}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One finished batch."""
+
+    folder: Path
+
+    def documents(self) -> pa.Table:
+        """Read the rows of `DOCUMENTS`."""
+        return pq.read_table(self.folder / "documents.parquet", partitioning=None)
+
+    def chunks(self, columns: list[str] | None = None) -> pa.Table:
+        """Read the rows of `DRAFTS`."""
+        return pq.read_table(self.folder / "chunks.parquet", columns=columns, partitioning=None)
+
+    @property
+    def texts(self) -> Path:
+        """Return the pack of texts."""
+        return self.folder / "texts.parquet"
+
+    @property
+    def figures(self) -> Path:
+        """Return the pack of pictures."""
+        return self.folder / "figures.parquet"
+
+
+def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.Table, figures: pa.Table) -> Batch:
+    """Write a batch atomically. A batch that is finished already is kept.
+
+    An engine may run a step again if it lost the step's answer. Equal steps write equal batches, so either will do.
+    """
+    assert documents.schema.equals(DOCUMENTS)
+    assert chunks.schema.equals(DRAFTS)
+    assert texts.schema.equals(TEXTS)
+    assert figures.schema.equals(FIGURES)
+    # Beside the batch, on the same file system: only there is a rename one step.
+    draft = folder.with_name(f"{TEMPORARY}{folder.name}")
+    # An earlier try of this step may have died over it.
+    remove(draft)
+    draft.mkdir(parents=True)
+    for name, table in (("documents", documents), ("chunks", chunks), ("texts", texts)):
+        with boundary(f"stage {name}"):
+            pq.write_table(
+                table, draft / f"{name}.parquet", compression="zstd", row_group_size=64 if name == "texts" else None
+            )
+    with boundary("stage figures"):
+        stream_pack(draft / "figures.parquet", [figures], "figures")
+    try:
+        with boundary("rename batch"):
+            draft.replace(folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        remove(draft)
+    return Batch(folder)
+
+
+def batches(root: Path) -> list[Batch]:
+    """Return the finished batches of all runs in staging."""
+    return [Batch(folder) for folder in sorted((root / FOLDER).glob("*/batch-*"))]
+
+
+def take_over(root: Path) -> bool:
+    """Prepare the staged results of earlier runs for use; return whether there are any.
+
+    Results are removed if they are unreadable after a power cut, unfinished, partly removed, written by another docmill
+    with other columns, or unused for a week. The caller holds the writer's lock.
+    """
+    runs = list((root / FOLDER).glob("*"))
+    for run in runs:
+        if time.time() - run.stat().st_mtime > _KEPT_S:
+            remove(run)
+    for path in (root / FOLDER).glob(f"*/{TEMPORARY}*"):
+        remove(path)
+    # To make the results again is safer than to mend them, and loses no more than time.
+    for path in [*_unusable(root)]:
+        remove(path)
+    for run in (root / FOLDER).glob("*"):
+        if not _holds_results(run):
+            remove(run)
+    return bool(runs)
+
+
+def _unusable(root: Path) -> Iterator[Path]:
+    """Yield the folders of batches, and the packs, that a power cut or another docmill has left so."""
+    for batch in batches(root):
+        # All files: a process that was killed while it removed a batch has left some of them.
+        if not all(_usable(batch.folder / f"{name}.parquet") for name in _SCHEMAS):
+            yield batch.folder
+    yield from (pack for kind in _PACKS for pack in staged_packs(root, kind) if not _usable(pack))
+
+
+def _holds_results(run: Path) -> bool:
+    names = ("batch-*", *(f"{kind}-*.parquet" for kind in _PACKS))
+    return any(True for name in names for _ in run.glob(name))
+
+
+def _usable(path: Path) -> bool:
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowInvalid):
+        return False
+    return path.stem not in _SCHEMAS or bool(schema.equals(_SCHEMAS[path.stem]))
+
+
+def embedding_packs(root: Path) -> list[Path]:
+    """Return the finished packs of vectors of all runs in staging."""
+    return staged_packs(root, "embeddings")
+
+
+def staged_packs(root: Path, kind: str) -> list[Path]:
+    """Return the finished packs of a kind that are staged beside the batches, of all runs."""
+    return sorted((root / FOLDER).glob(f"*/{kind}-*.parquet"))
+
+
+@dataclass(frozen=True, slots=True)
+class Portions:
+    """The number of rows that were embedded, and the seconds it took."""
+
+    rows: int
+    seconds: float
+
+
+def embed_in_portions(
+    rows: pa.Table, encode: Callable[[pa.Table], pa.Table], target: Path, seconds: float | None = None, lanes: int = 1
+) -> Portions:
+    """Embed rows in their order, and write their vectors to one pack, `target`.
+
+    `encode` returns the pack of some rows. Each portion is a pack of its own until all are joined. Only the first one
+    begins after `seconds`, and none after `encode` has raised `BudgetReached`: so some rows may be left. Of several
+    `lanes`, each embeds one portion after the other; then `encode` is called from several threads, and `seconds` are
+    those of all lanes together.
+    """
+    if lanes > 1:
+        return _embed_in_lanes(rows, encode, target, seconds, lanes)
+    parts: list[Path] = []
+    done, size, began = 0, _FIRST_TEXTS, time.monotonic()
+    free = _free_number(target)
+    while done < rows.num_rows and not (parts and seconds is not None and time.monotonic() - began >= seconds):
+        begun = time.monotonic()
+        some = rows.slice(done, size)
+        # One portion that holds everything is the pack already, and need not be copied into it.
+        alone = not parts and size >= rows.num_rows
+        try:
+            made = encode(some)
+        except BudgetReached:
+            if size <= 1:
+                break
+            size //= 2  # some of these may have been paid for, and are kept
+            continue
+        parts.append(target if alone else _portion(target, free + len(parts), some))
+        _write(parts[-1], [made])
+        done += some.num_rows
+        size = _next_size(some.num_rows, time.monotonic() - begun)
+    took = time.monotonic() - began
+    _join(parts, target)
+    return Portions(done, took)
+
+
+def _embed_in_lanes(
+    rows: pa.Table, encode: Callable[[pa.Table], pa.Table], target: Path, seconds: float | None, lanes: int
+) -> Portions:
+    """Embed portions of like numbers of tokens side by side; a lane that is free takes the next one."""
+    free, began = _free_number(target), time.monotonic()
+
+    def embed(number: int, some: pa.Table) -> Path | None:
+        if number and seconds is not None and time.monotonic() - began >= seconds:
+            return None
+        path = _portion(target, free + number, some)
+        try:
+            _write(path, [encode(some)])
+        except BudgetReached:
+            return None
+        return path
+
+    portions = list(_by_tokens(rows, lanes))
+    with ThreadPoolExecutor(lanes, "docmill-embed") as threads:
+        written = list(threads.map(embed, range(len(portions)), portions))
+    parts = [path for path in written if path]
+    done = sum(some.num_rows for some, path in zip(portions, written, strict=True) if path)
+    took = time.monotonic() - began
+    _join(parts, target)
+    return Portions(done, took)
+
+
+def _by_tokens(rows: pa.Table, lanes: int) -> Iterator[pa.Table]:
+    """Cut rows, in their order, into portions of about `LANE_TOKENS`, and of less if a lane would have none."""
+    tokens = rows.column("tokens").to_pylist()
+    most = min(LANE_TOKENS, max(sum(tokens) // lanes, 1))
+    first, held = 0, 0
+    for place, count in enumerate(tokens):
+        if held and held + count > most:
+            yield rows.slice(first, place - first)
+            first, held = place, 0
+        held += count
+    yield rows.slice(first)
+
+
+def _free_number(target: Path) -> int:
+    """Return the first number for portions: a step that is tried again must not replace those of the first try."""
+    return max((numbers[0] + 1 for numbers in _portions(target)), default=0)
+
+
+def is_portion(path: Path, target: Path) -> bool:
+    """Return whether a file is a portion of a pack."""
+    return path.parent == target.parent and path.stem.startswith(f"{target.stem}-")
+
+
+def settled_tokens(target: Path) -> int:
+    """Return the tokens of the portions that are finished of a pack at work."""
+    return sum(sum(numbers[1:]) for numbers in _portions(target))
+
+
+def _portion(target: Path, number: int, rows: pa.Table) -> Path:
+    """Return the path of a portion; its name says how many tokens are settled, so that no file need be opened."""
+    return target.with_stem(f"{target.stem}-{number:05d}-{sum(rows.column('tokens').to_pylist())}")
+
+
+def _portions(target: Path) -> Iterator[list[int]]:
+    """Yield the number of each portion of a pack, and its tokens; those of earlier releases name no tokens."""
+    for path in target.parent.glob(f"{target.stem}-*{target.suffix}"):
+        yield [*map(int, path.stem.removeprefix(f"{target.stem}-").split("-"))]
+
+
+def _next_size(texts: int, took_s: float) -> int:
+    """Return how many texts take `PORTION_S` at the speed of the last portion, within the limits."""
+    in_time = int(texts * PORTION_S / max(took_s, 1e-6))
+    return max(1, min(PORTION_TEXTS, in_time, texts * _GROWTH))
+
+
+def _join(parts: Sequence[Path], target: Path) -> None:
+    """Join portions into one pack: a look-up searches all packs, one after the other."""
+    if parts in ([], [target]):
+        return
+    _write(target, [pq.read_table(path, partitioning=None) for path in parts])
+    for path in parts:  # if the process ends before, these vectors are there twice, which does no harm
+        remove(path)
+
+
+def _write(target: Path, tables: Sequence[pa.Table], kind: str = "embeddings") -> None:
+    draft = target.with_name(TEMPORARY + target.name)
+    stream_pack(draft, tables, kind)
+    with boundary("rename vectors"):
+        draft.replace(target)
+
+
+def remove_unfinished(run: Path) -> None:
+    """Remove what a run was still writing, and the files that it has unpacked or fetched."""
+    for path in run.glob(f"{TEMPORARY}*"):
+        remove(path)
+
+
+def finished(root: Path) -> tuple[int, int]:
+    """Return how many documents are parsed in staging, and how many vectors are computed."""
+    documents = [batch.folder / "documents.parquet" for batch in batches(root)]
+    return _rows(documents), _rows(embedding_packs(root))
+
+
+def _rows(paths: Sequence[Path]) -> int:
+    return sum(pq.read_metadata(path).num_rows for path in paths)
+
+
+def text_packs(root: Path) -> list[Path]:
+    """Return the packs of texts of all runs in staging."""
+    return [batch.texts for batch in batches(root)]
+
+
+def promote(root: Path, pictures: Sequence[Path]) -> dict[str, tuple[StoredFile, ...]]:
+    """Link all staged artifacts into the store, those of earlier runs included: they are addressed by content.
+
+    `pictures` are the packs of figures that the store has: none of their pictures is kept again.
+    """
+    promoted = {
+        kind: tuple(_promote(root, kind, paths))
+        for kind, paths in (("texts", text_packs(root)), ("embeddings", embedding_packs(root)))
+    }
+    promoted["figures"] = tuple(_promote_new(root, "figures", [batch.figures for batch in batches(root)], pictures))
+    settle()  # because another process may commit them
+    return promoted
+
+
+def write_further(folder: Path, kind: str, table: pa.Table) -> None:
+    """Write a pack of a kind that few runs make into the folder of a run."""
+    number = len(list(folder.glob(f"{kind}-*.parquet")))
+    _write(folder / f"{kind}-{number:05d}.parquet", [table], kind)
+
+
+def promote_further(root: Path, kind: str, paths: list[Path]) -> tuple[StoredFile, ...]:
+    """Link staged packs of such a kind into the store."""
+    promoted = tuple(_promote(root, kind, paths))
+    settle()  # because another process may commit them
+    return promoted
+
+
+def _promote_new(root: Path, kind: str, staged: list[Path], held: Sequence[Path]) -> Iterator[StoredFile]:
+    """Write one pack of the artifacts that no pack of the store holds."""
+    packs = Packs([path for path in staged if pq.read_metadata(path).num_rows])
+    new = Packs(held).absent(packs.keys())
+    if len(new):
+        parts = (packs.take(new[at : at + _ARTIFACTS_AT_ONCE]) for at in range(0, len(new), _ARTIFACTS_AT_ONCE))
+        with boundary("link artifact"):
+            file = write_immutable(root, f"artifacts/{kind}", ".parquet", lambda path: stream_pack(path, parts, kind))
+        yield StoredFile(file, len(new))
+
+
+def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[StoredFile]:
+    for path in paths:
+        rows = pq.read_metadata(path).num_rows
+        # An empty pack would be one more file for every later look-up to open.
+        if rows:
+            twin = path.with_name(f"{TEMPORARY}{path.name}")
+            remove(twin)
+            with boundary("link artifact"):
+                # A link, so that staging stays whole until the commit: if it fails, the next run finds everything.
+                link(path, twin)
+            yield StoredFile(adopt(root, f"artifacts/{kind}", ".parquet", twin), rows)
+
+
+def clear(root: Path) -> None:
+    """Remove staging after a commit."""
+    remove(root / FOLDER)

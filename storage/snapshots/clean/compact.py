@@ -1,0 +1,236 @@
+"""Compaction and vacuum: remove snapshots beyond the retention, and rewrite many small files as few large ones."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from docmill.storage.errors import StoreError
+from docmill.storage.files import disk_use
+from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.keywords import keyword_writer
+from docmill.storage.search.keywords.segments.state import KeywordState
+from docmill.storage.search.vectors import vectors
+from docmill.storage.search.vectors.vectors import VectorState
+from docmill.storage.snapshots.change.candidates import discard_held
+from docmill.storage.snapshots.change.candidates import expired as expired_candidates
+from docmill.storage.snapshots.clean.presence import check_present
+from docmill.storage.snapshots.clean.pruning import crowded, prune
+from docmill.storage.snapshots.history import snapshots, tags
+from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.snapshots.history.garbage import garbage, sweep
+from docmill.storage.snapshots.history.retention import Retention, expired, is_held, removable
+from docmill.storage.snapshots.history.snapshots import vector_tag
+from docmill.storage.snapshots.tables.deleted import without_expired
+from docmill.storage.snapshots.tables.tables import bucket_counts, read_table, rebucket
+from docmill.storage.snapshots.write import current_folder
+from docmill.storage.snapshots.write.commit import put
+from docmill.storage.snapshots.write.current_folder import writing
+from docmill.storage.snapshots.write.pending_vectors import COLUMNS, with_vectors
+from docmill.storage.snapshots.write.posting_rows import stored_rows
+from docmill.storage.snapshots.write.vector_rows import vector_rows
+
+SLACK = 16
+"""Expired snapshots that may accumulate before a run removes them by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The result, or the forecast: snapshots removed, bytes freed, and the number of the committed snapshot or None.
+
+    If a snapshot is `damaged`, every file that it may need has stayed.
+    """
+
+    removed: tuple[int, ...]
+    bytes: int
+    snapshot: int | None
+    damaged: tuple[int, ...] = ()
+
+
+def due(made: StoredSnapshot, retention: Retention) -> bool:
+    """Return whether a store has so many files or expired snapshots that a compaction pays.
+
+    A damaged tag makes it False: a person must mend the tag first, and a run does not wait for that.
+    """
+    try:
+        tags.check(made.root)
+    except StoreError:
+        return False
+    # Cheaper to see than the rest, which reads every snapshot.
+    if crowded(made.snapshot):
+        return True
+    beyond = len(snapshots.numbers(made.root)) - max(1, retention.keep_snapshots)
+    return beyond >= SLACK and len(removable(made.root, retention)) >= SLACK
+
+
+def vacuum(
+    store: str | Path | StoreFolder, retention: Retention, dry_run: bool = False, wait_s: float = 0.0
+) -> Compaction:
+    """Remove the snapshots beyond the retention, and the files that no snapshot names any more.
+
+    Snapshots with a tag or a reader stay. A dry run only counts.
+    """
+    folder = open_folder(store).existing()
+    if dry_run:
+        gone = removable(folder.root, retention)
+        return Compaction(tuple(gone), _bytes(folder.root, gone), None, tuple(snapshots.damaged(folder.root)))
+    with writing(folder, wait_s):
+        return _reduced(folder, retention, lambda gone: (_tidy(folder, retention, False) if gone else None, []))
+
+
+def compact(store: str | Path | StoreFolder, retention: Retention, wait_s: float = 0.0) -> Compaction:
+    """Do what `vacuum` does, and rewrite the many small files of many commits as few large ones.
+
+    Documents that were deleted longer ago than the retention keeps them go, too.
+    """
+    folder = open_folder(store).existing()
+    with writing(folder, wait_s):
+        _forget_deleted(folder, retention)
+        done = compact_held(folder, retention, replace_all=True)
+        current_folder.remove_former(folder.root)
+        return done
+
+
+def _forget_deleted(folder: StoreFolder, retention: Retention) -> None:
+    """Commit a snapshot without the documents whose time to be restored is over.
+
+    Before the files are rewritten: these then keep nothing that only the snapshot before names.
+    """
+    folder.complete()
+    base = folder.read()
+    left = without_expired(base, retention.undelete_days)
+    if left is not base:
+        put(_next(left), base)
+
+
+def _next(made: StoredSnapshot) -> StoredSnapshot:
+    """Return a snapshot under the next number, whose vectors are tagged for it."""
+    number = made.number + 1
+    vectors.tag(made.root, made.snapshot.vectors, vector_tag(number))
+    return made.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
+
+
+def compact_held(
+    folder: StoreFolder, retention: Retention, replace_all: bool = False, vectors_anew: bool = False
+) -> Compaction:
+    """Compact for a caller that holds the writer's lock.
+
+    Without `replace_all`, large files stay as they are. With `vectors_anew`, the vectors of the snapshot are written
+    into a table of their own: LanceDB leaves the rows of few removed chunks in its files.
+    """
+
+    def tidy(_gone: list[int]) -> tuple[int | None, list[int]]:
+        done = _tidy(folder, retention, replace_all, vectors_anew)
+        return done, _drop_former(folder, retention) if done else []
+
+    return _reduced(folder, retention, tidy)
+
+
+def _reduced(
+    folder: StoreFolder, retention: Retention, tidy: Callable[[list[int]], tuple[int | None, list[int]]]
+) -> Compaction:
+    """Remove expired snapshots, and unnamed files before and after `tidy`.
+
+    `tidy` takes the removed snapshots; it returns the number of the snapshot that it commits, and those it removes.
+    """
+    root = folder.root
+    before = disk_use(root)
+    discard_held(folder, expired_candidates(root, retention.keep_days))
+    gone = folder.drop(removable(root, retention))
+    sweep(root)  # first, because a full disk may be the reason for this call
+    done, more = tidy(gone)
+    sweep(root)
+    freed = folder.collect(retention.grace_hours)
+    folder.expire_aside(retention.undelete_days)
+    damaged = tuple(snapshots.damaged(root))
+    return Compaction((*gone, *more), freed or max(0, before - disk_use(root)), done, damaged)
+
+
+def _drop_former(folder: StoreFolder, retention: Retention) -> list[int]:
+    """Remove the snapshots that the new one replaces, so that no data is stored twice for long."""
+    root = folder.root
+    gone = folder.drop(removable(root, retention))
+    if gone:
+        newest = folder.read()
+        vectors.prune(root, newest.snapshot.vectors, _kept_versions(newest, retention))
+    return gone
+
+
+def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool, vectors_anew: bool = False) -> int | None:
+    """Commit the content of the newest snapshot in fewer files; return its number, or None without work."""
+    root = folder.root
+    folder.complete(tables_of=snapshots.needed(root))
+    base = folder.read()
+    check_present(base)
+    before, number = base.snapshot, base.number + 1
+    changed = base.changed(
+        artifacts={kind: prune(base, kind, replace_all) for kind in before.artifacts},
+        keywords=_keywords(base) if replace_all else before.keywords,
+    )
+    tag = vector_tag(number)
+    if vectors_anew:
+        changed = changed.changed(vectors=_vectors_anew(changed, tag))
+    else:
+        kept = _kept_versions(base, retention)
+        changed = changed.changed(vectors=vectors.clean(root, before.vectors, before.space, kept, tag))
+    if replace_all:
+        changed = _spread(changed)
+    if changed == base:
+        return None
+    put(changed.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds")), base)
+    return number
+
+
+def _vectors_anew(made: StoredSnapshot, tag: str) -> VectorState:
+    """Write the vectors of a snapshot into a new table."""
+    rows = vector_rows(made.packs("embeddings"), with_vectors(made, read_table(made, "chunks", [*COLUMNS])))
+    return vectors.rebuild(made.root, made.snapshot.space, rows, tag)
+
+
+def _spread(base: StoredSnapshot) -> StoredSnapshot:
+    """Return the snapshot with as many buckets as a new store of its size has."""
+    before = base.snapshot
+    buckets = bucket_counts(before.rows("documents"), before.rows("chunks"), None)
+    spread = {
+        name: rebucket(base.root, base.pieces(name), name, count)
+        for name, count in buckets.items()
+        if count != before.buckets_of(name)
+    }
+    if not spread:
+        return base
+    return base.changed(
+        buckets=buckets["chunks"], document_buckets=buckets["documents"], tables={**before.tables, **spread}
+    )
+
+
+def _keywords(base: StoredSnapshot) -> KeywordState:
+    """Return the postings in few files; those of an older docmill are built again."""
+    before = base.snapshot.keywords
+    if before.outdated:
+        return keyword_writer.rebuild(base.root, stored_rows(base), before.language)
+    return keyword_writer.compact(base.root, before)
+
+
+def _kept_versions(base: StoredSnapshot, retention: Retention) -> dict[str, int]:
+    """Return the tags of the vector versions that snapshots need, with the versions.
+
+    A snapshot that only its tag keeps is searched without the index: its version would keep all versions in between.
+    """
+    root = base.root
+    retired = {n for n in expired(root, retention) if n in tags.tags(root).values() and not is_held(root, n)}
+    states = {vector_tag(state.number): state for state in snapshots.each(root) if state.number not in retired}
+    states |= snapshots.held_back(root)
+    lost = [*map(vector_tag, snapshots.damaged(root)), *snapshots.damaged_candidates(root)]
+    unknown = dict.fromkeys(lost, 0)  # so that no version is removed
+    return unknown | {
+        tag: s.vectors.version for tag, s in states.items() if s.vectors.table == base.snapshot.vectors.table
+    }
+
+
+def _bytes(root: Path, gone: list[int]) -> int:
+    """Return the bytes of the files that only these snapshots name, without the files of vectors."""
+    if not snapshots.all_known(root):
+        return 0
+    states = [state for state in snapshots.each(root) if state.number not in gone]
+    states += snapshots.held_back(root).values()
+    return sum(path.stat().st_size for path in garbage(root, states))

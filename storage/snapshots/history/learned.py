@@ -1,0 +1,98 @@
+"""Learned settings: what nightly learning decided, with its evidence, stored next to the snapshots.
+
+Each decision is one small Parquet file in `learned/`, which is written once. A later row of the same id replaces it, as
+when a person takes a change back.
+"""
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from docmill.storage.keys import key_of
+from docmill.storage.snapshots.history import row_files
+from docmill.storage.snapshots.history.folder import StoreFolder
+
+FOLDER = "learned"
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedChange:
+    """What learning decided about a setting that half of the judged queries preferred.
+
+    Attributes:
+        change_id: The id.
+        created: When it was decided, ISO 8601 in UTC.
+        state: `adopted`; `kept` if the setting in use stays; `held back` by the gate; `taken back` by a person.
+        content_type: The content type whose route is meant, "" for all.
+        what: What was preferred, such as `weight 0.6`.
+        before: The setting before, as TOML; "" if the file had none.
+        after: The setting that was preferred, as TOML; "" if it was kept.
+        questions: The judged queries that decided; others chose the setting.
+        gain: The gain over these in the measure, such as nDCG@10.
+        low: The lower end of its 95 % interval.
+        high: The upper end of it.
+        wanted: About how many more judged queries would decide, or None.
+        snapshot: The snapshot whose documents were tried.
+        judged: Equal for equal sets of judged queries.
+        evidence: The trials and their means, as JSON.
+    """
+
+    change_id: str
+    created: str
+    state: str
+    content_type: str
+    what: str
+    before: str
+    after: str
+    questions: int
+    gain: float
+    low: float
+    high: float
+    wanted: int | None
+    snapshot: int
+    judged: str
+    evidence: str
+
+
+_KINDS: dict[str, pa.DataType] = {name: pa.int64() for name in ("questions", "wanted", "snapshot")}
+_KINDS |= {name: pa.float64() for name in ("gain", "low", "high")}
+LEARNED = row_files.schema_of(LearnedChange, **_KINDS)
+
+
+def now() -> str:
+    """Return the time of a decision: the microseconds tell two of one night apart."""
+    return datetime.now(UTC).isoformat("T", "microseconds")
+
+
+def keep(folder: StoreFolder, change: LearnedChange) -> None:
+    """Store a decision and share it with all machines; it replaces an earlier one of the same id."""
+    path = folder.root / FOLDER / f"{key_of('learned', asdict(change))}.parquet"
+    row_files.keep(folder, path, row_files.encoded(row_files.as_table([change], LEARNED)), "the learned setting")
+
+
+def read(root: Path) -> list[LearnedChange]:
+    """Return the decisions, oldest first: the newest row of each id, at the place of its first."""
+    rows = sorted(
+        (one for path in row_files.in_folder(root, FOLDER) for one in _read(path)), key=lambda one: one.created
+    )
+    return list({one.change_id: one for one in rows}.values())
+
+
+def table(root: Path) -> pa.Table:
+    """Return the decisions, as rows."""
+    return row_files.as_table(read(root), LEARNED)
+
+
+def damaged(root: Path) -> list[Path]:
+    """Return the files that cannot be read."""
+    return [path for path in row_files.in_folder(root, FOLDER) if not _read(path) and path.exists()]
+
+
+def _read(path: Path) -> list[LearnedChange]:
+    try:
+        return [LearnedChange(**row) for row in row_files.stored_rows(path, LEARNED)]
+    except (OSError, pa.ArrowException, ValueError, TypeError) as error:
+        row_files.LOG.warning("%s, a learned setting, cannot be read: %s", path, error)
+        return []

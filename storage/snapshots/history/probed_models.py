@@ -1,0 +1,48 @@
+"""Probed models: compare the model of a run with what the snapshots of a store know of it."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from docmill.storage.errors import StoreError
+from docmill.storage.search.encode.api.api_address import is_api
+from docmill.storage.search.encode.api.payment import Payer
+from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+
+
+def probe_model(root: Path, space: EmbeddingSpace, payer: Payer | None = None) -> EmbeddingSpace:
+    """Return the space with the probe of a model by API, for which its server is asked; other spaces as they are.
+
+    Raises:
+        StoreError: The model has changed since a snapshot got its vectors: the newest that has any of this space.
+    """
+    if not is_api(space.model):
+        return space
+    from docmill.storage.search.encode.api_encoder import probed
+
+    return probed(space, next(_known(root, space), ""), payer)
+
+
+def _known(root: Path, space: EmbeddingSpace) -> Iterator[str]:
+    for number in reversed(snapshots.numbers(root)):
+        with suppress(StoreError):  # a damaged one is told elsewhere
+            found = snapshots.read(root, number).space
+            if found.id == space.id and found.probe:
+                yield found.probe
+
+
+def check_space(base: StoredSnapshot | None, space: EmbeddingSpace) -> None:
+    """Raise if the vectors of a run would be of another embedding space than those of the store."""
+    if base is not None and base.snapshot.space.id != space.id:
+        raise StoreError(
+            f"the store holds vectors of {_name(base.snapshot.space)}, the settings name {_name(space)}; "
+            "restore the settings [embedding], ingest into a new store, or replace the vectors of this one:"
+            " docmill reembed"
+        )
+
+
+def _name(space: EmbeddingSpace) -> str:
+    late = "late, " if space.late else ""
+    return f"{space.model} ({late}{space.dimension} dimensions, revision {space.revision[:12]})"

@@ -1,0 +1,230 @@
+"""Query log: what people asked, stored next to the snapshots if the settings say so, without any text of documents.
+
+Each machine writes files of its own in `queries/`, one a day and 2,000 queries, so several servers and machines log at
+the same time. Files that are too old, or too many, are removed by whoever writes next. `clear` leaves a mark with its
+time, so that another machine's older queries count no more either.
+"""
+
+import fcntl
+import re
+import socket
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from secrets import token_hex
+
+import pyarrow as pa
+
+from docmill.storage.errors import StoreError, Transient
+from docmill.storage.files import explain_full_disk, flocked, put_if_absent, remove, write_whole
+from docmill.storage.keys import key_of
+from docmill.storage.snapshots.history import row_files
+from docmill.storage.snapshots.history.folder import StoreFolder
+
+FOLDER = "queries"
+MOST_CHARACTERS = 500
+"""Characters of a query that are kept: a question has a line or two, and what is longer was pasted."""
+_OF_A_FILE = 2_000  # queries, some 60 kB: a file is rewritten each time that a few are added
+_CLEARED = "cleared"
+"""In place of the mode, in the one row of a mark that all earlier queries count no more."""
+_MACHINE = ".machine"
+_NAME = re.compile(r"(?P<machine>[0-9a-f]{12})-(?P<day>\d{8})-(?P<number>\d{4})")
+_FILES_READ = 4_096  # kept in memory; 100,000 queries are in some 50 to 200 files
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedQuery:
+    """A query that was asked, and how well it was answered.
+
+    Attributes:
+        created: When it was asked, ISO 8601 in UTC.
+        query: The query, its first 500 characters.
+        mode: The mode of the search.
+        snapshot: The number of the snapshot that answered.
+        hits: How many hits it had.
+        relevance: The relevance of the best hit, in [0, 1], or None without a hit.
+        confidence: The confidence of the best hit, in [0, 1], or None without a hit.
+        filtered: Whether a condition narrowed the search.
+        restricted: Whether the asker may not see all documents.
+        door: Where it was asked: `command`, `http`, `mcp` or `python`.
+    """
+
+    created: str
+    query: str
+    mode: str
+    snapshot: int = 0
+    hits: int = 0
+    relevance: float | None = None
+    confidence: float | None = None
+    filtered: bool = False
+    restricted: bool = False
+    door: str = "python"
+
+
+_KINDS: dict[str, pa.DataType] = {name: pa.int64() for name in ("snapshot", "hits")}
+_KINDS |= {name: pa.float64() for name in ("relevance", "confidence")}
+_KINDS |= {name: pa.bool_() for name in ("filtered", "restricted")}
+QUERIES = row_files.schema_of(LoggedQuery, **_KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class LogBounds:
+    """How long logged queries are kept, in days, and how many at most."""
+
+    days: float = 90.0
+    most: int = 100_000
+
+
+def now() -> str:
+    """Return the time of a query."""
+    return datetime.now(UTC).isoformat("T", "milliseconds")
+
+
+def append(folder: StoreFolder, rows: Sequence[LoggedQuery], bounds: LogBounds) -> None:
+    """Add queries to the log and share them with all machines; remove what the bounds do not keep.
+
+    Raises `StoreError` if the folder cannot be written.
+    """
+    root = folder.root / FOLDER
+    try:
+        with explain_full_disk(folder.root), _alone(root):
+            left = list(rows)
+            while left:
+                path, before = _open_file(root)
+                room = _OF_A_FILE - len(before)
+                write_whole(path, _encode([*before, *left[:room]]))
+                left = left[room:]
+                _share(folder, path)
+            prune(folder, bounds)
+    except OSError as error:  # a store that is served may be one that the server can only read
+        raise StoreError(f"the query cannot be logged in {root}: {error.strerror}") from error
+
+
+def clear(folder: StoreFolder) -> int:
+    """Remove all logged queries, on other machines as well; return how many counted."""
+    root = folder.root / FOLDER
+    gone, mark = len(read(folder.root)), LoggedQuery(now(), "", _CLEARED)
+    with _alone(root):
+        path = root / f"{_machine(root)}-{_day(mark.created)}-{_CLEARED}.parquet"
+        write_whole(path, _encode([mark]))
+        _share(folder, path)
+        files = row_files.in_folder(folder.root, FOLDER)
+        _remove(folder, [one for one in files if _newest(one) <= mark.created and one != path])
+    return gone
+
+
+def prune(folder: StoreFolder, bounds: LogBounds) -> None:
+    """Remove the files whose queries are all too old, were cleared, or are more than the log may have."""
+    oldest = (datetime.now(UTC) - timedelta(days=bounds.days)).isoformat("T", "milliseconds")
+    kept, over = 0, []
+    every = row_files.in_folder(folder.root, FOLDER)
+    whole = [path for path in every if _read(path) is not None]  # a repair sets the others aside
+    files = sorted(whole, key=_newest, reverse=True)
+    cleared = _cleared(files)
+    for path in files:
+        kept += len(_read(path) or ())
+        is_mark = path.stem.endswith(_CLEARED)
+        limit = oldest if is_mark else max(oldest, cleared)
+        # The newest file stays: it has 2,000 queries at most.
+        if _newest(path) < limit or (kept > bounds.most and path != files[0]):
+            over.append(path)
+    _remove(folder, over)
+
+
+def read(root: Path) -> list[LoggedQuery]:
+    """Return the logged queries that count, oldest first, without those of damaged files."""
+    files = row_files.in_folder(root, FOLDER)
+    cleared = _cleared(files)
+    rows = (one for path in files for one in _read(path) or ())
+    return sorted((one for one in rows if one.mode != _CLEARED and one.created > cleared), key=lambda one: one.created)
+
+
+def table(root: Path) -> pa.Table:
+    """Return the logged queries that count, as rows."""
+    return row_files.as_table(read(root), QUERIES)
+
+
+def damaged(root: Path) -> list[Path]:
+    """Return the files that cannot be read."""
+    return [path for path in row_files.in_folder(root, FOLDER) if _read(path) is None and path.exists()]
+
+
+def machine_of(root: Path) -> str:
+    """Return what the names of this machine's files begin with, or "" if it has none."""
+    path = root / FOLDER / _MACHINE
+    return _machine(root / FOLDER) if path.exists() else ""
+
+
+def _machine(root: Path) -> str:
+    """Return the id of this machine in a store: a copy of the folder on another machine gets another one."""
+    put_if_absent(root / _MACHINE, token_hex(16).encode())
+    return key_of("machine", (root / _MACHINE).read_text(), socket.gethostname())[:12]
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    root.mkdir(parents=True, exist_ok=True)
+    with flocked(root / ".lock", fcntl.LOCK_EX):
+        yield
+
+
+def _day(created: str) -> str:
+    return created[:10].replace("-", "")
+
+
+def _open_file(root: Path) -> tuple[Path, list[LoggedQuery]]:
+    """Return this machine's file of the day that has room, with its rows; a damaged one is left alone."""
+    start = f"{_machine(root)}-{_day(now())}"
+    numbers = [int(path.stem[-4:]) for path in root.glob(f"{start}-*.parquet") if _NAME.fullmatch(path.stem)]
+    last = root / f"{start}-{max(numbers, default=0):04d}.parquet"
+    rows = _read(last) if numbers else ()
+    if rows is not None and len(rows) < _OF_A_FILE:
+        return last, list(rows)
+    return root / f"{start}-{max(numbers) + 1:04d}.parquet", []
+
+
+def _share(folder: StoreFolder, path: Path) -> None:
+    with row_files.kept_if_unshared(path):
+        folder.share_own(FOLDER, path)
+
+
+def _remove(folder: StoreFolder, paths: Iterable[Path]) -> None:
+    gone = list(paths)
+    try:
+        folder.unshare_files(FOLDER, [path.stem for path in gone])
+    except Transient as error:
+        row_files.LOG.warning("%s: old queries are not removed yet: %s", folder.name, error)
+        return
+    for path in gone:
+        remove(path)
+
+
+def _cleared(files: Iterable[Path]) -> str:
+    """Return when the log was cleared last, or ""."""
+    marks = (one for path in files if path.stem.endswith(_CLEARED) for one in _read(path) or ())
+    return max((one.created for one in marks), default="")
+
+
+def _newest(path: Path) -> str:
+    return max((one.created for one in _read(path) or ()), default="")
+
+
+def _encode(rows: Sequence[LoggedQuery]) -> bytes:
+    return row_files.encoded(row_files.as_table(rows, QUERIES))
+
+
+def _read(path: Path) -> tuple[LoggedQuery, ...] | None:
+    try:
+        status = path.stat()
+        return _parsed(path, status.st_mtime_ns, status.st_ino)
+    except (OSError, pa.ArrowException, ValueError, TypeError):
+        return None
+
+
+@lru_cache(_FILES_READ)
+def _parsed(path: Path, _written: int, _file: int) -> tuple[LoggedQuery, ...]:
+    """Return the queries of a file; time and number of the file say whether it is the one read before."""
+    return tuple(LoggedQuery(**row) for row in row_files.stored_rows(path, QUERIES))

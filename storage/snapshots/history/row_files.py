@@ -1,0 +1,82 @@
+"""Row files: rows of one kind in small Parquet files of a folder next to the snapshots, which machines share."""
+
+import io
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from docmill.storage.errors import StoreError, Transient
+from docmill.storage.files import explain_full_disk, write_whole
+from docmill.storage.name_grammar import NOTHING
+from docmill.storage.snapshots.history.folder import StoreFolder
+
+LOG = logging.getLogger("docmill.remote")
+_NOTHING = f"{NOTHING}.parquet"
+
+
+def schema_of(row: type[Any], **types: pa.DataType) -> pa.Schema:
+    """Return the columns of a dataclass: text, but for those with a type of their own."""
+    return pa.schema([(one.name, types.get(one.name, pa.string())) for one in fields(row)])
+
+
+def as_table(rows: Iterable[Any], schema: pa.Schema) -> pa.Table:
+    """Return dataclass rows as a table."""
+    return pa.Table.from_pylist([asdict(one) for one in rows], schema=schema)
+
+
+def encoded(table: pa.Table, **writing: Any) -> bytes:
+    """Return a table as a Parquet file, written as `pyarrow.parquet.write_table` takes it."""
+    data = io.BytesIO()
+    pq.write_table(table, data, **{"compression": "zstd"} | writing)
+    return data.getvalue()
+
+
+def stored_rows(path: Path, schema: pa.Schema) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a file, without the columns that only a newer docmill knows."""
+    for row in pq.ParquetFile(path).read().to_pylist():
+        yield {name: value for name, value in row.items() if name in schema.names}
+
+
+def in_folder(root: Path, folder: str) -> list[Path]:
+    """Return the files of a folder of a store, by name, without the empty one."""
+    return sorted(path for path in (root / folder).glob("[!.]*.parquet") if path.name != _NOTHING)
+
+
+def prepare(root: Path, folder: str, schema: pa.Schema) -> None:
+    """Create an empty file with all columns, so that a view over the folder works before the first row."""
+    path = root / folder / _NOTHING
+    if not _has_all_columns(path, schema):  # it may be that of an older docmill
+        write_whole(path, encoded(schema.empty_table()))
+
+
+def _has_all_columns(path: Path, schema: pa.Schema) -> bool:
+    try:
+        return bool(pq.read_schema(path).names == schema.names)
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def keep(folder: StoreFolder, path: Path, data: bytes, what: str) -> None:
+    """Write a file of rows and share it with all machines; raise `StoreError`, naming `what`, if it cannot be kept."""
+    try:
+        with explain_full_disk(folder.root):
+            write_whole(path, data)
+    except OSError as error:  # a store that is served may be one that the server can only read
+        raise StoreError(f"{what} cannot be kept in {path.parent}: {error.strerror}") from error
+    with kept_if_unshared(path):
+        folder.share(path.parent.name, path)
+
+
+@contextmanager
+def kept_if_unshared(path: Path) -> Iterator[None]:
+    """Keep a file that the block cannot share now: the next refresh shares what only this machine has."""
+    try:
+        yield
+    except Transient as error:
+        LOG.warning("%s: kept here, and not shared yet: %s", path, error)

@@ -1,0 +1,1 @@
+"""Read: the store as applications see it, one snapshot at a time."""

@@ -1,0 +1,57 @@
+"""Deleted documents: keep the rows of recently deleted documents, so that `undelete` restores them without work."""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.history.snapshots import StoredFile
+from docmill.storage.snapshots.tables.tables import read_table, write_single
+
+
+def deleted_tables(
+    base: StoredSnapshot | None, left: Mapping[str, pa.Table], leaving: Collection[str], days: float
+) -> dict[str, tuple[StoredFile, ...]]:
+    """Return the tables `deleted` and `deleted_chunks` after a commit.
+
+    `left` are the rows of `documents` and `chunks` that enter. The documents `leaving`, and those deleted more than
+    `days` ago, leave.
+    """
+    if base is None:
+        return {}
+    fresh = left["documents"]
+    leaving = {*leaving, *fresh.column("document_id").to_pylist()}
+    horizon = (datetime.now(UTC) - timedelta(days=days)).isoformat("T", "seconds")
+    held = read_table(base, "deleted")
+    # Not equal: with 0 days, what was deleted within this second goes, too.
+    kept = held.filter(pc.greater(held.column("deleted"), horizon))
+    kept = _without(kept, leaving)
+    if not fresh.num_rows and kept.num_rows == held.num_rows:
+        return {name: base.pieces(name) for name in ("deleted", "deleted_chunks") if name in base.snapshot.tables}
+    now = pa.array([datetime.now(UTC).isoformat("T", "seconds")] * fresh.num_rows, pa.string())
+    documents = pa.concat_tables([kept, fresh.append_column("deleted", now)])
+    chunks = _among(read_table(base, "deleted_chunks"), kept.column("document_id").to_pylist())
+    return {
+        "deleted": write_single(base.root, "deleted", documents),
+        "deleted_chunks": write_single(base.root, "deleted_chunks", pa.concat_tables([chunks, left["chunks"]])),
+    }
+
+
+def without_expired(base: StoredSnapshot, days: float) -> StoredSnapshot:
+    """Return a snapshot without the documents that were deleted more than `days` ago; the same if there are none."""
+    nothing = {"documents": DOCUMENTS.empty_table(), "chunks": CHUNKS.empty_table()}
+    tables = deleted_tables(base, nothing, (), days)
+    changed = base.changed(tables={**base.snapshot.tables, **tables})
+    return base if all(tables.get(name, ()) == base.pieces(name) for name in tables) else changed
+
+
+def _among(table: pa.Table, documents: Collection[str]) -> pa.Table:
+    return table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(list(documents), pa.string())))
+
+
+def _without(table: pa.Table, documents: Collection[str]) -> pa.Table:
+    found = pc.is_in(table.column("document_id"), value_set=pa.array(list(documents), pa.string()))
+    return table.filter(pc.invert(found))

@@ -1,0 +1,129 @@
+"""Row reader: keep the files of a table open, and read single rows by id without the rows around them."""
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
+from threading import Lock
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from docmill.storage.arrow_schema import SCHEMAS
+from docmill.storage.errors import StoreError
+from docmill.storage.keys import BUCKET_DIGITS, bucket_of
+from docmill.storage.schema_evolution import conform
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.history.snapshots import StoredFile
+
+_KEPT, _MOST_KEPT = 256, 1024
+"""Open files of a table, of 20 kB and one handle each, and how many where a process may open four times as many in all:
+300,000 chunks are in 1,024 files, and opening one takes as long as reading a row."""
+
+
+class OpenedTable:
+    """A table of a snapshot whose rows can be read by the id of a document or a chunk."""
+
+    def __init__(self, stored: StoredSnapshot, name: str) -> None:
+        self._root = stored.root
+        self._name = name
+        self._buckets = stored.snapshot.buckets_of(name)
+        self._pieces = {piece.bucket: piece for piece in stored.pieces(name)}
+        self._opened = lru_cache(_kept())(self._open)
+
+    def rows(self, column: str, ids: Collection[str], names: Sequence[str] = ()) -> pa.Table:
+        """Return the rows whose id in `column` is among `ids`, in no order.
+
+        With `names`, `column` among them, only these columns are read.
+        """
+        every = SCHEMAS[self._name]
+        schema = pa.schema([every.field(name) for name in names]) if names else every
+        found = [self._opened(bucket).rows(column, own, names) for bucket, own in self._by_bucket(ids).items()]
+        return pa.concat_tables([schema.empty_table(), *(conform(table, schema) for table in found)])
+
+    def filled(self, column: str, ids: Collection[str]) -> list[str]:
+        """Return those of some ids whose files can hold a value other than "" in a column of texts.
+
+        Only the statistics of the files are read, so a column that is "" throughout costs nothing.
+        """
+        own = self._by_bucket(ids)
+        return [key for bucket, held in own.items() if not self._opened(bucket).is_blank(column) for key in held]
+
+    def _by_bucket(self, ids: Collection[str]) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for key in ids:
+            found.setdefault(bucket_of(key, self._buckets), []).append(key)
+        return {bucket: own for bucket, own in found.items() if bucket in self._pieces}
+
+    def _open(self, bucket: int) -> "_OpenedFile":
+        return _OpenedFile(self._root, self._pieces[bucket])
+
+
+class _OpenedFile:
+    """One Parquet file with the first digits of the ids in each of its row groups, in the order of the groups."""
+
+    def __init__(self, root: Path, piece: StoredFile) -> None:
+        self._root = root
+        self._path = root / piece.file.path
+        self._lock = Lock()  # a Parquet reader serves one thread at a time
+        try:
+            self._file = pq.ParquetFile(self._path, memory_map=True)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise self._damaged(error) from error
+        self._schema = self._file.schema_arrow  # made anew each time that it is asked for
+        self._spans = list(_spans(self._file.metadata))
+        self._blank = lru_cache(_KEPT)(partial(_is_blank, self._file.metadata))
+
+    def rows(self, column: str, ids: Collection[str], names: Sequence[str]) -> pa.Table:
+        """Return the rows whose `column` is among `ids`, with the columns that are there, or those among `names`."""
+        heads = [key[:BUCKET_DIGITS] for key in ids]
+        groups = [i for i, (low, high) in enumerate(self._spans) if any(low <= head <= high for head in heads)]
+        table = self._read(groups, names)
+        own = pc.is_in(table.column(column), value_set=pa.array(ids, pa.string()))
+        places = np.flatnonzero(own)
+        # One row, or the rows of one document, are a slice, which copies no column.
+        if len(places) and places[-1] - places[0] == len(places) - 1:
+            return table.slice(places[0], len(places))
+        return table.filter(own)
+
+    def _read(self, groups: list[int], names: Sequence[str]) -> pa.Table:
+        held = [name for name in names if name in self._schema.names]
+        try:
+            with self._lock:
+                return self._file.read_row_groups(groups, held or None, use_threads=False)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise self._damaged(error) from error
+
+    def is_blank(self, column: str) -> bool:
+        """Return whether a column of texts is known to be "" in all rows; a column that the file lacks is."""
+        return self._blank(column)
+
+    def _damaged(self, error: Exception) -> StoreError:
+        return StoreError(f"{self._path} cannot be read: {error}; see: docmill verify --store {self._root}")
+
+
+def _kept() -> int:
+    """Return how many files of a table may stay open."""
+    most, _ = getrlimit(RLIMIT_NOFILE)
+    return _MOST_KEPT if most == RLIM_INFINITY else min(_MOST_KEPT, max(_KEPT, most // 4))
+
+
+def _is_blank(metadata: pq.FileMetaData, name: str) -> bool:
+    names = metadata.schema.names
+    if name not in names:
+        return True
+    groups = (metadata.row_group(group).column(names.index(name)) for group in range(metadata.num_row_groups))
+    held = (group.statistics for group in groups)
+    return all(one is not None and one.has_min_max and one.max == "" for one in held)
+
+
+def _spans(metadata: pq.FileMetaData) -> Iterator[tuple[str, str]]:
+    """Yield the first digits of the least and greatest document id of each row group, if the file records them."""
+    names = metadata.schema.names
+    column = names.index("document_id")
+    for group in range(metadata.num_row_groups):
+        held = metadata.row_group(group).column(column).statistics
+        known = held is not None and held.has_min_max
+        yield (held.min[:BUCKET_DIGITS], held.max[:BUCKET_DIGITS]) if known else ("", "~")

@@ -1,0 +1,39 @@
+"""Run tables: the rows of runs and of their costs after a commit; a run that commits several times has one row."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.arrow_schema import COSTS, from_table, to_table
+from docmill.storage.schema import CostRow, RunRow
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.snapshots.tables.tables import read_table
+
+
+def other_runs(base: StoredSnapshot | None, run: RunRow) -> pa.Table:
+    """Return the rows of earlier runs; a run that commits several times has one row."""
+    held = read_table(base, "runs")
+    return held.filter(pc.not_equal(held.column("run_id"), run.run_id)) if _continues(base, run) else held
+
+
+def _continues(base: StoredSnapshot | None, run: RunRow) -> bool:
+    return base is not None and base.snapshot.pending is not None and base.snapshot.run_id == run.run_id
+
+
+def costs_of(base: StoredSnapshot | None, added: tuple[CostRow, ...], run: RunRow) -> pa.Table:
+    """Return the costs of all runs with those `added`; a row that has grown since a commit replaces that of then."""
+    number = run.snapshot
+    held = read_table(base, "costs")
+    if base is not None and _continues(base, run):  # the costs that this run has committed before move with it
+        held = to_table([_moved(row, base.number, number) for row in from_table(held, CostRow)], COSTS)
+    rows = {(row.run_id, row.purpose): row for row in from_table(held, CostRow)}
+    for row in added:  # notes outlive a process that ends between a commit and their removal
+        before = rows.get((row.run_id, row.purpose))
+        if before is None or before.calls < row.calls:
+            rows[row.run_id, row.purpose] = replace(row, snapshot=number)
+    return to_table([*rows.values()], COSTS)
+
+
+def _moved(row: CostRow, before: int, number: int) -> CostRow:
+    return replace(row, snapshot=number) if row.snapshot == before else row

@@ -1,1 +1,0 @@
-"""Upkeep: verify and repair a store, compact it, and remove files that no snapshot names."""

@@ -1,1 +1,0 @@
-"""Versions: compare snapshots, tag them, publish or discard candidate snapshots, and restore deleted documents."""

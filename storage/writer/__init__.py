@@ -1,1 +1,0 @@
-"""The writer: one commit of tables, postings and vectors, and the plain files of the newest snapshot."""

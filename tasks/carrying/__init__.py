@@ -1,1 +1,0 @@
-"""Carrying: steps of a run on other machines, which get parcels and give receipts."""

@@ -1,0 +1,1 @@
+"""Work: documents in batches and worker processes, on this machine and on others."""

@@ -1,0 +1,229 @@
+"""Process: turn one document from bytes into chunks in a worker process; nothing here imports Arrow."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from time import perf_counter
+from typing import NamedTuple
+
+from docmill.storage.errors import ConfigError, Rejected
+from docmill.storage.keys import hash_bytes
+from docmill.storage.schema import OCR_PAGES, Draft, Parsed, StagedDocument
+from docmill.storage.search.keywords.analysis.written_language import written_language
+from docmill.tasks.archive.laid_members import why_missing
+from docmill.tasks.chunking.chunk import chunk_regions, plugins_in, vector_keys
+from docmill.tasks.chunking.route import Routed
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.detect.regions import find_regions
+from docmill.tasks.detect.verdict import Verdict, detect
+from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.readers import ChosenReader, parser_name, reader_name
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.metadata import Facts, facts_of
+from docmill.tasks.parse.titles.cover import COVER, cover
+from docmill.tasks.paths.content import content_of
+from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.work.document.figure_rows import figure_rows
+from docmill.tasks.work.document.recipe import WITH, Recipe, suffix_of
+from docmill.tasks.work.document.shown_pictures import read_pictures
+from docmill.tasks.work.document.work_item import WorkItem, rejected_row
+from docmill.tasks.work.pool.memory_release import release
+from docmill.tasks.work.pool.worker import announce
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRequest:
+    """The input of one worker call: the work, the recipe, the parsed document if stored, and answers of models."""
+
+    work: WorkItem
+    recipe: Recipe
+    stored: Parsed | None
+    lookup: Lookup = field(default_factory=Lookup)
+
+    @property
+    def reader(self) -> ChosenReader | None:
+        """Return the reader that the settings choose for the document."""
+        return self.recipe.readers.chosen(self.work.uri)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseSeconds:
+    """Seconds that a worker spent on documents: to read and parse, to detect and route, to split and contextualize.
+
+    `ocr` are those of `parse` that went into documents of which OCR read pages.
+    """
+
+    parse: float = 0.0
+    detect: float = 0.0
+    chunk: float = 0.0
+    ocr: float = 0.0
+
+    def __add__(self, other: "PhaseSeconds") -> "PhaseSeconds":
+        ocr = self.ocr + other.ocr
+        return PhaseSeconds(self.parse + other.parse, self.detect + other.detect, self.chunk + other.chunk, ocr)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkResult:
+    """The result of one worker call: the row, the chunks, the parsed document if it is new, and what it asks of models.
+
+    `keys` holds the vector keys of each chunk. While `asked` holds texts without vectors, or `unsaid` prompts without
+    replies, the chunks are not yet final.
+    """
+
+    document: StagedDocument
+    drafts: list[Draft]
+    parsed: Parsed | None
+    asked: tuple[str, ...] = ()
+    unsaid: tuple[Prompt, ...] = ()
+    keys: tuple[tuple[str, ...], ...] = ()
+    spent: PhaseSeconds = field(default=PhaseSeconds(), compare=False)
+
+
+def process_document(job: WorkRequest) -> WorkResult:
+    """Parse, detect, route, split and contextualize one document, or return the reason for its rejection."""
+    began = perf_counter()
+    result = _processed(job)
+    later = result.spent.detect + result.spent.chunk
+    parse = perf_counter() - began - later
+    ocr = parse if result.parsed and result.parsed.metadata.get(OCR_PAGES) else 0.0
+    return replace(result, spent=replace(result.spent, parse=parse, ocr=ocr))
+
+
+def _processed(job: WorkRequest) -> WorkResult:
+    if job.stored is not None:
+        file_type = FileType(job.work.format, job.work.language)
+        announce(parser_name(file_type, job.reader))
+        return _split(job, file_type, job.stored)
+    # The hashes are taken of these bytes: the files may have changed since the sources were listed.
+    data = _read(job.work, job.recipe.max_file_bytes)
+    work, pictures = read_pictures(replace(job.work, content_hash=hash_bytes(data), size=len(data)))
+    try:
+        file_type = detect_file_type(PurePosixPath(work.uri).name, data)
+    except Rejected as why:
+        return reject(work, why)
+    # Before the parser runs, as it may take the process down; the reject then names it.
+    parser = parser_name(file_type, job.reader)
+    announce(parser)
+    try:
+        parsed = parse(data, file_type, replace(job.recipe.parse, pictures=pictures), job.reader)
+    except Rejected as why:
+        return reject(work, why, parser)
+    finally:
+        del data, pictures  # before the text is split: both together may exceed the memory limit for a large file
+        release()
+    return _split(replace(job, work=work), file_type, parsed)
+
+
+def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
+    """Return the row and the chunks of a parsed document."""
+    work, recipe = job.work, job.recipe
+    began = perf_counter()
+    whole = detect(parsed, file_type)
+    regions = find_regions(parsed, file_type, whole)
+    try:
+        routed = recipe.routes.route_regions(work.uri, regions, parsed.metadata)
+    except ConfigError as error:
+        return reject(work, Rejected("misrouted", str(error)), parser_name(file_type, job.reader))
+    detected = perf_counter()
+    try:
+        drafts = _chunks(job, file_type, parsed, routed)
+    except Rejected as why:
+        return reject(work, why, parser_name(file_type, job.reader))
+    document = _document(job, file_type, parsed, _RoutedDocument(whole, routed), len(drafts))
+    # A stored text need not travel back through the pipe.
+    new = parsed if job.stored is None else None
+    keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
+    spent = PhaseSeconds(detect=detected - began, chunk=perf_counter() - detected)
+    return WorkResult(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid), keys, spent)
+
+
+def _chunks(job: WorkRequest, file_type: FileType, parsed: Parsed, routed: Sequence[Routed]) -> list[Draft]:
+    """Return the chunks of routed regions; what becomes of the document from here on names the plugins at work."""
+    recipe = job.recipe
+    parser = WITH.join([parser_name(file_type, job.reader), *plugins_in(routed, recipe.chunk)])
+    announce(parser)
+    try:
+        return chunk_regions(parsed, routed, load_tokenizer(recipe.tokenizer_dir), recipe.chunk, job.lookup)
+    except Rejected as why:
+        raise Rejected(why.reason, why.message, parser) from why
+
+
+class _RoutedDocument(NamedTuple):
+    """What a document as a whole is, and its routed regions."""
+
+    whole: Verdict
+    routed: Sequence[Routed]
+
+
+def _document(
+    job: WorkRequest, file_type: FileType, parsed: Parsed, judged: _RoutedDocument, chunks: int
+) -> StagedDocument:
+    """Return the row of a document, given what it is and the number of its chunks."""
+    work, recipe = job.work, job.recipe
+    # A stored text keeps its key, also where the plugin that read it is gone.
+    known = work.text_key if job.stored is not None else ""
+    # Each type once, in the order of the text, so that equal regions make equal rows.
+    content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in judged.routed))
+    # YAML has dates, which JSON lacks; sorted, equal metadata make equal rows.
+    metadata = json.dumps(parsed.metadata | _cover(parsed), ensure_ascii=False, default=str, sort_keys=True)
+    content = content_of(work.content_hash, work.pictures)
+    text_key = known or recipe.text_key(work.uri, content, file_type, metadata)
+    return StagedDocument(
+        work_key=work.key,
+        content_hash=work.content_hash,
+        suffix=suffix_of(work.uri),
+        size=work.size,
+        format=file_type.format,
+        language=file_type.language,
+        title=parsed.title,
+        content_type=judged.whole.content_type,
+        text_key=text_key,
+        chunk_key=recipe.chunk_key(text_key, work.uri, content_types, metadata),
+        characters=len(parsed.text),
+        chunks=chunks,
+        metadata=metadata,
+        **asdict(_with_language(facts_of(parsed.metadata), file_type, parsed.text)),
+        parsed=job.stored is None,
+        reason="",
+        message="",
+        parser=parser_name(file_type, job.reader),
+        reader=reader_name(file_type, job.reader),
+        content_types=content_types,
+        regions=tuple(one.row() for one in judged.routed),
+        figures=figure_rows(parsed),
+    )
+
+
+def _with_language(facts: Facts, file_type: FileType, text: str) -> Facts:
+    """Return the facts of a document; its words say the language of a text that states none and is no source code."""
+    return facts if facts.lang or file_type.language else replace(facts, lang=written_language(text))
+
+
+def _cover(parsed: Parsed) -> dict[str, str]:
+    """Return what the metadata get of a document without a title."""
+    words = "" if parsed.title else cover(parsed)
+    return {COVER: words} if words else {}
+
+
+def _read(work: WorkItem, limit: int) -> bytes:
+    try:
+        with work.file.open() as file:
+            # A source need not know the size of what it lists, and a file may have grown since.
+            size = max(work.size, os.fstat(file.fileno()).st_size)
+            if size > limit:
+                raise Rejected("too_large", f"{size} bytes, the limit is {limit} (discover.max_file_bytes)")
+            return file.read()
+    except FileNotFoundError as error:
+        raise why_missing(Path(work.path)) if work.place else Rejected("unreadable", "the file is gone") from error
+    except OSError as error:
+        raise Rejected("unreadable", error.strerror or str(error)) from error
+
+
+def reject(work: WorkItem, why: Rejected, parser: str = "") -> WorkResult:
+    """Return the result for a rejected document; `parser` had it when it was rejected."""
+    return WorkResult(rejected_row(work, why, parser), [], None)

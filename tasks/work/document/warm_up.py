@@ -1,0 +1,24 @@
+"""Warm-up: read made-up documents, so that a worker has loaded what the first real ones need before they come."""
+
+from docmill.tasks.counting.counter import counter_of
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.parse.dispatch.file_type import detect_file_type, format_of_name
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.work.document import process  # noqa: F401  all that follows the parser
+
+_SAMPLES = {
+    "text": ("mill.txt", "Of a mill, and of the grain that is ground in it.\n"),
+    "markdown": ("mill.md", "# Mill\n\nGrain is *ground* here.\n"),
+    "html": ("mill.html", "<!DOCTYPE html><html><head><title>Mill</title></head><body><p>Grain.</p></body></html>\n"),
+}
+"""A document of each of some formats: those that come in great numbers, and are read in a moment once all is loaded."""
+
+
+def warm_up(names: str, tokenizer: str) -> None:
+    """Load what files of these names need, parted by slashes, and the tokenizer of the folder `tokenizer`, or none."""
+    if tokenizer:
+        counter_of(load_tokenizer(tokenizer))
+    for form in sorted({format_of_name(name) for name in names.split("/")} & _SAMPLES.keys()):
+        name, text = _SAMPLES[form]
+        parse(text.encode(), detect_file_type(name, text.encode()), ParseOptions())

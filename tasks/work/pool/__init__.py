@@ -1,0 +1,1 @@
+"""Pool: worker processes that handle one document after another, with limits on time and memory."""

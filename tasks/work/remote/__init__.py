@@ -1,0 +1,1 @@
+"""Remote: steps of a run on other machines, which get parcels and give receipts."""

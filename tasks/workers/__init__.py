@@ -1,1 +1,0 @@
-"""Workers: processes that handle one document after another, with limits on time and memory."""
