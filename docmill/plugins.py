@@ -20,8 +20,8 @@ from docmill.storage.search.encode.plugin_encoder import EncoderPlugin
 from docmill.storage.search.rank.steps.rerankers import RerankerPlugin
 from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader, SourceSettings
 from docmill.tasks.context.context_input import ContextInput
-from docmill.tasks.context.context_plugin import ContextualizerPlugin
 from docmill.tasks.context.contextualizer import Lead
+from docmill.tasks.context.contextualizers import ContextualizerPlugin
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.parser import NoOptions, ParserPlugin
 from docmill.tasks.split.parts.options import Options

@@ -19,7 +19,7 @@ from docmill.storage.process.sleeping_threads import let_threads_sleep
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.vectors.deferred_client import defer_client
 from docmill.storage.snapshots.clean import verify
-from docmill.tasks.model.clients import anthropic_messages, circuit_breaker, openai_chat
+from docmill.tasks.model.clients import circuit_breaker, providers
 from tests.kit import fake_encoder
 from tests.kit.model_server import ModelServer, model_server
 from tests.kit.pages.warm import warm_program
@@ -87,8 +87,7 @@ def warm_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """Run a language model's server on loopback, of which what fails is not asked again and no pause is made."""
     monkeypatch.setattr(circuit_breaker, "PAUSE_S", 0.0)
-    monkeypatch.setattr(openai_chat, "RETRIES", 0)
-    monkeypatch.setattr(anthropic_messages, "RETRIES", 0)
+    monkeypatch.setattr(providers, "RETRIES", 0)
     with model_server() as own:
         yield own
 

@@ -1,4 +1,7 @@
-"""Cluster engine: an engine whose batches and texts go to the workers of a cluster."""
+"""Cluster engine: an engine whose batches and texts go to the workers of a cluster.
+
+What workers have finished for a driver that died before it fetched it.
+"""
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -6,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from zipfile import ZipFile
 
-from docmill.flows.cluster.leftovers import take_over
 from docmill.flows.cluster.remote_answers import remote_encoding
 from docmill.flows.cluster.remote_batches import process_remote
 from docmill.flows.cluster.remote_rewriting import remote_rewriting
@@ -19,9 +22,10 @@ from docmill.flows.runs.engine import Engine, Node, RunSite
 from docmill.flows.runs.phases import Phase, counted
 from docmill.storage.address import absolute, is_address, url_of
 from docmill.storage.errors import ConfigError
-from docmill.storage.files import put_if_absent
+from docmill.storage.files import TEMPORARY, put_if_absent, remove
 from docmill.storage.keys import key_of
 from docmill.storage.remote.objects.freight import Freight
+from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.tasks.publishing.embed_pending import embed_pending
 from docmill.tasks.publishing.publish import Published, publish_run
@@ -29,7 +33,10 @@ from docmill.tasks.work.batch.batch import BatchDone, Order, process_batch
 from docmill.tasks.work.batch.embed import Embedding, embed_batches
 from docmill.tasks.work.batch.orders import load_order, passwords_of
 from docmill.tasks.work.batch.unpack import unpack
+from docmill.tasks.work.pool.plain_json import Readers, Unreadable, decode
 from docmill.tasks.work.pool.pool import shared_pool
+from docmill.tasks.work.remote.parcels import Receipt
+from docmill.tasks.work.remote.perform import BATCH, EMBED, TABLES
 
 T = TypeVar("T")
 MOST_SLOTS = 256
@@ -212,3 +219,50 @@ def joined(settings: Settings) -> Iterator[RemoteWorkers]:
         yield cluster
     finally:
         cluster.close()
+
+
+def take_over(freight: Freight, root: Path) -> int:
+    """Bring the finished results of earlier runs into staging, and sweep their freight; return how many there are.
+
+    The caller holds the writer's lock of the store, so that no other run of it goes on.
+    """
+    count = 0
+    for run in freight.runs():
+        for name, data in freight.receipts(run).items():
+            if name.startswith((BATCH, EMBED)):
+                count += _bring(freight, root / staging.FOLDER / run, name, data)
+    freight.sweep()
+    if count:
+        staging.take_over(root)  # what another docmill has made may have other columns
+    return count
+
+
+def _bring(freight: Freight, folder: Path, name: str, data: bytes) -> bool:
+    """Fetch a result unless it is here; return whether it was fetched."""
+    try:
+        receipt: Receipt = decode(data, Readers().of(Receipt))
+    except Unreadable:
+        return False  # of another docmill; to make the result again is safer
+    is_batch = name.startswith(BATCH)
+    target = folder / (name if is_batch else f"embeddings-{name}.parquet")
+    if target.exists():
+        return False
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f"{TEMPORARY}left-{name}"
+    freight.fetch(receipt.key, draft, receipt.content_hash)
+    if is_batch:
+        with ZipFile(draft) as made:
+            _extract(made, folder / f"{TEMPORARY}{name}", target)
+        remove(draft)
+    else:
+        draft.replace(target)
+    return True
+
+
+def _extract(made: ZipFile, draft: Path, target: Path) -> None:
+    """Lay the tables of a batch, whole or not at all."""
+    remove(draft)
+    draft.mkdir()
+    for table in TABLES:
+        made.extract(table, draft)
+    draft.replace(target)

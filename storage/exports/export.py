@@ -1,18 +1,52 @@
 """Export: bring a destination up to date with a snapshot."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from os import close
+from pathlib import Path
 
 from docmill.storage.access.narrowed_folder import NarrowedFolder
 from docmill.storage.errors import ConfigError
 from docmill.storage.exports.chunk_rows import Selection, rows_of, select, since
 from docmill.storage.exports.destinations.by_address import destination_of
 from docmill.storage.exports.destinations.stamp import Destination, Revision, Stamp, check_stamp
-from docmill.storage.exports.figure_files import drop_figures, put_figures
+from docmill.storage.files import OWNER_ONLY, write_whole
+from docmill.storage.snapshots.artifacts.packs import Packs
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.tables.tables import bucket_count, read_table
+
+_SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+_OURS = re.compile(r"([0-9a-f]{32})\.(?:png|jpg|gif|webp)")
+_AT_ONCE = 8
+"""Pictures in memory together: one may have 20 MB."""
+
+
+def put_figures(stored: StoredSnapshot, folder: Path, keys: Iterable[str]) -> None:
+    """Write the pictures that a folder lacks; the folder is made for the first one."""
+    lacking = sorted({*keys} - _held(folder).keys())
+    packs = Packs(stored.ensure_packs("figures")) if lacking else Packs([])
+    for first in range(0, len(lacking), _AT_ONCE):
+        folder.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
+        for row in packs.take(lacking[first : first + _AT_ONCE]).to_pylist():
+            write_whole(folder / f"{row['key']}{_SUFFIXES[row['media_type']]}", row["data"], closed=True)
+
+
+def drop_figures(folder: Path, keys: Iterable[str]) -> None:
+    """Remove the pictures of other keys, and the folder if nothing is left in it."""
+    held = _held(folder)
+    for key in held.keys() - {*keys}:
+        held[key].unlink()
+    if folder.is_dir():
+        with suppress(OSError):  # it holds something
+            folder.rmdir()
+
+
+def _held(folder: Path) -> dict[str, Path]:
+    """Return the pictures in a folder by their keys; other files are none of an export's."""
+    names = ((path, _OURS.fullmatch(path.name)) for path in (folder.iterdir() if folder.is_dir() else ()))
+    return {found[1]: path for path, found in names if found}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,26 +3,68 @@
 DuckDB checks time and memory between its operators, but not within one call of a function, such as `pg_sleep(75)` or
 `repeat('x', 4000000000)`. A process stays for the next statement, of this or of another store, because starting one
 takes a third of a second.
+
+How many statements run at once, of all askers and of one.
 """
 
 import atexit
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from docmill.storage.errors import QueryError, Transient
-from docmill.storage.process.asker import Abandoned, current_asker
+from docmill.storage.process.asker import Abandoned, Asker, current_asker
 from docmill.storage.sql.process_handle import ProcessHandle, encode
 from docmill.storage.sql.statement import DEFAULT_LIMITS, Files, SqlLimits, Statement
-from docmill.storage.sql.statement_places import StatementPlaces
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class StatementPlaces:
+    """Places for statements; usable from many threads. What this process asks for itself may take all of them."""
+
+    def __init__(self, most: int, most_of_client: int) -> None:
+        self._most = most
+        self._most_of_client = most_of_client
+        self._changed = threading.Condition()
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def taken(self, asker: Asker) -> Iterator[None]:
+        """Hold a place during the block; wait for one.
+
+        Raises:
+            Abandoned: The asker has left meanwhile.
+        """
+        with asker.ended_by(self._wake), self._changed:
+            self._changed.wait_for(lambda: asker.has_left or self._has_place(asker.client))
+            if asker.has_left:
+                raise Abandoned
+            self._taken[asker.client] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken[asker.client] -= 1
+                self._taken += Counter()  # forget clients that have none
+                self._changed.notify_all()
+
+    def _has_place(self, client: str) -> bool:
+        most = self._most_of_client if client else self._most
+        return self._taken.total() < self._most and self._taken[client] < most
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
 
 _MOST = 4
 """Processes at once, of up to 2 GB each; further statements wait for one of these to end."""

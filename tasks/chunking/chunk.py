@@ -1,22 +1,24 @@
-"""Chunk: split a parsed document, add a context to each chunk, and make sure that it fits the model."""
+"""Chunk: split a parsed document, add a context to each chunk, and make sure that it fits the model.
+
+Divide a long chunk into parts that fit the model, each with its own vector.
+"""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from tokenizers import Tokenizer
 
 from docmill.storage.keys import embedding_key, late_key
-from docmill.storage.schema import Draft, Parsed, indexed_text, part_readings
+from docmill.storage.schema import Draft, Element, Parsed, indexed_text, part_readings
 from docmill.tasks.chunking.chunk_options import FIGURE, ChunkOptions
 from docmill.tasks.chunking.chunk_tree import ChunkNode, ChunkTree, grow, in_order, summary
 from docmill.tasks.chunking.figure_chunks import figure_chunks
 from docmill.tasks.chunking.fitting import Fitter
-from docmill.tasks.chunking.left_out import left_out
 from docmill.tasks.chunking.route import Route, Routed
-from docmill.tasks.chunking.vector_parts import divide
 from docmill.tasks.chunking.windows import windows
 from docmill.tasks.context.context_input import ContextInput, context_input_of
+from docmill.tasks.context.contextualizer import nothing
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS, contextualizer_of
 from docmill.tasks.context.model_context import ChunkLead, ContextWriter
 from docmill.tasks.context.phrasings import MOST_TOKENS
@@ -27,7 +29,12 @@ from docmill.tasks.reading.reading_map import ReadingMap, reading_of
 from docmill.tasks.split.content.table import WIDEST_HEADER
 from docmill.tasks.split.parts.line_numbers import PageNumbers, lines_at
 from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.merge_pieces import merge
+from docmill.tasks.split.spans.pieces import GLUE, LINE, Piece, cut, fit_all
+from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
@@ -216,3 +223,76 @@ def plugins_in(routed: Sequence[Routed], options: ChunkOptions) -> list[str]:
     versions = {name: SPLITTERS[name].version for name in strategies}
     versions |= {name: CONTEXTUALIZERS[name].version for name in contexts}
     return [f"{name} ({version})" for name, version in sorted(versions.items())]
+
+
+def divide(draft: Draft, tokens: Tokens, size: int, limit: int) -> tuple[int, ...]:
+    """Return the starts of a chunk's parts in its text, without the first; none if it has at most `size` tokens.
+
+    A part has whole sentences, unless a single one is longer than `size`. With the chunk's context and special tokens,
+    it has at most `limit` tokens.
+    """
+    span = Span(draft.start_char, draft.end_char)
+    own = tokens.exact([span])[0]
+    room = min(size, limit - (draft.tokens - own))
+    if own <= room:
+        return ()
+    starts = _starts(tokens, span, room)
+    while room > 1 and _longest(draft, tokens, starts) > limit:
+        room //= 2
+        starts = _starts(tokens, span, room)
+    return starts
+
+
+def _starts(tokens: Tokens, span: Span, size: int) -> tuple[int, ...]:
+    room = Room(tokens, size)
+    pieces = fit_all(tokens.text, [Piece(span.start, span.end, GLUE)], room, (prose_cuts,))
+    return tuple(one.start - span.start for one in merge(tokens.text, list(pieces), room)[1:])
+
+
+def _longest(draft: Draft, tokens: Tokens, starts: tuple[int, ...]) -> int:
+    """Return the maximum tokens of a part as the model reads it, including special ones."""
+    texts = [indexed_text(draft.context, read) for read in part_readings(draft.text, starts, draft.unread)]
+    return max(tokens.counter.counts(texts)) + tokens.counter.special
+
+
+def left_out(part: Part, kinds: Collection[str], fitter: Fitter) -> Iterator[ChunkNode]:
+    """Yield chunks of elements of these kinds, each with its kind as its role.
+
+    The entries of a list of contents share chunks, cut between lines. A text that repeats, such as a running head, is a
+    chunk once; one without a letter, such as the number of a page, is none.
+    """
+    room = Room(part.tokens, min(Options().size, fitter.room))
+    seen = set[str]()
+    for kind, span in _runs(part, kinds):
+        lines = cut(part.text, span, LINE, _line_ends(part.text, span))
+        for fitted in fitter.fit(merge(part.text, list(lines), room), nothing):
+            words = " ".join(part.text[slice(*fitted.span)].split())
+            if words not in seen and any(map(str.isalpha, words)):
+                seen.add(words)
+                yield ChunkNode(fitted, role=kind)
+
+
+def _runs(part: Part, kinds: Collection[str]) -> Iterator[tuple[str, Span]]:
+    """Yield the kind and the span of each list of contents, and of each other element."""
+    run: list[Element] = []
+    for element in part.index.left_out.within(part.start, part.end):
+        if run and not _goes_on(part.text, run[-1], element):
+            yield run[0].kind, Span(run[0].start_char, run[-1].end_char)
+            run = []
+        if element.kind in kinds:
+            run.append(element)
+    if run:
+        yield run[0].kind, Span(run[0].start_char, run[-1].end_char)
+
+
+def _goes_on(text: str, before: Element, element: Element) -> bool:
+    """Return whether a list of contents goes on; a foot and the head of the next page have nothing in common."""
+    same = before.kind == element.kind == "toc"
+    return same and not text[before.end_char : element.start_char].strip()
+
+
+def _line_ends(text: str, span: Span) -> Iterator[tuple[int, int]]:
+    place = text.find("\n", *span)
+    while place >= 0:
+        yield place + 1, LINE
+        place = text.find("\n", place + 1, span.end)

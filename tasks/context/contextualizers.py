@@ -1,14 +1,54 @@
 """Contextualizers: the registry of the ways to write a chunk's context."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from docmill.storage.plugins.origin import Origin, plugin_failed
 from docmill.storage.plugins.registry import Registry, Seam, late
-from docmill.tasks.context.context_plugin import ContextualizerPlugin, contextualizer_of_plugin
 from docmill.tasks.context.contextualizer import Contextualizer, Lead
 from docmill.tasks.split.spans.span import Span
 
 if TYPE_CHECKING:
     from docmill.tasks.context.context_input import ContextInput
+
+
+class ContextualizerPlugin(Protocol):
+    """A way to write the context of a chunk: an entry point of the group `docmill.contextualizers`.
+
+    The name of the entry point is that of the contextualizer. It leads to an object with these members, or to a class
+    that is called without arguments.
+
+    Attributes:
+        version: Raise it whenever `say` returns another text. Together with the version of the distribution, it is part
+            of the key of each document whose contexts were written, so that exactly those are written again.
+    """
+
+    version: int | str
+
+    def say(self, setting: "ContextInput", span: Span, lead: Lead) -> str:
+        """Return the context of one chunk, "" for none.
+
+        `setting.parsed` is the document: `text`, `title`, `elements`, `metadata`. `setting.headings(span)` are the
+        headings above the chunk, and `lead(span)` is what its strategy adds, such as the question of an answer.
+
+        A context of more than `setting.budget` tokens, which `setting.count(text)` counts, is cut between words. The
+        same document and span always give the same text. It is called in a worker process, as splitters are, and an
+        exception rejects the document with a message that names the plugin and its distribution.
+        """
+        ...
+
+
+def contextualizer_of_plugin(origin: Origin, plugin: ContextualizerPlugin) -> Contextualizer:
+    """Return the contextualizer of a plugin, whose failures reject the document and name the plugin."""
+
+    def say(setting: "ContextInput", span: Span, lead: Lead) -> str:
+        from docmill.tasks.context.word_limits import cut_words
+
+        text = plugin.say(setting, span, lead)
+        text.encode()  # raises for half a character, which no table can hold
+        return text if setting.count(text) <= setting.budget else cut_words(text, setting.budget, setting.counter)
+
+    return Contextualizer(origin.name, origin.version(plugin.version), origin.guarded(say, plugin_failed))
+
 
 STRUCTURAL = 11
 """The version of the structural context, with which other contexts begin. Prompts have their own version."""

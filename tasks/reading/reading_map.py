@@ -7,15 +7,86 @@ The map from the reading to the document is the simplest there is: both have the
 each character of markup is a blank, which costs no token, and each other one stands where it stands in the document.
 So the prefix counts of tokens are taken over that text, and whatever asks for the length of a span, or how far a number
 of tokens reaches, goes on in offsets of the document.
+
+The markup around the words of each kind of element, such as the bars of a table.
+
+The parser has told what an element is, so a sign means one thing here: a bar within a table parts two cells, and the
+same bar in a paragraph is left alone. Markup within lines, such as links, is marked by the parser itself.
 """
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from docmill.storage.schema import Parsed
-from docmill.tasks.reading.element_marks import marks_of
+from docmill.storage.schema import Element, Parsed
 from docmill.tasks.split.spans.span import Span
+
+_TITLE = re.compile(
+    r"\A(?:=(?: =)+(?=\s)|[#=]{1,6}(?=\s)|={2,6})|(?<=\s)(?:(?:= )+=|[#=]{1,6})\Z|={2,6}\Z"
+    r"|(?<=\n)[ \t]*(?:=+|-+|~+|\^+|\*+|#+)\Z"
+)
+_FENCES = re.compile(r"\A(?:`{3,}|~{3,})|\n[ \t>]*(?:`{3,}|~{3,})\s*\Z")
+_QUOTE = re.compile(r"^[ \t]{0,3}>(?:[ \t]?>)*", re.MULTILINE)
+_BULLET = re.compile(r"\A[-*+\u2022](?=\s)(?:[ \t]+\[ \](?=\s))?")
+_FRONT = re.compile(r"\A(?:---|\+\+\+)[ \t]*(?=[\r\n])|(?:---|\+\+\+|\.\.\.)\s*\Z")
+# Possessive throughout: a line of blanks would otherwise be searched from each of them.
+_RULE = r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$"
+_BARS = re.compile(rf"{_RULE}|(?<!\\)\|", re.MULTILINE)
+_RUNS = re.compile(r"([.\u00b7\u2026_=~*#\u2500-\u257f-])\1{4,}|(?:[.\u00b7] ){4,}[.\u00b7]?")
+"""Leaders between a title and its page, lines to fill in, rules: five signs or more, as three are an ellipsis."""
+_TICKS = re.compile(r"(?<![\w`\\])(`{1,2})(?![\s`])([^`\n]{1,200})(?<!\s)\1(?![\w`])")
+"""Code within a line, as the parsers of HTML, Word and others write it; Markdown's own is marked by its parser."""
+_DATA = re.compile(r"[A-Za-z0-9+/]{32,}={0,2}")
+"""What may be a hash or encoded bytes; the shortest hash that is common, MD5, has 32 digits."""
+_LEAST = 32
+_KEPT = 8
+"""The characters of a hash that are read: as many as people quote to name one."""
+_DIGITS = 16
+"""One character in this many is a digit in data; in a long name or a path, hardly any is."""
+
+
+def marks_of(text: str, element: Element) -> Iterator[Span]:
+    """Yield the markup of an element as spans of the document; they may overlap, and are in no order."""
+    start, end = element.start_char, element.end_char
+    inline = element.attributes.get("marks") or ()
+    yield from (Span(start + first, start + last) for first, last in zip(inline[::2], inline[1::2], strict=True))
+    own = text[start:end]
+    if element.kind in _OF_KIND:
+        yield from _found(_OF_KIND[element.kind], own, start)
+    if element.kind != "code":
+        yield from _found(_RUNS, own, start)
+        yield from _ticks(own, start)
+        yield from _data(own, start)
+
+
+def _found(pattern: re.Pattern[str], text: str, start: int) -> Iterator[Span]:
+    return (Span(start + match.start(), start + match.end()) for match in pattern.finditer(text))
+
+
+def _ticks(text: str, start: int) -> Iterator[Span]:
+    for match in _TICKS.finditer(text):
+        yield Span(start + match.start(), start + match.start(2))
+        yield Span(start + match.end(2), start + match.end())
+
+
+def _data(text: str, start: int) -> Iterator[Span]:
+    """Yield all but the beginning of hashes and encoded bytes."""
+    for match in _DATA.finditer(text):
+        digits = sum(map(str.isdigit, match[0]))
+        # Between slashes, the names of a path are short.
+        if digits * _DIGITS >= len(match[0]) > digits and max(map(len, match[0].split("/"))) >= _LEAST:
+            yield Span(start + match.start() + _KEPT, start + match.end())
+
+
+_OF_KIND: dict[str, re.Pattern[str]] = {
+    "title": _TITLE,
+    "code": _FENCES,
+    "quote": _QUOTE,
+    "list_item": _BULLET,
+    "front_matter": _FRONT,
+    "table": _BARS,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from docmill.flows.serving.access import Access
+from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.token_file import TokenFile
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import DocmillError, QueryError
 from docmill.storage.snapshots.read.store import Store, open_store

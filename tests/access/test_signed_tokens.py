@@ -15,11 +15,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from docmill.flows.serving.access import Access
+from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.signed_tokens import SKEW_S
-from docmill.flows.serving.token_file import TokenFile
 from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import ConfigError
 from tests.kit.workbench import MakeBench

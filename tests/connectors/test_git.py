@@ -98,7 +98,7 @@ def test_only_changed_files_are_read_and_nothing_is_asked_of_the_same_commit(
         calls.append((arguments[0], given.decode()) if given else tuple(arguments[:1]))
         return call(self, arguments, given)
 
-    monkeypatch.setattr("docmill.tasks.connectors.git_program.Git._call", counted)
+    monkeypatch.setattr("docmill.tasks.connectors.git.Git._call", counted)
     work = bench()
     work.ingest(repository.address)
     calls.clear()

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.measure.needle import needles, plant
+from docmill.flows.measure.chunk_quality import needles, plant
 from docmill.storage.schema import ChunkRow, Element, Parsed
 from docmill.tasks.evaluate import chunk_measures as measures
 from docmill.tasks.evaluate.chunk_measures import Written

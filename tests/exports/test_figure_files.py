@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.errors import StoreError
-from docmill.storage.exports import figure_files
+from docmill.storage.exports import export
 from docmill.storage.keys import hash_bytes
 from docmill.storage.snapshots.read.store import Store
 from tests.exports.conftest import page
@@ -78,7 +78,7 @@ def test_a_database_has_the_keys_alone(store: Store, here: Path) -> None:
 def test_a_lost_picture_ends_the_export_before_a_row_names_it(tmp_path: Path, here: Path, fake_model: str) -> None:
     assert fake_model
     bench = Workbench(tmp_path / "lossy")
-    bench.write({"p.html": page(*range(1, 2 * figure_files._AT_ONCE))})
+    bench.write({"p.html": page(*range(1, 2 * export._AT_ONCE))})
     bench.ingest()
     for pack in (bench.root / "artifacts").rglob("*.parquet"):
         if drawn(1) in pack.read_bytes():

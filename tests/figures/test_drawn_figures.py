@@ -9,7 +9,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.pdf import figures
-from docmill.tasks.work.document.figure_rows import figure_rows
+from docmill.tasks.work.document.process import figure_rows
 from tests.kit.writers import figures as writers
 from tests.kit.writers.pdf import Pdf
 

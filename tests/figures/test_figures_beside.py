@@ -16,8 +16,8 @@ from docmill.tasks.parse.pictures.album import MOST_PICTURES
 from docmill.tasks.parse.pictures.beside import names_in, path_of
 from docmill.tasks.paths.content import PictureBeside
 from docmill.tasks.paths.local_file import Reach
-from docmill.tasks.work.document import shown_pictures
-from docmill.tasks.work.document.shown_pictures import read_pictures
+from docmill.tasks.work.document import process
+from docmill.tasks.work.document.process import read_pictures
 from docmill.tasks.work.document.work_item import WorkItem
 from tests.kit.remote_bench import make_bucket
 from tests.kit.site import site_on_loopback
@@ -190,8 +190,8 @@ def test_what_took_the_place_of_a_picture_is_not_read(work: Callable[..., WorkIt
 
 
 def test_pictures_are_read_within_bounds(work: Callable[..., WorkItem], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown_pictures, "MAX_BYTES", 10)
-    monkeypatch.setattr(shown_pictures, "MOST_BYTES", 15)
+    monkeypatch.setattr(process, "MAX_BYTES", 10)
+    monkeypatch.setattr(process, "MOST_BYTES", 15)
     page = work(b"x" * 100, b"y" * 10, b"z" * 10)
     read, found = read_pictures(page)
     assert {name: len(data) for name, data in found.items()} == {"0.png": 11, "1.png": 10}

@@ -18,7 +18,7 @@ from docmill.tasks.parse.pictures import album, picture_file
 from docmill.tasks.parse.pictures.addresses import of_data_uri
 from docmill.tasks.parse.pictures.picture_file import Unkept, look_at
 from docmill.tasks.reading.reading_map import reading_of
-from docmill.tasks.work.document.figure_rows import figure_rows
+from docmill.tasks.work.document.process import figure_rows
 from tests.kit.writers import figures as writers
 
 FIRST, SECOND = writers.drawn(1), writers.drawn(2)

@@ -12,7 +12,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.span_checks import faults
-from docmill.tasks.work.document.figure_rows import figure_rows
+from docmill.tasks.work.document.process import figure_rows
 from tests.kit.workbench import Workbench
 from tests.kit.writers.figures import data_uri, drawn
 

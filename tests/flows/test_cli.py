@@ -17,9 +17,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
+from docmill.flows.cli.terminal.hits import WIDTH, snippet
 from docmill.flows.cli.terminal.output import aligned, plain
 from docmill.flows.cli.terminal.progress import waiting
-from docmill.flows.cli.terminal.snippet import WIDTH, snippet
 from docmill.storage.arrow_schema import SCHEMAS
 
 ROOT = Path(__file__).parents[2]

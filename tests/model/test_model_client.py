@@ -11,11 +11,10 @@ from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import CostRow
 from docmill.tasks.model import ledger
 from docmill.tasks.model.budget import LEAST_CACHED, Budget, BudgetTracker, Forecast
-from docmill.tasks.model.client import ModelAccess, ModelClient
+from docmill.tasks.model.client import CallSchedule, ModelAccess, ModelClient
 from docmill.tasks.model.clients.completion import ModelOptions, Usage
 from docmill.tasks.model.journal import COSTS, REPLIES, Journal, PaidCall
 from docmill.tasks.model.prompt import Answer, Prompt
-from docmill.tasks.model.schedule import CallSchedule
 from tests.kit.model_server import ModelServer
 
 PRICES = {"input": 2.0, "cached": 0.5, "output": 10.0}

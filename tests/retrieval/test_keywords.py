@@ -28,7 +28,7 @@ from docmill.storage.search.keywords.scoring import Scoring
 from docmill.storage.search.keywords.segments import build, merge_segments
 from docmill.storage.search.keywords.segments.chunk_fields import ChunkFields
 from docmill.storage.search.keywords.segments.merge_segments import MOST_SEGMENTS
-from docmill.storage.search.keywords.segments.sorted_strings import StringLookup
+from docmill.storage.search.keywords.segments.postings import StringLookup
 from docmill.storage.search.keywords.segments.state import KeywordState
 from tests.kit.drawing import examples
 

@@ -17,7 +17,7 @@ from docmill.storage.errors import QueryError, StoreError, Transient
 from docmill.storage.files import disk_use
 from docmill.storage.snapshots.change.tagging import set_tag
 from docmill.storage.snapshots.change.undelete import undelete
-from docmill.storage.snapshots.clean import pruning
+from docmill.storage.snapshots.clean import compact as compacting
 from docmill.storage.snapshots.clean.compact import compact, vacuum
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history import snapshots
@@ -197,7 +197,7 @@ def test_compaction_changes_files_and_nothing_else(bench: Workbench) -> None:
 
 @pytest.mark.slow
 def test_many_small_commits_are_tidied_up_unasked(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "MOST_PACKS", 4)
+    monkeypatch.setattr(compacting, "MOST_PACKS", 4)
     bench.settings = {"retention": {"keep_snapshots": 3}}
     most = 0
     for _ in range(12):

@@ -1,25 +1,63 @@
-"""Mirrored folder: the local mirror of a store on an object store."""
+"""Mirrored folder: the local mirror of a store on an object store.
 
+Let one writer among all machines write to a mirrored store, by a lease on the object store.
+"""
+
+import json
 import logging
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, Self
 
 from docmill.storage.address import MirrorMark
-from docmill.storage.errors import Transient
+from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import FileRef
 from docmill.storage.remote.mirror import check, check_snapshots, collection, offline, pull, push, restore_objects
-from docmill.storage.remote.mirror.writer_lock import leased_and_fresh
+from docmill.storage.remote.mirror.pull import IDENTITY, refresh, refuse, tidy
 from docmill.storage.remote.objects import own_files, shared_files
 from docmill.storage.remote.objects.bucket import Objects, connect
+from docmill.storage.remote.objects.lease import leased
 from docmill.storage.remote.objects.transfer import faults, key_of_file
 from docmill.storage.snapshots.history import snapshots, tags
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.snapshots.history.quarantine import SetAside
 from docmill.storage.snapshots.history.snapshots import Snapshot
+
+FORMAT = 1  # of the file that identifies a store
+
+
+@contextmanager
+def leased_and_fresh(objects: Objects, root: Path, mark: MirrorMark, deadline: float, mending: bool) -> Iterator[None]:
+    """Hold the lease of a store; the caller has the lock of its mirror, whose list of snapshots is up to date.
+
+    Raises `Locked` if another mirror's writer still holds the lease at `deadline`, on the monotonic clock, and
+    `StoreError` if the newest snapshot is damaged, unless the caller is `mending` the store.
+    """
+    _found(objects)
+    with leased(objects, root, mark, deadline):
+        unread = refresh(objects, root, mark)
+        if not mending:
+            refuse(objects, root, unread)
+        tidy(root)
+        yield
+
+
+def _found(objects: Objects) -> None:
+    """Give a new store its identity; refuse an object store whose conditional puts overwrite objects."""
+    if not objects.put_if_absent(IDENTITY, _identity()):
+        return
+    if objects.put_if_absent(IDENTITY, _identity()):
+        objects.delete([IDENTITY])
+        raise StoreError(f"{objects.url}: this object store ignores If-None-Match on a put, so no commit would be safe")
+
+
+def _identity() -> bytes:
+    return json.dumps({"format": FORMAT, "store": secrets.token_hex(16)}).encode()
+
 
 _log = logging.getLogger("docmill.remote")
 

@@ -1,8 +1,8 @@
 """Export: what Notion, Confluence, Slack, Teams or Google give whoever downloads a wiki, a chat or an account."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,10 +12,35 @@ from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.files import hash_file
 from docmill.storage.keys import hash_bytes
 from docmill.tasks.connectors.contract import WATCH_S, SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.exports.confluence_pages import is_confluence_pages, read_confluence_pages
+from docmill.tasks.connectors.exports.confluence_space import is_confluence_space, read_confluence_space
 from docmill.tasks.connectors.exports.export_document import ExportDocument
 from docmill.tasks.connectors.exports.export_files import ExportFiles, state_of
-from docmill.tasks.connectors.exports.export_kinds import EXPORT_KINDS
+from docmill.tasks.connectors.exports.notion import is_notion, read_notion
+from docmill.tasks.connectors.exports.slack import is_slack_export, read_slack
+from docmill.tasks.connectors.exports.takeout import is_takeout, read_takeout
+from docmill.tasks.connectors.exports.teams import is_teams, read_teams
 from docmill.tasks.connectors.spool import Spool
+
+
+@dataclass(frozen=True, slots=True)
+class ExportKind:
+    """A kind of exports: whether files of some names are one, and its documents, given the address of its pages."""
+
+    fits: Callable[[Iterable[str]], bool]
+    read: Callable[[ExportFiles, str], Iterator[ExportDocument]]
+
+
+EXPORT_KINDS = {
+    "slack": ExportKind(is_slack_export, read_slack),
+    "confluence-xml": ExportKind(is_confluence_space, read_confluence_space),
+    "confluence": ExportKind(is_confluence_pages, read_confluence_pages),
+    "takeout": ExportKind(is_takeout, read_takeout),
+    "notion": ExportKind(is_notion, read_notion),
+    "teams": ExportKind(is_teams, read_teams),
+}
+"""The kinds by name, the surest signs first."""
+
 
 KindName = Literal["auto", "notion", "confluence", "confluence-xml", "slack", "teams", "takeout"]
 

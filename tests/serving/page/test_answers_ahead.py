@@ -13,8 +13,7 @@ from starlette.responses import Response
 
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page import answers_ahead
-from docmill.flows.serving.page.answers_ahead import AnswersAhead
-from docmill.flows.serving.page.kept_answers import KeptAnswers
+from docmill.flows.serving.page.answers_ahead import AnswersAhead, KeptAnswers
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.flows.serving.page.page_questions import RowsQuestion
 from docmill.storage.errors import StoreError

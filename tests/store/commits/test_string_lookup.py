@@ -5,8 +5,8 @@ import random
 import pyarrow as pa
 import pytest
 
-from docmill.storage.search.keywords.segments import sorted_strings
-from docmill.storage.search.keywords.segments.sorted_strings import StringLookup
+from docmill.storage.search.keywords.segments import postings
+from docmill.storage.search.keywords.segments.postings import StringLookup
 
 LETTERS = "ab\u00e9\u6c34\U0001f600"
 
@@ -15,7 +15,7 @@ LETTERS = "ab\u00e9\u6c34\U0001f600"
 @pytest.mark.parametrize("seed", range(4))
 def test_each_string_is_found_where_it_is(seed: int, arrows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not arrows:
-        monkeypatch.setattr(sorted_strings, "_search_sorted", None)
+        monkeypatch.setattr(postings, "_search_sorted", None)
     draw = random.Random(seed)
     every = ["".join(draw.choices(LETTERS, k=draw.randint(0, 6))) for _ in range(4000)]
     values = sorted(set(every[:2500]), key=str.encode)
