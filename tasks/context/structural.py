@@ -14,7 +14,7 @@ from docmill.tasks.context.context_input import ContextInput
 from docmill.tasks.context.contextualizer import Lead, nothing
 from docmill.tasks.context.topic_line import LEAST_WORDS
 from docmill.tasks.context.word_limits import cut_words, word_ends
-from docmill.tasks.parse.tables.header_rows import column_names
+from docmill.tasks.parse.passes.table_rows import column_names
 from docmill.tasks.split.content.qa import asking_column
 from docmill.tasks.split.parts.blocks import announces
 from docmill.tasks.split.spans.span import Span

@@ -8,7 +8,7 @@ from docmill.tasks.detect.features import SAMPLE, Features
 from docmill.tasks.detect.scores import SCORES
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.parse.markup.xml.patents import is_patent
+from docmill.tasks.parse.markup.xml.xml_nodes import is_patent
 from docmill.tasks.split.spans.question_patterns import ANSWERS, QUESTIONS
 
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})

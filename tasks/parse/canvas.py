@@ -10,11 +10,10 @@ from itertools import islice
 from typing import Any
 
 from docmill.storage.schema import Element, KeptPicture, Parsed
-from docmill.tasks.parse.passes.drawn_block import Box, DrawnBlock, heading_block
+from docmill.tasks.parse.passes.drawn_block import Box, DrawnBlock, figure_block, heading_block
 from docmill.tasks.parse.passes.run_in_headings import with_run_in_headings
+from docmill.tasks.parse.passes.table_rows import Rows, header_depth, one_header
 from docmill.tasks.parse.pictures.album import LEFT_OUT, Album
-from docmill.tasks.parse.pictures.figure_block import figure_block
-from docmill.tasks.parse.tables.header_rows import Rows, header_depth, one_header
 from docmill.tasks.parse.titles.contents_list import leads_within, with_contents
 
 __all__ = ["MOST_LINKS", "STRUCK", "Box", "Canvas", "Rows", "even", "pipe_table", "struck", "tidy"]

@@ -8,12 +8,9 @@ from typing import NamedTuple
 from docmill.storage.errors import Rejected
 
 _BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
+    (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
+)  # fmt: skip
 # Control characters that do not occur in texts, unlike tabs, ends of lines and files, and escapes for colours.
 _CONTROLS = bytes(set(range(ord(" "))) - set(b"\t\n\v\f\r\x1a\x1b")) + b"\x7f"
 _HIGH = bytes(range(128, 256))  # all that are not ASCII

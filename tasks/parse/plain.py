@@ -1,11 +1,16 @@
-"""Plain text, cut into paragraphs at blank lines, and source code: the file itself."""
+"""Plain text, cut into paragraphs at blank lines, and source code: the file itself; and the tables drawn in a text.
+
+Programs print tables with rules of dashes or box-drawing characters (psql, mysql). The text stays as it is; where a
+table stands in it, and what its cells are, is told by an element.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.drawn_tables import with_drawn_tables
 from docmill.tasks.parse.format import ParseOptions
 
 _BLOCK = re.compile(r"\S[^\r\n]*(?:(?:\r\n?|\n)(?![^\S\r\n]*(?:\r|\n|\Z))[^\r\n]+)*")
@@ -15,16 +20,21 @@ _SAMPLE = 20_000
 _MIN_LINES = 10
 """Minimum lines to judge a text. With fewer, a comment in code or the message of a log reads like prose."""
 _WORDY = 5
-"""Words of a line of prose; half of the lines must have as many.
-
-Statements of code have fewer; with more, verse and narrow columns are no prose.
-"""
+"""Words of a line of prose; half of the lines must have as many. Statements of code have fewer; with more, verse and
+narrow columns are no prose."""
 _LETTERS = 0.85
-"""The share of letters among the characters of prose.
-
-The rest are stops and digits; code and logs have more of both, and tables of numbers most.
-"""
+"""The share of letters among the characters of prose. The rest are stops and digits; code and logs have more of both,
+and tables of numbers most."""
 _LINE = re.compile(r"[^\r\n]+|\r\n?|\n")
+_DASH, _JOINT, _BAR = "-=─━═╌┄", "+┼┬┴┌┐└┘├┤╪╤╧╬╦╩╔╗╚╝╠╣╟╢╒╕╘╛╞╡╭╮╰╯╫╥╨", "|│┃║"
+_RULE = re.compile(rf"\s*(?=[^\s]*[{_DASH}]{{2}})(?=.*[{_JOINT}{_BAR}])[{_DASH}{_JOINT}{_BAR}:\s]+$")
+_DASHED = re.compile(r"\s*-{2,}(?: +-{2,})+\s*$")
+_BARS = re.compile(rf"[{_BAR}]")
+_GROUP = re.compile(r"-+")
+_LEAST_EVEN = 0.9
+"""Share of the rows of a table with as many cells as most: a few hold a bar in their text, lines of prose have none."""
+_MOST_RULES = 3  # of a table with one rule above, below the header and below the rows; more part all rows
+_LEAST_ROWS = 2  # the header counted
 
 
 def parse_text(data: bytes, _: ParseOptions) -> Parsed:
@@ -90,3 +100,140 @@ def parse_code(data: bytes, options: ParseOptions) -> Parsed:
     line = 1 + newlines(text, 0, start)
     element = Element("code", start, end, 0, 0, line, None, {"language": options.language})
     return Parsed(text, (element,) if end else (), "", found.metadata)
+
+
+class DrawnTable(NamedTuple):
+    """Its first line, the line behind its last, its cells, and whether the first row names the columns."""
+
+    first: int
+    last: int
+    rows: list[list[str]]
+    headed: bool
+
+
+def drawn_tables(lines: Sequence[str]) -> Iterator[DrawnTable]:
+    """Yield the tables drawn in some lines, in order."""
+    at = 0
+    while at < len(lines):
+        found = None
+        if _RULE.match(lines[at]):
+            found = _barred(lines, at)
+        elif at and _DASHED.match(lines[at]):
+            found = _dashed(lines, at)
+        if found is not None:
+            yield found
+        at = found.last if found is not None else at + 1
+
+
+def with_drawn_tables(text: str, elements: Sequence[Element]) -> list[Element]:
+    """Return the elements of a text, with those paragraphs cut in which a table is drawn."""
+    whole: list[Element] = []
+    for element in elements:
+        piece = text[element.start_char : element.end_char]
+        if element.kind == "paragraph" and ("--" in piece or "──" in piece or "══" in piece or "━━" in piece):
+            whole += _cut(text, element)
+        else:
+            whole.append(element)
+    return whole
+
+
+def _cut(text: str, element: Element) -> Iterator[Element]:
+    """Yield a paragraph's tables, and what stands between them as paragraphs."""
+    # From the beginning of its first line, whose indent is that of a column.
+    begin = max(text.rfind("\n", 0, element.start_char), text.rfind("\r", 0, element.start_char)) + 1
+    lines = text[begin : element.end_char].splitlines(keepends=True)
+    starts = [begin]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    at = 0
+    for table in drawn_tables([line.rstrip("\r\n") for line in lines]):
+        yield from _piece(text, element, (starts, at, table.first), "paragraph", {})
+        attributes = {"cells": table.rows, "header_rows": int(table.headed)}
+        yield from _piece(text, element, (starts, table.first, table.last), "table", attributes)
+        at = table.last
+    yield from _piece(text, element, (starts, at, len(lines)), "paragraph", {})
+
+
+def _piece(
+    text: str, around: Element, lines: tuple[list[int], int, int], kind: str, attributes: dict[str, object]
+) -> Iterator[Element]:
+    starts, first, last = lines
+    start, end = max(starts[first], around.start_char), min(starts[last], around.end_char)
+    raw = text[start:end]
+    if raw.strip():
+        start, end = start + len(raw) - len(raw.lstrip()), end - (len(raw) - len(raw.rstrip()))
+        yield Element(kind, start, end, 0, around.page, around.line + first, None, attributes)
+
+
+def _barred(lines: Sequence[str], rule: int) -> DrawnTable | None:
+    """Return the table with bars between its cells that has its first rule in a line, or None."""
+    named = rule > 0 and _BARS.search(lines[rule - 1]) is not None and not _RULE.match(lines[rule - 1])
+    first = rule - named  # the names of the columns may stand above the first rule
+    last = rule
+    while last < len(lines) and (_RULE.match(lines[last]) or _BARS.search(lines[last])):
+        last += 1
+    framed = not named or _BARS.match(lines[first].strip()) is not None
+    groups = _groups(lines[first:last])
+    parted = len(groups) - 1 > _MOST_RULES
+    rows = [row for group in groups for row in _rows(group, framed, parted)]
+    if not _is_even(rows):
+        return None
+    width = max(map(len, rows))
+    whole = [[*row, *[""] * (width - len(row))] for row in rows]
+    return DrawnTable(first, last, whole, _is_headed(groups, parted))
+
+
+def _groups(lines: Sequence[str]) -> list[list[str]]:
+    """Return lines in groups that rules part, with one sign for all bars."""
+    groups: list[list[str]] = [[]]
+    for line in lines:
+        if _RULE.match(line):
+            groups.append([])
+        else:
+            groups[-1].append(_BARS.sub("|", line))
+    return groups
+
+
+def _is_headed(groups: list[list[str]], parted: bool) -> bool:
+    """Return whether one row stands above the rule that parts the names of columns from the rows."""
+    filled = [group for group in groups if group]
+    return len(filled) > 1 and (parted or len(filled[0]) == 1)
+
+
+def _rows(group: Sequence[str], framed: bool, parted: bool) -> list[list[str]]:
+    rows = [_cells(line, framed) for line in group]
+    if not parted or not rows:
+        return rows
+    width = max(map(len, rows))
+    return [[" ".join(filter(None, (row[at] for row in rows if at < len(row)))) for at in range(width)]]
+
+
+def _cells(line: str, framed: bool) -> list[str]:
+    bare = line.strip() if framed else line
+    bare = bare.removeprefix("|").removesuffix("|") if framed else bare
+    return [cell.strip() for cell in bare.split("|")]
+
+
+def _is_even(rows: list[list[str]]) -> bool:
+    widths = [len(row) for row in rows]
+    if len(rows) < _LEAST_ROWS:
+        return False
+    usual = max(set(widths), key=widths.count)
+    return usual > 1 and widths.count(usual) >= _LEAST_EVEN * len(widths)
+
+
+def _dashed(lines: Sequence[str], rule: int) -> DrawnTable | None:
+    """Return the table whose columns are as wide as the dashes in a line below their names, or None."""
+    starts = [found.start() for found in _GROUP.finditer(lines[rule])]
+    below = takewhile(lambda line: line.strip() and not _DASHED.match(line), lines[rule + 1 :])
+    rows = [lines[rule - 1], *below]
+    if len(rows) < _LEAST_ROWS or not all(_fits(line, starts) for line in rows):
+        return None
+    bounds = list(pairwise([*starts, None]))
+    cut = [[line[start:end].strip() for start, end in bounds] for line in rows]
+    return DrawnTable(rule - 1, rule + len(rows), cut, True) if all(cut[0]) else None
+
+
+def _fits(line: str, starts: Sequence[int]) -> bool:
+    """Return whether no word of a line goes over the beginning of a column."""
+    return not line[: starts[0]].strip() and all(start >= len(line) or line[start - 1] == " " for start in starts[1:])

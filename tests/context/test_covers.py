@@ -9,7 +9,7 @@ from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.titles.cover import COVER, cover
+from docmill.tasks.parse.titles.own_title import COVER, cover
 from tests.kit.workbench import Workbench
 
 FRONT = "ANNUAL REPORT\n\nFor the year 2019\n\n{}\n(Exact name of the registrant as specified in its charter)"

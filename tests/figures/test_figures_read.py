@@ -14,9 +14,9 @@ from docmill.storage.schema import KeptPicture, Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pictures import album, picture_file
+from docmill.tasks.parse.pictures import album
 from docmill.tasks.parse.pictures.addresses import of_data_uri
-from docmill.tasks.parse.pictures.picture_file import Unkept, look_at
+from docmill.tasks.parse.pictures.album import Unkept, look_at
 from docmill.tasks.reading.reading_map import reading_of
 from docmill.tasks.work.document.process import figure_rows
 from tests.kit.writers import figures as writers
@@ -108,11 +108,11 @@ def test_a_picture_in_so_many_places_is_decoration(places: int, kept: int) -> No
     ("data", "why"),
     [
         (png(60_000, 60_000), "too_large"),
-        (png(picture_file.LEAST_SIDE - 1, 500), "decoration"),
+        (png(album.LEAST_SIDE - 1, 500), "decoration"),
         (FIRST[: len(FIRST) // 2], "broken"),
         (b"", "broken"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "unread"),
-        (b"\0" * (picture_file.MAX_BYTES + 1), "too_large"),
+        (b"\0" * (album.MAX_BYTES + 1), "too_large"),
     ],
     ids=["bomb", "rule", "cut", "empty", "svg", "long"],
 )
@@ -126,7 +126,7 @@ def test_a_hostile_picture_rejects_nothing_but_itself(data: bytes, why: str) -> 
 
 
 def test_the_bounds_of_pictures_are_those_that_their_reasons_name() -> None:
-    assert (picture_file.MAX_BYTES, picture_file.MAX_PIXELS, picture_file.LEAST_SIDE) == (20_000_000, 80_000_000, 24)
+    assert (album.MAX_BYTES, album.MAX_PIXELS, album.LEAST_SIDE) == (20_000_000, 80_000_000, 24)
     assert (album.MOST_PICTURES, album.MOST_BYTES) == (1_000, 100_000_000)
 
 

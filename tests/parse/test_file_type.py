@@ -8,8 +8,7 @@ import pytest
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch import file_type
-from docmill.tasks.parse.dispatch.classifier import classify
-from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.file_type import classify, detect_file_type
 from docmill.tasks.parse.dispatch.text_signs import regular
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.languages import LANGUAGES

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.readers import parser_key
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.parse.span_checks import faults
 from tests.kit.drawing import examples
 
 CORPUS = Path(__file__).parents[1] / "corpus"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.span_checks import faults
 from tests.kit.drawing import examples
 from tests.kit.parsed import found, turns
 

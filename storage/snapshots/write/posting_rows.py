@@ -16,7 +16,7 @@ _BATCH_ROWS = 4096  # rows in memory at a time on their way to the postings
 _BETWEEN = " \u203a "  # between the headings in a context
 TITLES = ("document_id", "title", "metadata")
 """The columns of documents that `titles_of` reads."""
-_COVER = "cover_words"  # in the metadata, by docmill.tasks.parse.titles.cover
+_COVER = "cover_words"  # in the metadata, by docmill.tasks.parse.titles.own_title
 _COLUMNS = ["chunk_id", "document_id", "uri", "headings", "context", "text", "unread", "phrasings"]
 
 

@@ -8,8 +8,7 @@ from typing import Any
 from docmill.tasks.connectors.exports.chats import ChatMessage, chat_documents
 from docmill.tasks.connectors.exports.export_document import ExportDocument
 from docmill.tasks.connectors.exports.export_files import ExportFiles, read_text
-from docmill.tasks.parse.records.message_words import further_words
-from docmill.tasks.parse.records.slack_markup import plain
+from docmill.tasks.parse.records.chat_json import further_words, plain
 
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 """The files that list the channels, private ones, groups of people, and pairs."""

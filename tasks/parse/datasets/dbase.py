@@ -20,14 +20,8 @@ _KINDS = {
     "B": "number", "T": "time", "Y": "money", "G": "object", "V": "text", "O": "number", "+": "integer",
 }  # fmt: skip
 _CODE_PAGES = {
-    0x01: "cp437",
-    0x02: "cp850",
-    0x03: "cp1252",
-    0x57: "cp1252",
-    0x64: "cp852",
-    0xC8: "cp1250",
-    0xC9: "cp1251",
-}
+    0x01: "cp437", 0x02: "cp850", 0x03: "cp1252", 0x57: "cp1252", 0x64: "cp852", 0xC8: "cp1250", 0xC9: "cp1251",
+}  # fmt: skip
 _YEARS = 1900  # what a two-figure year is added to
 
 

@@ -5,11 +5,12 @@ binary file that only a plugin reads; the name, if the text confirms it; an unmi
 text disagree or say nothing; the name, if the text at least allows it.
 """
 
+from functools import lru_cache
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.decode import decode, is_text
-from docmill.tasks.parse.dispatch.classifier import classify
 from docmill.tasks.parse.dispatch.parsers import format_of_signature, format_of_suffix, unusable
 from docmill.tasks.parse.dispatch.text_signs import (
     MAX_JSON,
@@ -24,9 +25,11 @@ from docmill.tasks.parse.dispatch.text_signs import (
 )
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.parse.languages import BY_SUFFIX, language_of_suffix
-from docmill.tasks.parse.signatures import binary_kind
-from docmill.tasks.parse.unread_kinds import INSTEAD
+from docmill.tasks.parse.languages import BY_SUFFIX, LANGUAGES, language_of_suffix
+from docmill.tasks.parse.signatures import INSTEAD, binary_kind
+
+if TYPE_CHECKING:
+    from magika import Magika
 
 _HEAD = 65_536
 """Bytes of text to look at: more than a sample of its lines takes, unless they are very long."""
@@ -38,15 +41,18 @@ _SUGGESTS = 0.6
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() if name != "code" for suffix in form.suffixes}
 # Languages with so similar a syntax that a name decides between them; of formats, their records say it.
 _FAMILIES = (
-    {"c", "cpp", "objectivec"},
-    {"javascript", "typescript", "vue"},
-    {"ini", "toml"},
-    {"r", "matlab"},
-    {"scala", "groovy", "kotlin"},
-    {"css", "vue"},
-)
+    {"c", "cpp", "objectivec"}, {"javascript", "typescript", "vue"}, {"ini", "toml"}, {"r", "matlab"},
+    {"scala", "groovy", "kotlin"}, {"css", "vue"},
+)  # fmt: skip
 _DOUBTED = frozenset(("text", "log", "code", "csv", "markdown", "html", "eml", "json", "jsonl", "ipynb", "xml"))
 """Formats whose names the classifier may overrule although the text allows them: texts of many kinds do."""
+# Its labels for languages that docmill names differently; those of formats are in their records.
+_LANGUAGES = {
+    "asm": "assembly", "batch": "batch", "cs": "csharp", "csproj": "xml", "gemfile": "ruby", "gemspec": "ruby",
+    "gradle": "groovy", "hcl": "terraform", "objectivec": "objectivec", "proto": "protobuf", "scss": "css", "vba": "vb",
+    "vcxproj": "xml", "winregistry": "ini", "bazel": "python", "coffeescript": "javascript",
+}  # fmt: skip
+_FORMATS = {label: form.name for form in FORMATS.values() for label in form.labels}
 
 
 def detect_file_type(name: str, data: bytes) -> FileType:
@@ -157,3 +163,34 @@ def _akin(one: FileType, other: FileType) -> bool:
     names = {kind.language or kind.format for kind in (one, other)}
     akin = any(names & {kind.format} and names <= FORMATS[kind.format].akin | {kind.format} for kind in (one, other))
     return akin or any(names <= family for family in _FAMILIES)
+
+
+@lru_cache(maxsize=1)
+def _model() -> "Magika":
+    import onnxruntime
+    from magika import Magika
+
+    class SingleThread(Magika):
+        """One that computes in the calling thread; with a thread for each core, idle ones spin for as long again."""
+
+        def _init_onnx_session(self) -> Any:
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = options.inter_op_num_threads = 1
+            return onnxruntime.InferenceSession(self._model_path, options, providers=["CPUExecutionProvider"])
+
+    return SingleThread()
+
+
+def classify(text: str, least: float) -> FileType | None:
+    """Return the likeliest type of a text; None for plain text or a score, in [0, 1], below `least`.
+
+    The format may be one that `FORMATS` lacks. Source: Fratantonio et al., Magika, ICSE 2025.
+    """
+    result = _model().identify_bytes(text.encode("utf-8", "replace"))
+    label = str(result.output.label)
+    if result.score < least:
+        return None
+    if label in _FORMATS:
+        return FileType(_FORMATS[label])
+    language = _LANGUAGES.get(label, label)
+    return FileType("code", language) if language in LANGUAGES else None

@@ -9,10 +9,13 @@ from typing import Any, Protocol
 from docmill.storage.plugins.origin import Origin, plugin_failed
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.span_checks import faults
 
 Signs = tuple[str | bytes, ...]
 Parse = Callable[[bytes, FileType, ParseOptions, Any], Parsed]
+_KIND_WORDS = """
+    title paragraph list_item table figure code quote front_matter turn question answer page_break furniture toc text
+"""
+KINDS = frozenset(_KIND_WORDS.split())
 
 
 @dataclass(frozen=True)
@@ -162,3 +165,37 @@ def _check_types(element: Element) -> None:
     numbers = (element.start_char, element.end_char, element.level, element.page, element.line)
     if not all(type(number) is int for number in numbers) or not isinstance(element.attributes, dict):
         raise TypeError(f"an element's offsets, level, page and line must be integers, got {element!r}")
+
+
+def faults(parsed: Parsed) -> list[str]:
+    """Return the invariants that a document's elements violate; a correct parser violates none.
+
+    Each element is inside the text and not empty. Elements are ordered by start. One either contains another or does
+    not overlap it. Pages and lines never run backwards.
+    """
+    found: list[str] = []
+    ends: list[int] = []
+    start = page = line = 0
+    for number, element in enumerate(parsed.elements):
+        while ends and ends[-1] <= element.start_char:
+            ends.pop()
+        if not 0 <= element.start_char < element.end_char <= len(parsed.text):
+            fault = f"outside of a text of {len(parsed.text)} characters, or empty"
+        elif element.start_char < start:
+            fault = f"begins before the one before it, at {start}"
+        elif ends and element.end_char > ends[-1]:
+            fault = f"overlaps one that ends at {ends[-1]}"
+        else:
+            fault = _fault(element, page, line)
+        if fault:
+            found.append(f"element {number}, {element.kind} [{element.start_char}, {element.end_char}): {fault}")
+        start, page, line = element.start_char, element.page, element.line
+        ends.append(element.end_char)
+    return found
+
+
+def _fault(element: Element, page: int, line: int) -> str:
+    """Return what is wrong with an element behind one of such a page and line, "" if nothing is."""
+    if element.page < page or element.line < line:
+        return f"page {element.page} or line {element.line} after {page} and {line}"
+    return "" if element.kind in KINDS else f"kind is none of {', '.join(sorted(KINDS))}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
 from docmill.storage.errors import ConfigError, Rejected
@@ -10,10 +11,10 @@ from docmill.storage.plugins.origin import described
 from docmill.storage.plugins.registry import Registry, Seam, nearest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.parser import Parser, ParserPlugin, parser_of_plugin
-from docmill.tasks.parse.dispatch.unstructured_files import unstructured_parser
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import BY_SUFFIX
+from docmill.tasks.parse.partition.needed import NEEDED, UnstructuredOptions, lacking
 
 _OUR_SUFFIXES = frozenset(BY_SUFFIX).union(*(form.suffixes for form in FORMATS.values()))
 
@@ -25,6 +26,18 @@ def _parser_of(form: str) -> Parser:
         return FORMATS[form].parse(data, limits)
 
     return Parser(form, FORMATS[form].version, {form: ()}, parse)
+
+
+def _parse_partitioned(data: bytes, file_type: FileType, limits: ParseOptions, options: UnstructuredOptions) -> Parsed:
+    reader = import_module("docmill.tasks.parse.partition.partitioned")
+    parsed: Parsed = reader.parse_partitioned(data, file_type.format, limits, options)
+    return parsed
+
+
+def unstructured_parser() -> Parser:
+    """Return the parser; nothing of the library is imported before it reads a file."""
+    formats: dict[str, Any] = dict.fromkeys(NEEDED, ())
+    return Parser("unstructured", 1, formats, _parse_partitioned, UnstructuredOptions, lacking, "unstructured")
 
 
 PARSERS: Registry[Parser] = Registry(

@@ -7,16 +7,16 @@ from itertools import islice
 import yaml
 
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.drawn_tables import drawn_tables
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.formats import FORMATS, MAIL_HEADER, MAIL_NAMES, TAGGED
 from docmill.tasks.parse.languages import language_of_interpreter, signs
 from docmill.tasks.parse.mail.web_page import is_saved_page
-from docmill.tasks.parse.notes.box_note import document_node, old_text
-from docmill.tasks.parse.records.chat_dump import turns_of
+from docmill.tasks.parse.plain import drawn_tables
+from docmill.tasks.parse.records.chat_log import turns_of
 from docmill.tasks.parse.records.chat_repr import messages_in
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter, rows_of
 from docmill.tasks.parse.records.json_values import one_after_another
+from docmill.tasks.parse.records.rich_text import document_node, old_text
 from docmill.tasks.parse.signatures import OPEN_DOCUMENT
 
 MAX_JSON = 20_000_000
@@ -164,7 +164,7 @@ def _are_objects(whole: str) -> bool:
 
 def _form_of_object(whole: str) -> str:
     """Return the format of a JSON object: that of a program that keeps its documents so, or plain JSON."""
-    if _is_notebook(whole):
+    if '"cells"' in whole and '"nbformat"' in whole:
         return "ipynb"
     return "boxnote" if _is_note(whole) else "json"
 
@@ -174,10 +174,6 @@ def _is_note(whole: str) -> bool:
         return False
     value = json.loads(whole)
     return document_node(value) is not None or old_text(value) is not None
-
-
-def _is_notebook(whole: str) -> bool:
-    return '"cells"' in whole and '"nbformat"' in whole
 
 
 def _is_json_lines(whole: str) -> bool:

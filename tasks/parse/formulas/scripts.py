@@ -1,6 +1,7 @@
 """Scripts: superscripts and subscripts as text, so that 10^6^ is not read as 106, nor H~2~O as H2O."""
 
 import re
+from collections.abc import Iterable
 
 _ORDINALS = frozenset(("st", "nd", "rd", "th", "er", "re", "ère", "e", "ème", "o", "a", "os", "as", "º", "ª"))
 _COUNTED = re.compile(r"(?:\d|\b[IVXLC]+|\b[Nn])\Z")  # what an ordinal's letters follow: 1st, XXe, No
@@ -13,6 +14,11 @@ _LINES = ("\n", "\ue00a")
 _ALONE = re.compile(r"(?:\{\})?([\^_])\s*(?:\{\s*(?:\\(?:text|mathrm|rm)\s*\{?)?([\w+\-]{1,6})\}{0,2}|(\w))\s*")
 _SPACE_AT_END = re.compile(r"(?<!\\)(?:\\\s)+\Z")  # which would hide the dollar behind it
 _STYLED = re.compile(r"\{\\(?:display|text)style\s+(.*)\}", re.DOTALL)
+_RULE = re.compile(r"\.([\w-]+)\s*\{([^{}]{1,1000})\}")
+_ALIGNED = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
+_SHIFTED = re.compile(r"(?<![\w-])(top|bottom)\s*:\s*(-?)\s*0?\.\d+em", re.IGNORECASE)
+_SMALLER = re.compile(r"font-size\s*:\s*(?:0?\.[5-8]\d*em|[5-8]\d(?:\.\d+)?%)", re.IGNORECASE)
+_MAX_RULES = 20_000  # of one sheet: more are those of a whole site, and none of a document
 
 
 def raised(text: str, before: str = "") -> str:
@@ -66,3 +72,21 @@ def _between(sign: str, text: str, core: str) -> str:
     if len(core) > _LONGEST or core.startswith("[") or any(line in core for line in _LINES) or not _READ.search(core):
         return text
     return text.replace(core, f"{sign}{core}{sign}", 1)
+
+
+def script_of(style: str) -> str:
+    """Return "sup" or "sub" for the properties of raised or lowered letters, "" for all others."""
+    aligned = _ALIGNED.search(style)
+    if aligned:
+        return "sup" if aligned[1].lower() == "super" else "sub"
+    shifted = _SHIFTED.search(style)
+    if shifted is None or not _SMALLER.search(style):
+        return ""
+    return "sup" if (shifted[1].lower() == "top") == bool(shifted[2]) else "sub"
+
+
+def script_classes(sheets: Iterable[str]) -> dict[str, str]:
+    """Return the classes of style sheets that raise or lower letters, each with the element that does so."""
+    rules = (rule for sheet in sheets for _, rule in zip(range(_MAX_RULES), _RULE.finditer(sheet), strict=False))
+    found = {rule[1]: script_of(rule[2]) for rule in rules}
+    return {name: script for name, script in found.items() if script}

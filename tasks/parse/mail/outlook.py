@@ -19,8 +19,7 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.mail.letter import Body, Letter, ShownPicture, is_picture, message_name, shown_ids
-from docmill.tasks.parse.mail.mime import decoded
+from docmill.tasks.parse.mail.mime import Body, Letter, ShownPicture, decoded, is_picture, message_name, shown_ids
 
 # Numbers of properties from MS-OXPROPS.
 _SUBJECT, _BODY, _HTML, _HEADERS, _CLASS = 0x0037, 0x1000, 0x1013, 0x007D, 0x001A

@@ -1,4 +1,7 @@
-"""Office Open XML: the parts of a container and what they refer to, core properties, repairs before parsing."""
+"""Office Open XML: the parts of a container and what they refer to, core properties, repairs before parsing.
+
+The main part may have any name, which the relationships say: it and the parts beside it get their usual names.
+"""
 
 import io
 import posixpath
@@ -8,8 +11,11 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from lxml import etree
+
+from docmill.storage.errors import Rejected
 from docmill.tasks.parse.pictures.addresses import Loader, within
-from docmill.tasks.parse.pictures.picture_file import MAX_BYTES
+from docmill.tasks.parse.pictures.album import MAX_BYTES
 from docmill.tasks.parse.trees import xml_tree
 
 _CORE = {
@@ -26,6 +32,23 @@ _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # The namespaces of the strict variant, unknown to the libraries, are replaced by the usual ones.
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _USUAL = rb"http://schemas.openxmlformats.org/\1/2006/"
+_ROOT = "_rels/.rels"
+_TYPES = "[Content_Types].xml"
+_OFFICE_DOCUMENT = "/officeDocument"
+_KINDS = {
+    "wordprocessingml": "word/document.xml",
+    "spreadsheetml": "xl/workbook.xml",
+    "presentationml": "ppt/presentation.xml",
+}
+_NAMED = ("styles", "numbering", "footnotes", "endnotes", "comments", "settings", "sharedStrings")
+_NAME = re.compile(rb"[^\"'/]*\.xml(?=[\"'])")
+_MAX_RATIO = 200
+"""Maximum compression ratio: XML shrinks to a tenth or a fiftieth, a zip bomb to a thousandth."""
+_SMALL = 50_000_000
+"""Unpacked bytes up to which the ratio does not matter: they fit into memory, and empty sheets shrink very well."""
+_MAX_MEMBERS = 20_000
+"""Members of a container: a book or a large deck has some thousands, and each costs time of its own."""
+_ENCRYPTED = 0x1  # bit of a member's flags (APPNOTE 4.4.4)
 
 
 def core_properties(container: zipfile.ZipFile) -> dict[str, Any]:
@@ -123,8 +146,7 @@ def addresses_of(container: zipfile.ZipFile, part: str) -> dict[str, str]:
 
 def _relationships(container: zipfile.ZipFile, part: str) -> Iterator[Any]:
     """Yield the relationships of a part, internal and external."""
-    folder, name = posixpath.split(part)
-    path = f"{folder}/_rels/{name}.rels"
+    path = _relationships_part(part)
     if path in container.NameToInfo:
         yield from read_part(container, path).iter("{*}Relationship")
 
@@ -166,3 +188,78 @@ def linked(links: dict[str, tuple[str, str]], kind: str) -> list[str]:
 def reference(node: Any, name: str = "id") -> str:
     """Return the relationship id in an attribute; its namespace depends on the format's variant."""
     return next((value for key, value in node.attrib.items() if key.endswith("}" + name)), "")
+
+
+def with_usual_names(data: bytes) -> bytes:
+    """Return an Open XML file whose main part and its known parts have their usual names; itself if they have them."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as container:
+            names = _renamed(container)
+            return _rewritten(container, names) if names else data
+    except (zipfile.BadZipFile, etree.XMLSyntaxError, OSError, KeyError, ValueError, NotImplementedError):
+        return data  # it is damaged or locked, which its reader says
+
+
+def _renamed(container: zipfile.ZipFile) -> dict[str, str]:
+    """Return the usual names of parts that have others."""
+    main, usual = _main(container)
+    if not usual:
+        return {}
+    folder, members = posixpath.dirname(usual), container.NameToInfo
+    beside = [(part, f"{folder}/{kind}.xml") for kind, part in links_of(container, main).values() if kind in _NAMED]
+    names = {main: usual} | {old: new for old, new in beside if new not in members}
+    return names | {_relationships_part(old): _relationships_part(new) for old, new in names.items()}
+
+
+def _main(container: zipfile.ZipFile) -> tuple[str, str]:
+    """Return the name of the main part and its usual name, the latter "" where nothing is to be renamed."""
+    members = container.NameToInfo
+    if _ROOT not in members or _TYPES not in members or not members.keys().isdisjoint(_KINDS.values()):
+        return "", ""
+    main = _target(xml_tree(container.read(_ROOT)))
+    types = container.read(_TYPES).decode("utf-8", "replace")
+    return main, next((name for kind, name in _KINDS.items() if kind in types and main in members), "")
+
+
+def _target(relationships: Any) -> str:
+    nodes = relationships.iter("{*}Relationship")
+    targets = (node.get("Target") or "" for node in nodes if (node.get("Type") or "").endswith(_OFFICE_DOCUMENT))
+    return posixpath.normpath(next(targets, "")).lstrip("/")
+
+
+def _relationships_part(part: str) -> str:
+    folder, name = posixpath.split(part)
+    return f"{folder}/_rels/{name}.rels"
+
+
+def _rewritten(container: zipfile.ZipFile, names: dict[str, str]) -> bytes:
+    base = {posixpath.basename(old).encode(): posixpath.basename(new).encode() for old, new in names.items()}
+
+    def member_of(name: str) -> bytes:
+        content = container.read(name)
+        says = name.endswith(".rels") or name == _TYPES
+        return _NAME.sub(lambda found: base.get(found[0], found[0]), content) if says else content
+
+    return zipped((names.get(name, name), member_of(name)) for name in container.namelist())
+
+
+def check_container(data: bytes, limit: int) -> zipfile.ZipFile:
+    """Return the opened container; raise Rejected if its members are too many, too large or encrypted.
+
+    Sizes are those declared in its directory: `zipfile` does not read a member beyond them.
+    """
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        members = archive.infolist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, UnicodeDecodeError) as error:
+        raise Rejected("corrupt", f"the zip container cannot be opened: {error}") from error
+    total = sum(member.file_size for member in members)
+    if any(member.flag_bits & _ENCRYPTED for member in members):
+        raise Rejected("encrypted", "the zip container's members need a password")
+    if total > limit or (total > _SMALL and total > _MAX_RATIO * len(data)):
+        raise Rejected(
+            "too_large", f"{len(data)} bytes unpack to {total}, the limit is {min(limit, _MAX_RATIO * len(data))}"
+        )
+    if len(members) > _MAX_MEMBERS:
+        raise Rejected("too_large", f"{len(members)} members, the limit is {_MAX_MEMBERS}")
+    return archive

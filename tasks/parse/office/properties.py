@@ -15,10 +15,8 @@ _STREAM = "\x05SummaryInformation"
 _MAX_PROPERTIES = 1_000
 """Maximum properties of a set to read: fewer than 20 are known, and a damaged set may state billions."""
 _MAX_VALUE = 10_000
-"""Maximum bytes of a value to read.
-
-A longer text is cut; a damaged size would copy the rest of the stream each time.
-"""
+"""Maximum bytes of a value to read. A longer text is cut; a damaged size would copy the rest of the stream each
+time."""
 _UINT32 = 4  # bytes of sizes, counts and offsets
 _SET_OFFSET = 44  # PropertySetStream: Offset0, after the header of 28 bytes and FMTID0
 _NUM_PROPERTIES = 4  # PropertySet: NumProperties, after Size
@@ -33,16 +31,10 @@ _EPOCH = datetime(1601, 1, 1)  # of a FILETIME
 _TICKS_A_SECOND = 10_000_000  # of a FILETIME
 _MAX_TICKS = 1 << 61  # of a FILETIME: in the year 8907; Python has no dates from 10000 on
 _META = {
-    "title": "title",
-    "initial-creator": "author",
-    "creator": "author",
-    "subject": "subject",
-    "description": "description",
-    "keyword": "keywords",
-    "language": "language",
-    "creation-date": "created",
+    "title": "title", "initial-creator": "author", "creator": "author", "subject": "subject",
+    "description": "description", "keyword": "keywords", "language": "language", "creation-date": "created",
     "date": "modified",
-}
+}  # fmt: skip
 
 
 def compound_properties(data: bytes) -> dict[str, Any]:

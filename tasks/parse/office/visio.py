@@ -8,8 +8,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.office.open_xml import core_properties, links_of, read_part, reference
-from docmill.tasks.parse.zip_limits import check_container
+from docmill.tasks.parse.office.open_xml import check_container, core_properties, links_of, read_part, reference
 
 _PAGES = "visio/pages/pages.xml"
 _ROW = 0.3  # inches: shapes whose middles differ by less stand in one row, and are read from the left

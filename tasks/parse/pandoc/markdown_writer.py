@@ -20,8 +20,8 @@ from docmill.tasks.parse.pandoc.inlines import (
 )
 from docmill.tasks.parse.pandoc.pandoc_tables import PandocTable, read_table
 from docmill.tasks.parse.passes.numbering import OpenLists
+from docmill.tasks.parse.passes.table_rows import REPEATED
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere
-from docmill.tasks.parse.tables.header_rows import REPEATED
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
 _UNSHOWN = frozenset(("toctree", "contents", "index", "meta", "only-print"))
@@ -337,10 +337,6 @@ def _without_page_marks(rows: list[list[str]]) -> tuple[list[list[str]], int]:
     return [[cell.replace(PAGE_MARK, "") for cell in row] for row in rows], pages
 
 
-def _code_line(content: Any) -> list[Node]:
-    return [{"t": "Code", "c": [["", [], []], " ".join(content[1].split())]}]
-
-
 def _entries(content: Any) -> Iterator[list[Node]]:
     """Yield the blocks of a definition list: each term as a line, then what defines it."""
     for term, definitions in content:
@@ -353,7 +349,7 @@ _LINES: dict[str, Callable[[Any], Iterable[list[Node]]]] = {
     "Para": lambda inlines: (inlines,),
     "Plain": lambda inlines: (inlines,),
     "Header": lambda content: (content[2],),
-    "CodeBlock": lambda content: (_code_line(content),),
+    "CodeBlock": lambda content: ([{"t": "Code", "c": [["", [], []], " ".join(content[1].split())]}],),
     "LineBlock": lambda lines: lines,
 }
 _INSIDE: dict[str, Callable[[Any], Iterable[list[Node]]]] = {

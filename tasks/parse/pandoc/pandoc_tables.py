@@ -3,8 +3,7 @@
 from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
-from docmill.tasks.parse.tables.header_rows import spanned_rows
-from docmill.tasks.parse.tables.spans import MOST_SPANNED, spread
+from docmill.tasks.parse.passes.table_rows import MOST_SPANNED, spanned_rows, spread
 
 Node = dict[str, Any]
 

@@ -8,26 +8,11 @@ from docmill.storage.process.extras import command
 
 _PANDOC = ("pypandoc",)
 NEEDED: dict[str, tuple[str, ...]] = {
-    "text": (),
-    "markdown": ("markdown",),
-    "html": (),
-    "xml": (),
-    "json": (),
-    "jsonl": (),
-    "csv": ("pandas",),
-    "docx": ("docx",),
-    "odt": ("docx", *_PANDOC),
-    "pptx": ("pptx",),
-    "xlsx": ("pandas", "openpyxl"),
-    "xls": ("pandas", "xlrd"),
-    "pdf": ("pdfminer", "pi_heif", "pypdf", "unstructured_inference"),
-    "eml": (),
-    "msg": ("oxmsg",),
-    "epub": _PANDOC,
-    "rtf": _PANDOC,
-    "rst": _PANDOC,
-    "org": _PANDOC,
-}
+    "text": (), "markdown": ("markdown",), "html": (), "xml": (), "json": (), "jsonl": (), "csv": ("pandas",),
+    "docx": ("docx",), "odt": ("docx", *_PANDOC), "pptx": ("pptx",), "xlsx": ("pandas", "openpyxl"),
+    "xls": ("pandas", "xlrd"), "pdf": ("pdfminer", "pi_heif", "pypdf", "unstructured_inference"), "eml": (),
+    "msg": ("oxmsg",), "epub": _PANDOC, "rtf": _PANDOC, "rst": _PANDOC, "org": _PANDOC,
+}  # fmt: skip
 """It reads pictures by a layout model, and Word and PowerPoint until 2003 by LibreOffice: neither is here."""
 _APART = {"pdf": "pdf"}
 """Formats whose packages docmill's extra leaves out, and the extra of `unstructured` that has them: its module for PDF

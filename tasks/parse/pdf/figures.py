@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.passes.drawn_block import DrawnBlock
+from docmill.tasks.parse.passes.drawn_block import DrawnBlock, figure_block
 from docmill.tasks.parse.pdf.page_content import PageContent, transform
 from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, address, around_all, calls, placed, tenths
-from docmill.tasks.parse.pictures.album import Album
-from docmill.tasks.parse.pictures.figure_block import figure_block
-from docmill.tasks.parse.pictures.picture_file import LEAST_SIDE, MAX_PIXELS
+from docmill.tasks.parse.pictures.album import LEAST_SIDE, MAX_PIXELS, Album
 from docmill.tasks.parse.titles.labels import is_caption, names_table
 
 _IMAGE, _FORM = 3, 5  # FPDF_PAGEOBJ_IMAGE, FPDF_PAGEOBJ_FORM

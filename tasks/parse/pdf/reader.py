@@ -11,6 +11,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.open_xml import check_container
 from docmill.tasks.parse.pdf.draw import draw
 from docmill.tasks.parse.pdf.figures import PlacedPicture, placed_pictures, with_drawings, with_pictures
 from docmill.tasks.parse.pdf.ocr.engines import ADVICE
@@ -20,7 +21,6 @@ from docmill.tasks.parse.pdf.scan import certainty, is_picture, is_scan, read_sc
 from docmill.tasks.parse.pdf.text.annotations import form_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import address
 from docmill.tasks.parse.pictures.album import Album
-from docmill.tasks.parse.zip_limits import check_container
 
 _UNKNOWN_SIZE = (1.0, 1.0)  # of a page that cannot be loaded: not 0, which others divide by
 

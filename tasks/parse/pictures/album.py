@@ -1,12 +1,15 @@
-"""Album: the pictures of one document, each kept once, with bounds on their number and their bytes."""
+"""Album: the pictures of one document, told by their headers, each kept once, with bounds on number and bytes."""
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from io import BytesIO
+from typing import Any, NamedTuple
 
+from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import KeptPicture, Parsed
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock
-from docmill.tasks.parse.pictures.picture_file import Unkept, look_at
 
 LEFT_OUT = "figures_left_out"
 """The metadata with the number of pictures that are no figures, by why."""
@@ -16,6 +19,22 @@ MOST_BYTES = 100_000_000  # of a document's pictures, which a worker process hol
 REPEATED = 3
 """Places of a document that show one picture from which on it is decoration, such as a logo at the top of each page.
 An author who shows a figure again shows it twice."""
+MAX_BYTES = 20_000_000
+"""Bytes of a picture that is kept: a photograph of a good camera has 15 million, and every reader loads it whole."""
+MAX_PIXELS = 80_000_000  # as many as `parse_image` reads: a sheet of A3 at 600 dots an inch has 70 million
+LEAST_SIDE = 24
+"""Pixels of the shorter side of a figure. Bullets, rules, spacers and most icons have fewer; a chart or a photograph
+that shows anything has more."""
+_KEPT = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
+"""The types that are kept as they are: all browsers and vision models read them, and none of them runs scripts."""
+_WRITTEN_AS_PNG = ("BMP", "TIFF")
+FORMATS = (*_KEPT, *_WRITTEN_AS_PNG)
+
+
+class Unkept(NamedTuple):
+    """Why a picture is no figure: `decoration`, `too_large`, `broken` or `unread`, which is a type that is not read."""
+
+    why: str
 
 
 class Album:
@@ -87,3 +106,40 @@ def key_of_block(block: DrawnBlock) -> str:
 def _is_decoration(block: DrawnBlock, repeated: set[str]) -> bool:
     key = key_of_block(block)
     return bool(key) and (block.kind == "furniture" or key in repeated)
+
+
+def look_at(data: bytes) -> KeptPicture | Unkept:
+    """Return a picture as it is kept, or why it is not; no picture raises, whatever its bytes are."""
+    from PIL import Image, UnidentifiedImageError
+
+    if not data:
+        return Unkept("broken")
+    if len(data) > MAX_BYTES:
+        return Unkept("too_large")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Pillow remarks on sizes and broken metadata
+        try:
+            image = Image.open(BytesIO(data), formats=FORMATS)
+            return _kept(image, data)
+        except UnidentifiedImageError:
+            return Unkept("unread")
+        except Image.DecompressionBombError:
+            return Unkept("too_large")
+        except Exception:  # Pillow raises whatever a damaged file leads its decoders to
+            return Unkept("broken")
+
+
+def _kept(image: Any, data: bytes) -> KeptPicture | Unkept:
+    width, height = image.size
+    if width * height > MAX_PIXELS:
+        return Unkept("too_large")
+    if min(width, height) < LEAST_SIDE:
+        return Unkept("decoration")
+    key, kind = hash_bytes(data), _KEPT.get(image.format)
+    if kind is None:
+        written = BytesIO()
+        image.convert("RGBA" if image.has_transparency_data else "RGB").save(written, "PNG")
+        return KeptPicture(key, _KEPT["PNG"], width, height, written.getvalue())
+    if image.format == "PNG":
+        image.verify()  # the checksums of its parts; the other types have none
+    return KeptPicture(key, kind, width, height, data)

@@ -1,13 +1,19 @@
-"""Chat JSON: the turns of exported chats (Slack, Discord, Telegram, WhatsApp, conversations with models)."""
+"""Chat JSON: the turns of exported chats (Slack, Discord, Telegram, WhatsApp, conversations with models).
 
-from collections.abc import Iterator
+What a message says outside of its text, in blocks, attachments, files, embeds and calls of tools, is read without a
+list of programs: any word in a field for words, at any depth, unless it has been said before. Source of Slack's
+markup: Slack, Formatting text for app surfaces, "Advanced formatting".
+"""
+
+import html
+import json
+import re
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.hypertext import plain_words
-from docmill.tasks.parse.records.message_words import further_words, has_further
-from docmill.tasks.parse.records.slack_markup import is_slack, names_in, plain
 
 _LISTS = (
     "messages", "chat_messages", "conversation", "conversations", "chat", "history", "dialog", "dialogue", "turns",
@@ -29,20 +35,43 @@ _PERSON = (
     "real_name", "display_name", "displayName", "global_name", "nickname", "name", "username", "role", "user", "id"
 )  # fmt: skip
 _MOST = 0.8
-"""The share of a list's items that must have a speaker and text.
-
-Less takes lists of articles with an author here and there for chats; all of them would reject chats with pictures or
-calls among the messages.
-"""
+"""The share of a list's items that must have a speaker and text. Less takes lists of articles with an author here and
+there for chats; all of them would reject chats with pictures or calls among the messages."""
 _SAMPLE = 200
-"""Items by which a list is judged.
-
-Fewer may all be pictures or notices of who joined; all of a long list would be read once more, at each place where a
-chat may hold a list.
-"""
+"""Items by which a list is judged. Fewer may all be pictures or notices of who joined; all of a long list would be read
+once more, at each place where a chat may hold a list."""
 _EARLIEST = 631_152_000  # 1990, in seconds since 1970; a smaller number is a count or a length
 _LATEST = 4_102_444_800  # 2100; a larger number is in milliseconds
 _MILLISECONDS = 1_000  # in a second
+_WORD_FIELDS = """
+    text title subtitle pretext header footer name label value description summary caption content body message query
+    question answer input output arguments args result code alt alt_text alttext filename file_name displayname
+    plain_text reasoning_content reasoning thinking transcript transcription author_name poll
+"""
+_WORDS = frozenset(_WORD_FIELDS.split())
+_OTHER_FIELDS = """
+    user author from sender sender_name speaker role username nickname user_name user_profile u actor by creator
+    reactions mentions edited edited_at replies reply_users thread metadata meta avatar icon icons icon_url image_url
+    url type id ts time timestamp date style emoji team bot_profile usage model provider channelidentity policyviolation
+    thumbnail proxy_url permalink mimetype filetype access seen_by read_by
+"""
+_OTHERS = frozenset(_OTHER_FIELDS.split())
+"""Who wrote, when, who reacted, and what only a program needs: no words of a message."""
+_CALLED = frozenset(("arguments", "args", "input", "parameters"))  # of a tool: fields of any name
+_OF_ITS_OWN = frozenset(("reasoning_content", "reasoning", "thinking", "caption", "transcript", "transcription"))
+"""Fields of a message itself that are said besides its text; its others, such as its name, are read as they are."""
+_STANDBY = "fallback"  # said by programs that cannot show an attachment
+_INLINE = frozenset(
+    ("text", "link", "emoji", "user", "channel", "broadcast", "usergroup", "date", "bold", "italic", "mention", "code")
+)
+_LISTS_OF_PIECES = frozenset(("elements", "parts", "text", "runs", "textruns"))
+_INSTEAD = ("blocks", "attachments", "embeds", "files", "file", "tool_calls", "function_call", "sticker_items", "poll")
+"""Fields in which a message without a text has its words; any other one may be part of something that is no message."""
+_DATA = re.compile(r"data:|[A-Za-z0-9+/=_-]{200}|https?://\S+\Z")  # no words: embedded files, keys, addresses
+_MAX_DEPTH = 60
+"""Levels of fields that are read; deeper ones, which only a damaged file has, would exceed Python's stack."""
+_NAMES = ("real_name", "display_name", "name")  # in a profile, the most telling first
+_MARK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
 def is_chat(value: Any) -> bool:
@@ -193,3 +222,118 @@ def _clock(written: str) -> str:
     if not _EARLIEST < seconds < _LATEST:
         return ""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def further_words(message: dict[str, Any], said: str) -> str:
+    """Return in lines what a message says besides `said`, each once."""
+    lines: list[str] = []
+    heard = _spaced(said)
+    for line in _fields(message, 0):
+        line = "\n".join(filter(None, map(_spaced, line.split("\n"))))
+        if line and not _occurs(_spaced(line), heard) and not _DATA.match(line):
+            lines.append(line)
+            heard += f"\n{_spaced(line)}"
+    return "\n".join(lines)
+
+
+def has_further(message: dict[str, Any]) -> bool:
+    """Return whether a message without a text may say something in its other fields."""
+    return any(isinstance(message.get(name), dict | list) and message[name] for name in _INSTEAD)
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _occurs(line: str, heard: str) -> bool:
+    before, after = (r"(?<!\w)" * line[0].isalnum(), r"(?!\w)" * line[-1].isalnum())
+    return re.search(before + re.escape(line) + after, heard) is not None
+
+
+def _fields(value: dict[str, Any], depth: int) -> Iterator[str]:
+    """Yield the words of an object's fields; of the message itself, plain ones only if they are said besides."""
+    said = False
+    for key, one in value.items() if depth < _MAX_DEPTH else ():
+        name = key.lower()
+        if _may_say(name, one, depth):
+            for words in _called(one) if name in _CALLED else _field_words(name, one, depth):
+                said = True
+                yield words
+    if not said and isinstance(value.get(_STANDBY), str):
+        yield value[_STANDBY]
+
+
+def _may_say(name: str, value: Any, depth: int) -> bool:
+    return name not in _OTHERS and (depth > 0 or not isinstance(value, str) or name in _OF_ITS_OWN)
+
+
+def _field_words(name: str, value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        if name in _WORDS:
+            yield value
+    elif isinstance(value, dict):
+        yield from _fields(value, depth + 1)
+    elif isinstance(value, list):
+        if name in _LISTS_OF_PIECES and _are_pieces(value):
+            yield "".join(_piece(one) for one in value)
+        else:
+            for one in value:
+                yield from _field_words(name, one, depth + 1)
+
+
+def _are_pieces(values: Sequence[Any]) -> bool:
+    """Return whether a list holds the pieces of one line."""
+    return any(isinstance(one, dict) for one in values) and all(
+        isinstance(one, str) or (isinstance(one, dict) and one.get("type") in _INLINE and not _holds(one))
+        for one in values
+    )
+
+
+def _holds(piece: dict[str, Any]) -> bool:
+    return any(isinstance(piece.get(name), list) for name in _LISTS_OF_PIECES)
+
+
+def _piece(one: Any) -> str:
+    if isinstance(one, str):
+        return one
+    stated = next((one[key] for key in ("text", "name", "url") if isinstance(one.get(key), str) and one[key]), "")
+    return f":{stated}:" if one.get("type") == "emoji" else stated
+
+
+def _called(value: Any) -> Iterator[str]:
+    """Yield what a tool is called with, as it is written or as JSON."""
+    if isinstance(value, str):
+        yield value
+    elif value:
+        yield json.dumps(value, ensure_ascii=False)
+
+
+def is_slack(message: dict[str, Any]) -> bool:
+    """Return whether a message is from Slack: it has a type, and a time in seconds as its id."""
+    return message.get("type") == "message" and isinstance(message.get("ts"), str)
+
+
+def names_in(messages: Sequence[Any]) -> dict[str, str]:
+    """Return the names, by id, of the members whose messages state both."""
+    names: dict[str, str] = {}
+    for one in messages:
+        profile = one.get("user_profile") if isinstance(one, dict) else None
+        if isinstance(profile, dict) and isinstance(one.get("user"), str):
+            name = next((profile[key] for key in _NAMES if profile.get(key)), "")
+            if isinstance(name, str) and name:
+                names.setdefault(one["user"], name)
+    return names
+
+
+def plain(text: str, names: dict[str, str]) -> str:
+    """Return a message's text with readable names, channels and links."""
+
+    def shown(mark: re.Match[str]) -> str:
+        sign, said, label = mark.groups()
+        if sign == "@":
+            return f"@{names.get(said) or label or said}"
+        if sign == "!":
+            return label or f"@{said.partition('^')[0]}"
+        return f"{sign}{label or said}"
+
+    return html.unescape(_MARK.sub(shown, text))

@@ -1,19 +1,51 @@
 """Chat logs (IRC, WhatsApp, Discord), and dumps of messages: the file itself, with an element for every message."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.plain import numbered
-from docmill.tasks.parse.records.chat_dump import turns_of
 
 _CLOCK = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DAY = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[ ]\w{3,9}[ ]\d{4}|\w{3}[ ]\d{1,2})"
 _TIME = rf"(?:{_DAY}[T,]?[ ]*)?{_CLOCK}|{_DAY}"
 _NAME = r"(?!\*\*)[^\s:<>\[\]][^:<>\[\]\n]{0,39}"
 _STAMP = rf"(?:\u200e?[\[(](?P<boxed>{_TIME})[\])]|(?P<time>{_TIME})(?:[ ]-(?=[ ])|[ ]?\|)?)"
+Line = tuple[int, str, int]
+"""The start of a line, its text, and its number."""
+
+_FIELD_NAME = r"(?:\*\*|[\"'])?(?P<key>[A-Za-z][\w ]{1,20}?)[\"']?(?:\*\*)?[ \t]*[:=](?:\*\*)?"
+_FIELD = re.compile(rf"[ \t]*(?P<bullet>-[ \t]+)?(?P<name>{_FIELD_NAME})[ \t]*(?:[|>][+-]?[ \t]*$)?")
+_KINDS = (
+    dict.fromkeys(("role", "speaker", "from", "sender", "user", "username"), "speaker")
+    | dict.fromkeys(("content", "text", "message", "body", "msg"), "text")
+    | dict.fromkeys(("timestamp", "date", "time", "created_at", "sent_at", "datetime"), "time")
+)
+"""Fields by their names. `name`, `author` and `value` are none: lists of settings and quotations have them."""
+_ROLES = frozenset({"user", "assistant", "human", "ai", "bot", "system", "tool", "function", "model", "gpt", "chatgpt"})
+"""Speakers whose names alone say that somebody talks with a model."""
+_ROLE = rf"(?P<role>{'|'.join(sorted(_ROLES, key=len, reverse=True))})"
+_ROLE_HEAD = re.compile(
+    rf"(?P<sign><\|im_start\|>|<\|start_header_id\|>|<\||\[|\*\*)?{_ROLE}"
+    r"(?(sign)(?:<\|end_header_id\|>|\|>|\]:?|:\*\*|\*\*:)?|:)(?=\s|$)",
+    re.IGNORECASE,
+)
+"""The line above a message, or its beginning: `<|im_start|>user`, `[USER]`, `User:`, `**Assistant:** Hello`."""
+_PEOPLE = frozenset({"user", "human"})
+"""Who talks with a model: lists of fields have "Model:" and "System:", but hardly these, too."""
+_SIGNS = re.compile(r"<\|(?:im_start|im_end|start_header_id|end_header_id|eot_id|begin_of_text|endoftext|end)\|>")
+_RULE = re.compile(r"[-=*_#]{3,}[ \t]*\Z")
+_BEFORE = 12
+"""Lines that may stand before the first message, such as the name of a model; a page that shows an example has more."""
+_FEWEST = 2
+_REPEATED = 2
+"""How often a role speaks where lines such as `User:` are a dump: settings have a section `[user]` once."""
+_WHOLE = 0.8
+"""The share of messages that must have a speaker and a text, as in JSON."""
 
 
 def _stamp(number: int) -> str:
@@ -42,15 +74,11 @@ _COMING = re.compile(
     re.IGNORECASE,
 )
 _HEAD = 200
-"""Characters of a line within which a message or a notice must begin.
-
-With less, long names are cut from their messages; with no limit, each long line would be searched to its end.
-"""
+"""Characters of a line within which a message or a notice must begin. With less, long names are cut from their
+messages; with no limit, each long line would be searched to its end."""
 _MAX_SPEAKERS = 200
-"""Maximum speakers in the metadata.
-
-A log of years in a public channel has thousands, which no one reads there; every turn still has its own.
-"""
+"""Maximum speakers in the metadata. A log of years in a public channel has thousands, which no one reads there; every
+turn still has its own."""
 
 
 def parse_chat(data: bytes, _: ParseOptions) -> Parsed:
@@ -98,3 +126,112 @@ def _begin(line: str, start: int, end: int, number: int) -> Element | None:
     if notice is None:
         return None
     return Element("furniture" if _COMING.search(head) else "text", start, end, 0, 0, number)
+
+
+class _Message(NamedTuple):
+    lines: Sequence[Line]
+    speaker: str
+    time: str
+    marks: tuple[int, ...]
+    """Starts and ends, in turn, of markup, as offsets in the document."""
+
+
+def turns_of(text: str) -> list[Element]:
+    """Return the turns of a text that is a dump of messages, after one element for what precedes them; else nothing."""
+    lines = list(numbered(text))
+    for read in (_by_fields, _by_heads):
+        first, messages = read(lines)
+        if messages:
+            return [*_before(lines[:first]), *map(_turn, messages)]
+    return []
+
+
+def _before(lines: Sequence[Line]) -> Iterator[Element]:
+    if lines:
+        at, _, number = lines[0]
+        last, end, _ = lines[-1]
+        yield Element("text", at, last + len(end.rstrip()), 0, 0, number)
+
+
+def _turn(message: _Message) -> Element:
+    """Return a message as an element; a rule that parts it from the next one is not in it."""
+    lines = list(message.lines)
+    while len(lines) > 1 and _RULE.match(lines[-1][1].lstrip()):
+        lines.pop()
+    (at, first, number), (last, end, _) = lines[0], lines[-1]
+    start = at + len(first) - len(first.lstrip())
+    told = {"speaker": message.speaker} | ({"time": message.time} if message.time else {})
+    marks = [place - start for place in message.marks]
+    return Element("turn", start, last + len(end.rstrip()), 0, 0, number, None, told | {"marks": marks})
+
+
+def _by_fields(lines: Sequence[Line]) -> tuple[int, list[_Message]]:
+    """Return where the first message begins, and the messages, if each begins with the same field."""
+    begins = [_opening(line) for _, line, _ in lines]
+    opening = _repeated(begins)
+    starts = [i for i, begin in enumerate(begins) if begin and begin == opening]
+    if len(starts) < _FEWEST or starts[0] > _BEFORE:
+        return 0, []
+    spans = zip(starts, [*starts[1:], len(lines)], strict=True)
+    messages = [_message(lines[first:last]) for first, last in spans]
+    return starts[0], messages if _is_conversation(messages) else []
+
+
+def _opening(line: str) -> tuple[int, bool, str] | None:
+    """Return the column, the bullet and the kind of a field, if the line is one that a message may begin with."""
+    match = _FIELD.match(line)
+    kind = _KINDS.get(match["key"].lower()) if match else None
+    return (match.start("name"), bool(match["bullet"]), kind) if match and kind else None
+
+
+def _repeated(begins: Sequence[tuple[int, bool, str] | None]) -> tuple[int, bool, str] | None:
+    """Return the field with which messages begin: of those that most messages have, the first one."""
+    counts = Counter(filter(None, begins))
+    most = max(counts.values(), default=0)
+    return next((one for one in begins if one and 2 * counts[one] > most), None)
+
+
+def _message(lines: Sequence[Line]) -> _Message:
+    """Return the message that some lines hold; it has no speaker if they are none."""
+    column, said, marks = -1, dict[str, str](), list[int]()
+    for at, line, _ in lines:
+        match = _FIELD.match(line)
+        column = match.start("name") if match and column < 0 else column
+        if match is None or match.start("name") != column:
+            if "text" not in said:
+                break
+            continue
+        kind = _KINDS.get(match["key"].lower(), "")
+        if kind and kind not in said and not said.keys() >= {"speaker", "text"}:
+            said[kind] = line[match.end() :].strip(" \t\"',*")
+            marks += [at + match.start(), at + match.end()]
+    speaker = said.get("speaker", "") if "text" in said else ""
+    return _Message(lines, speaker, said.get("time", ""), tuple(marks))
+
+
+def _is_conversation(messages: Sequence[_Message]) -> bool:
+    """Return whether nearly all have a speaker, and these are roles, or some speak again."""
+    speakers = [one.speaker.lower() for one in messages if one.speaker]
+    if len(speakers) < max(_FEWEST, _WHOLE * len(messages)):
+        return False
+    return set(speakers) <= _ROLES or 1 < len(set(speakers)) < len(speakers)
+
+
+def _by_heads(lines: Sequence[Line]) -> tuple[int, list[_Message]]:
+    """Return where the first message begins, and the messages, if a line with a role stands above each."""
+    heads = [(i, match) for i, (_, line, _) in enumerate(lines) if (match := _ROLE_HEAD.match(line))]
+    if not heads or heads[0][0] > _BEFORE or not _are_talking([match["role"].lower() for _, match in heads]):
+        return 0, []
+    ends = [*(i for i, _ in heads[1:]), len(lines)]
+    return heads[0][0], [_headed(lines[i:end], match) for (i, match), end in zip(heads, ends, strict=True)]
+
+
+def _are_talking(roles: Sequence[str]) -> bool:
+    """Return whether someone and a model speak, one of them more than once."""
+    counts = Counter(roles)
+    return len(counts) >= _FEWEST and max(counts.values()) >= _REPEATED and bool(counts.keys() & _PEOPLE)
+
+
+def _headed(lines: Sequence[Line], head: re.Match[str]) -> _Message:
+    signs = ((at + own.start(), at + own.end()) for at, line, _ in lines for own in _SIGNS.finditer(line))
+    return _Message(lines, head["role"].lower(), "", tuple(place for sign in signs for place in sign))

@@ -41,10 +41,8 @@ _LARGEST = 20_000_000
 """Characters of a text to look through, as of JSON."""
 _SEPARATORS = "[], \t\r\n"
 _MOST_ELSE = 0.2
-"""Share of the text that may be something else than objects.
-
-A file that was cut off ends in a piece of a long message; more is a program, or a log with dicts.
-"""
+"""Share of the text that may be something else than objects. A file that was cut off ends in a piece of a long message;
+more is a program, or a log with dicts."""
 _PAIR = 2
 """Values of a message that is printed as `('user', 'Hello')`."""
 

@@ -18,33 +18,21 @@ DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000
 """Characters by which the delimiter is found. Fewer may all be the lines above the table; more take four readings."""
 _FIELD_LIMIT = 10_000_000
-"""Maximum characters of a field; Python allows 131,072.
-
-A field with a whole document is larger than that; with no limit, an unclosed quote makes one field of a file of any
-size.
-"""
+"""Maximum characters of a field; Python allows 131,072. A field with a whole document is larger than that; with no
+limit, an unclosed quote makes one field of a file of any size."""
 _MAX_ABOVE = 100
-"""Rows within which the table must begin.
-
-Reports have fewer lines above it; in a larger sample, a short table with a long text of one field above it would be cut
-in two.
-"""
+"""Rows within which the table must begin. Reports have fewer lines above it; in a larger sample, a short table with a
+long text of one field above it would be cut in two."""
 _MAX_SINGLE = 1 / 4
-"""Maximum share of rows with one field in a table.
-
-With more, the rows are text that contains a delimiter here and there.
-"""
+"""Maximum share of rows with one field in a table. With more, the rows are text that contains a delimiter here and
+there."""
 _LEAST_EVEN = 0.5
-"""Minimum share of rows with equal width for a delimiter.
-
-Fewer are text with commas; more would reject tables with notes above and below.
-"""
+"""Minimum share of rows with equal width for a delimiter. Fewer are text with commas; more would reject tables with
+notes above and below."""
 _COLUMNS_PER_SHARE = 100
 """Columns that weigh as much as all rows: of two delimiters that cut the rows equally well, the one that makes more
-columns is right, and the other occurs within fields.
-
-With fewer, width outweighs evenness, and commas in sentences win; with many more, it decides nothing.
-"""
+columns is right, and the other occurs within fields. With fewer, width outweighs evenness, and commas in sentences win;
+with many more, it decides nothing."""
 _COUNTED_COLUMNS = 10  # so that width adds a tenth at most, and the rows of wide tables count, too
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _SAMPLE_LINES = 500

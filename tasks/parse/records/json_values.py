@@ -15,9 +15,10 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.html.hypertext import page_in
 from docmill.tasks.parse.records.chat_json import draw_chat, is_chat
 from docmill.tasks.parse.records.chat_repr import messages_in
-from docmill.tasks.parse.records.page_values import PageValue, holds_structured, with_pages
+from docmill.tasks.parse.records.rich_text import document_in, draw_document
 
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
@@ -27,33 +28,21 @@ _BETWEEN = re.compile(r"[\s,]*")
 # An escaped half of a surrogate pair; escaped backslashes and whole pairs are skipped.
 _LONE = re.compile(r"(\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w")
 _SMALL = 1_500
-"""Maximum characters of a part drawn whole.
-
-With fewer, every record has headings of its own; with more, a file of settings is one element.
-"""
+"""Maximum characters of a part drawn whole. With fewer, every record has headings of its own; with more, a file of
+settings is one element."""
 _MAX_LEVEL = 5
-"""Maximum level of headings around a value.
-
-Markdown has six levels, and the sixth is left for the content of the fifth; deeper values are drawn whole.
-"""
+"""Maximum level of headings around a value. Markdown has six levels, and the sixth is left for the content of the
+fifth; deeper values are drawn whole."""
 _MAX_PATH = 6  # keys in the name of a value, innermost last; with more, the name is longer than the value
 _MAX_BAD = 0.1
-"""Maximum share of damaged lines.
-
-With less, a log with some foreign lines is rejected; with more, a text in which some lines are numbers is taken for
-JSON Lines.
-"""
+"""Maximum share of damaged lines. With less, a log with some foreign lines is rejected; with more, a text in which some
+lines are numbers is taken for JSON Lines."""
 _LONG_LIST = 400
-"""Characters of plain values in one line.
-
-Numbers and tags are shorter, and one a line would be too many lines; sentences are longer, and each has its own line.
-"""
+"""Characters of plain values in one line. Numbers and tags are shorter, and one a line would be too many lines;
+sentences are longer, and each has its own line."""
 _RUN = 50
-"""Plain values of a list to try as one line.
-
-Fewer spread lists of short numbers over many lines; many more are always too long for one line, and each value has its
-own.
-"""
+"""Plain values of a list to try as one line. Fewer spread lists of short numbers over many lines; many more are always
+too long for one line, and each value has its own."""
 _NAMES = ("title", "name", "label", "id", "key", "question", "subject", "headline")
 _MAX_NAME = 100
 """Maximum characters of a name as a heading. Longer ones are sentences, which stay with their record's values."""
@@ -350,3 +339,62 @@ def _scalar(value: Any) -> str:
     if isinstance(value, str):
         return value
     return "" if value in ({}, []) else json.dumps(value)
+
+
+class PageValue(str):
+    """The words of a page as a string, with the page itself."""
+
+    __slots__ = ("page",)
+    page: Parsed
+
+    def is_structured(self) -> bool:
+        """Return whether the page is more than lines of text: it has headings, items, tables or code."""
+        kinds = [element.kind for element in self.page.elements]
+        return len(kinds) > 1 and any(kind != "paragraph" for kind in kinds)
+
+
+def with_pages(value: Any) -> tuple[Any, bool]:
+    """Return a JSON value in which texts in HTML and rich texts are `PageValue`s, and whether any of these has parts.
+
+    Lists and objects are changed.
+    """
+    holder, parted = [value], False
+    stack: list[Any] = [holder]
+    while stack:
+        around = stack.pop()
+        for key, one in list(around.items() if isinstance(around, dict) else enumerate(around)):
+            page = (page_in(one) if "<" in one else None) if isinstance(one, str) else _rich(one)
+            if page is not None:
+                around[key] = made = _page_value(page)
+                parted = parted or made.is_structured()
+            elif isinstance(one, dict | list):
+                stack.append(one)
+    return holder[0], parted
+
+
+def holds_structured(value: Any) -> bool:
+    """Return whether a value of JSON is a page with headings, items, tables or code, or holds one."""
+    stack: list[Any] = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, PageValue) and one.is_structured():
+            return True
+        if isinstance(one, dict | list):
+            stack += one.values() if isinstance(one, dict) else one
+    return False
+
+
+def _rich(value: Any) -> Parsed | None:
+    node = document_in(value) if isinstance(value, dict | list) else None
+    if node is None:
+        return None
+    canvas = Canvas()
+    draw_document(canvas, node)
+    drawn = canvas.parsed()
+    return drawn if drawn.text.strip() else None
+
+
+def _page_value(page: Parsed) -> PageValue:
+    words = PageValue(page.text)
+    words.page = page
+    return words

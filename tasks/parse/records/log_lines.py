@@ -28,24 +28,16 @@ _TRACE = re.compile(
     r"|\w+(?:\.\w+)+(?:Error|Exception)"
 )
 _HEAD = 200
-"""Characters of a line to search for time and level.
-
-With less, a long path before the time hides it; with more, a time or the word ERROR in the message is taken for that of
-the entry.
-"""
+"""Characters of a line to search for time and level. With less, a long path before the time hides it; with more, a time
+or the word ERROR in the message is taken for that of the entry."""
 _LONGEST = 20_000
-"""Maximum characters of an entry.
-
-Less tears long stack traces apart; with no limit, a file with unrecognised entries is one element.
-"""
+"""Maximum characters of an entry. Less tears long stack traces apart; with no limit, a file with unrecognised entries
+is one element."""
 _SAMPLE = 100_000
 """Characters by which a log is judged to be one of times or of plain lines. A smaller sample may be one trace."""
 _LEAST_STAMPED = 0.2
-"""Minimum share of unindented lines that begin with a time or a level.
-
-Messages of several lines leave few that do; with less, some times in a log of plain lines would join all lines between
-them to one entry.
-"""
+"""Minimum share of unindented lines that begin with a time or a level. Messages of several lines leave few that do;
+with less, some times in a log of plain lines would join all lines between them to one entry."""
 
 
 def parse_log(data: bytes, _: ParseOptions) -> Parsed:

@@ -57,7 +57,7 @@ def _is_entry(text: str, element: Element) -> bool:
     if links and links[0]["url"].startswith("#") and all(link["url"].startswith("#") for link in links):
         own = text[element.start_char : element.end_char]
         # Markdown keeps its links as written: brackets and an address around the words.
-        return own.lstrip("-*+0123456789.) ").startswith("[") and _ends_with(own.rstrip(), links[-1])
+        return own.lstrip("-*+0123456789.) ").startswith("[") and own.rstrip().endswith((f"]({links[-1]['url']})", "]"))
     # Few paragraphs end with a number, and the others are long to read line by line.
     last = text[element.end_char - 1]
     return (last.isspace() or _may_end_page(last)) and _are_led(text[element.start_char : element.end_char])
@@ -79,10 +79,6 @@ def _may_end_page(letter: str) -> bool:
 
 def _is_led(line: str) -> bool:
     return _may_end_page(line[-1:]) and _LEADERS.search(line) is not None
-
-
-def _ends_with(own: str, link: dict[str, str]) -> bool:
-    return own.endswith((f"]({link['url']})", "]"))
 
 
 def _runs(parsed: Parsed, entries: Collection[int]) -> Iterator[list[int]]:

@@ -16,11 +16,8 @@ _CHAPTER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LONGEST = 120
-"""Maximum characters of a title.
-
-A longer block that begins like one is a paragraph ("Section 2 of the act provides ..."); with less, long chapter titles
-are lost.
-"""
+"""Maximum characters of a title. A longer block that begins like one is a paragraph ("Section 2 of the act provides
+..."); with less, long chapter titles are lost."""
 _LONGEST_SURE = 250
 """Maximum characters of a title between signs: titles of scientific articles have up to 200."""
 _WIKI = re.compile(

@@ -19,10 +19,8 @@ _PROSE_WORDS = 12
 _LINE_WORDS = 4
 """The fewest words of an average line of prose: verses, addresses and code have fewer."""
 _SHARE = 0.7
-"""Of the lines of a form, those in the place of a title, from which the form is taken for titles.
-
-In tables of contents, lists and letters at most half of them are; in documents with titles nearly all.
-"""
+"""Of the lines of a form, those in the place of a title, from which the form is taken for titles. In tables of
+contents, lists and letters at most half of them are; in documents with titles nearly all."""
 _PROSE_SHARE = 0.6
 """The least share of prose in the characters of a document, from which a line tells by its place alone."""
 _REPEATED = 3

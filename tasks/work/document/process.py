@@ -27,9 +27,8 @@ from docmill.tasks.parse.dispatch.readers import ChosenReader, parser_name, read
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.metadata import Facts, facts_of
-from docmill.tasks.parse.pictures.album import MOST_BYTES
-from docmill.tasks.parse.pictures.picture_file import MAX_BYTES
-from docmill.tasks.parse.titles.cover import COVER, cover
+from docmill.tasks.parse.pictures.album import MAX_BYTES, MOST_BYTES
+from docmill.tasks.parse.titles.own_title import COVER, cover
 from docmill.tasks.paths.content import PictureBeside, content_of
 from docmill.tasks.split.parts.captions import bound_captions
 from docmill.tasks.split.parts.lookup import Lookup

@@ -10,7 +10,7 @@ from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.office.flat_document import as_container
-from docmill.tasks.parse.pandoc.word.libreoffice import draw_old_word
+from docmill.tasks.parse.pandoc.word.old_word import draw_old_word
 from docmill.tasks.parse.signatures import binary_kind
 from tests.kit.writers import datasets
 

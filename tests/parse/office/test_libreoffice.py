@@ -88,7 +88,7 @@ def test_a_failed_conversion_is_a_reject(
 
 def test_a_conversion_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _install(tmp_path, monkeypatch, "exec sleep 60\n")
-    monkeypatch.setattr("docmill.tasks.parse.pandoc.word.libreoffice._TIMEOUT_S", 0.3)
+    monkeypatch.setattr("docmill.tasks.parse.pandoc.word.old_word._TIMEOUT_S", 0.3)
     with pytest.raises(Rejected, match=r"timeout: LibreOffice took more than 0\.3 seconds"):
         _read(DOC, "doc")
 

@@ -186,7 +186,7 @@ def test_a_store_that_cannot_be_read_is_a_reject(
 
 def test_readpst_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _install(tmp_path, monkeypatch, ASKED + "exec sleep 60\n")
-    monkeypatch.setattr("docmill.tasks.parse.mail.outlook_store._TIMEOUT_S", 0.3)
+    monkeypatch.setattr("docmill.tasks.parse.mail.messages._TIMEOUT_S", 0.3)
     with pytest.raises(Rejected, match=r"timeout: readpst took more than 0\.3 seconds"):
         _read()
 

@@ -13,9 +13,8 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.office.open_xml import read_member
 from docmill.tasks.parse.pandoc.inlines import NUMBER
-from docmill.tasks.parse.pandoc.word.number_forms import written
 from docmill.tasks.parse.pandoc.word.numbering_part import read_numbering
-from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
+from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers, written
 
 SPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 Levels = list[tuple[str, str] | tuple[str, str, str]]  # form, text, and further properties

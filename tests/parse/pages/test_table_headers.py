@@ -5,7 +5,7 @@ import pytest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.tables.header_rows import column_names, header_depth, is_number, is_year
+from docmill.tasks.parse.passes.table_rows import column_names, header_depth, is_number, is_year
 
 
 def read(page: str) -> Parsed:

@@ -11,7 +11,7 @@ from docmill.storage.schema import Parsed, reading
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.records.chat_dump import turns_of
+from docmill.tasks.parse.records.chat_log import turns_of
 from docmill.tasks.parse.records.chat_repr import messages_in
 from docmill.tasks.reading.reading_map import reading_of
 from tests.kit.parsed import found, turns

@@ -7,7 +7,7 @@ import pytest
 
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.records.message_words import further_words
+from docmill.tasks.parse.records.chat_json import further_words
 from tests.kit.parsed import turns
 
 

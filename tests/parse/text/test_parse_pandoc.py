@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.metadata import iso_date
 from docmill.tasks.parse.pandoc.process import program
-from docmill.tasks.parse.span_checks import faults
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import Pool
 from tests.kit.drawing import examples

@@ -7,9 +7,9 @@ import pytest
 from docx import Document
 
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.span_checks import faults
 from docmill.tasks.reading.reading_map import reading_of
 
 PROSE = (

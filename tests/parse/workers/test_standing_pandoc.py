@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from docmill.tasks.parse.pandoc.process import program, standing_pandoc
-from docmill.tasks.parse.pandoc.process.standing_pandoc import PandocLimits, StandingPandoc, ask_pandoc
+from docmill.tasks.parse.pandoc.process import program
+from docmill.tasks.parse.pandoc.process.program import PandocLimits, StandingPandoc, ask_pandoc
 
 LIMITS = PandocLimits(heap_mb=1024, seconds=20, longest=1_000_000)
 BROKEN = b"PK\x03\x04 and no more"
@@ -67,19 +67,19 @@ def test_what_is_too_long_or_takes_too_long_ends_the_process_and_says_so(path: s
 
 
 def test_a_process_that_was_killed_is_replaced(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing_pandoc, "_idle", [])
+    monkeypatch.setattr(program, "_idle", [])
     assert ask_pandoc(path, "rst", b"Text.", LIMITS).status == 0
-    (killed,) = standing_pandoc._idle
+    (killed,) = program._idle
     os.kill(killed._process.pid, signal.SIGKILL)
     assert ask_pandoc(path, "rst", b"Text.", LIMITS).status == 0
-    (fresh,) = standing_pandoc._idle
+    (fresh,) = program._idle
     assert fresh is not killed
     fresh.close()
 
 
 def test_no_process_outlives_the_one_that_asked(path: str) -> None:
     source = (
-        "import sys; from docmill.tasks.parse.pandoc.process import standing_pandoc as it;"
+        "import sys; from docmill.tasks.parse.pandoc.process import program as it;"
         "it.ask_pandoc(sys.argv[1], 'rst', b'Text.', it.PandocLimits(512, 20, 1000)); print(it._idle[0]._process.pid)"
     )
     done = subprocess.run([sys.executable, "-c", source, path], capture_output=True, text=True, check=True)

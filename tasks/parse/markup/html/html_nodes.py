@@ -1,4 +1,8 @@
-"""HTML nodes: which are hidden, which number they state, and the language of code."""
+"""HTML nodes: which are hidden, which number they state, the language of code, the stated depth of list items.
+
+Word and Outlook write items as paragraphs, each with its mark typed before it; Google Docs and Quill write lists of
+all depths side by side. A class or a style states the depth.
+"""
 
 import re
 from typing import Any
@@ -11,6 +15,12 @@ _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|high
 _BRUSH = re.compile(r"brush:\s*([A-Za-z0-9+#_-]+)")
 _BACKLINK = re.compile(r"(?:^|[\s_-])back-?link(?:$|\s)")
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9+#_-]*)")
+SIGNS = re.compile(r"mso-list|lst-kix_|ql-indent-|aria-level")
+"""What a page has that states depths; others need not be walked for them."""
+DEPTH, MARKER = "docmill-depth", "docmill-marker"  # the attributes of an item in which they are left
+_DEPTH = re.compile(r"mso-list:[^;]*\blevel([1-9])|\blst-kix_\w+-(\d)\b|\bql-indent-(\d)\b")
+_LEVELS = frozenset("123456789")
+_MARK = re.compile(r"mso-list:\s*ignore", re.IGNORECASE)
 
 
 def is_hidden(node: Any) -> bool:
@@ -70,3 +80,37 @@ def _stated_language(node: Any) -> str:
     match = _NAME.fullmatch(stated.strip()) or _LANGUAGE.search(node.get("class") or "")
     match = match or _BRUSH.search(node.get("data-syntaxhighlighter-params") or "")
     return str(match[1]).lower() if match else ""
+
+
+def state_depths(root: Any) -> None:
+    """Write the depth of each item that states it into an attribute; paragraphs of Word become items."""
+    for node in list(root.iter("li", "p")):
+        depth = _stated_depth(node)
+        if depth:
+            node.set(DEPTH, str(depth))
+            if node.tag == "p":
+                node.tag = "li"
+                node.set(MARKER, _take_mark(node))
+
+
+def _stated_depth(node: Any) -> int:
+    """Return the depth, from 1, that a node or its list states, 0 if none does or the node is a plain paragraph."""
+    if node.tag == "p":
+        found = _DEPTH.search(node.get("style") or "")
+        return int(found[1]) if found and found[1] else 0
+    around = node.getparent()
+    said = " ; ".join(filter(None, (node.get("style"), node.get("class"), around.get("class"))))
+    if found := _DEPTH.search(said):
+        return int(found[1]) if found[1] else int(found[2] or found[3]) + 1
+    level = node.get("aria-level")
+    return int(level) if level in _LEVELS else 0
+
+
+def _take_mark(paragraph: Any) -> str:
+    """Remove the mark typed before an item; return it if it is a number, else a dash."""
+    mark = next((span for span in paragraph.iter("span") if _MARK.search(span.get("style") or "")), None)
+    if mark is None:
+        return "-"
+    written = "".join(mark.itertext()).strip()
+    drop(mark)
+    return written if len(written) > 1 and any(map(str.isalnum, written)) else "-"

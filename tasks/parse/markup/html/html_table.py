@@ -7,8 +7,7 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.formulas.scripts import with_fractions
-from docmill.tasks.parse.tables.header_rows import MOST_HEADER_ROWS, REPEATED, spanned_rows
-from docmill.tasks.parse.tables.spans import MOST_SPANNED, spread
+from docmill.tasks.parse.passes.table_rows import MOST_HEADER_ROWS, MOST_SPANNED, REPEATED, spanned_rows, spread
 from docmill.tasks.parse.trees import whole
 
 _PAGE = etree.XPath("boolean(.//h1 | .//h2 | .//h3 | .//form)")
@@ -28,11 +27,8 @@ _PARTED = {"li": "; ", "tr": "; "}  # what parts an item, or an inner row, from 
 _EVEN_ROWS = 3  # rows of as many cells that a table without a header has, if there are lists or tables in it
 _SHORT_CELL = 300  # characters of each of its cells: a page of columns has longer ones
 _LONG_CELL = 1_500
-"""Characters of a cell from which a table is a page layout.
-
-With less, tables of long remarks are torn apart; with more, a page of two columns is drawn as one row, its paragraphs
-run together.
-"""
+"""Characters of a cell from which a table is a page layout. With less, tables of long remarks are torn apart; with
+more, a page of two columns is drawn as one row, its paragraphs run together."""
 Drawn = list[tuple[Any, list[Any]]]
 """The rows of a table, each with its cells."""
 _LEAST_ROWS = 2  # a header needs a row below it

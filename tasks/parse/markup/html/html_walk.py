@@ -9,10 +9,11 @@ from lxml import etree
 
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import MOST_LINKS, Canvas
-from docmill.tasks.parse.drawn_tables import drawn_tables
 from docmill.tasks.parse.formulas.scripts import shown_formula, with_fractions
 from docmill.tasks.parse.markup.html.formulas_and_ruby import without_own_mark
 from docmill.tasks.parse.markup.html.html_nodes import (
+    DEPTH,
+    MARKER,
     caption_of,
     code_language,
     drop,
@@ -21,7 +22,6 @@ from docmill.tasks.parse.markup.html.html_nodes import (
     stated_number,
 )
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
-from docmill.tasks.parse.markup.html.list_depths import DEPTH, MARKER
 from docmill.tasks.parse.markup.html.page_chrome import (
     is_chrome,
     is_contents,
@@ -31,7 +31,7 @@ from docmill.tasks.parse.markup.html.page_chrome import (
 )
 from docmill.tasks.parse.passes.numbering import OpenLists
 from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
-from docmill.tasks.parse.plain import is_prose, paragraphs
+from docmill.tasks.parse.plain import drawn_tables, is_prose, paragraphs
 from docmill.tasks.parse.titles.untitled import titled
 from docmill.tasks.parse.trees import words_in
 
@@ -242,7 +242,7 @@ class PageWalk:
         text = " ".join("".join(self._text[at:]).replace(LINE_BREAK, " ").split())
         if self._leads_nowhere(text, url, at):
             del self._text[at:]
-        elif text and _is_address(url):
+        elif text and url and not url.startswith(_NO_ADDRESSES):
             self._links.append({"text": text, "url": url})
         elif url.startswith("#"):
             self._inner += len(text)
@@ -387,10 +387,6 @@ def _labels(drawing: Any) -> str:
     """Return the texts of a drawing that have letters, in order."""
     words = (words_in(one) for one in islice(drawing.iter("text"), _MAX_LABELS))
     return "; ".join(one for one in words if any(map(str.isalpha, one)))
-
-
-def _is_address(url: str) -> bool:
-    return bool(url) and not url.startswith(_NO_ADDRESSES)
 
 
 def _collapse(text: str) -> str:

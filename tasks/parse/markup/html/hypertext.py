@@ -1,11 +1,15 @@
 """HTML: one walk over lxml's tree, drawn as Markdown.
 
-Scripts, styles, forms' controls and hidden parts are dropped; navigation and page footers are kept
-as furniture. Inline markup is dropped but for code; links are attributes of their block.
+Scripts, styles, forms' controls and hidden parts are dropped, but for panels that a reader can open; navigation and
+page footers are kept as furniture. Inline markup is dropped but for code; links are attributes of their block. libxml2
+leaves an open `<svg>` or `<math>` to the end of the page; an element that only HTML has ends it (HTML standard,
+13.2.6.5).
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from lxml import etree
@@ -14,14 +18,13 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.formulas.style_sheets import script_classes, script_of
-from docmill.tasks.parse.markup.html.foreign_content import end_foreign
+from docmill.tasks.parse.formulas.scripts import script_classes, script_of
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formulas, mark_script, mark_struck, show_reading
+from docmill.tasks.parse.markup.html.html_nodes import SIGNS, is_hidden, state_depths
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
-from docmill.tasks.parse.markup.html.list_depths import SIGNS, state_depths
 from docmill.tasks.parse.markup.html.main_content import mark_beside
-from docmill.tasks.parse.markup.html.opened_panels import open_panels
+from docmill.tasks.parse.markup.html.page_chrome import is_chrome, is_mostly_links
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere, of_data_uri
 from docmill.tasks.parse.pictures.beside import loader_beside
 from docmill.tasks.parse.trees import words_in
@@ -31,11 +34,8 @@ _KEPT = re.compile(
 )
 _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w:.-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w:.-]+)", re.I)
 _DECLARING = 4_096
-"""Bytes within which a page declares its encoding.
-
-HTML requires the first 1,024, but scripts and comments often come before; further below, a page about HTML may show
-such a declaration as an example.
-"""
+"""Bytes within which a page declares its encoding. HTML requires the first 1,024, but scripts and comments often come
+before; further below, a page about HTML may show such a declaration as an example."""
 _NOTE_BLOCKS = ("li", "p", "div", "dd", "dt", "aside", "section")
 _ALIGNED = "vertical-align"
 _STRIKING = ("<del", "<s>", "<s ", "<strike", "<DEL", "<S>", "<STRIKE")
@@ -54,21 +54,46 @@ _ALONE = re.compile(r"<(?:br|hr|img|p)\b[^<>]*>", re.IGNORECASE)
 _MAX_CHARACTERS = 5_000_000
 """Characters of a value that is read as a page; a longer one is no text of an article, and kept as it is."""
 _NAMES = {
-    "description": "description",
-    "og:description": "description",
-    "author": "author",
-    "article:author": "author",
-    "dc.creator": "author",
-    "keywords": "keywords",
-    "article:published_time": "created",
-    "date": "created",
-    "dc.date": "created",
-    "dcterms.created": "created",
-    "article:modified_time": "modified",
-    "last-modified": "modified",
-    "dcterms.modified": "modified",
-}
+    "description": "description", "og:description": "description", "author": "author", "article:author": "author",
+    "dc.creator": "author", "keywords": "keywords", "article:published_time": "created", "date": "created",
+    "dc.date": "created", "dcterms.created": "created", "article:modified_time": "modified",
+    "last-modified": "modified", "dcterms.modified": "modified",
+}  # fmt: skip
 _LANGUAGES = ("lang", "{http://www.w3.org/XML/1998/namespace}lang", "xml:lang")
+_OPEN_TO_HTML = {
+    "svg": frozenset(["foreignobject", "desc", "title"]),
+    "math": frozenset(["mi", "mo", "mn", "ms", "mtext"]),
+}
+"""The elements of a drawing and of a formula that may hold elements of HTML."""
+_ENDING_WORDS = """
+    b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr
+    ol p pre ruby s small span strong strike sub sup table tt u ul var
+"""
+_ENDING = frozenset(_ENDING_WORDS.split())
+_FONT = ("color", "face", "size")  # a font of HTML has one of them; drawings have elements of the same name
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+_MAY_HIDE = etree.XPath(".//*[@hidden or @style or @aria-hidden]")
+_OPENING = etree.XPath(".//*[@aria-controls or @data-target or @data-bs-target or @data-tab or @data-toggle-target]")
+_OPENING_NAMES = ("aria-controls", "data-target", "data-bs-target", "data-tab", "data-toggle-target")
+_HIDES = re.compile(
+    r"(?:display\s*:\s*none|visibility\s*:\s*hidden|height\s*:\s*0(?:px)?)\s*(?:!important)?\s*;?", re.I
+)
+_STATES = ("hidden", "aria-hidden")
+_NEVER = ("dialog", "alertdialog", "menu", "menubar", "navigation", "search", "alert", "status", "tooltip")
+_NEVER_NAMED = re.compile(
+    r"(?:^|[\s_-])(?:modal|dialog|popup|pop-up|overlay|lightbox|toast|tooltip|dropdown|drawer|offcanvas|off-canvas|menu|nav"
+    r"|navbar|sr-only|visually-hidden|print-only|captcha|paywall|login|signin|share|sharing|comments?|loading|spinner"
+    r"|newsletter|subscribe|register|search)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+_AROUND = ("nav", "footer", "form", "header", "dialog", "noscript", "template")
+_ASKING = ("input", "form", "textarea", "select", "iframe")  # panels that ask something of a reader
+_FEWEST_LETTERS = 12  # of a panel: fewer are a label or a count
+_TEXTUAL = frozenset(("div", "section", "dd", "p", "ul", "ol", "pre", "table", "article", "figure", "aside"))
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_DEEPEST = 6
+_ASKS = ("?", "\uff1f", "\u061f")
+_LONGEST = 300  # characters of a button that names a panel: longer ones are cards
 
 
 def parse_html(data: bytes, options: ParseOptions) -> Parsed:
@@ -238,3 +263,144 @@ def _add(metadata: dict[str, Any], meta: Any) -> None:
         metadata[name] += f", {content}"
     else:
         metadata.setdefault(name, content)
+
+
+def end_foreign(root: Any) -> None:
+    """Move what belongs to a page out of its drawings and formulas; the tree is modified in place."""
+    if next(root.iter(*_OPEN_TO_HTML), None) is None:
+        return
+    for foreign, first in list(_ends(root)):
+        _move_out(foreign, first)
+
+
+def _ends(root: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each drawing or formula that ends early, and the element that ends it, in the order of the page."""
+    # Each level is the element that closes it, and the drawing or formula around what is read there, or None.
+    levels: list[tuple[Any, Any]] = [(None, None)]
+    for event, node in etree.iterwalk(root, events=("start", "end")):
+        closing, foreign = levels[-1]
+        if event == "end":
+            if node is closing:
+                levels.pop()
+        elif foreign is None:
+            if node.tag in _OPEN_TO_HTML:
+                levels.append((node, node))
+        elif _is_open_to_html(node, foreign.tag):
+            levels.append((node, None))
+        elif _is_of_html(node):
+            levels[-1] = (closing, None)
+            yield foreign, node
+
+
+def _is_open_to_html(node: Any, foreign: str) -> bool:
+    if foreign == "math" and node.tag == "annotation-xml":
+        return (node.get("encoding") or "").lower() in _HTML_TYPES
+    return node.tag in _OPEN_TO_HTML[foreign]
+
+
+def _is_of_html(node: Any) -> bool:
+    return node.tag in _ENDING or (node.tag == "font" and any(name in node.attrib for name in _FONT))
+
+
+def _move_out(foreign: Any, first: Any) -> None:
+    """Move an element, and all that follows it within a drawing or a formula, to the place behind that one."""
+    moved = [first, *first.itersiblings()]
+    for above in first.iterancestors():
+        # lxml stores the text after an element as its tail: it follows all that was in the element.
+        moved[-1].tail = (moved[-1].tail or "") + (above.tail or "") or None
+        above.tail = None
+        if above is foreign:
+            break
+        moved += above.itersiblings()
+    for node in reversed(moved):
+        foreign.addnext(node)
+
+
+def open_panels(root: Any) -> None:
+    """Show the panels that a page can open, and make headings of the buttons that name them; the tree is modified."""
+    hidden = [node for node in _MAY_HIDE(root) if node.tag in _TEXTUAL and is_hidden(node) and _is_panel(node)]
+    targets = frozenset(chain.from_iterable(map(_targets, _OPENING(root)))) if hidden else frozenset()
+    for node in hidden:
+        if _is_opened(node, targets) or _is_alternative(node):
+            _show(node)
+    _name_panels(root)
+
+
+def _targets(node: Any) -> Iterator[str]:
+    for name in _OPENING_NAMES:
+        yield from (one.lstrip("#") for one in (node.get(name) or "").split())
+
+
+def _is_panel(node: Any) -> bool:
+    """Return whether a hidden block is text: no menu, dialog or banner, nor a part of what surrounds the text."""
+    letters = sum(map(str.isalpha, "".join(node.itertext())))
+    if letters < _FEWEST_LETTERS or next(node.iter(*_ASKING), None) is not None:
+        return False
+    if node.get("role") in _NEVER or is_chrome(node) or is_mostly_links(node):
+        return False
+    if any(_NEVER_NAMED.search(said) for said in (node.get("class"), node.get("id")) if said):
+        return False
+    return next(node.iterancestors(*_AROUND), None) is None
+
+
+def _is_opened(node: Any, targets: frozenset[str]) -> bool:
+    """Return whether a panel says that it is one, or something refers to it, or the element before it opens it."""
+    if node.get("role") == "tabpanel" or node.get("id") in targets or node.get("aria-labelledby"):
+        return True
+    return _opener_before(node) is not None
+
+
+def _opener_before(node: Any) -> Any:
+    """Return the button before a panel: beside it, or in its heading; None if there is none."""
+    before = node.getprevious()
+    if before is None:
+        return None
+    if before.tag in ("button", "summary") or before.get("aria-expanded") is not None:
+        return before
+    inner = next((one for one in before.iter("button") if before.tag in (*_HEADINGS, "div", "dt", "p")), None)
+    return inner if inner is not None else next(iter(before.xpath(".//*[@aria-expanded]")), None)
+
+
+def _is_alternative(node: Any) -> bool:
+    """Return whether a hidden block with an id stands beside a like one that is shown, as the panels of tabs do."""
+    within = next(node.iterancestors("main", "article"), None) is not None
+    if not within or not node.get("id") or next(node.iter("p", "pre", "li"), None) is None:
+        return False
+    return any(_is_like(one, node) for one in (node.getprevious(), node.getnext()) if one is not None)
+
+
+def _is_like(one: Any, node: Any) -> bool:
+    return bool(one.tag == node.tag and one.get("id") and one.get("class") == node.get("class"))
+
+
+def _show(node: Any) -> None:
+    for name in _STATES:
+        if node.get(name) is not None:
+            del node.attrib[name]
+    if node.get("style") is not None:
+        node.set("style", _HIDES.sub("", node.get("style")))
+
+
+def _name_panels(root: Any) -> None:
+    """Make headings of buttons that ask, or open a panel of text below them."""
+    level = 1
+    for node in list(root.iter("button", *_HEADINGS)):
+        if node.tag != "button":
+            level = _HEADINGS[node.tag]
+        elif _names_panel(node) and next(node.iterancestors(*_HEADINGS, *_AROUND, "li"), None) is None:
+            node.tag = f"h{min(level + 1, _DEEPEST)}"
+
+
+def _names_panel(button: Any) -> bool:
+    text = words_in(button)
+    opens = button.get("aria-expanded") is not None and button.get("role") != "tab"
+    if not 0 < len(text) <= _LONGEST or not (opens or text.endswith(_ASKS)):
+        return False
+    below = _below(button)
+    return below is not None and below.tag in _TEXTUAL and not is_hidden(below) and _is_panel(below)
+
+
+def _below(button: Any) -> Any:
+    """Return what follows a button, or the box that holds nothing behind it; None if nothing does."""
+    below, around = button.getnext(), button.getparent()
+    return around.getnext() if below is None and around is not None else below

@@ -11,7 +11,7 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block.html_block import html_block
 
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
-from docmill.tasks.parse.tables.header_rows import header_depth, one_header
+from docmill.tasks.parse.passes.table_rows import header_depth, one_header
 from docmill.tasks.parse.trees import words_in
 
 _BEGIN = re.compile(r"<(table|h[1-6])\b(?:\s[^<>]*)?>", re.IGNORECASE)

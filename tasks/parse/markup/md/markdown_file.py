@@ -4,32 +4,30 @@ Blocks become elements: which lines are a heading, an item, a table. Inline mark
 told by the elements' `marks`.
 """
 
+import datetime
 import re
+import tomllib
 from bisect import bisect_right
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.md.block_marks import MarkedFile
-from docmill.tasks.parse.markup.md.directives import with_directives
-from docmill.tasks.parse.markup.md.front_matter import FrontMatter, read_front_matter
+from docmill.tasks.parse.markup.md.block_rules import is_bare_tag, is_mdx, with_directives, with_mdx, with_tables
 from docmill.tasks.parse.markup.md.html_blocks import html_parts, with_whole_tables
-from docmill.tasks.parse.markup.md.inline_marks import references_of
-from docmill.tasks.parse.markup.md.md_links import Links, is_definitions
-from docmill.tasks.parse.markup.md.mdx import is_bare_tag, is_mdx, with_mdx
-from docmill.tasks.parse.markup.md.run_in_headings import with_run_in_headings
-from docmill.tasks.parse.markup.md.shown_figures import with_figures
-from docmill.tasks.parse.markup.md.table_rule import with_tables
+from docmill.tasks.parse.markup.md.marks import MarkedFile, references_of, with_figures
+from docmill.tasks.parse.metadata import iso_date
+from docmill.tasks.parse.passes.drawn_block import SCHEME
+from docmill.tasks.parse.passes.run_in_headings import SIGNS, LedParagraph, headed, is_lead, of_rest
+from docmill.tasks.parse.passes.table_rows import header_depth
 from docmill.tasks.parse.pictures.addresses import named_by_key
 from docmill.tasks.parse.pictures.beside import loader_beside
-from docmill.tasks.parse.pictures.figure_block import SCHEME
-from docmill.tasks.parse.tables.header_rows import header_depth
 
 _LINE = re.compile(r"\r\n?|\n")
 _MARKUP = (
@@ -55,14 +53,30 @@ _NAMES = {  # of several for one, the last wins
 }
 _MAX_NESTING = 40
 """Maximum levels of nesting; a list and its item are two. markdown-it-py recurses for each, so with many more, a
-hostile file would exceed Python's stack; deeper blocks have no element of their own.
-"""
+hostile file would exceed Python's stack; deeper blocks have no element of their own."""
 _MAX_HEADING = 1_000
-"""Maximum characters of a line whose inline markup is removed.
-
-No heading is as long; on longer lines, such as a paragraph underlined by mistake, the patterns above, each tried from
-every sign, take quadratic time.
-"""
+"""Maximum characters of a line whose inline markup is removed. No heading is as long; on longer lines, such as a
+paragraph underlined by mistake, the patterns above, each tried from every sign, take quadratic time."""
+_LEAD = re.compile(
+    r"(\*{1,3}|_{1,3})(?=\S)(?P<words>[^*_`\n]{1,120})(?<=\S)\1(?![*_\w])"
+    rf"(?: ?(?P<sign>[{''.join(SIGNS)}]))?(?=\s)"
+)
+_INLINE = re.compile(r"(?<!!)\[([^\[\]]{1,300})\]\(<?([^()<>\s]{1,2000})")
+_LABELLED = re.compile(r"(?<![!\\\]])\[([^\[\]^][^\[\]]{0,299})\](?:\[([^\[\]]{0,300})\])?(?![(\[:])")
+_BARE = re.compile(r"<((?:https?|ftp|mailto):[^<>\s]{1,2000})>")
+_DEFINITION = re.compile(
+    r"^ {0,3}\[(?!\^)([^\[\]\r\n]{1,300})\]:[ \t]*<?([^\s<>]{1,2000})>?"
+    r"(?:[ \t]+(?:\"[^\"\r\n]*\"|'[^'\r\n]*'|\([^()\r\n]*\)))?[ \t]*$",
+    re.MULTILINE,
+)
+_YAML = re.compile(r"---[ \t]*(?:\r\n?|\n)(.*?)^(?:---|\.\.\.)[ \t]*(?=[\r\n]|\Z)", re.DOTALL | re.MULTILINE)
+_TOML = re.compile(r"\+\+\+[ \t]*(?:\r\n?|\n)(.*?)^\+\+\+[ \t]*(?=[\r\n]|\Z)", re.DOTALL | re.MULTILINE)
+_MAX_CHARACTERS = 100_000
+"""Characters within which the block must end. A rule at the top of a file looks like its beginning: with no limit, all
+text down to the next rule would be tried as YAML, however long; longer front matter is drawn as text."""
+_MAX_DEPTH = 20
+"""Maximum nesting of lists and mappings to keep. People write a few levels; deeper values would exhaust the stack of
+later readers, and are dropped."""
 
 
 def parse_markdown(data: bytes, options: ParseOptions) -> Parsed:
@@ -96,7 +110,7 @@ def parse_markdown(data: bytes, options: ParseOptions) -> Parsed:
 class _FileRead(NamedTuple):
     """A file by its blocks: their tokens, and the elements made of these."""
 
-    front: FrontMatter | None
+    front: "FrontMatter | None"
     walk: "TokenWalk"
     tokens: list[Token]
     file: MarkedFile
@@ -346,3 +360,128 @@ def _gap(text: str, start: int, end: int, line_starts: list[int]) -> list[Elemen
         return []
     start += len(between) - len(between.lstrip())
     return [Element("text", start, start + len(stripped), 0, 0, bisect_right(line_starts, start))]
+
+
+def with_run_in_headings(text: str, elements: Sequence[Element], plain: Callable[[str], str]) -> Sequence[Element]:
+    """Return the elements of a file, its led paragraphs in two; `plain` takes the inline markup from a line."""
+    led = {at: found for at, one in enumerate(elements) if (found := _led(text, one, plain))}
+    return headed(elements, led, partial(_parted, text))
+
+
+def _parted(text: str, element: Element, led: LedParagraph, level: int) -> Iterable[Element]:
+    rest = element.end_char - len(led.rest)
+    yield replace(element, kind="title", end_char=led.end, level=level, attributes={"text": led.heading})
+    line = element.line + ("\n" in text[led.end : rest])
+    yield replace(element, start_char=rest, line=line, attributes=of_rest(element.attributes, led.rest))
+
+
+def _led(text: str, element: Element, plain: Callable[[str], str]) -> LedParagraph | None:
+    """Return the lead of a paragraph that stands in no list, or None."""
+    if element.kind != "paragraph" or (element.start_char and text[element.start_char - 1] not in "\r\n"):
+        return None
+    match = _LEAD.match(text, element.start_char, element.end_char)
+    if match is None:
+        return None
+    lead = plain(match["words"])
+    lead += (match["sign"] or "") * (lead[-1:] not in SIGNS)
+    rest = text[match.end() : element.end_char].lstrip()
+    return LedParagraph(lead, rest, match.end()) if rest and is_lead(lead) else None
+
+
+class Links:
+    """The links of a text, whose labels are read once."""
+
+    def __init__(self, text: str, plain: Callable[[str], str]) -> None:
+        """Read the labels that a text defines; `plain` removes the inline markup from a link's words."""
+        # `$` in the pattern ends a line at "\n" only.
+        lines = text.replace("\r\n", "\n").replace("\r", "\n") if "]:" in text else ""
+        self.addresses: dict[str, str] = {}
+        for label, url in _DEFINITION.findall(lines):
+            self.addresses.setdefault(_key(label), url)
+        self._plain = plain
+
+    def of(self, markup: str) -> list[dict[str, str]]:
+        """Return the links of a block, in order."""
+        found = sorted(self._found(markup))
+        return [{"text": self._plain(text), "url": url} for _, text, url in found]
+
+    def _found(self, markup: str) -> Iterator[tuple[int, str, str]]:
+        """Yield the start, words and address of each link, first of one kind, then of the next."""
+        if "](" in markup:
+            yield from ((match.start(), match[1], match[2]) for match in _INLINE.finditer(markup))
+        if ":" in markup and "<" in markup:
+            yield from ((match.start(), match[1], match[1]) for match in _BARE.finditer(markup))
+        if self.addresses and "[" in markup:
+            yield from self._labelled(markup)
+
+    def _labelled(self, markup: str) -> Iterator[tuple[int, str, str]]:
+        for match in _LABELLED.finditer(markup):
+            url = self.addresses.get(_key(match[2] or match[1]))
+            if url:
+                yield match.start(), match[1], url
+
+
+def is_definitions(markup: str) -> bool:
+    """Return whether a block only defines link labels, which are invisible."""
+    if not markup.startswith("[") or "]:" not in markup:
+        return False
+    return all(_DEFINITION.match(line) for line in markup.splitlines())
+
+
+def _key(label: str) -> str:
+    return " ".join(label.split()).casefold()
+
+
+class FrontMatter(NamedTuple):
+    """The end of the block in the text, and its values, ready for JSON."""
+
+    end: int
+    values: dict[str, Any]
+
+
+def read_front_matter(text: str) -> FrontMatter | None:
+    """Return the front matter of a text, or None if there is none that can be read."""
+    if not text.startswith(("---", "+++")):
+        return None
+    is_yaml = text.startswith("---")
+    match = (_YAML if is_yaml else _TOML).match(text, 0, _MAX_CHARACTERS)
+    if match is None:
+        return None
+    values = _read_yaml(match[1]) if is_yaml else _read_toml(match[1])
+    return None if values is None else FrontMatter(match.end(), values)
+
+
+def _read_toml(block: str) -> dict[str, Any] | None:
+    try:
+        return {key: _plain(value) for key, value in tomllib.loads(block.replace("\r\n", "\n")).items()}
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+
+
+def _read_yaml(block: str) -> dict[str, Any] | None:
+    """Return a YAML mapping; aliases, which can make a small block huge, are ignored."""
+    import yaml
+
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(block, yaml.CSafeLoader)):
+            return {}
+        values = yaml.load(block, yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        # A block that begins with a key is front matter, even if it cannot be read; other text is just between two
+        # rules.
+        return {} if re.match(r"[\w-]+[ \t]*:", block) else None
+    if values is None:
+        return {} if not block.strip() else None
+    return {str(key): _plain(value) for key, value in values.items()} if isinstance(values, dict) else None
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    if depth > _MAX_DEPTH:
+        return None
+    if isinstance(value, dict):
+        return {str(key): _plain(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(inner, depth + 1) for inner in value]
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return value if isinstance(value, str | int | bool) or value is None else str(value)

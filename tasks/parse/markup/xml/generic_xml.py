@@ -5,7 +5,9 @@ bounds is rejected. Every element has the `path` of its node.
 """
 
 import re
+from collections.abc import Iterator
 from html import escape, unescape
+from itertools import islice
 from typing import Any
 
 from lxml import etree
@@ -14,12 +16,11 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.html.formulas_and_ruby import make_xml_formulas
-from docmill.tasks.parse.markup.xml.patents import choose_title, classifications
-from docmill.tasks.parse.markup.xml.xml_head import head_metadata
-from docmill.tasks.parse.markup.xml.xml_nodes import name_of
-from docmill.tasks.parse.markup.xml.xml_notes import mark_scripts, set_notes_apart
+from docmill.tasks.parse.formulas.scripts import note_mark
+from docmill.tasks.parse.markup.html.formulas_and_ruby import is_within_text, make_xml_formulas, mark_script
+from docmill.tasks.parse.markup.xml.xml_nodes import HEADS, choose_title, classifications, name_of, words_of
 from docmill.tasks.parse.markup.xml.xml_walk import XmlWalk
+from docmill.tasks.parse.metadata import iso_date
 
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _REFERENCE = re.compile(r"&([A-Za-z][\w.-]*);")
@@ -31,18 +32,34 @@ _ELSEWHERE = re.compile(
 _DECLARED_HERE, _REFERRED = re.compile(rb"<!ENTITY\s+([\w.-]+)"), re.compile(rb"&([A-Za-z][\w.-]*);")
 _MOST_NAMED = 5  # entities in a note
 _BEGINNING = 1_000
-"""Bytes within which a zero byte reveals UTF-16 or UTF-32, where `_ENTITY` would find nothing.
-
-The markup at the top of a file shows it within a few bytes; in a sample of a few, non-ASCII text could hide it.
-"""
+"""Bytes within which a zero byte reveals UTF-16 or UTF-32, where `_ENTITY` would find nothing. The markup at the top of
+a file shows it within a few bytes; in a sample of a few, non-ASCII text could hide it."""
 _LOOSE = re.compile(r"<!\[CDATA\[.*?\]\]>|&(?!#?\w{1,40};)", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _LEAST = 0.5
-"""The least share of the words beside its tags that is found in a damaged file.
-
-With less, a file that only begins like XML would be a document of its first words; with more, one that breaks off
-within a long attribute or comment is lost.
-"""
+"""The least share of the words beside its tags that is found in a damaged file. With less, a file that only begins like
+XML would be a document of its first words; with more, one that breaks off within a long attribute or comment is
+lost."""
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+_HEADS = HEADS | {"channel", "metadata", "head", "header"}
+_NAMES = {
+    "creator": "author", "author": "author", "language": "language", "lang": "language", "date": "created",
+    "pubdate": "created", "published": "created", "updated": "modified", "lastbuilddate": "modified",
+}  # fmt: skip
+_DATES = ("created", "modified")
+_MAX_HEADS = 20
+"""The heads of one document are nested a few deep. Data may have an element `header` in every record: with no limit,
+the file would be read a second time for its metadata, and the authors of all records be joined."""
+_MAX_AUTHOR = 200
+"""Characters of one author with name and affiliation. A longer element is a whole list or a biography: it is
+not joined to the authors before it, and counts only where it is plain text and the first."""
+_SCRIPTS = {"superscript": "sup", "subscript": "sub"}  # of DocBook
+_RAISED = re.compile(r"\b(?:super(?:script)?|sup)\b", re.IGNORECASE)  # in `rend` and `rendition` of TEI
+_LOWERED = re.compile(r"\bsub(?:script)?\b", re.IGNORECASE)
+_NOTES = ("{*}footnote", "{*}fn", "{*}note")  # of DocBook, DITA and TEI
+_PARAGRAPHS = ("{*}p", "{*}para", "{*}simpara", "{*}ab")
+_MARK = "ref"  # an element within a line, in whose place the note stood
+_APART = "note"  # a paragraph by its name; as none of the notes' siblings is called so, their paths stay
 
 
 def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
@@ -157,3 +174,83 @@ def recovered(text: str) -> Any:
         return None
     found, written = len(" ".join(root.itertext()).split()), len(_TAG.sub(" ", text).split())
     return root if found and found >= _LEAST * written else None
+
+
+def head_metadata(root: Any) -> dict[str, Any]:
+    """Return the metadata in the children of the root or of its heads; authors are joined."""
+    found: dict[str, Any] = {}
+    language = root.get(_LANGUAGE) or root.get("lang")
+    if language:
+        found["language"] = language
+    for parent in (root, *islice(_heads(root), _MAX_HEADS)):
+        for node in parent:
+            _add(found, node)
+    return found
+
+
+def _heads(node: Any) -> Iterator[Any]:
+    for one in node:
+        if name_of(one).lower() in _HEADS:
+            yield one
+            yield from _heads(one)
+
+
+def _add(found: dict[str, Any], node: Any) -> None:
+    """Add what one node states; the first statement wins, except for authors."""
+    name = _NAMES.get(name_of(node).lower())
+    text = words_of(node) if name else ""
+    if not name or not text:
+        return
+    if name == "author" and len(text) < _MAX_AUTHOR:
+        found[name] = f"{found[name]}, {text}" if name in found else text
+    elif not len(node):
+        found.setdefault(name, iso_date(text) if name in _DATES else text)
+
+
+def mark_scripts(root: Any) -> None:
+    """Write marks around the superscripts and subscripts within the text of a tree."""
+    for node in root.iter("{*}superscript", "{*}subscript", "{*}hi"):
+        node.tag = _script(node) or node.tag
+    for script in root.iter("{*}sup", "{*}sub", "sup", "sub"):
+        if is_within_text(script):
+            mark_script(script)
+
+
+def _script(node: Any) -> str:
+    """Return "sup" or "sub" for a node of another dialect that raises or lowers its words, "" for others."""
+    rendered = node.get("rend") or node.get("rendition") or ""
+    if name_of(node) in _SCRIPTS:
+        return _SCRIPTS[name_of(node)]
+    return "sup" if _RAISED.search(rendered) else "sub" if _LOWERED.search(rendered) else ""
+
+
+def set_notes_apart(root: Any) -> None:
+    """Put notes that stand within a sentence below its paragraph, and marks such as `[^1]` in their places."""
+    _mark_notes_at_the_end(root)
+    last: dict[Any, Any] = {}
+    notes = [(node, _paragraph(node)) for node in root.iter(*_NOTES)]
+    for number, (node, around) in enumerate(((a, b) for a, b in notes if b is not None), 1):
+        apart = etree.Element(_APART)
+        apart.text = f"[^{number}]: {words_of(node)}"
+        last.get(around, around).addnext(apart)
+        last[around] = apart
+        for child in list(node):
+            node.remove(child)
+        node.tag, node.text = _MARK, f"[^{number}]"
+
+
+def _mark_notes_at_the_end(root: Any) -> None:
+    """Write the marks of the notes of JATS, which stand at the end of an article, and those of references to them."""
+    for reference in root.iter("{*}xref"):
+        if reference.get("ref-type") == "fn" and not len(reference) and (mark := note_mark(reference.text or "")):
+            reference.text = mark
+    for label in root.iterfind(".//{*}fn/{*}label"):
+        label.text = f"{mark}:" if (mark := note_mark("".join(label.itertext()))) else label.text
+
+
+def _paragraph(node: Any) -> Any:
+    """Return the paragraph in whose text a note stands, None if it stands by itself."""
+    around = next(node.iterancestors(*_PARAGRAPHS), None)
+    if around is None or around.getparent() is None or not is_within_text(node):
+        return None
+    return around

@@ -11,16 +11,17 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import table_rows
 from docmill.tasks.parse.markup.html.hypertext import page_in, plain_words
-from docmill.tasks.parse.markup.xml.patents import GROUPS, claim_of, part_of
 from docmill.tasks.parse.markup.xml.xml_nodes import (
     CAPTIONED,
     CODES,
+    GROUPS,
     HEADS,
     ITEMS,
     LISTS,
     PROSE,
     TABLES,
     TITLES,
+    claim_of,
     first_title,
     has_blocks,
     has_twin,
@@ -35,12 +36,13 @@ from docmill.tasks.parse.markup.xml.xml_nodes import (
     is_title_of,
     links_in,
     name_of,
+    part_of,
     parts_of,
     title_of,
     words_of,
 )
-from docmill.tasks.parse.markup.xml.xml_table import html_table
 from docmill.tasks.parse.passes.numbering import OpenLists
+from docmill.tasks.parse.trees import whole
 
 _BREAK = "\ue00a"  # a line break in the cells of HTML; those of XML have spaces instead
 _SILENT = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "version"))
@@ -48,27 +50,21 @@ _PAGE = re.compile(r"<(?:p|h[1-6]|ul|ol|pre|table|blockquote|div)\b[^<>]*>", re.
 _SVG = "{http://www.w3.org/2000/svg}"  # its attributes are shapes and colours
 _LABELS = {"label": " ", "term": ": "}  # the separator between each label and its subject
 _MAX_NESTED = 20
-"""Maximum nesting of mixed content.
-
-Each level takes a few frames of Python's stack of a thousand; deeper content is drawn as one paragraph, without its
-lists and tables.
-"""
+"""Maximum nesting of mixed content. Each level takes a few frames of Python's stack of a thousand; deeper content is
+drawn as one paragraph, without its lists and tables."""
 _MANY = 2_000
-"""Characters of lines after which a new element begins.
-
-Less tears records apart; more makes elements too large to be shown or cited, if a file is one record.
-"""
+"""Characters of lines after which a new element begins. Less tears records apart; more makes elements too large to be
+shown or cited, if a file is one record."""
 _LONG_TEXT = 200
-"""Characters from which a leaf of a prose document is a paragraph, whatever its name.
-
-Less makes paragraphs of names and numbers, which are meaningless without their label; more puts a label before
-sentences.
-"""
+"""Characters from which a leaf of a prose document is a paragraph, whatever its name. Less makes paragraphs of names
+and numbers, which are meaningless without their label; more puts a label before sentences."""
 _LABEL_NAMES = 3
-"""Names in a label, innermost last.
-
-One is often just `value` or `name`; more than three repeat the record's structure in every line.
-"""
+"""Names in a label, innermost last. One is often just `value` or `name`; more than three repeat the record's structure
+in every line."""
+_ROWS = ("row", "strow", "sthead")
+_CELLS = ("entry", "stentry", "cell")
+_HEADS = ("thead", "sthead")
+_CAPTIONS = ("title", "head", "caption")
 
 
 class XmlLeaf(NamedTuple):
@@ -389,3 +385,56 @@ class NodePath:
     def _is_numbered(self, node: Any, count: int) -> bool:
         """Return whether a node has siblings of its name: beside it, or before it."""
         return node is not self._root and (count > 1 or has_twin(node))
+
+
+def html_table(node: Any) -> Any:
+    """Return a table as the `table` element of an HTML tree, or None if it has no known rows."""
+    if next(node.iter("{*}tr"), None) is not None:
+        written = etree.tostring(node, with_tail=False)
+        return etree.fromstring(written, etree.HTMLParser(no_network=True, huge_tree=True)).find(".//table")
+    rows = [one for one in node.iter() if name_of(one).lower() in _ROWS]
+    if not rows:
+        return None
+    table = etree.Element("table")
+    _add_caption(table, node)
+    columns = [one.get("colname") or "" for one in node.iter() if name_of(one) == "colspec"]
+    for row in rows:
+        _add_row(table, row, columns)
+    return table
+
+
+def _add_caption(table: Any, node: Any) -> None:
+    title = next((one for one in node if name_of(one).lower() in _CAPTIONS), None)
+    if title is not None:
+        etree.SubElement(table, "caption").text = words_of(title)
+
+
+def _add_row(table: Any, row: Any, columns: list[str]) -> None:
+    tag = "th" if _is_header(row) else "td"
+    line = etree.SubElement(table, "tr")
+    for cell in row:
+        if name_of(cell).lower() in _CELLS:
+            made = etree.SubElement(line, tag, rowspan=_rowspan(cell))
+            made.text = words_of(cell)
+            colspan = _colspan(cell, columns)
+            if colspan:
+                made.set("colspan", colspan)
+
+
+def _is_header(row: Any) -> bool:
+    inside = name_of(row).lower() in _HEADS or name_of(row.getparent()).lower() in _HEADS
+    return inside or row.get("role") == "label"  # in TEI
+
+
+def _colspan(cell: Any, columns: list[str]) -> str:
+    """Return a cell's column span: CALS names the first and the last column, TEI gives the number."""
+    first, last = cell.get("namest"), cell.get("nameend")
+    if first in columns and last in columns:
+        return str(columns.index(last) - columns.index(first) + 1)
+    return cell.get("cols") or ""
+
+
+def _rowspan(cell: Any) -> str:
+    """Return a cell's row span: CALS gives the additional rows, TEI the total."""
+    more = whole(cell.get("morerows"), -1)
+    return cell.get("rows") or "1" if more < 0 else str(more + 1)

@@ -11,10 +11,8 @@ from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
 from docmill.tasks.parse.trees import whole
 
 MOST_POINTS = 10_000
-"""Points of a series. An index is stated and may be any number, and each is a row of the chart's table.
-
-With a lower limit, long measured series are cut.
-"""
+"""Points of a series. An index is stated and may be any number, and each is a row of the chart's table. With a lower
+limit, long measured series are cut."""
 _MOST_SERIES = 255  # of a chart, as in Excel
 _MOST_CELLS = 100_000  # of a chart's table: its series may have their points at different indexes
 _FIGURES = 10

@@ -9,7 +9,7 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.hypertext import plain_words
 from docmill.tasks.parse.office.sheets.chart import Chart
-from docmill.tasks.parse.tables.header_rows import is_number, is_year, spanned_rows
+from docmill.tasks.parse.passes.table_rows import is_number, is_year, spanned_rows
 
 Row = tuple[int, dict[int, str]]
 """A row's number, and its filled cells by column number."""
@@ -17,11 +17,8 @@ Range = tuple[int, int, int, int]
 """The first row and column of a range of cells, and its last."""
 
 _MAX_CELLS = 5_000_000
-"""Maximum filled cells of a workbook.
-
-Each is a string in memory until its sheet is drawn: more exhaust a worker, and a lower limit rejects large exports, as
-one sheet may have 1 048 576 rows.
-"""
+"""Maximum filled cells of a workbook. Each is a string in memory until its sheet is drawn: more exhaust a worker, and a
+lower limit rejects large exports, as one sheet may have 1 048 576 rows."""
 _MAX_FILLED = 100_000
 """Rows of a sheet into which merged cells are repeated. A range may reach over all rows, and a damaged sheet have
 thousands of such ranges; with a lower limit, long groups lose their name in their last rows."""
@@ -40,10 +37,8 @@ the last row's name without values, with more, short notes end up on the wrong s
 _MIN_LIST = 4
 """Rows of one column that are a table. Fewer are headings or remarks; with more, short lists are paragraphs."""
 _SHARED = 0.6
-"""Share of a row's columns, below a gap, that are those of the row above it, for the table to continue.
-
-With less, another table below joins it; with more, totals that leave out a column are separated from their table.
-"""
+"""Share of a row's columns, below a gap, that are those of the row above it, for the table to continue. With less,
+another table below joins it; with more, totals that leave out a column are separated from their table."""
 _BLANK_ROWS = 2  # of a header in which a blank stands above a name
 
 

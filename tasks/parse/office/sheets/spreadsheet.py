@@ -10,13 +10,11 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.flat_document import open_container
-from docmill.tasks.parse.office.open_xml import core_properties
+from docmill.tasks.parse.office.open_xml import check_container, core_properties, with_usual_names
 from docmill.tasks.parse.office.properties import compound_properties, open_document_properties
-from docmill.tasks.parse.office.sheets import sheets_2003, sheets_biff, sheets_odf, sheets_xml
+from docmill.tasks.parse.office.sheets import sheets_odf, sheets_until_2003, sheets_xml
 from docmill.tasks.parse.office.sheets.cells import shown_date, shown_number
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_sheet
-from docmill.tasks.parse.office.usual_names import with_usual_names
-from docmill.tasks.parse.zip_limits import check_container
 
 _BEGINNING = 1_000  # bytes, in which a file of XML has a tag, whatever its encoding
 
@@ -33,8 +31,10 @@ def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:
 def parse_xls(data: bytes, options: ParseOptions) -> Parsed:
     """Return an old workbook's sheets, or those of its form in XML, as `parse_xlsx` does."""
     if not data.startswith(b"\xd0\xcf") and b"<" in data[:_BEGINNING]:
-        return _drawn(sheets_2003.read_sheets(data, CellBudget(options.max_characters)), {})
-    return _drawn(sheets_biff.read_sheets(data, CellBudget(options.max_characters)), compound_properties(data))
+        return _drawn(sheets_until_2003.read_sheets(data, CellBudget(options.max_characters)), {})
+    return _drawn(
+        sheets_until_2003.read_binary_sheets(data, CellBudget(options.max_characters)), compound_properties(data)
+    )
 
 
 def parse_ods(data: bytes, options: ParseOptions) -> Parsed:

@@ -19,10 +19,8 @@ _TITLES = (ppt.TX_TITLE, ppt.TX_CENTER_TITLE)
 _BODIES = (ppt.TX_BODY, ppt.TX_HALF_BODY, ppt.TX_QUARTER_BODY)
 _BAND = 216
 """Shapes whose tops differ by less, in units of 1/576 inch, are in one row: a twentieth of a slide of 7.5 inches, as in
-`slide_shapes`.
-
-With less, boxes that were placed by hand beside each other are separated; with more, lines below join.
-"""
+`slide_shapes`. With less, boxes that were placed by hand beside each other are separated; with more, lines below
+join."""
 _NOWHERE = Record(ppt.RT_SLIDE, 0, 0, 0)
 _BLANK = ("*", "")  # what masters hold in the place of dates and numbers
 
@@ -141,17 +139,13 @@ def _shapes(stream: bytes, container: Record, outline: list[Text]) -> list[PptSh
 
 def _draw(canvas: Canvas, stream: bytes, slide: Record, outline: list[Text], number: int) -> None:
     shapes = _shapes(stream, slide, outline)
-    texts = _filled_texts(shapes)
+    texts = [text for shape in shapes for text in shape.texts if not _is_blank(text)]
     if not (texts or any(shape.rows for shape in shapes)):
         return
     title = _title(texts)
     canvas.heading(_words(title) if title else f"Slide {number}", _level(title), **_shown_how(stream, slide))
     for shape in shapes:
         _draw_shape(canvas, shape, title)
-
-
-def _filled_texts(shapes: list[PptShape]) -> list[Text]:
-    return [text for shape in shapes for text in shape.texts if not _is_blank(text)]
 
 
 def _title(texts: list[Text]) -> Text | None:

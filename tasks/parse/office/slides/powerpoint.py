@@ -12,20 +12,19 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.formula_tex import FORMULA, fill_office_formulas
 from docmill.tasks.parse.office.open_xml import (
     addresses_of,
+    check_container,
     core_properties,
     linked,
     links_of,
     pictures_in,
     read_part,
     reference,
+    with_usual_names,
 )
 from docmill.tasks.parse.office.sheets.chart import CHARTS, chart_of
-from docmill.tasks.parse.office.slides.slide_graphics import diagram_of, table_of
 from docmill.tasks.parse.office.slides.slide_shapes import Places, Shape, placeholder, places_of, shapes_of
-from docmill.tasks.parse.office.slides.slide_text import lines_of, links_in, may_be_title, text_of
-from docmill.tasks.parse.office.usual_names import with_usual_names
+from docmill.tasks.parse.office.slides.slide_text import diagram_of, lines_of, links_in, may_be_title, table_of, text_of
 from docmill.tasks.parse.trees import whole
-from docmill.tasks.parse.zip_limits import check_container
 
 _PRESENTATION = "ppt/presentation.xml"
 _TITLES = ("title", "ctrTitle")

@@ -55,38 +55,23 @@ _BULLET_FLAG = 0x1  # of bulletFlags: there is one
 _TAB_STOPS = 0x100000  # of TextPFException's masks: there are tab stops, whose size varies
 # The other fields of a TextPFException in their order: name, the mask's bits by which it is there, bytes.
 _FIELDS_BEFORE_TABS = (
-    ("bulletFlags", 0xF, 2),
-    ("bulletChar", 0x80, 2),
-    ("bulletFontRef", 0x10, 2),
-    ("bulletSize", 0x40, 2),
-    ("bulletColor", 0x20, 4),
-    ("textAlignment", 0x800, 2),
-    ("lineSpacing", 0x1000, 2),
-    ("spaceBefore", 0x2000, 2),
-    ("spaceAfter", 0x4000, 2),
-    ("leftMargin", 0x100, 2),
-    ("indent", 0x400, 2),
-    ("defaultTabSize", 0x8000, 2),
-)
+    ("bulletFlags", 0xF, 2), ("bulletChar", 0x80, 2), ("bulletFontRef", 0x10, 2), ("bulletSize", 0x40, 2),
+    ("bulletColor", 0x20, 4), ("textAlignment", 0x800, 2), ("lineSpacing", 0x1000, 2), ("spaceBefore", 0x2000, 2),
+    ("spaceAfter", 0x4000, 2), ("leftMargin", 0x100, 2), ("indent", 0x400, 2), ("defaultTabSize", 0x8000, 2),
+)  # fmt: skip
 _FIELDS_AFTER_TABS = (("fontAlign", 0x10000, 2), ("wrapFlags", 0xE0000, 2), ("textDirection", 0x200000, 2))
 
 _ENCODINGS = {RT_TEXT_CHARS_ATOM: "utf-16-le", RT_TEXT_BYTES_ATOM: "latin-1"}
 _MAX_EDITS = 1_000
-"""Maximum saves of a file to follow.
-
-With fewer, slides that only early saves wrote are lost; a damaged file may hold any number, and each may name a
-directory to read.
-"""
+"""Maximum saves of a file to follow. With fewer, slides that only early saves wrote are lost; a damaged file may hold
+any number, and each may name a directory to read."""
 _MAX_DEPTH = 50
 """Maximum nesting of groups. People nest a few; a damaged file may nest thousands, beyond Python's stack."""
 _MAX_LEVEL = 8
 """MS-PPT allows levels 0 to 4 and today's format 0 to 8; a damaged style may state 65535, a depth that no list has."""
 _SPARSE = 100
-"""Maximum ratio of places to cells in a table.
-
-Beyond, the cells are scattered, and a table of them would be mostly blank; a lower limit would dissolve tables with
-many merged cells.
-"""
+"""Maximum ratio of places to cells in a table. Beyond, the cells are scattered, and a table of them would be mostly
+blank; a lower limit would dissolve tables with many merged cells."""
 
 
 class Record(NamedTuple):

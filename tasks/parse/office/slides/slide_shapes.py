@@ -9,11 +9,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 _TITLES = ("title", "ctrTitle")
 _EDGE = ("dt", "ftr", "sldNum")  # date, footer and number, which stand below all columns
 _BAND = 0.05
-"""Shapes whose tops differ by less, as a share of the slide's height, are in one row.
-
-With less, boxes that were placed by hand beside each other are separated; with more, lines of text below each other
-join.
-"""
+"""Shapes whose tops differ by less, as a share of the slide's height, are in one row. With less, boxes that were placed
+by hand beside each other are separated; with more, lines of text below each other join."""
 _KINDS = {"sp": "text", "graphicFrame": "frame", "pic": "picture"}
 
 

@@ -1,17 +1,23 @@
-"""Light markup that pandoc reads: AsciiDoc, MediaWiki, Textile, Typst, and FictionBook."""
+"""Light markup that pandoc reads: AsciiDoc, MediaWiki and its dumps, Textile, Typst, and FictionBook.
+
+Pandoc fails at some comments and conditions of AsciiDoc: they are obeyed before. It takes the second row of a wiki
+table's header for one of the body, and forgets its spans; where a cell of the first row covers the second, an empty
+cell is put.
+"""
 
 import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from lxml import etree
 
+from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.pandoc.document import drawn_document, read_document
-from docmill.tasks.parse.pandoc.formats.asciidoc_lines import conditioned
-from docmill.tasks.parse.pandoc.formats.read_or_keep import read_or_keep
-from docmill.tasks.parse.pandoc.formats.wiki import is_dump, parse_dump, prepared_wiki
+from docmill.tasks.parse.pandoc.document import drawn_document, read_document, read_or_keep
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, Node
 from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.pictures.addresses import named_by_key
@@ -30,6 +36,19 @@ _TYPST_SETTING = re.compile(r"^#(?:set|show|import)\b.*$", re.MULTILINE)
 _BULLETS = frozenset("•◦▪‣●○■")
 _FIXED_SPACE = "\u00a0"
 _NUMBER = re.compile(r"(\d{1,4})\.")
+_FENCE = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|`{3,})\w*[ \t]*$")
+_ANY_FENCE = re.compile(r"(--|([-.+/=*_])\2{3,})[ \t]*$")  # what a block that is styled as a comment may stand in
+_REMARK = re.compile(r"//(?!/)")
+_STYLED = re.compile(r"\[comment\b[^\]]*\][ \t]*$")
+_CONDITION = re.compile(r"(ifdef|ifndef|ifeval|endif)::([^\[\s]*)\[(.*)\][ \t]*$")
+_SPACE = b"http://www.mediawiki.org/xml/export-"
+_BEGINNING = 2_000  # bytes, in which the root of a dump names its vocabulary
+_WIKI_TEXT = "text/x-wiki"
+_SPANS = re.compile(r"\b(row|col)span\s*=\s*[\"']?(\d+)", re.IGNORECASE)
+_SWITCH = re.compile(r"^__[A-Z]+__$", re.MULTILINE)  # __TOC__, __NOTOC__: switches of MediaWiki
+_CELLS = re.compile(r"\|\||!!")
+_MOST = 50
+"""Rows and columns of a span. A table for readers has fewer; more would let a line of markup make millions of cells."""
 
 
 def parse_asciidoc(data: bytes, options: ParseOptions) -> Parsed:
@@ -177,3 +196,159 @@ def _bulleted(node: Any) -> Node | None:
         return None
     deeper = {"t": "Str", "c": DEEPER_MARK * (depth - 1)}
     return {"t": "BulletList", "c": [[{"t": "Para", "c": [deeper, *words[2 * depth :]]}]]}
+
+
+def conditioned(text: str, attributes: Collection[str]) -> str:
+    """Return a text without comments, conditions, and what a document that sets these attributes does not show.
+
+    An attribute that the text does not set may be set by whoever publishes it: what depends on it stays.
+    """
+    lines = _AsciiDocLines(attributes)
+    shown = (lines.shown(line) for line in text.split("\n"))
+    return "\n".join(line for line in shown if line is not None)
+
+
+class _AsciiDocLines:
+    """Where a line stands: in a block that ends with `fence`, in a comment, below conditions that may hide it."""
+
+    def __init__(self, attributes: Collection[str]) -> None:
+        self._attributes = attributes
+        self._fence = ""
+        self._comment = self._styled = False
+        self._hidden: list[bool] = []
+
+    def shown(self, line: str) -> str | None:
+        """Return what is to be read of a line, the next one, or None."""
+        if self._fence:
+            comment = self._comment
+            if line.rstrip() == self._fence:
+                self._fence, self._comment = "", False
+            return None if comment or any(self._hidden) else line
+        if self._comment:  # a paragraph, which ends at a blank line
+            return self._in_comment(line)
+        if condition := _CONDITION.match(line):
+            return self._condition(*condition.groups())
+        return line if self._plain(line) and not any(self._hidden) else None
+
+    def _in_comment(self, line: str) -> str | None:
+        if self._styled and (fence := _ANY_FENCE.match(line)):
+            self._fence = fence[1]
+        elif not line.strip():
+            self._comment = False
+        self._styled = False
+        return None if self._comment else line
+
+    def _plain(self, line: str) -> bool:
+        if fence := _FENCE.match(line):
+            self._fence, self._comment = fence[1], line.startswith("/")
+            return not self._comment
+        self._comment = self._styled = _STYLED.match(line) is not None
+        return not self._comment and not _REMARK.match(line)
+
+    def _condition(self, verb: str, names: str, inner: str) -> str | None:
+        """Note a condition that spans lines, or its end; return the text of one in one line if it is shown."""
+        hides = verb == "ifndef" and any(name in self._attributes for name in re.split("[,+]", names))
+        if verb == "endif":
+            del self._hidden[-1:]
+        elif verb == "ifeval" or not inner:
+            self._hidden.append(hides)
+        elif not hides and not any(self._hidden):
+            return inner
+        return None
+
+
+def is_dump(data: bytes) -> bool:
+    """Return whether a file is a dump, and not a page in the markup itself."""
+    return data.lstrip()[:1] == b"<" and _SPACE in data[:_BEGINNING]
+
+
+def parse_dump(data: bytes) -> Parsed:
+    """Return the pages of a dump, each a section with its newest revision; raise Rejected `corrupt` if it is no XML."""
+    try:
+        root = xml_tree(data)
+    except etree.XMLSyntaxError as error:
+        raise Rejected("corrupt", f"not well-formed XML: {error}") from error
+    canvas, titles = Canvas(), list[str]()
+    for page in root.iter("{*}page"):
+        titles.append(page.findtext("{*}title") or "")
+        canvas.heading(titles[-1], 1)
+        revisions = page.findall("{*}revision")
+        if revisions:
+            _draw(canvas, revisions[-1])
+    title = titles[0] if len(titles) == 1 else root.findtext("{*}siteinfo/{*}sitename") or ""
+    language = root.get("{http://www.w3.org/XML/1998/namespace}lang")
+    return canvas.parsed(title, {"pages_of_dump": len(titles)} | ({"language": language} if language else {}))
+
+
+def _draw(canvas: Canvas, revision: Any) -> None:
+    text, form = revision.findtext("{*}text") or "", revision.findtext("{*}format") or _WIKI_TEXT
+    if form != _WIKI_TEXT:
+        canvas.code(text)
+        return
+    try:
+        page = read_document(prepared_wiki(text).encode("utf-8", "replace"), "mediawiki")
+    except Rejected as why:
+        if why.reason == "not_installed":
+            raise
+        canvas.paragraph(text)
+        return
+    canvas.add(page, 2)
+
+
+@dataclass(slots=True)
+class _Table:
+    """The row of a table that is read, its next column, and how many rows cells of the first row cover, by column."""
+
+    row: int = 0
+    column: int = 0
+    covered: dict[int, int] = field(default_factory=dict)
+
+    def end_row(self) -> None:
+        """Go to the next row, if this one has cells."""
+        self.row, self.column = self.row + bool(self.column), 0
+
+    def cells_of(self, line: str) -> Iterator[str]:
+        """Yield the cells of a line, each on a line of its own, and empty ones where the first row covers this one."""
+        mark = line[0]
+        for cell in _CELLS.split(line[1:]) if mark == "!" else line[1:].split("||"):
+            rows, columns = _spans(cell)
+            if not self.row and mark == "!":
+                self.covered |= dict.fromkeys(range(self.column, self.column + columns), rows)
+            while self.row and self.covered.get(self.column, 1) > self.row:
+                yield mark
+                self.column += 1
+            yield mark + cell
+            self.column += columns
+
+
+def prepared_wiki(text: str) -> str:
+    """Return a page in MediaWiki's markup without switches, and with whole headers of tables."""
+    return fill_headers(_SWITCH.sub("", text))
+
+
+def fill_headers(text: str) -> str:
+    """Return a page in MediaWiki's markup with an empty cell for each place that a header of a table covers."""
+    tables: list[_Table] = []
+    lines: list[str] = []
+    for line in text.split("\n"):
+        start = line.lstrip(" \t:")
+        if start.startswith("{|"):
+            tables.append(_Table())
+        elif tables and start.startswith(("|-", "|+")):
+            tables[-1].end_row()
+        elif tables and start.startswith("|}") and not start.startswith("|}}"):
+            tables.pop()
+        elif tables and start.startswith(("|", "!")):
+            lines += tables[-1].cells_of(start)
+            continue
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _spans(cell: str) -> tuple[int, int]:
+    """Return how many rows and columns a cell covers; what stands before its first bar are its attributes."""
+    attributes, bar, _ = cell.partition("|")
+    if not bar or "[[" in attributes or "{{" in attributes:
+        return 1, 1
+    found = {name.lower(): min(_MOST, max(1, int(number[:4]))) for name, number in _SPANS.findall(attributes)}
+    return found.get("row", 1), found.get("col", 1)

@@ -12,8 +12,7 @@ from functools import partial
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.pandoc.document import drawn_document
-from docmill.tasks.parse.pandoc.formats.read_or_keep import as_text, read_or_keep
+from docmill.tasks.parse.pandoc.document import as_text, drawn_document, read_or_keep
 from docmill.tasks.parse.pandoc.latex.tex_parts import read_parts
 from docmill.tasks.parse.pandoc.latex.tex_source import prepared
 from docmill.tasks.parse.pictures.addresses import Loader
@@ -56,11 +55,9 @@ _ELSEWHERE = re.compile(
     re.MULTILINE,
 )
 _VERSIONS = {
-    "versionadded": "Added in version",
-    "versionchanged": "Changed in version",
-    "deprecated": "Deprecated since version",
-    "versionremoved": "Removed in version",
-}
+    "versionadded": "Added in version", "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version", "versionremoved": "Removed in version",
+}  # fmt: skip
 _PROMPT = ">>> "
 _LITERAL = re.compile(
     r"[ \t]*(?:\.\. (?!\[|_)(?:code(?:-block)?|sourcecode|parsed-literal|raw|math|highlight|csv-table)::.*"

@@ -1,18 +1,21 @@
-"""Pandoc program: read a document as a syntax tree in a separate process.
+"""Pandoc program: one process that reads document after document, as its start takes longer than most documents do.
 
-Pandoc's Haskell heap has its own limit, and its process inherits those of the worker. A sandbox keeps it from reading
-any file or URL that a document names.
+It runs a loop in pandoc's own Lua; its Haskell heap has its own limit, and it inherits those of the worker. Each
+document is read in pandoc's sandbox: no file or URL that it names is opened.
 """
 
+import atexit
 import json
 import shutil
+import subprocess
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from threading import Timer
+from typing import Any, NamedTuple
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.parse.pandoc.process.standing_pandoc import PandocLimits, ask_pandoc
 
 _HEAP_MB = 1024
 """Megabytes of pandoc's heap: with less, large valid documents fail; with more, a few workers fill a machine."""
@@ -25,6 +28,24 @@ _MEGABYTE = 1e6  # bytes
 _CONTAINERS = ("docx", "odt", "epub")  # whose bytes are no text
 _TAB = 4  # columns
 _BLANKS = ("Space", "SoftBreak", "LineBreak")
+_LOOP = """
+local options = pandoc.ReaderOptions({standalone = true, columns = 72})
+while true do
+  local reader, size = (io.read('L') or ''):match('^(%S+) (%d+)\\n$')
+  if not reader then break end
+  local data = io.read(tonumber(size)) or ''
+  local is_read, said = pcall(function() return pandoc.write(pandoc.read(data, reader, options, {}), 'json') end)
+  said = tostring(said)
+  io.write(is_read and '0 ' or '1 ', #said, '\\n', said)
+  io.flush()
+end
+"""
+"""A line names the reader and the bytes that follow it; the answer's line the status, 0 for a tree, and its bytes. The
+empty table asks for the sandbox: it lists the files that a document may read."""
+_MOST = 500
+"""Documents that one process reads: what Haskell keeps of them is bounded, but nobody has to trust in that."""
+_LAST_WORDS_S = 5.0  # in which a process that closed its pipes ends
+_TIMED_OUT, _TOO_LONG = -1000, -1001  # statuses that no process ends with
 
 
 def read_tree(data: bytes, reader: str) -> dict[str, Any]:
@@ -86,3 +107,133 @@ def _program() -> str:
     spec = find_spec("pypandoc")
     bundled = Path(spec.origin).parent / "files" / "pandoc" if spec and spec.origin else None
     return str(bundled) if bundled and bundled.exists() else shutil.which("pandoc") or ""
+
+
+class PandocAnswer(NamedTuple):
+    """What became of a document: a status, 0 with the tree as JSON, 1 with pandoc's message, else without a word.
+
+    Below 0 it is the signal that ended pandoc, above 1 the status with which it ended.
+    """
+
+    status: int
+    said: bytes
+    longest: int = 0  # bytes of an answer that was too long
+
+    @property
+    def timed_out(self) -> bool:
+        """Say whether pandoc was ended because it took too long."""
+        return self.status == _TIMED_OUT
+
+    @property
+    def too_long(self) -> bool:
+        """Say whether the tree is larger than allowed; it was not read."""
+        return self.status == _TOO_LONG
+
+
+class PandocLimits(NamedTuple):
+    """What one document may cost: megabytes of pandoc's heap, seconds, and bytes of the tree."""
+
+    heap_mb: int
+    seconds: float
+    longest: int
+
+
+class StandingPandoc:
+    """A process of pandoc that waits for documents."""
+
+    def __init__(self, program: str, heap_mb: int) -> None:
+        limits = ["+RTS", f"-M{heap_mb}m", "-RTS"]
+        self._process = subprocess.Popen(
+            [program, *limits, "lua", "-E", "-e", _LOOP],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self.served = 0
+
+    @property
+    def ready(self) -> bool:
+        """Say whether it may be asked again."""
+        return self._process.poll() is None and self.served < _MOST
+
+    def ask(self, data: bytes, reader: str, limits: PandocLimits) -> PandocAnswer:
+        """Return what pandoc says of a document; after any other status than 0 and 1 the process has ended."""
+        late: list[bool] = []
+        timer = Timer(limits.seconds, self._end_late, [late])
+        timer.start()
+        try:
+            answer = self._answer(data, reader, limits.longest)
+        finally:
+            timer.cancel()
+        self.served += 1
+        if answer is not None:
+            return answer
+        status = self._status()
+        return PandocAnswer(_TIMED_OUT if late else status, b"")
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process.poll() is None:
+            self._process.kill()
+        with suppress(BrokenPipeError):  # of what a dead process did not read
+            self._process.communicate()
+
+    def _status(self) -> int:
+        """Return how the process ended, once it has closed its pipes."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LAST_WORDS_S)
+        self.close()
+        return self._process.wait()
+
+    def _end_late(self, late: list[bool]) -> None:
+        late.append(True)
+        self._process.kill()
+
+    def _answer(self, data: bytes, reader: str, longest: int) -> PandocAnswer | None:
+        """Return an answer, or None if the process ended before it was complete."""
+        ask, answers = self._process.stdin, self._process.stdout
+        assert ask is not None
+        assert answers is not None
+        with suppress(BrokenPipeError):
+            ask.write(f"{reader} {len(data)}\n".encode() + data)
+            ask.flush()
+        status, _, size = answers.readline().partition(b" ")
+        if not size.endswith(b"\n"):
+            return None
+        if int(size) > longest:
+            self.close()
+            return PandocAnswer(_TOO_LONG, b"", int(size))
+        said = answers.read(int(size))
+        return PandocAnswer(int(status), said) if len(said) == int(size) else None
+
+
+_idle: list[StandingPandoc] = []
+"""Processes that wait: as many as documents were read at once."""
+
+
+def ask_pandoc(program: str, reader: str, data: bytes, limits: PandocLimits) -> PandocAnswer:
+    """Return what pandoc says of a document.
+
+    If a signal ends a process that has read others before, a fresh one is asked: the processor's time of a process is
+    limited, and the others took a part of it.
+    """
+    with suppress(IndexError):
+        answer = _asked(_idle.pop(), reader, data, limits)
+        if answer.status >= 0 or answer.timed_out or answer.too_long:
+            return answer
+    return _asked(StandingPandoc(program, limits.heap_mb), reader, data, limits)
+
+
+def _asked(pandoc: StandingPandoc, reader: str, data: bytes, limits: PandocLimits) -> PandocAnswer:
+    answer = pandoc.ask(data, reader, limits)
+    if pandoc.ready:
+        _idle.append(pandoc)
+    else:
+        pandoc.close()
+    return answer
+
+
+@atexit.register
+def _close_idle() -> None:
+    while _idle:
+        _idle.pop().close()

@@ -11,7 +11,7 @@ from html import unescape
 from typing import Any
 
 from docmill.tasks.parse.office.open_xml import member
-from docmill.tasks.parse.pandoc.word.word_runs import OFF, SPACE, W
+from docmill.tasks.parse.pandoc.word.word_fields import OFF, SPACE, W
 
 _RUN, _TEXT, _PROPERTIES = W + "r", W + "t", W + "rPr"
 _LOOKS = frozenset(W + name for name in ("lang", "noProof", "sz", "szCs", "color", "kern", "spacing", "w"))

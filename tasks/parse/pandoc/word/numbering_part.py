@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from docmill.tasks.parse.office.open_xml import read_member
-from docmill.tasks.parse.pandoc.word.word_runs import OFF, W
+from docmill.tasks.parse.pandoc.word.word_fields import OFF, W
 from docmill.tasks.parse.trees import whole
 
 _MAX_PARENTS = 20

@@ -3,7 +3,7 @@
 from docmill.tasks.parse.format import Format
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import LANGUAGES
-from docmill.tasks.parse.unread_kinds import INSTEAD
+from docmill.tasks.parse.signatures import INSTEAD
 from tests.kit.making.reference.markdown import code, codes, page, prose, table
 
 HEAD = """\

@@ -1,8 +1,9 @@
-"""Header rows: how many rows at the top of a table name its columns, guessed where a format does not state it."""
+"""Table rows: cells over several rows and columns, and which rows at the top name the columns, if unsaid."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 Rows = Sequence[Sequence[str]]
 
@@ -16,6 +17,11 @@ _FIGURES = 0.5  # share of the columns of such names with figures below: with le
 _YEARS = range(1800, 2200)
 """Numbers that may name columns. A wider range takes amounts for years, a narrower one cuts off history or plans."""
 _NUMBER = re.compile(r"[$\u20ac\u00a3]?[-+\u2212(]?[$\u20ac\u00a3]?\.?\d(?:.*\d)?\.?\)?(?: ?[$\u20ac\u00a3])?|.*%")
+MOST_SPANNED = 100
+"""Columns or rows of one cell. Files state thousands to mean "all of them", which would be drawn one by one; a cell
+that really is wider is cut here, and those after it are in the wrong columns."""
+
+Cell = TypeVar("Cell")
 
 
 def is_number(text: str) -> bool:
@@ -124,3 +130,38 @@ def _named_once(rows: list[list[str]]) -> list[list[str]]:
         if rows[0][column] == rows[0][column - 1] and not any("".join(row[column : column + 1]) for row in rows[1:]):
             rows[0][column] = ""
     return rows
+
+
+def spread(
+    rows: Iterable[Sequence[tuple[Cell, int, int]]],
+    headers: int,
+    blank: Cell,
+    repeated: Callable[[Cell], Cell] = lambda cell: cell,
+) -> list[list[Cell]]:
+    """Return rows of cells, each of which is given with how many rows and columns it stands over.
+
+    A cell over several columns is followed by blank ones, but in the first rows, `headers` many, it names all of them.
+    One over several rows stands in each, below the first as `repeated` returns it.
+    """
+    drawn, pending = list[list[Cell]](), dict[int, tuple[int, Cell]]()
+    for number, cells in enumerate(rows):
+        row = list[Cell]()
+        for cell, over_rows, over_columns in cells:
+            _carry(row, pending)
+            for column in range(min(over_columns, MOST_SPANNED)):
+                shown = blank if column and number >= headers else cell
+                if over_rows > 1:
+                    pending[len(row)] = (min(over_rows, MOST_SPANNED) - 1, repeated(shown))
+                row.append(shown)
+        _carry(row, pending)
+        drawn.append(row)
+    return drawn
+
+
+def _carry(row: list[Cell], pending: dict[int, tuple[int, Cell]]) -> None:
+    """Add to a row the cells from above that stand over its next columns; `pending` has the rows left, by column."""
+    while len(row) in pending:
+        left, cell = pending.pop(len(row))
+        if left > 1:
+            pending[len(row)] = (left - 1, cell)
+        row.append(cell)

@@ -1,4 +1,4 @@
-"""Markdown inline marks: where the signs of links, emphasis, code and tags stand within a block.
+"""Markdown marks: where the signs of links, emphasis, code and tags stand, and the pictures that a file shows.
 
 markdown-it-py decides what a sign means; its tokens do not tell where they stand. So each of its rules is wrapped by
 one that looks where the rule began and where it ended.
@@ -6,8 +6,11 @@ one that looks where the rule began and where it ended.
 
 import html
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
@@ -15,6 +18,12 @@ from markdown_it.common.html_re import HTML_TAG_RE
 from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.markup.md.block_rules import directive_marks
+from docmill.tasks.parse.passes.drawn_block import DrawnBlock, figure_facts
+from docmill.tasks.parse.pictures.addresses import Loader
+from docmill.tasks.parse.pictures.album import LEFT_OUT, Album
 
 _SIGN = re.compile(r"[\\`*_~\[<&]")
 _STOP = re.compile(r"[\\`*_~\[\]!<&]")
@@ -30,10 +39,8 @@ _COMPONENT_SAYS = re.compile(
 )
 """Of a component, each attribute that is a text: names of parameters, types, defaults. Others are of its looks."""
 _MAX_LENGTH = 10_000
-"""Characters of a block whose inline markup is read.
-
-Paragraphs are shorter; on a longer text of nothing but brackets, the parser takes quadratic time.
-"""
+"""Characters of a block whose inline markup is read. Paragraphs are shorter; on a longer text of nothing but brackets,
+the parser takes quadratic time."""
 _MAX_BRACKETS = 400
 """Opening brackets of a block whose inline markup is read; each unclosed one is searched to the block's end."""
 
@@ -43,6 +50,8 @@ _TOLD = re.compile(r"\s(alt|title)\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')", re.IGN
 
 Rule = Callable[[StateInline, bool], bool]
 Mark = tuple[int, int]
+_BAR = re.compile(r"(?<!\\)\|")
+_ALONE = ("paragraph", "text")  # blocks of which nothing is left where they hold a picture alone
 
 
 class _Found(NamedTuple):
@@ -224,3 +233,161 @@ _MARKS: dict[str, tuple[str, _Marks]] = {
     "strikethrough": ("~", _emphasis),
 }
 """The rules of markdown-it-py, the signs that they begin with, and what they mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedFile:
+    """A Markdown text, the starts of its lines, and the addresses of its labels as markdown-it-py wants them."""
+
+    text: str
+    line_starts: Sequence[int]
+    references: Mapping[str, Mapping[str, str]]
+
+    def with_marks(self, elements: Sequence[Element], tokens: Sequence[Token]) -> list[Element]:
+        """Return the elements; the outermost have `marks`, the offsets of markup in them; of furniture, all is."""
+        found = self._all(tokens, _VISITS)
+        starts, reached, marked = [start for start, _ in found], 0, list[Element]()
+        for element in elements:
+            own: list[int] = []
+            if element.start_char >= reached:
+                reached = element.end_char
+                span = found[bisect_left(starts, element.start_char) : bisect_left(starts, reached)]
+                own = [place - element.start_char for mark in span for place in mark]
+            if element.kind == "furniture":
+                own = [0, element.end_char - element.start_char]
+            marked.append(replace(element, attributes=element.attributes | {"marks": own}) if own else element)
+        return marked
+
+    def pictures(self, tokens: Sequence[Token]) -> list[Mark]:
+        """Return where the text shows a picture: the start and the end of the markup of each, in order."""
+        return self._all(tokens, _PICTURES)
+
+    def addresses(self, tokens: Sequence[Token]) -> set[str]:
+        """Return the addresses of the pictures that the text shows."""
+        return {said_of(self.text[slice(*place)], self.references)[0] for place in self.pictures(tokens)}
+
+    def _all(self, tokens: Sequence[Token], visits: Mapping[str, Any]) -> list[Mark]:
+        """Return what visits of tokens yield, by its offsets in the text."""
+        visited = ((visits.get(token.type), token, *(token.map or (0, 0))) for token in tokens)
+        return sorted(
+            mark
+            for visit, token, first, last in visited
+            if visit and last > first
+            for mark in visit(self, token, first, last)
+        )
+
+    def _lines(self, first: int, last: int) -> Iterator[tuple[int, str]]:
+        """Yield the start and the text of each of some lines."""
+        ends = (*self.line_starts, len(self.text))
+        yield from ((ends[number], self.text[ends[number] : ends[number + 1]]) for number in range(first, last))
+
+    def _words(self, token: Token, first: int, last: int, look: Any = inline_marks) -> Iterator[Mark]:
+        """Yield the markup of a paragraph or heading; its token has the lines without what precedes them in a quote."""
+        marks = list(look(token.content, self.references))
+        places = self._places(token, first, last) if marks else []
+        for one, stop in marks:
+            if 0 < stop <= len(places):
+                yield places[one], places[stop - 1] + 1
+
+    def _places(self, token: Token, first: int, last: int) -> list[int]:
+        """Return where each character of a token stands in the text; of lines that are not found, none."""
+        places: list[int] = []
+        for line, (start, raw) in zip(token.content.split("\n"), self._lines(first, last), strict=False):
+            end = raw.rstrip()
+            at = len(end) - len(line) if end.endswith(line) else raw.find(line)
+            if at < 0:
+                return []
+            places += range(start + at, start + at + len(line) + 1)
+        return places
+
+    def _cells(self, _: Token, first: int, last: int, look: Any = inline_marks) -> Iterator[Mark]:
+        for start, line in self._lines(first, last):
+            bars = [0, *(match.end() for match in _BAR.finditer(line)), len(line)]
+            for left, right in pairwise(bars):
+                marks = look(line[left:right].rstrip("|"), self.references)
+                yield from ((start + left + one, start + left + stop) for one, stop in marks)
+
+    def _page(self, _: Token, first: int, last: int, look: Any = tag_marks) -> Iterator[Mark]:
+        lines = list(self._lines(first, last))
+        page = "".join(line for _, line in lines)
+        yield from ((lines[0][0] + one, lines[0][0] + stop) for one, stop in look(page))
+
+    def _component(self, _: Token, first: int, last: int) -> Iterator[Mark]:
+        lines = list(self._lines(first, last))
+        yield from wordless("".join(line for _, line in lines), lines[0][0])
+
+    def _directive(self, _: Token, first: int, last: int) -> Iterator[Mark]:
+        for start, line in self._lines(first, last):
+            within = start + len(line) - len(line.lstrip())
+            yield from ((within + one, within + stop) for one, stop in directive_marks(line.strip()))
+
+
+_VISITS: dict[str, Any] = {
+    "inline": MarkedFile._words,
+    "table_rows": MarkedFile._cells,
+    "html_block": MarkedFile._page,
+    "mdx_tag": MarkedFile._component,
+    "directive": MarkedFile._directive,
+}
+_PICTURES: dict[str, Any] = {
+    "inline": partial(MarkedFile._words, look=inline_pictures),
+    "table_rows": partial(MarkedFile._cells, look=inline_pictures),
+    "html_block": partial(MarkedFile._page, look=tag_pictures),
+    "mdx_tag": partial(MarkedFile._page, look=tag_pictures),
+}
+
+
+def with_figures(parsed: Parsed, file: MarkedFile, places: Sequence[Mark], load: Loader) -> Parsed:
+    """Return a document with a figure at each of some places that show a picture which `load` finds.
+
+    A paragraph that is nothing but a picture becomes the figure; any other block holds it.
+    """
+    album = Album()
+    drawn = {place: block for place in places for block in _block(file, place, album, load)}
+    kept = {id(one) for one in album.without_decoration([*drawn.values()])}
+    blocks = {place: block for place, block in drawn.items() if id(block) in kept}
+    left_out = {LEFT_OUT: dict(album.left_out)} if album.left_out else {}
+    return replace(
+        parsed,
+        elements=_with(parsed.elements, blocks, file),
+        metadata=parsed.metadata | left_out,
+        pictures=album.shown(blocks.values()),
+    )
+
+
+def _block(file: MarkedFile, place: Mark, album: Album, load: Loader) -> Iterator[DrawnBlock]:
+    address, title, alt = said_of(file.text[slice(*place)], file.references)
+    data = load(address) if address else None
+    picture = None if data is None else album.add(data)
+    if picture is not None:
+        words, caption = (" ".join(said.split()) for said in (alt, title))
+        yield DrawnBlock("figure", "", attributes=figure_facts(picture, words, caption))
+
+
+def _with(elements: Sequence[Element], blocks: Mapping[Mark, DrawnBlock], file: MarkedFile) -> tuple[Element, ...]:
+    """Return the elements with the figures that are drawn at some places."""
+    alone = {(one.start_char, one.end_char) for one in elements if one.kind in _ALONE}
+    whole = [_as_figure(one, blocks.get((one.start_char, one.end_char))) for one in elements]
+    within = [
+        Element("figure", *place, 0, 0, bisect_right(file.line_starts, place[0]), None, block.attributes)
+        for place, block in blocks.items()
+        if place not in alone
+    ]
+    return tuple(_nested(whole, within))
+
+
+def _as_figure(element: Element, block: DrawnBlock | None) -> Element:
+    if block is None or element.kind not in _ALONE:
+        return element
+    return replace(element, kind="figure", attributes=element.attributes | block.attributes)
+
+
+def _nested(elements: Sequence[Element], figures: Sequence[Element]) -> Iterator[Element]:
+    """Yield elements and figures in order; a figure that begins in one element and ends in another is left out."""
+    ends = list[int]()
+    for one in sorted([*elements, *figures], key=lambda own: (own.start_char, -own.end_char)):
+        while ends and ends[-1] <= one.start_char:
+            ends.pop()
+        if not ends or one.end_char <= ends[-1]:
+            ends.append(one.end_char)
+            yield one

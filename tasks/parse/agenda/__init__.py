@@ -1,1 +1,0 @@
-"""Calendars and address books: events and people, each with its properties."""

@@ -1,0 +1,287 @@
+"""Markdown block rules: what is added to markdown-it-py's blocks, and tables as one token each.
+
+MkDocs and Material indent the content of notes and tabs (`!!! note`, `??? tip`, `=== "Linux"`); MyST puts it into
+fences (```` ```{note} ````) or between colons (`:::{note}`), as Docusaurus and pandoc do (`:::note`). In plain
+Markdown all of it would be code, or one paragraph. In MDX module lines and tags of components are blocks, and the text
+between tags is Markdown, however deep it is indented. markdown-it-py makes eleven tokens for a table's row of three
+cells; what is a table, and where it ends, is decided as there, whose own rule checks the first two lines.
+"""
+
+import re
+from itertools import chain, islice, repeat
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import mdTrim
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block.table import MAX_AUTOCOMPLETED_CELLS, escapedSplit, table
+
+_INDENTED = re.compile(
+    r"(?:(?:!!!|\?\?\?\+?)[ \t]+[\w -]+?|===[+!]?)(?:[ \t]+\"[^\"\n]*\")?[ \t]*(?:\{[^{}]*\})?[ \t]*$"
+)
+_TAB = re.compile(r"===[+!]?[ \t]+\"")
+_INDENT = 4
+_COLONS = re.compile(r"(:{3,})[ \t]*(\{?[\w:.#=\" -]+\}?.*)?$")
+_MKDOCSTRINGS = re.compile(r":::[ \t]+[\w.]+\.[\w.]+[ \t]*$")  # the name of a module, whose page is made from its code
+_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*\{([\w:-]+)\}(.*)$")
+_OPTION = re.compile(r":[\w-]+:(?:[ \t]|$)")
+_PROSE_WORDS = """
+    admonition attention caution danger error hint important note seealso tip warning todo example abstract info
+    success question failure bug quote versionadded versionchanged versionremoved deprecated topic sidebar margin aside
+    dropdown details card grid grid-item grid-item-card tab-set tab-item tab tabs figure epigraph highlights pull-quote
+    exercise solution proof theorem lemma definition remark corollary proposition conjecture algorithm axiom criterion
+    observation property assumption list-table glossary rubric container div only hlist centered line-block
+    prf:theorem prf:lemma prf:definition prf:remark prf:proof prf:example prf:corollary prf:algorithm
+"""
+_PROSE = frozenset(_PROSE_WORDS.split())
+"""Directives with text in them. Those of others are code, formulas, tables of values, or arguments for a program."""
+_MOST_LINES = 100_000  # of a block: where none ends it, it is none
+_MARKUP = re.compile(
+    r"^(?:!!!|\?\?\?\+?|===[+!]?)[ \t]*\"?|^(?:`{3,}|~{3,}|:{3,})[ \t]*\{?|\}[ \t]*|\"[ \t]*(?:\{[^{}]*\})?[ \t]*$"
+)
+_ANY_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_SIGNS = re.compile(
+    r"^import[ \t][^\n]{1,300}[ \t]from[ \t]+['\"]|^export[ \t]+(?:const|default|function)\b"
+    r"|^[ \t]*</?[A-Z]\w*[^\n]*>[ \t]*$",
+    re.MULTILINE,
+)
+_MODULE = re.compile(r"(?:import|export)[ \t{*]")
+_TAG_LINE = re.compile(r"</?[A-Za-z>]")
+_BARE = re.compile(r"</?[\w.]*[ \t]*/?>|<>|\{/\*.*\*/\}", re.DOTALL)
+_MAX_TAG_LINES = 60
+"""Maximum lines of one tag with its attributes. A longer tag is drawn as a paragraph; with no limit, each line of a
+long run that opens an unclosed tag would be searched to the end of the run."""
+
+
+def with_directives(parser: MarkdownIt) -> MarkdownIt:
+    """Add the rules to a parser; the new tokens are `directive`, a line that opens one, and `directive_end`."""
+    ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    for name, rule in (("indented", _indented), ("fenced", _fenced), ("colons", _colons)):
+        parser.block.ruler.before("fence", f"directive_{name}", rule, ends)
+    return parser
+
+
+def directive_marks(line: str) -> list[tuple[int, int]]:
+    """Return where the line that opens a directive has signs, and not words."""
+    return [found.span() for found in _MARKUP.finditer(line.rstrip()) if found.end() > found.start()]
+
+
+def _line(state: Any, line: int) -> str:
+    return str(state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]])
+
+
+def _is_code(state: Any, line: int) -> bool:
+    return bool(state.sCount[line] - state.blkIndent >= _INDENT)
+
+
+def _push(state: Any, kind: str, first: int, last: int) -> None:
+    token = state.push(kind, "", 0)
+    token.map = [first, last]
+
+
+def _within(state: Any, first: int, last: int) -> None:
+    """Read the lines of a directive as blocks."""
+    kept = state.lineMax, state.parentType
+    state.lineMax, state.parentType = last, "root"
+    state.md.block.tokenize(state, first, last)
+    state.lineMax, state.parentType = kept
+
+
+def _indented(state: Any, start: int, end: int, silent: bool) -> bool:
+    line = _line(state, start)
+    if line[:3] not in ("!!!", "???", "===") or _is_code(state, start) or not _INDENTED.match(line):
+        return False
+    if line.startswith("=") and not _TAB.match(line):
+        return False
+    if silent:
+        return True
+    indent, last = state.sCount[start] + _INDENT, start + 1
+    for number in range(start + 1, end):
+        if state.isEmpty(number):
+            continue
+        if state.sCount[number] < indent:
+            break
+        last = number + 1
+    _push(state, "directive", start, start + 1)
+    kept, state.blkIndent = state.blkIndent, indent
+    _within(state, start + 1, last)
+    state.blkIndent, state.line = kept, last
+    return True
+
+
+def _fenced(state: Any, start: int, end: int, silent: bool) -> bool:
+    line = _line(state, start)
+    if line[:1] not in "`~" or _is_code(state, start):
+        return False
+    found = _FENCE.match(line)
+    if found is None or found[2].lower() not in _PROSE:
+        return False
+    last = _end_of_fence(state, start, end, found[1])
+    if silent or last < 0:
+        return last >= 0
+    _draw(state, start, last)
+    return True
+
+
+def _end_of_fence(state: Any, start: int, end: int, fence: str) -> int:
+    for number in range(start + 1, min(end, start + _MOST_LINES)):
+        line = _line(state, number).rstrip()
+        if line.startswith(fence) and not line.strip(fence[0]) and not _is_code(state, number):
+            return number
+    return -1
+
+
+def _colons(state: Any, start: int, end: int, silent: bool) -> bool:
+    line = _line(state, start)
+    if not line.startswith(":::") or _is_code(state, start) or _MKDOCSTRINGS.match(line):
+        return False
+    found = _COLONS.match(line)
+    if found is None:
+        return False
+    if not silent and found[2]:  # what is inside may hold directives with fewer colons; each line stands by itself
+        _push(state, "directive", start, start + 1)
+        state.line = _behind_options(state, start + 1, end)
+    elif not silent:
+        _push(state, "directive_end", start, start + 1)
+        state.line = start + 1
+    return True
+
+
+def _draw(state: Any, start: int, last: int) -> None:
+    _push(state, "directive", start, start + 1)
+    first = _behind_options(state, start + 1, last)
+    _within(state, first, last)
+    _push(state, "directive_end", last, last + 1)
+    state.line = last + 1
+
+
+def _behind_options(state: Any, first: int, last: int) -> int:
+    """Return the line behind the options of a directive: lines such as `:class: tip`."""
+    number = first
+    while number < last and _OPTION.match(_line(state, number)):
+        number += 1
+    if number > first:
+        _push(state, "directive_end", first, number)
+    return number
+
+
+def is_mdx(text: str) -> bool:
+    """Return whether a Markdown text uses modules or components outside of code blocks."""
+    return _SIGNS.search(text) is not None and _SIGNS.search(_without_code(text)) is not None
+
+
+def _without_code(text: str) -> str:
+    """Return the lines of a text outside of fences."""
+    kept: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        match = _ANY_FENCE.match(line)
+        if fence:
+            if match and match[1].startswith(fence) and not line[match.end() :].strip():
+                fence = ""
+        elif match:
+            fence = match[1]
+        else:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def is_bare_tag(text: str) -> bool:
+    """Return whether a tag has no attributes."""
+    return _BARE.fullmatch(text.strip()) is not None
+
+
+def with_mdx(parser: MarkdownIt) -> MarkdownIt:
+    """Add the rules `mdx_module` and `mdx_tag` to a parser, and drop indented code and HTML blocks."""
+    ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    parser.block.ruler.before("html_block", "mdx_tag", _tag, ends)
+    parser.block.ruler.before("html_block", "mdx_module", _module)
+    return parser.disable(["code", "html_block"])
+
+
+def _module(state: Any, start: int, end: int, silent: bool) -> bool:
+    if state.sCount[start] or state.level or not _MODULE.match(_line(state, start)):
+        return False
+    stop = start + 1
+    while stop < end and not state.isEmpty(stop):
+        stop += 1
+    return _emit(state, "mdx_module", start, stop, silent)
+
+
+def _tag(state: Any, start: int, end: int, silent: bool) -> bool:
+    """Match a tag on lines of its own; with text after it, it belongs to a paragraph."""
+    line = _line(state, start).rstrip()
+    if not _TAG_LINE.match(line) and not (line.startswith("{/*") and line.endswith("*/}")):
+        return False
+    if line.endswith(">") or line.endswith("*/}"):
+        inner = line[1:-1]  # with a second tag, there are words between the two
+        return ("<" not in inner) and _emit(state, "mdx_tag", start, start + 1, silent)
+    # An arrow in an attribute, such as `onClick={() => ...}`, ends no tag.
+    if ">" in line.replace("=>", ""):
+        return False
+    for stop in range(start + 1, min(end, start + _MAX_TAG_LINES)):
+        if state.isEmpty(stop):
+            return False
+        if _line(state, stop).rstrip().endswith(">"):
+            return _emit(state, "mdx_tag", start, stop + 1, silent)
+    return False
+
+
+def _emit(state: Any, kind: str, start: int, stop: int, silent: bool) -> bool:
+    if not silent:
+        state.line = stop
+        token = state.push(kind, "", 0)
+        token.map = [start, stop]
+    return True
+
+
+def with_tables(parser: MarkdownIt) -> MarkdownIt:
+    """Replace the parser's own table rule; the new token is `table_rows`, with the rows in its `meta`."""
+    ends: RuleOptionsType = {"alt": ["paragraph", "reference"]}
+    parser.block.ruler.at("table", _table, ends)
+    return parser
+
+
+def _table(state: Any, first: int, last: int, silent: bool) -> bool:
+    if not table(state, first, last, True):
+        return False
+    if silent:
+        return True
+    token = state.push("table_rows", "table", 0)
+    kept, state.parentType = state.parentType, "table"
+    header = _cells(mdTrim(_line(state, first)))
+    rows = [header, *_body(state, first + 2, last, len(header))]
+    state.parentType = kept
+    state.line = first + 1 + len(rows)
+    token.map, token.meta = [first, state.line], {"rows": rows}
+    return True
+
+
+def _body(state: Any, line: int, last: int, width: int) -> list[list[str]]:
+    """Return the rows below the header, each as wide as the header."""
+    rows: list[list[str]] = []
+    missing = 0
+    ends = state.md.block.ruler.getRules("blockquote")
+    while line < last and state.sCount[line] >= state.blkIndent:
+        text = mdTrim(_line(state, line))
+        # No other block begins with a bar.
+        if text[:1] != "|" and any(rule(state, line, last, True) for rule in ends):
+            break
+        if not text or state.is_code_block(line):
+            break
+        cells = _cells(text)
+        missing += width - len(cells)
+        if missing > MAX_AUTOCOMPLETED_CELLS:
+            break
+        rows.append(cells if len(cells) == width else list(islice(chain(cells, repeat("")), width)))
+        line += 1
+    return rows
+
+
+def _cells(line: str) -> list[str]:
+    cells = escapedSplit(line) if "\\" in line else line.split("|")
+    if cells and cells[0] == "":
+        del cells[0]
+    if cells and cells[-1] == "":
+        del cells[-1]
+    return list(map(mdTrim, cells))

@@ -1,1 +1,0 @@
-"""Notes of online editors: documents that they keep as trees of nodes in JSON."""

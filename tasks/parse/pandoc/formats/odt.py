@@ -1,0 +1,315 @@
+"""OpenDocument text, prepared for pandoc, which would lose some of its words and all of its numbers.
+
+Pandoc drops text boxes, descriptions of pictures, fields such as dates, bibliographies, words with ruby readings, and
+formulas whose folder is written with a slash at its end. It ignores pages and the paragraph style of titles. Numbers
+of headings and items are computed (OpenDocument 1.3, 16.30, 16.34, 19.880); where that leaves open what continues, and
+what a level above that is missing counts for, LibreOffice's way.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from lxml import etree
+
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.metadata import with_iso_dates
+from docmill.tasks.parse.office.flat_document import open_container
+from docmill.tasks.parse.office.open_xml import member, pictures_in, read_member, rewritten
+from docmill.tasks.parse.office.properties import open_document_properties
+from docmill.tasks.parse.pandoc.document import drawn_document
+from docmill.tasks.parse.pandoc.inlines import CONTENTS_MARK, NUMBER_END, NUMBER_MARK, PAGE_MARK, SAID
+from docmill.tasks.parse.pandoc.process.program import read_tree
+from docmill.tasks.parse.passes.numbering import LevelNumbers, numbered
+from docmill.tasks.parse.trees import whole, words_in, xml_tree
+
+_OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
+_TEXT, _DRAW, _STYLE, _SVG = (_OF % name for name in ("text", "drawing", "style", "svg-compatible"))
+_FIELD_WORDS = """
+    date time page-count author-name author-initials creator initial-creator file-name title subject keywords
+    description creation-date modification-date print-date user-defined chapter user-field-get user-field-input
+    variable-get variable-set variable-input text-input expression placeholder drop-down conditional-text
+    database-display sender-firstname sender-lastname sender-company sender-email meta-field ruby ruby-base
+"""
+_FIELDS = [_TEXT + word for word in _FIELD_WORDS.split()]
+_CONTENTS = [_TEXT + word for word in ("table-of-content", "illustration-index", "table-index", "object-index")]
+_BLOCKS = [*_CONTENTS, *(_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index"))]
+_BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
+_COMMENT, _AUTHOR = _OF % "office" + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
+_HREF = "{http://www.w3.org/1999/xlink}href"
+_PAGE_BREAK = b"<text:soft-page-break"
+_MAX_PARENTS = 10
+"""Maximum chain of parent styles: a file may name a style as its own ancestor."""
+_UNCOUNTED = "none"  # a level without a number: it has only what stands around one
+_FORMS = {"1": "", "a": "a", "A": "A", "i": "i", "I": "I", "": _UNCOUNTED}
+_ITEMS = (_TEXT + "list-item", _TEXT + "list-header")
+_PARAGRAPHS = (_TEXT + "p", _TEXT + "h")
+_ID = "{http://www.w3.org/XML/1998/namespace}id"
+_DEEPEST = 10  # levels that a list style has
+_OUTLINE = ""  # the name of the document's own outline among its lists
+
+
+def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
+    """Return an OpenDocument text drawn as Markdown, with its title, authors, dates and language.
+
+    Pages are those of the last save. Headings begin with the numbers that their outline gives them.
+    """
+    with open_container(data, options.max_unpacked_bytes) as container:
+        metadata = with_iso_dates(open_document_properties(container))
+        body = member(container, "content.xml")
+        prepared, heading = prepare_body(
+            body, read_member(container, "styles.xml"), options.comments, container.NameToInfo
+        )
+        data = rewritten(container, lambda name, content: prepared if name == "content.xml" else content)
+        tree, page = read_tree(data, "odt"), int(_PAGE_BREAK in body)
+        return drawn_document(tree, metadata, page, heading, pictures_in(container))
+
+
+def prepare_body(
+    content: bytes, styles: Any = None, comments: bool = False, pictures: Collection[str] = ()
+) -> tuple[bytes, str]:
+    """Return `content.xml` with all words where pandoc reads them, and the text of the paragraph styled as title.
+
+    `styles` is the root of `styles.xml`, or None: it says how headings and items are numbered. With `comments` each
+    stands below the paragraph that it is about. `pictures` are members of the file: a picture that is none of them is
+    replaced by its description.
+    """
+    root = xml_tree(content)
+    for changes in list(root.iter(_TEXT + "tracked-changes")):
+        changes.getparent().remove(changes)
+    if comments:
+        _write_comments(root)
+    write_numbers(root, styles)
+    for mark in root.iter(_TEXT + "soft-page-break"):
+        _make_span(mark, PAGE_MARK)
+    for frame in list(root.iter(_DRAW + "frame")):
+        _say_picture(frame, pictures)
+    _name_formulas(root)
+    for box in reversed(list(root.iter(*_BOXES))):
+        _move_below(box)
+    for reading in root.iter(_TEXT + "ruby-text"):
+        _make_span(reading, f"({''.join(reading.itertext())})")
+    for field in root.iter(*_FIELDS):
+        field.tag = _TEXT + "span"
+        field.attrib.clear()
+    _mark_entries(root)
+    for block in root.iter(*_BLOCKS):
+        block.tag = _TEXT + "section"
+        for part in list(block):
+            _unfold(part)
+    return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True)), _title(root)
+
+
+def _make_span(node: Any, text: str) -> None:
+    """Replace a node's content by a text; what follows the node stays."""
+    for child in list(node):
+        node.remove(child)
+    node.tag, node.text = _TEXT + "span", text
+    node.attrib.clear()
+
+
+def _write_comments(root: Any) -> None:
+    """Insert each comment as a paragraph below the one that it stands in: `Comment by Ann: Too short.`"""
+    for comment in reversed(list(root.iter(_COMMENT))):
+        lines = ("".join(line.itertext()).strip() for line in comment.iter(_TEXT + "p"))
+        author, said = (comment.findtext(_AUTHOR) or "").strip(), " ".join(filter(None, lines))
+        anchor = next(comment.iterancestors(_TEXT + "p", _TEXT + "h"), None)
+        if said and anchor is not None:
+            below = etree.Element(_TEXT + "p")
+            below.text = f"Comment{f' by {author}' if author else ''}: {said}"
+            below.tail, anchor.tail = anchor.tail, None
+            anchor.addnext(below)
+
+
+def _mark_entries(root: Any) -> None:
+    """Mark the paragraphs of lists of contents, their names included."""
+    for entry in [one for listed in root.iter(*_CONTENTS) for one in listed.iter(_TEXT + "p", _TEXT + "h")]:
+        entry.tag = _TEXT + "p"
+        mark = etree.Element(_TEXT + "span")
+        mark.text, mark.tail, entry.text = CONTENTS_MARK, entry.text, None
+        entry.insert(0, mark)
+        for tab in entry.iter(_TEXT + "tab"):
+            _make_span(tab, " ")
+
+
+def _say_picture(frame: Any, pictures: Collection[str]) -> None:
+    """Put the description of a picture into its address, or in its place, if that has more than one word."""
+    about = frame.find(_SVG + "desc")
+    about = frame.find(_SVG + "title") if about is None else about
+    said = "" if about is None else words_in(about)
+    image = frame.find(_DRAW + "image")
+    if " " not in said or image is None:
+        return
+    if (address := image.get(_HREF) or "").removeprefix("./") in pictures:
+        image.set(_HREF, f"{address}{SAID}{quote(said)}")
+    else:
+        _make_span(frame, f" {said} ")
+
+
+def _name_formulas(root: Any) -> None:
+    """Name the folders of formulas as pandoc looks for them."""
+    for formula in root.iter(_DRAW + "object"):
+        formula.set(_HREF, (formula.get(_HREF) or "").rstrip("/"))
+
+
+def _move_below(box: Any) -> None:
+    """Put a box's paragraphs below its anchor paragraph; a box anchored to a page stays in place."""
+    anchor = next(box.iterancestors(_TEXT + "p", _TEXT + "h"), None)
+    frame = box.getparent() if box.tag == _BOXES[0] else box
+    if anchor is None:
+        frame.tag = box.tag = _TEXT + "section"
+        return
+    below = anchor
+    for paragraph in list(box.iterchildren(_TEXT + "p", _TEXT + "h", _TEXT + "list")):
+        paragraph.tail = None
+        below.addnext(paragraph)
+        below = paragraph
+    _make_span(frame, "")
+
+
+def _unfold(part: Any) -> None:
+    """Keep only the body of an index, not its definition."""
+    if part.tag == _TEXT + "index-body":
+        part.tag = _TEXT + "section"
+        for name in part.iter(_TEXT + "index-title"):
+            name.tag = _TEXT + "section"
+    elif part.tag not in (_TEXT + "p", _TEXT + "h"):
+        part.getparent().remove(part)
+
+
+def _title(root: Any) -> str:
+    """Return the first paragraph with text if its style is "Title" or derived from it."""
+    parents = {
+        node.get(_STYLE + "name"): node.get(_STYLE + "parent-style-name") for node in root.iter(_STYLE + "style")
+    }
+    for node in root.iter(_TEXT + "p", _TEXT + "h"):
+        text = words_in(node)
+        if text:
+            return text if "Title" in _styles(node.get(_TEXT + "style-name"), parents) else ""
+    return ""
+
+
+def _styles(name: str | None, parents: dict[str, str | None]) -> Iterator[str]:
+    """Yield a style and its ancestors."""
+    for _ in range(_MAX_PARENTS):
+        if name is None:
+            return
+        yield name
+        name = parents.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _NumberedLevel:
+    """How a level is numbered: by which signs, what stands around them, and how many levels are shown."""
+
+    form: str
+    prefix: str
+    suffix: str
+    shown: int
+    start: int
+
+
+_Levels = Mapping[int, _NumberedLevel]
+
+
+def write_numbers(root: Any, styles: Any) -> None:
+    """Insert its number, between marks, at the beginning of each heading and item; `styles` is that of `styles.xml`."""
+    lists = dict(_lists(root, styles))
+    plain = set(_unnumbered(root))
+    listed = set(_number_lists(root, lists))
+    outline = lists.get(_OUTLINE, {})
+    last = LevelNumbers()
+    for heading in root.iter(_TEXT + "h"):
+        level = whole(heading.get(_TEXT + "outline-level"), 1)
+        counts = level in outline and heading.get(_TEXT + "is-list-header") != "true"
+        if counts and heading not in listed and heading.get(_TEXT + "style-name") not in plain:
+            first = whole(heading.get(_TEXT + "start-value"), outline[level].start)
+            last.count(level, first, heading.get(_TEXT + "restart-numbering") == "true")
+            _insert(heading, _label(level, outline, last))
+
+
+def _number_lists(root: Any, lists: Mapping[str, _Levels]) -> Iterator[Any]:
+    """Number the items of lists, and yield the paragraphs that have a number.
+
+    A list goes on from the one that it names, or from the one before it if it says so and has the same style.
+    """
+    named: dict[str, LevelNumbers] = {}
+    before, last = "", LevelNumbers()
+    for one in root.iter(_TEXT + "list"):
+        if one.getparent().tag in _ITEMS:
+            continue
+        style = one.get(_TEXT + "style-name") or ""
+        goes_on = one.get(_TEXT + "continue-numbering") == "true" and style == before
+        last = named.get(one.get(_TEXT + "continue-list") or "", last if goes_on else LevelNumbers())
+        before, named[one.get(_ID) or "?"] = style, last
+        yield from _number_items(one, 1, style, lists, last)
+
+
+def _number_items(node: Any, level: int, style: str, lists: Mapping[str, _Levels], last: LevelNumbers) -> Iterator[Any]:
+    """Number the items of a list and of those within it, which share the last number of each level."""
+    style = node.get(_TEXT + "style-name") or style
+    levels = lists.get(style, {})
+    for item in node.iterchildren(*_ITEMS):
+        first = next(item.iterchildren(*_PARAGRAPHS), None)
+        # An item without a paragraph of its own only holds the list of a deeper level.
+        if first is not None and item.tag == _ITEMS[0]:
+            for above in range(1, level):
+                last.setdefault(above, _start(levels, above))
+            stated = item.get(_TEXT + "start-value")
+            last.count(level, whole(stated, _start(levels, level)), stated is not None)
+            if level in levels:
+                _insert(first, _label(level, levels, last))
+                yield first
+        elif first is not None and level in levels:
+            _insert(first, "")  # pandoc counts it
+        for inner in item.iterchildren(_TEXT + "list") if level < _DEEPEST else ():
+            yield from _number_items(inner, level + 1, style, lists, last)
+
+
+def _lists(root: Any, styles: Any) -> Iterator[tuple[str, _Levels]]:
+    """Yield the levels of the outline, and those of lists by their names."""
+    for part in (one for one in (styles, root) if one is not None):
+        for outline in part.iter(_TEXT + "outline-style"):
+            yield _OUTLINE, dict(_levels(outline, "outline-level-style"))
+        for one in part.iter(_TEXT + "list-style"):
+            yield one.get(_STYLE + "name") or "?", dict(_levels(one, "list-level-style-number"))
+
+
+def _levels(style: Any, name: str) -> Iterator[tuple[int, _NumberedLevel]]:
+    for node in style.iterchildren(_TEXT + name):
+        form = node.get(_STYLE + "num-format") or ""
+        if form in _FORMS:
+            prefix, suffix = (node.get(_STYLE + side) or "" for side in ("num-prefix", "num-suffix"))
+            shown, start = (whole(node.get(_TEXT + one), 1) for one in ("display-levels", "start-value"))
+            yield whole(node.get(_TEXT + "level"), 1), _NumberedLevel(_FORMS[form], prefix, suffix, shown, start)
+
+
+def _unnumbered(root: Any) -> Iterator[str]:
+    """Yield the paragraph styles that take headings out of every list."""
+    for style in root.iter(_STYLE + "style"):
+        if style.get(_STYLE + "list-style-name") == "":
+            yield style.get(_STYLE + "name") or ""
+
+
+def _start(levels: _Levels, level: int) -> int:
+    return levels[level].start if level in levels else 1
+
+
+def _label(level: int, levels: _Levels, last: Mapping[int, int]) -> str:
+    """Return the number of the last heading or item of a level."""
+    own = levels[level]
+    above = range(max(1, level - own.shown + 1), level + 1) if own.form != _UNCOUNTED else ()
+    counted = [one for one in above if one in levels and levels[one].form != _UNCOUNTED]
+    shown = (numbered(last.get(one, levels[one].start), levels[one].form) for one in counted)
+    return f"{own.prefix}{'.'.join(shown)}{own.suffix}".strip()
+
+
+def _insert(paragraph: Any, label: str) -> None:
+    """Insert a number, between marks, before the text of a paragraph, if it has any; a heading without one has none."""
+    if not "".join(paragraph.itertext()).strip() or (not label and paragraph.tag == _TEXT + "h"):
+        return
+    number = etree.Element(_TEXT + "span")
+    number.text, number.tail, paragraph.text = f"{NUMBER_MARK}{label}{NUMBER_END}", paragraph.text, None
+    paragraph.insert(0, number)

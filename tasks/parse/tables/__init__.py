@@ -1,1 +1,0 @@
-"""Tables: which rows of a table name its columns, and one row that says what they say."""
