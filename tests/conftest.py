@@ -34,6 +34,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 let_threads_sleep()  # processes of pytest-xdist encode beside each other
 defer_client()  # before the first test that imports LanceDB: a quarter of the time in which tests are collected
 DATABASE = "created.db"  # in the home of the session's server
+MEMORY = Path("/dev/shm")  # Linux's file system in memory
+ROOM = 4 << 30  # bytes that are free there: all tests together leave 1 GB, and containers often have 64 MB
+
+
+def pytest_configure() -> None:
+    """Write temporary files in memory where there is room: a commit waits for a disk four times, 10 ms each."""
+    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_xdist_auto_num_workers() -> int:

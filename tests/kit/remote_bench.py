@@ -1,51 +1,30 @@
 """An object store on loopback, and workbenches whose store lies on it, each with the mirrors of several machines."""
 
-import logging
 import os
-import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
-from werkzeug.serving import make_server
 
 from docmill.storage.address import at_hand
 from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.remote.objects.bucket import Objects, connect
 from docmill.storage.schema import ChunkRow
+from tests.kit.servers.s3_server import buckets_on_loopback
 from tests.kit.workbench import Workbench
 
 
 @contextmanager
 def object_store(asked: list[str] | None = None) -> Iterator[dict[str, str]]:
     """Serve an empty object store and yield the environment that leads to it; `asked` gets its requests."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    # Of all that moto plays only this: it looks for the right one at every request, which takes longer than to answer.
-    store = create_backend_app("s3")
-
-    def counted(environ: Any, start: Any) -> Any:
-        if asked is not None:
-            asked.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
-        environ.setdefault("HTTP_AUTHORIZATION", "Bearer of another protocol")
-        return store(environ, start)
-
-    server = make_server("127.0.0.1", 0, counted, threaded=True, request_handler=MotoRequestHandler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with buckets_on_loopback(asked) as port:
         yield {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
             "AWS_ACCESS_KEY_ID": "a key",
             "AWS_SECRET_ACCESS_KEY": "a secret",
             "AWS_REGION": "us-east-1",
         }
-    finally:
-        server.shutdown()
-        thread.join()
 
 
 def make_bucket(name: str) -> None:

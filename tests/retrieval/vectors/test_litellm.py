@@ -3,6 +3,7 @@
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from tests.kit.house import ROOT
 from tests.kit.model_server import DIMENSION, UNKNOWN, ModelServer, model_server, vector_of
 from tests.kit.workbench import Workbench, summary
 
-pytest.importorskip("litellm", reason="the extra litellm is not installed")
+pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="the extra litellm is not installed")
 
 KEY = "not-a-real-key"
 COHERE, VOYAGE, VLLM = "litellm:cohere/embed-v4.0", "litellm:voyage/voyage-3.5", "litellm:hosted_vllm/loopback"
