@@ -1,4 +1,4 @@
-"""The machines of the tests: one cluster for the session."""
+"""The machines of the tests: one cluster for all tests of this folder."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.kit.remote_bench import make_bucket
 from tests.kit.workbench import Workbench
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # it takes a tenth of a processor while it waits
 def cluster(
     tmp_path_factory: pytest.TempPathFactory,
     token_counts_folder: Path,

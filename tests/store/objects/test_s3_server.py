@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import pytest
 
 from docmill.storage.errors import StoreError
-from docmill.storage.objects.bucket import Objects, Vanished
-from tests.kit.far_bench import make_bucket
+from docmill.storage.remote.objects.bucket import Objects, Vanished
+from tests.kit.remote_bench import make_bucket
 from tests.kit.servers.s3_server import buckets_on_loopback
 
 PARTS = 11 << 20  # bytes: obstore uploads a file of this size in three parts
