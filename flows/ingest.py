@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from docmill.flows.cluster.cluster_engine import MOST_SLOTS, on_cluster
 from docmill.flows.config.configuration import load
 from docmill.flows.config.settings import Settings
-from docmill.flows.records.outcome import emit_events, final_state, leave_artifacts
-from docmill.flows.records.task_graph import TaskGraph
+from docmill.flows.prefect.records.outcome import emit_events, final_state, leave_artifacts
+from docmill.flows.prefect.records.task_graph import TaskGraph
 from docmill.flows.runs.engine import SPARE_THREADS, THREADS, Node, RunSite
 from docmill.flows.runs.phases import COMMIT, Phase
 from docmill.flows.runs.pipeline import ingest as run_pipeline

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from docmill.flows.checkup import _EXTRAS
 from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
+from docmill.flows.maintenance.checkup import _EXTRAS
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.extras import extra
 from docmill.storage.remote.objects.bucket import connect

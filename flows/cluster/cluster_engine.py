@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 from zipfile import ZipFile
 
+from docmill.flows.cluster.cluster import RemoteWorkers
 from docmill.flows.cluster.remote_answers import remote_encoding
 from docmill.flows.cluster.remote_batches import process_remote
 from docmill.flows.cluster.remote_rewriting import remote_rewriting
-from docmill.flows.cluster.schedulers.cluster import RemoteWorkers
 from docmill.flows.cluster.sender import Sender, refusal
 from docmill.flows.cluster.workers_table import by_worker, rows, summed
 from docmill.flows.config.settings import ClusterSettings, Settings
@@ -212,7 +212,7 @@ def on_cluster(engine: Engine, settings: Settings, dry_run: bool = False) -> Ite
 @contextmanager
 def joined(settings: Settings) -> Iterator[RemoteWorkers]:
     """Join the cluster of the settings during the block."""
-    from docmill.flows.cluster.schedulers.dask_cluster import DaskCluster
+    from docmill.flows.cluster.dask_cluster import DaskCluster
 
     cluster: RemoteWorkers = DaskCluster(settings.cluster)
     try:

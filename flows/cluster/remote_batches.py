@@ -9,8 +9,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from docmill.flows.cluster.cluster import WorkerLost
 from docmill.flows.cluster.remote_answers import finish_asked
-from docmill.flows.cluster.schedulers.cluster import WorkerLost
 from docmill.flows.cluster.sender import TRIES, Sender, SentStep
 from docmill.storage.arrow_schema import to_table
 from docmill.storage.errors import Rejected

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from docmill.flows.cluster.schedulers.cluster import WorkerLost
+from docmill.flows.cluster.cluster import WorkerLost
 from docmill.flows.cluster.sender import Sender, SentStep
 from docmill.flows.runs.phases import counted
 from docmill.storage.errors import Transient

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from docmill.flows.cluster.cluster import Needs, RemoteWorkers, WorkerLost
 from docmill.flows.cluster.exclusive_steps import ExclusiveSteps
-from docmill.flows.cluster.schedulers.cluster import Needs, RemoteWorkers, WorkerLost
 from docmill.flows.cluster.workers_table import told
 from docmill.storage.errors import ConfigError, Terminal, Transient
 from docmill.storage.files import hash_file, temporary

@@ -24,8 +24,7 @@ from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod
 from docmill.tasks.evaluate.asking import evaluate_all as ask_all
 from docmill.tasks.evaluate.bootstrap import interval
 from docmill.tasks.evaluate.judgement_questions import as_csv, questions_of
-from docmill.tasks.evaluate.proxy.proxies import proxies
-from docmill.tasks.evaluate.proxy.question_source import read_sources
+from docmill.tasks.evaluate.proxies import proxies, read_sources
 from docmill.tasks.evaluate.questions import Question
 
 

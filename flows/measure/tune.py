@@ -34,8 +34,7 @@ from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_meas
 from docmill.tasks.evaluate.bootstrap import difference, interval
 from docmill.tasks.evaluate.groups import groups_of
 from docmill.tasks.evaluate.judgement_questions import questions_of
-from docmill.tasks.evaluate.proxy.proxies import proxies
-from docmill.tasks.evaluate.proxy.question_source import read_sources
+from docmill.tasks.evaluate.proxies import proxies, read_sources
 from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.evaluate.ranks import Answers
 from docmill.tasks.model.journal import REPLIES

@@ -12,7 +12,7 @@ from prefect import get_client
 from prefect.deployments.flow_runs import arun_deployment
 from prefect.exceptions import ObjectNotFound
 
-from docmill.flows.records.outcome import SOURCE_UNREACHED
+from docmill.flows.prefect.records.outcome import SOURCE_UNREACHED
 from docmill.flows.runs.report import Report, UnreachedSource
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.watching.observer import Observer

@@ -19,8 +19,8 @@ from typing import Any
 
 from docmill.storage.errors import QueryError
 from docmill.storage.search.rank.candidates.search_options import check_query
-from docmill.tasks.evaluate.files.question_table import WORKBOOKS, TableRow, has_questions, rows_of, text_of
 from docmill.tasks.evaluate.overlap import Passage
+from docmill.tasks.evaluate.question_table import WORKBOOKS, TableRow, has_questions, rows_of, text_of
 
 _SHOWN = 60
 """Characters of a wrong line to show in an error: enough to find it, short enough for one line."""

@@ -10,9 +10,9 @@ from zipfile import ZipFile
 
 import pytest
 
+from docmill.flows.cluster.cluster import NEEDS_NOTHING, Needs, WorkerLost
 from docmill.flows.cluster.cluster_engine import ClusterEngine
 from docmill.flows.cluster.exclusive_steps import ExclusiveSteps
-from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, WorkerLost
 from docmill.flows.config.settings import ClusterSettings
 from docmill.flows.runs import batches
 from docmill.flows.runs.pipeline import ingest

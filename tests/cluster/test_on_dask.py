@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.cluster.schedulers.dask_cluster import DaskCluster
+from docmill.flows.cluster.dask_cluster import DaskCluster
 from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.remote.objects.bucket import connect
 from docmill.storage.search.encode import space

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from docmill.flows.cluster import remote_rewriting
+from docmill.flows.cluster.cluster import NEEDS_NOTHING, Needs, WorkerLost
 from docmill.flows.cluster.cluster_engine import take_over
-from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, WorkerLost
 from docmill.flows.cluster.sender import Sender
 from docmill.storage import files
 from docmill.storage.arrow_schema import CHUNKS

@@ -15,11 +15,11 @@ from cryptography.x509 import load_pem_x509_certificate
 from distributed.comm.core import CommClosedError
 from distributed.core import rpc
 
-from docmill.flows.cluster.schedulers.cluster import secured
-from docmill.flows.cluster.schedulers.dask_cluster import security_of
-from docmill.flows.cluster.schedulers.dask_processes import scheduler
-from docmill.flows.config.project_files import project_files
+from docmill.flows.cluster.cluster import secured
+from docmill.flows.cluster.dask_cluster import security_of
+from docmill.flows.cluster.dask_processes import scheduler
 from docmill.flows.config.settings import ClusterSettings
+from docmill.flows.prefect.project_files import project_files
 from docmill.storage.errors import ConfigError
 from tests.kit.faults.machines import free_port, wait_for
 

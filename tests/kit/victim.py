@@ -16,8 +16,8 @@ import lancedb  # noqa: F401  # imported before the fork, so that no process has
 import pytest
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.erase import erase
-from docmill.flows.remove import remove
+from docmill.flows.maintenance.erase import erase
+from docmill.flows.maintenance.remove import remove
 from docmill.storage import failpoints
 from docmill.storage.errors import Rejected
 from docmill.storage.search.encode import encoder, space

@@ -11,9 +11,9 @@ from docmill.storage.search.rank.candidates.hit import Candidate, Hit, as_hit
 from docmill.storage.search.rank.candidates.query import Query
 from docmill.storage.search.rank.candidates.relevance import highest_score, relevances
 from docmill.storage.search.rank.candidates.search_options import Rewrite, SearchOptions, check_query
-from docmill.storage.search.rank.passages.hit_passages import with_passages
 from docmill.storage.search.rank.steps.cover_words import add_cover
 from docmill.storage.search.rank.steps.distinct import distinct
+from docmill.storage.search.rank.steps.hit_passages import with_passages
 from docmill.storage.search.rank.steps.mmr import diversify
 from docmill.storage.search.rank.steps.parents import climb, widen
 from docmill.storage.search.rank.steps.query_expansion import by_feedback, by_model

@@ -11,8 +11,7 @@ from docmill.flows.cli.app import app
 from docmill.flows.cli.commands.quality.evaluate_questions import Made
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.overlap import Passage
-from docmill.tasks.evaluate.proxy.proxies import KINDS, proxies
-from docmill.tasks.evaluate.proxy.question_source import read_sources
+from docmill.tasks.evaluate.proxies import KINDS, proxies, read_sources
 from docmill.tasks.evaluate.questions import Question, Target
 from tests.kit.workbench import Workbench
 

@@ -18,8 +18,7 @@ from docmill.storage.schema import Element, Parsed
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history import snapshots
 from docmill.tasks.evaluate.bootstrap import FEWEST, Interval
-from docmill.tasks.evaluate.proxy.proxies import proxies
-from docmill.tasks.evaluate.proxy.question_source import QuestionSource
+from docmill.tasks.evaluate.proxies import QuestionSource, proxies
 from docmill.tasks.evaluate.questions import load_questions
 from tests.kit.workbench import Workbench
 

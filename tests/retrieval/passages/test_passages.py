@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.search.rank.candidates import snapshot_sources
 from docmill.storage.search.rank.candidates.hit import Hit, HitPassage
-from docmill.storage.search.rank.passages.hit_passages import JudgedSentences, best_runs
+from docmill.storage.search.rank.steps.hit_passages import JudgedSentences, best_runs
 from docmill.storage.search.sentences.sentence_spans import sentence_spans
 from docmill.storage.search.vectors import vectors
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, evaluate

@@ -27,7 +27,7 @@ def doctor(
 
     Exits with status 1 if something is broken that these settings need. What is missing and not needed is a note.
     """
-    from docmill.flows.checkup import checkup
+    from docmill.flows.maintenance.checkup import checkup
 
     found = list(checkup(context.meta["flags"], context.meta["config"], deep, assigned_of(context)))
     if as_json:

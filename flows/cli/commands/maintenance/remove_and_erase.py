@@ -31,8 +31,8 @@ def remove(
     The files of the source stay as they are. A wrong name prints the names of all sources.
     """
     settings = settings_of(context)
-    from docmill.flows.remove import remove as take_out
-    from docmill.flows.remove import still_named
+    from docmill.flows.maintenance.remove import remove as take_out
+    from docmill.flows.maintenance.remove import still_named
 
     done = take_out(settings, sources, dry_run)
     if as_json:
@@ -70,7 +70,7 @@ def erase(
     Other documents stay, also deleted ones that can be restored. The command says where copies may remain.
     """
     settings = settings_of(context)
-    from docmill.flows.erase import erase as wipe
+    from docmill.flows.maintenance.erase import erase as wipe
     from docmill.flows.runs.report import EXIT_PARTLY
 
     done = wipe(settings, uris, unlisted, dry_run)

@@ -20,7 +20,7 @@ def plugins(as_json: AsJson = False) -> None:
 
     Exits with status 1 if one of them cannot be used.
     """
-    from docmill.flows.list_plugins import plugins as find
+    from docmill.flows.maintenance.list_plugins import plugins as find
 
     found = list(find())
     print_found([asdict(one) for one in found], as_json, "No plugins are installed.", _COLUMNS)

@@ -50,7 +50,7 @@ def init(
     With `--source`, it also lists the settings of a kind of source. They are added to a docmill.toml that exists.
     """
     from docmill.flows.config.configuration import FILE_NAME
-    from docmill.flows.config.project_files import SECRETS, project_files
+    from docmill.flows.prefect.project_files import SECRETS, project_files
 
     blocks, is_project = "".join(map(source_block, source or ())), prefect or docker or k8s
     if blocks and (folder / FILE_NAME).exists() and not is_project:

@@ -1,7 +1,7 @@
 """The page on plugins: the groups of entry points, and what `docmill.plugins` and `docmill.testing` hold."""
 
 from docmill import plugins, testing
-from docmill.flows.list_plugins import REGISTRIES
+from docmill.flows.maintenance.list_plugins import REGISTRIES
 from tests.kit import fake_encoder
 from tests.kit.making.reference.markdown import code, codes, page, table
 

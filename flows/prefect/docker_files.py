@@ -1,6 +1,6 @@
 """Docker files: the image of a project, and a compose file with Prefect's server, a worker and an object store."""
 
-from docmill.flows.config.prefect_server_settings import ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins
+from docmill.flows.prefect.prefect_server_settings import ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins
 
 IMAGE_FOLDER = "/project"  # the folder of the project in its image
 PORT = 4200

@@ -4,7 +4,7 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from docmill.flows.config.docker_files import UID
+from docmill.flows.prefect.docker_files import UID
 
 IMAGE = "docmill-project:latest"
 _TEMPLATES = "server/api/collections_data/views/aggregate-worker-metadata.json"  # in Prefect's package

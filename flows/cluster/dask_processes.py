@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from docmill.flows.cluster.schedulers.cluster import secured
+from docmill.flows.cluster.cluster import secured
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.process.extras import extra
 from docmill.storage.process.loopback import is_loopback

@@ -6,10 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 from secrets import token_urlsafe
 
-from docmill.flows.config.docker_files import COMPOSE, DOCKERFILE, DOCKERIGNORE, IMAGE_FOLDER, PORT, WHEELS
-from docmill.flows.config.kubernetes_files import cluster_yaml, kubernetes_template
-from docmill.flows.config.prefect_server_settings import ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins
 from docmill.flows.config.self_signed import self_signed_pem
+from docmill.flows.prefect.docker_files import COMPOSE, DOCKERFILE, DOCKERIGNORE, IMAGE_FOLDER, PORT, WHEELS
+from docmill.flows.prefect.kubernetes_files import cluster_yaml, kubernetes_template
+from docmill.flows.prefect.prefect_server_settings import ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins
 
 SECRETS = ".env"  # only its owner may read it
 _BYTES = 24  # of randomness, so that guessing is hopeless

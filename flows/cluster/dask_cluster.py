@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any, TypeVar
 
-from docmill.flows.cluster.schedulers.cluster import NEEDS_NOTHING, Needs, WorkerLost, secured
+from docmill.flows.cluster.cluster import NEEDS_NOTHING, Needs, WorkerLost, secured
 from docmill.flows.config.settings import ClusterSettings
 from docmill.storage.errors import Transient
 from docmill.storage.process.extras import extra

@@ -1,0 +1,1 @@
+"""Maintenance: look after an installation and a store, and take documents out of it."""

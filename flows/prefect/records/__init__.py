@@ -1,0 +1,1 @@
+"""Records: what Prefect keeps and shows of a run: its outcome and the graph of its tasks."""

@@ -1,1 +1,0 @@
-"""Files of questions: tables as people keep them, read as rows that know their place."""

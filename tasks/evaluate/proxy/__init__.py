@@ -1,1 +1,0 @@
-"""Proxies: questions made from the documents themselves, for documents without real ones."""
