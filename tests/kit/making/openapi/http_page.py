@@ -19,9 +19,8 @@ from tests.kit.making.reference.markdown import code, page, prose, table
 
 HEAD = f"""\
 The paths of [`docmill serve`](../guides/http.md); `/openapi.json` also has the greatest length of each text. Each
-answer is one object of JSON. It has `store` and `snapshot`; fields of hits, chunks, documents and snapshots are those
-of [`--json`](json.md). `left_out` is null, or says what did not fit into `max_characters`. A request may have
-{MOST_BYTES:,} bytes."""
+answer is one object of JSON with `store` and `snapshot`; other fields are those of [`--json`](json.md). `left_out` is
+null, or says what did not fit into `max_characters`. A request may have {MOST_BYTES:,} bytes."""
 FAILED = """\
 The body is `{"error": {"kind": ..., "message": ..., "retry": ..., "status": ...}}`, with the fields of an
 [error of the command line](errors.md#what-a-command-prints); `status` is that of HTTP."""
@@ -32,10 +31,10 @@ SHARED = """\
 Most paths take these, too: in the query of the address, or in the body."""
 SHARED_BY = 3
 """A parameter that as many paths describe alike is described once."""
-COLUMNS = ("name", "type", "default", "meaning")
+COLUMNS = ("name", "values", "meaning")
 RANKING = {*SearchSettings.model_fields}
 """Fields of a search that are settings, which are described with these."""
-Row = tuple[str, str, str, str]
+Row = tuple[str, str, str]
 
 
 def made() -> str:
@@ -75,7 +74,7 @@ def _rows(one: dict[str, Any], told: dict[str, Any]) -> list[Row]:
         schema = _named(body["content"]["application/json"]["schema"], told)
         needed = schema.get("required", ())
         rows += [
-            (code(name), _type(each), "required" if name in needed else _default(each), prose(each["description"]))
+            (code(name), _values(each, name in needed), prose(each["description"]))
             for name, each in schema["properties"].items()
         ]
     return rows
@@ -86,9 +85,14 @@ def _named(schema: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _parameter(one: dict[str, Any]) -> tuple[str, str, str, str]:
-    default = "required" if one["required"] else _default(one["schema"])
-    return code(one["name"]), _type(one["schema"]), default, prose(one["description"])
+def _parameter(one: dict[str, Any]) -> Row:
+    return code(one["name"]), _values(one["schema"], one["required"]), prose(one["description"])
+
+
+def _values(schema: dict[str, Any], required: bool) -> str:
+    """Return the type and bounds of a value, with its default in brackets."""
+    default = "required" if required else _default(schema)
+    return f"{_type(schema)} ({default})" if default else _type(schema)
 
 
 def _type(one: dict[str, Any]) -> str:

@@ -8,13 +8,12 @@ from tests.kit.making.printed_json.json_samples import samples
 from tests.kit.making.reference.markdown import block, code, page, table
 
 HEAD = """\
-A command with `--json` prints one JSON document on standard output: UTF-8, one object or one array. Notes and progress
-go to standard error, and so does an [error](errors.md#what-a-command-prints), as one line of JSON. Offsets are
-half-open and count code points. Fields keep their names and types within a minor version; new fields may be added.
+A command with `--json` prints one JSON document in UTF-8 on standard output. Notes and progress go to standard error,
+and so does an [error](errors.md#what-a-command-prints), as one line of JSON. Offsets are half-open and count code
+points. Fields keep their names and types within a minor version; new fields may be added.
 
 A [JSON Schema](json-schema.json) has the type and the meaning of each field, in one definition for each command. The
-samples below come from a store of two short documents and an empty file. Their times are set to one value, and long
-arrays are cut to two elements."""
+samples below come from a store of two short documents and an empty file, with all times set to one value."""
 _TIME = "2026-01-31T12:00:00.000+00:00"
 _SET: dict[str, Any] = {
     "created": _TIME,
@@ -30,7 +29,7 @@ _SET: dict[str, Any] = {
 _SECONDS = 0.1
 _MOST = 2  # elements of an array that a sample shows
 _DECIMALS = 3
-SHOWN = ("ingest", "search", "evaluate questions", "status")
+SHOWN = ("ingest", "search")
 """Commands with a sample; the schema has the fields of all."""
 _WIDTH = 116  # of a line of a sample
 

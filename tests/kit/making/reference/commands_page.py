@@ -14,16 +14,13 @@ from docmill.flows.cli.terminal.help_pages import KINDS
 from tests.kit.making.reference.markdown import code, page, prose, table
 
 HEAD = """\
-`docmill --help` lists the commands, `docmill COMMAND --help` shows one. A command prints its results on standard
-output, and everything else on standard error. [Exit statuses](exit-statuses.md) says how each can end. Below, defaults
-and bounds are in brackets.
+`docmill --help` lists the commands, `docmill COMMAND --help` shows one. Results are printed on standard output,
+everything else on standard error. [Exit statuses](exit-statuses.md) says how each command can end. Below, defaults and
+bounds are in brackets.
 
 **Every command** takes `--help`, `--config FILE` (the settings file to use instead of the nearest `docmill.toml`) and
 `--debug` (show the traceback of an error). `docmill` itself takes `--version`, `--install-completion` and
-`--show-completion`.
-
-**Settings.** `--set KEY=VALUE` changes any [setting](settings.md) for one command, such as
-`--set chunk.context_tokens=60`."""
+`--show-completion`."""
 SHARED = """\
 ## Options that commands share
 
@@ -34,7 +31,7 @@ EVERYWHERE_ELSE = {"`--store`", "`--set`"}
 RUN = [
     code(f"--{name}") for name in ("engine", "wait", "include", "exclude", "embedding-model", "max-calls", "max-cost")
 ]
-SHARED_BY = 3
+SHARED_BY = 2
 """An option that as many commands describe in the same words is described once."""
 EVERYWHERE = ("help", "config", "debug")
 _STATED = re.compile(r"\s*\[(?:default: )?([^\]]*)\]$")
@@ -51,7 +48,7 @@ _TYPE = re.compile(r" <(?:list\[)?([^>\]]*)\]?>")
 def made() -> str:
     """Return the page."""
     shared = _shared()
-    parts = [HEAD, _overview(), SHARED, table(("option", "meaning"), shared)]
+    parts = [HEAD, SHARED, table(("option", "meaning"), shared)]
     for title, names in GROUPS.items():
         parts.append(f"## {title}")
         for name in names:
@@ -71,15 +68,6 @@ def named(name: str) -> Iterator[tuple[str, Any]]:
     command = commands()[name]
     yield name, command
     yield from ((f"{name} {inner}", one) for inner, one in getattr(command, "commands", {}).items())
-
-
-def _overview() -> str:
-    groups = ((title, ", ".join(map(_link, names))) for title, names in GROUPS.items())
-    return "\n".join(f"- {title}: {links}" for title, links in groups)
-
-
-def _link(name: str) -> str:
-    return f"[{code(name)}](#docmill-{name})"
 
 
 def _shared() -> list[tuple[str, str]]:

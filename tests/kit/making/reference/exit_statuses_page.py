@@ -4,12 +4,11 @@ from docmill.flows.cli.terminal.exit_statuses import STATUSES, STATUSES_OF
 from tests.kit.making.reference.markdown import code, page, prose, table
 
 HEAD = """\
-A command ends with status 0 only if everything that it was asked to do was done. So a script can continue after
-`docmill ingest docs && …`, and a scheduler can tell a run that needs attention (3, 4) from one that failed (1)."""
+A script can continue after `docmill ingest docs && …`, and a scheduler can distinguish a run that needs attention
+(3, 4) from one that failed (1)."""
 MORE = "For some commands, a status has a more exact meaning:"
 PYTHON = """\
-In Python, `Report.exit_status` is the number with which `docmill ingest` would end, and exceptions take the place of 1:
-see [errors](errors.md)."""
+In Python, `Report.exit_status` is the status of `docmill ingest`; an [exception](errors.md) takes the place of 1."""
 
 
 def made() -> str:

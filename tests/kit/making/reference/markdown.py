@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 MADE = "<!-- Made from the code by `python -m tests.kit.making.make_reference`; edit the texts there. -->"
+_BOUNDS = {"ge": "at least", "gt": "over", "le": "at most"}
 _BARE = re.compile(r"(`+[^`]*`+)|([<>])|(?<![\w/])(\[[\w.]+\])(?!\()")
 
 
@@ -35,6 +36,14 @@ def code(value: object) -> str:
 def codes(values: Iterable[object]) -> str:
     """Return values as code with commas between them."""
     return ", ".join(map(code, values))
+
+
+def bounds(rules: Iterable[object]) -> str:
+    """Return the bounds of pydantic's rules in words: "1 to 64", "at least 1" or "over 0"."""
+    stated = {name: f"{getattr(rule, name):g}" for rule in rules for name in _BOUNDS if hasattr(rule, name)}
+    if {*stated} == {"ge", "le"}:
+        return f"{stated['ge']} to {stated['le']}"
+    return ", ".join(f"{_BOUNDS[name]} {value}" for name, value in stated.items())
 
 
 def prose(text: str) -> str:

@@ -21,11 +21,11 @@ OWN = {
 PROTOCOLS = """\
 ## Protocols
 
-What a plugin has to have. docmill checks it when it loads the plugin."""
+docmill checks a plugin against its protocol when it loads it."""
 VALUES = """\
 ## Values
 
-What the methods of a plugin take, return and raise."""
+Arguments, results and exceptions of a plugin's methods."""
 SUITES = """\
 ## Suites of tests
 

@@ -7,24 +7,16 @@ from docmill.tasks.parse.formats import FORMATS as READ
 from tests.kit.making.reference.markdown import block, code, codes, page, prose, table
 
 HEAD = """\
-Every region of a document has a content type. It depends on the content, not only on the file format. The
-content type selects the route: the [strategy](strategies.md) that splits the region, with its options. The type with
-the highest score wins. `docmill explain FILE` shows the regions of a file, their types, the signs that speak for each,
-and the rule that routed each."""
+Every region of a document has a content type, which selects the [strategy](strategies.md) that splits it.
+[Routing](../concepts/routing.md) explains both, and `docmill explain FILE` shows them for a file."""
 ROUTES = """\
-[Routing](../concepts/routing.md) says which rule decides, and [settings](settings.md#routes-and-its-fields) lists the
-fields of a rule."""
+[Settings](settings.md#routes-and-its-fields) lists the fields of a rule."""
 EXAMPLE = """\
 [[routes]]
 glob = "manuals/**"
 strategy = "structure"
 options = { size = 120 }
 also = [{ strategy = "sentence" }]   # an ensemble: both split the region
-
-[[routes]]
-type = "chat"
-strategy = "chat"
-options = { gap = 60 }
 
 [[routes]]
 glob = "contracts/**"

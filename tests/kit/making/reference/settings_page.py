@@ -1,4 +1,4 @@
-"""The page on settings: every key of docmill.toml with its type, default, bounds, unit, meaning and variable."""
+"""The page on settings: every key of docmill.toml with its default, bounds, unit and meaning."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -10,11 +10,11 @@ from docmill.flows.config.configuration import Key, keys
 from docmill.flows.config.input_settings import ConfigSection
 from docmill.flows.config.settings import AlsoRule, RouteRule, Settings
 from docmill.flows.config.units import Unit
-from tests.kit.making.reference.markdown import block, code, page, prose, table
+from tests.kit.making.reference.markdown import block, bounds, code, page, prose, table
 
 HEAD = """\
-`docmill init` writes a `docmill.toml` with every key. `docmill settings WORD` shows what keys are now, and where that
-comes from. In Python they are the fields of [`docmill.Settings`](python.md#docmill.Settings), or
+`docmill init` writes a `docmill.toml` with every key. `docmill settings WORD` shows the present values and where they
+come from. In Python, settings are the fields of [`docmill.Settings`](python.md#docmill.Settings), or
 `options={"parse.workers": 2}` of `docmill.ingest`.
 
 Each key can be set in four places. The first that sets it wins:
@@ -26,7 +26,9 @@ Each key can be set in four places. The first that sets it wins:
 4. the default.
 
 A list or a table is JSON in a variable and in a flag: `DOCMILL_SOURCES='["docs", "notes"]'`. A wrong value ends the
-command before it does anything, with a line for each wrong value that says where it is and what would be right."""
+command before it does anything.
+
+Below, the default shows the type: `""` is a text, `[]` a list, `{}` a table, `0` an integer, `0.0` a number."""
 VARIABLES = """\
 | variable | meaning |
 |---|---|
@@ -34,9 +36,6 @@ VARIABLES = """\
 | `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` | The key of the provider that `[model]` or `[embedding]` names. |
 | `DOCMILL_RERANK_KEY` | The key of the server that `search.rerank` names. |
 | `PREFECT_API_URL` | With `engine = "auto"`, its presence runs the steps on that Prefect server. |"""
-_NAMES: dict[Any, str] = {
-    int: "integer", float: "number", str: "text", bool: "true or false", Path: "path", tuple[str, ...]: "list of texts",
-}  # fmt: skip
 
 
 def made() -> str:
@@ -54,16 +53,16 @@ def _section(section: str, members: list[Key]) -> Iterator[str]:
     yield f"## {code(f'[{section}]')}" if section else "## Top level"
     if section:
         yield prose((Settings.model_fields[section].annotation.__doc__ or "").strip())
-    yield table(("key", "type", "default", "meaning"), map(_row, members))
+    yield table(("key", "default, bounds", "meaning"), map(_row, members))
     for key in members:
         for example in key.field.examples or ():
             yield block(str(example), "toml")
 
 
-def _row(key: Key) -> tuple[str, str, str, str]:
+def _row(key: Key) -> tuple[str, str, str]:
     anchor = f'<a id="{"_".join(key.path)}"></a>'
     meaning = prose(f"{key.field.description or ''}{f' Flag: `{key.flag}`.' if key.flag else ''}")
-    return f"{anchor}{code(key.path[-1])}", _type(key), code(toml_value(_plain(key))), meaning
+    return f"{anchor}{code(key.path[-1])}", _values(key), meaning
 
 
 def _plain(key: Key) -> Any:
@@ -71,26 +70,17 @@ def _plain(key: Key) -> Any:
     return list(default) if isinstance(default, tuple) else str(default) if isinstance(default, Path) else default
 
 
-def _type(key: Key) -> str:
-    """Return the type of a value with its bounds and its unit."""
-    annotation = key.field.annotation
+def _values(key: Key) -> str:
+    """Return the default of a key with its unit and bounds, or the values that its meaning does not name."""
+    default, annotation = code(toml_value(_plain(key))), key.field.annotation
     if get_origin(annotation) is Literal:
-        return " or ".join(code(toml_value(one)) for one in get_args(annotation))
+        unnamed = [one for one in get_args(annotation) if not one or one not in (key.field.description or "")]
+        return ", ".join(dict.fromkeys([default, *(code(toml_value(one)) for one in unnamed)]))
     unit = next((one.name for one in key.field.metadata if isinstance(one, Unit)), "")
-    bounds = [] if unit.startswith("from") else list(map(_bound, key.field.metadata))
-    name = _NAMES.get(annotation) or (_list_of(get_args(annotation)[0]) if get_origin(annotation) is tuple else "table")
-    return ", ".join(part for part in (name, unit, *bounds) if part)
-
-
-def _list_of(one: Any) -> str:
-    """Return the type of a list; the texts of some are of a few words."""
-    return "list of tables" if isinstance(one, type) and issubclass(one, ConfigSection) else "list of texts"
-
-
-def _bound(rule: object) -> str:
-    """Return a bound of pydantic's in words, "" for any other rule."""
-    words = {"ge": "at least", "gt": "over", "le": "at most"}
-    return next((f"{said} {getattr(rule, name):g}" for name, said in words.items() if hasattr(rule, name)), "")
+    if unit.startswith("from"):
+        return f"{default}, {unit}"
+    shown = "" if unit in (key.field.description or "").lower() else unit
+    return ", ".join(filter(None, [f"{default} {shown}".strip(), bounds(key.field.metadata)]))
 
 
 def _routes() -> Iterator[str]:

@@ -10,27 +10,22 @@ from pydantic.fields import FieldInfo
 from docmill.flows.cli.commands.start.init_file import toml_value
 from docmill.storage.plugins.secret import Secret
 from docmill.tasks.connectors.own import CONNECTORS
-from tests.kit.making.reference.markdown import code, page, prose, table
+from tests.kit.making.reference.markdown import bounds, code, page, prose, table
 
 HEAD = """\
 What docmill reads besides [folders, archives and files](../guides/sources.md) and [buckets](../guides/s3.md). The
 settings of a source are in the table `[source.NAME]` of `docmill.toml`. An address such as `loader://NAME` names it;
-an address that is the source itself, such as `https://…`, has the name that you give it
-(`NAME=ADDRESS`), or else one made from the address. `docmill init --source KIND` writes such a table."""
-_NAMES: dict[Any, str] = {
-    int: "integer", float: "number", str: "text", bool: "true or false", tuple[str, ...]: "list of texts",
-    Secret: "credential", Secret | None: "credential",
-}  # fmt: skip
-
-
+an address such as `https://…` has the name that you give it (`NAME=ADDRESS`), or one made from the address. The default
+shows the [type](settings.md)."""
 SHARED = """\
 ## Settings that sources share
 
 A source says above which of these it has, with its default."""
 SHARED_BY = 3
 """A setting that as many sources describe alike is described once."""
-COLUMNS = ("key", "type", "default", "meaning")
+COLUMNS = ("key", "default, bounds", "meaning")
 Row = tuple[str, str, str, str]
+"""Key, default, bounds, meaning."""
 
 
 def made() -> str:
@@ -39,7 +34,7 @@ def made() -> str:
     told = Counter(_shared(row) for group in places for row in _rows(group))
     shared = [row for row, number in told.items() if number >= SHARED_BY]
     sections = (part for group in places for part in _section(group, shared))
-    return page("Sources", HEAD, *sections, SHARED, table(("key", "type", "meaning"), shared))
+    return page("Sources", HEAD, *sections, SHARED, table(("key", "bounds", "meaning"), shared))
 
 
 def _rows(group: list[tuple[str, Any]]) -> list[Row]:
@@ -48,8 +43,8 @@ def _rows(group: list[tuple[str, Any]]) -> list[Row]:
 
 def _shared(row: Row) -> tuple[str, str, str]:
     """Return what sources with other defaults may have in common."""
-    name, kind, _, meaning = row
-    return name, kind, meaning
+    name, _, limits, meaning = row
+    return name, limits, meaning
 
 
 def _section(group: list[tuple[str, Any]], shared: list[tuple[str, str, str]]) -> Iterator[str]:
@@ -60,27 +55,24 @@ def _section(group: list[tuple[str, Any]], shared: list[tuple[str, str, str]]) -
     yield prose(f"{connector.reads[0].upper()}{connector.reads[1:]}: {addresses}.")
     yield prose(" ".join((plugin.settings.__doc__ or "").split()))
     rows = _rows(group)
-    yield table(COLUMNS, [row for row in rows if _shared(row) not in shared])
-    also = ", ".join(f"{row[0]} ({row[2]})" for row in rows if _shared(row) in shared)
+    own = [row for row in rows if _shared(row) not in shared]
+    yield table(COLUMNS, [(name, " ".join(filter(None, stated)), said) for name, *stated, said in own])
+    also = ", ".join(f"{row[0]} ({row[1]})" for row in rows if _shared(row) in shared)
     yield f"Also {also}." if also else ""
 
 
 def _row(named: tuple[str, FieldInfo]) -> Row:
     name, field = named
-    default = field.get_default()
-    plain = list(default) if isinstance(default, tuple) else default
-    shown = "required" if field.is_required() else "none" if plain is None else code(toml_value(plain))
-    return code(name), _type(field), shown, prose(field.description or "")
+    return code(name), _default(field), bounds(field.metadata), prose(field.description or "")
 
 
-def _type(field: FieldInfo) -> str:
-    annotation = field.annotation
+def _default(field: FieldInfo) -> str:
+    """Return the default of a setting, or all its values, the default first; a credential has none."""
+    default, annotation = field.get_default(), field.annotation
     if get_origin(annotation) is Literal:
-        return " or ".join(code(toml_value(one)) for one in get_args(annotation))
-    bounds = [
-        f"{word} {getattr(rule, name):g}" for rule in field.metadata for name, word in _BOUNDS if hasattr(rule, name)
-    ]
-    return ", ".join((_NAMES.get(annotation, "table"), *bounds))
-
-
-_BOUNDS = (("ge", "at least"), ("gt", "over"), ("le", "at most"))
+        return ", ".join(code(toml_value(one)) for one in sorted(get_args(annotation), key=lambda one: one != default))
+    if annotation in (Secret, Secret | None):
+        return "credential"
+    if field.is_required():
+        return "required"
+    return code(toml_value(list(default) if isinstance(default, tuple) else default))

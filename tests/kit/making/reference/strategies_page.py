@@ -10,12 +10,11 @@ from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Optimize, Options, Stated
 from docmill.tasks.split.splitter import Splitter
 from docmill.tasks.split.strategies import SPLITTERS
-from tests.kit.making.reference.markdown import block, code, page, prose, table
+from tests.kit.making.reference.markdown import block, code, codes, page, prose, table
 
 HEAD = """\
-A strategy splits a region into chunks. [Routes](routes.md) select it, by content type or by glob; `[split.NAME]` in
-`docmill.toml` sets its options for every route. `docmill explain FILE --strategy NAME --option size=100` tries one on a
-file.
+A strategy splits a region into chunks. [Routes](routes.md) select it; `[split.NAME]` in `docmill.toml` sets its options
+for every route. `docmill explain FILE --strategy NAME --option size=100` tries one on a file.
 
 Sizes count the tokens of the embedding model, or of `[chunk] tokenizer`, and bound the text of a chunk without its
 context. A size above the room that the model has is lowered to it. Offsets count code points."""
@@ -23,6 +22,8 @@ EXAMPLE = """\
 [split.structure]
 size = 300
 optimize = { min_tokens = 40, max_tokens = 400 }"""
+WINDOWS = "fixed"
+"""A strategy some of whose options others have, too; these are described once."""
 ASKS = {
     "vectors": "It compares vectors, so the embedding model reads the text once more.",
     "replies": "It asks the language model of `[model]`.",
@@ -37,9 +38,8 @@ CONTEXTS = {
     "llm": "`structural`, and a text by the language model that says what the chunk is about within its document.",
 }
 CONTEXT_HEAD = """\
-A contextualizer writes the context that is put before the text of a chunk when it is embedded and indexed.
-`[chunk] contextualizer` sets it for all documents, a route for some. A context has at most `[chunk] context_tokens`
-tokens."""
+A contextualizer writes the [context](../concepts/contexts.md) of a chunk. `[chunk] contextualizer` sets it for all
+documents, a route for some."""
 
 
 def made() -> str:
@@ -68,17 +68,26 @@ def _section(one: Splitter) -> Iterator[str]:
         yield f"Its chunks have the roles {', '.join(map(code, levels))}."
     common = {field.name: field.default for field in fields(Options)}
     own = [field for field in fields(one.options) if common.get(field.name, field) != field.default]
-    yield _options(own, f"{MIN_SIZE} to {MAX_SIZE}") or ""
+    alike = [field for field in own if one.name != WINDOWS and _row(field, "") in _windows()]
+    yield _options([field for field in own if field not in alike], f"{MIN_SIZE} to {MAX_SIZE}") or ""
+    if alike:
+        yield f"Also {codes(field.name for field in alike)} of [{code(WINDOWS)}](#{WINDOWS})."
     if one.options().size != Options().size:
         yield f"`size` is {one.options().size} by default."
 
 
+def _windows() -> list[tuple[str, str, str]]:
+    """Return the options of the strategy whose options others have, too."""
+    return [_row(field, "") for field in fields(SPLITTERS[WINDOWS].options)]
+
+
 def _options(found: "Iterable[Field[Any]]", size: str) -> str:
-    return table(("option", "default", "bounds", "meaning"), [_row(field, size) for field in found])
+    return table(("option", "default, bounds", "meaning"), [_row(field, size) for field in found])
 
 
-def _row(field: "Field[Any]", size: str) -> tuple[str, str, str, str]:
+def _row(field: "Field[Any]", size: str) -> tuple[str, str, str]:
     stated: Stated = field.metadata["stated"]
     bounds = size if field.name == "size" else "" if stated.low is None else f"{stated.low} to {stated.high}"
     default = "none" if field.default is None else code(json.dumps(field.default))
-    return code(field.name), default, f"{bounds} {stated.unit}".strip(), prose(stated.meaning)
+    limits = f"{bounds} {stated.unit}".strip()
+    return code(field.name), ", ".join(filter(None, [default, limits])), prose(stated.meaning)

@@ -4,16 +4,13 @@ from docmill.storage.sql.column_descriptions import TABLES
 from tests.kit.making.reference.markdown import code, codes, page, prose, table
 
 HEAD = """\
-What [`docmill sql`](commands.md#docmill-sql), `Store.sql`, `store/views.sql` and, for the tables, the Parquet files
-below `store/current/` show. `docmill sql --tables` prints the same. In the Parquet files, the columns `created` and
-`modified` of documents are the stated texts, and `created_at` and `modified_at` the times in UTC.
-
-Earlier snapshots have tables, too: `chunks_at(41)` by the number of a snapshot and, in `docmill sql`,
-`documents_at('before-move')` by its tag. [Earlier snapshots](../sql.md#earlier-snapshots) says which ones."""
-
-
+The tables and views of [`docmill sql`](commands.md#docmill-sql), `Store.sql` and `store/views.sql`; `docmill sql
+--tables` prints the same. [SQL and DuckDB](../sql.md) says how Parquet files differ, and how to query [earlier
+snapshots](../sql.md#earlier-snapshots)."""
 ALIKE = {"deleted": "documents", "deleted_chunks": "chunks"}
 """Tables with the columns of another, which are described there."""
+PARTLY_ALIKE = {"asked_questions": "evaluations"}
+"""Tables with some columns of another, which are described there."""
 
 
 def made() -> str:
@@ -23,14 +20,22 @@ def made() -> str:
 
 def _section(name: str) -> str:
     about, columns = TABLES[name]
-    like = ALIKE.get(name, "")
+    like = ALIKE.get(name) or PARTLY_ALIKE.get(name, "")
     known = TABLES[like][1] if like else {}
     rows = [(code(column), prose(meaning)) for column, meaning in columns.items() if known.get(column) != meaning]
-    parts = [f"## {code(name)}", prose(about), _alike(like, [one for one in known if one not in columns])]
-    return "\n\n".join(filter(None, [*parts, table(("column", "meaning"), rows)]))
+    return "\n\n".join(filter(None, [f"## {code(name)}", prose(about), _alike(name, like), table(COLUMNS, rows)]))
 
 
-def _alike(like: str, lacking: list[str]) -> str:
-    """Return which table has the same columns, and which of them are missing here."""
+COLUMNS = ("column", "meaning")
+
+
+def _alike(name: str, like: str) -> str:
+    """Return which other table describes columns of a table, and which of them those are."""
+    if not like:
+        return ""
+    columns, known = TABLES[name][1], TABLES[like][1]
+    same = [one for one in known if columns.get(one) == known[one]]
+    lacking = [one for one in known if one not in columns]
     without = f" except {codes(lacking)}" if lacking else ""
-    return f"It has the columns of [{code(like)}](#{like}){without}." if like else ""
+    those = codes(same) if name in PARTLY_ALIKE else f"the columns{without}"
+    return f"It has {those} of [{code(like)}](#{like})."
