@@ -15,7 +15,7 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.guard import MOST_BYTES
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.web.http_app import http_app
-from tests.kit.making.reference.markdown import code, page, prose, table
+from tests.kit.making.reference.markdown import code, entries, page, prose
 
 HEAD = f"""\
 The paths of [`docmill serve`](../guides/http.md); `/openapi.json` also has the greatest length of each text. Each
@@ -31,7 +31,6 @@ SHARED = """\
 Most paths take these, too: in the query of the address, or in the body."""
 SHARED_BY = 3
 """A parameter that as many paths describe alike is described once."""
-COLUMNS = ("name", "values", "meaning")
 RANKING = {*SearchSettings.model_fields}
 """Fields of a search that are settings, which are described with these."""
 Row = tuple[str, str, str]
@@ -44,7 +43,7 @@ def made() -> str:
     counted = Counter(row for _, _, one in every for row in _rows(one, told))
     shared = [row for row, number in counted.items() if number >= SHARED_BY]
     parts = [part for path, method, one in every for part in _path(f"{method.upper()} {path}", one, told, shared)]
-    return page("HTTP", HEAD, SHARED, table(COLUMNS, shared), *parts, "## Failures", FAILED, _failures(told))
+    return page("HTTP", HEAD, SHARED, entries(shared), *parts, "## Failures", FAILED, _failures(told))
 
 
 async def _description() -> dict[str, Any]:
@@ -62,7 +61,7 @@ def _path(title: str, one: dict[str, Any], told: dict[str, Any], shared: list[Ro
         yield f"The body is an object, such as {code(json.dumps(schema['examples'][0]))}."
     rows = _rows(one, told)
     ranking = [row[0] for row in rows if row[0].strip("`") in RANKING]
-    yield table(COLUMNS, [row for row in rows if row not in shared and row[0] not in ranking])
+    yield entries(row for row in rows if row not in shared and row[0] not in ranking)
     if ranking:
         yield f"Also these keys of [`[search]`](settings.md#search), for one search: {', '.join(ranking)}."
 
@@ -90,9 +89,9 @@ def _parameter(one: dict[str, Any]) -> Row:
 
 
 def _values(schema: dict[str, Any], required: bool) -> str:
-    """Return the type and bounds of a value, with its default in brackets."""
-    default = "required" if required else _default(schema)
-    return f"{_type(schema)} ({default})" if default else _type(schema)
+    """Return the type and bounds of a value, and its default."""
+    default = _default(schema)
+    return ", ".join(filter(None, [_type(schema), "required" * required, default and f"default {default}"]))
 
 
 def _type(one: dict[str, Any]) -> str:
@@ -116,6 +115,4 @@ def _default(one: dict[str, Any]) -> str:
 
 def _failures(told: dict[str, Any]) -> str:
     every = told["paths"]["/search"]["post"]["responses"]
-    return table(
-        ("status", "meaning"), [(code(status), prose(one["description"])) for status, one in every.items()][1:]
-    )
+    return entries([(code(status), prose(one["description"])) for status, one in every.items()][1:])

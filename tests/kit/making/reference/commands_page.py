@@ -11,7 +11,7 @@ import typer
 from docmill.flows.cli.app import app
 from docmill.flows.cli.program import GROUPS
 from docmill.flows.cli.terminal.help_pages import KINDS
-from tests.kit.making.reference.markdown import code, page, prose, table
+from tests.kit.making.reference.markdown import code, entries, page, prose
 
 HEAD = """\
 `docmill --help` lists the commands, `docmill COMMAND --help` shows one. Results are printed on standard output,
@@ -48,7 +48,7 @@ _TYPE = re.compile(r" <(?:list\[)?([^>\]]*)\]?>")
 def made() -> str:
     """Return the page."""
     shared = _shared()
-    parts = [HEAD, SHARED, table(("option", "meaning"), shared)]
+    parts = [HEAD, SHARED, entries(shared)]
     for title, names in GROUPS.items():
         parts.append(f"## {title}")
         for name in names:
@@ -84,7 +84,7 @@ def _section(name: str, command: Any, shared: set[tuple[str, str]]) -> Iterator[
     if hasattr(command, "commands"):
         return
     rows = _rows(command)
-    yield table(("option", "meaning"), [row for row in rows if row not in shared])
+    yield entries(row for row in rows if row not in shared)
     also = [_name(row[0]) for row in rows if row in shared]
     run = {*RUN} <= {*also}
     if also := [one for one in also if one not in EVERYWHERE_ELSE and not (run and one in RUN)]:

@@ -3,7 +3,7 @@
 import re
 
 from docmill.storage import errors
-from tests.kit.making.reference.markdown import block, code, page, prose, table
+from tests.kit.making.reference.markdown import block, code, entries, page, prose, table
 
 _SETTING = re.compile(r"\[(\w+)(?:\] |\.)((?:[a-z]+_[a-z_]+|passwords|ocr|exclude)\b)\]?")
 _SECTION = re.compile(r"(?<!docmill)(?<![`\[])\[(\w+)\](?!\()")
@@ -42,7 +42,7 @@ def made() -> str:
         "## What a command prints",
         PRINTED,
         block(SAMPLE, "json"),
-        table(("field", "type", "meaning"), [(code(name), kind, said) for name, kind, said in FIELDS]),
+        entries((code(name), kind, said) for name, kind, said in FIELDS),
         "## Reject reasons",
         REJECTED,
         table(("reason", "what it says of a file", "what you can do"), reasons),

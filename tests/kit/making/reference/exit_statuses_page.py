@@ -1,7 +1,7 @@
 """The page on exit statuses: what the number with which a command ends says."""
 
 from docmill.flows.cli.terminal.exit_statuses import STATUSES, STATUSES_OF
-from tests.kit.making.reference.markdown import code, page, prose, table
+from tests.kit.making.reference.markdown import code, entries, page, prose
 
 HEAD = """\
 A script can continue after `docmill ingest docs && …`, and a scheduler can distinguish a run that needs attention
@@ -14,15 +14,15 @@ In Python, `Report.exit_status` is the status of `docmill ingest`; an [exception
 def made() -> str:
     """Return the page."""
     rows = [
-        (f"[{code(f'docmill {name}')}](commands.md#docmill-{name.replace(' ', '-')})", status, prose(said))
+        (f"[{code(f'docmill {name}')}](commands.md#docmill-{name.replace(' ', '-')})", str(status), prose(said))
         for name, meanings in STATUSES_OF.items()
         for status, said in meanings.items()
     ]
     return page(
         "Exit statuses",
         HEAD,
-        table(("status", "meaning"), [(status, prose(said)) for status, said in STATUSES.items()]),
+        entries((str(status), prose(said)) for status, said in STATUSES.items()),
         MORE,
-        table(("command", "status", "meaning"), rows),
+        entries(rows),
         PYTHON,
     )

@@ -18,16 +18,17 @@ UNREAD = """\
 docmill recognises these kinds of files and does not read them. Each is rejected as `unsupported`, with a message that
 names the formats to convert it to:"""
 ARCHIVES = """\
-zip and tar archives, and files packed with gzip, bzip2, xz or zstd, are opened within [limits](settings.md#archives);
-each file inside is a document with a uri of its own, such as `mail.zip/2024/offer.pdf`. The same holds for files
-attached to mail and PDFs, and for those embedded in docx, pptx and xlsx: `offer.pdf/terms.txt`,
+zip and tar archives, and files packed with gzip, bzip2, xz or zstd, are
+[opened](../guides/sources.md#archives-and-attachments) within [limits](settings.md#archives), and so are files attached
+to mail and PDFs or embedded in docx, pptx and xlsx. Each file is a document with a uri of its own, such as
 `plan.docx/Budget.xlsx`.
 
-A data file of Outlook is one document. Its attachments, calendars and contacts are documents beside it, such as
-`old.pst/offer.pdf`. `readpst` takes it apart, which Debian has in `pst-utils` and Homebrew in `libpst`. Such files are
-often larger than `max_file_bytes` in [`[discover]`](settings.md#discover): raise it, and `memory_mb` in `[parse]`."""
+A data file of Outlook is one document; its attachments, calendars and contacts are others. `readpst` (Debian:
+`pst-utils`, Homebrew: `libpst`) unpacks it. Such files are often larger than `max_file_bytes` in
+[`[discover]`](settings.md#discover): raise it, and `memory_mb` in `[parse]`."""
 
-SOURCE_CODE = "By suffix or name, or by the interpreter of a first line such as `#!/usr/bin/env python3`:"
+SOURCE_CODE = """\
+By suffix or name, or by the interpreter of a first line such as `#!/usr/bin/env python3`, docmill recognises"""
 
 
 def made() -> str:
@@ -39,7 +40,6 @@ def made() -> str:
         "## Archives and attachments",
         ARCHIVES,
         "## Source code",
-        SOURCE_CODE,
         _languages(),
         "## Known, and not read",
         _unread(),
@@ -56,8 +56,8 @@ def _suffixes(form: Format) -> str:
 
 
 def _languages() -> str:
-    """Return a line for each language; the names of files and the interpreters of `#!` lines are known besides."""
-    return ", ".join(f"{name} ({codes(sorted(one.suffixes))})" for name, one in LANGUAGES.items()) + "."
+    """Return the names of the languages."""
+    return f"{SOURCE_CODE} {', '.join(LANGUAGES)}."
 
 
 def _unread() -> str:

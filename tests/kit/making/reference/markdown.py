@@ -1,4 +1,4 @@
-"""Markdown of the reference: tables, code and links, so that nothing in a text breaks a table."""
+"""Markdown of the reference: lists of names, tables, code and links, so that nothing in a text breaks a table."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,6 +18,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = [f"| {' | '.join(cell(one) for one in row)} |" for row in rows]
     head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     return "\n".join([*head, *lines]) if lines else ""
+
+
+def entries(rows: Iterable[Sequence[str]]) -> str:
+    """Return a list of names with their meanings; what is between them, such as a default, is in brackets."""
+    return "\n".join(f"- {name}{''.join(f' ({one})' for one in stated if one)}: {said}" for name, *stated, said in rows)
 
 
 def cell(value: object) -> str:

@@ -10,7 +10,7 @@ from docmill.flows.config.configuration import Key, keys
 from docmill.flows.config.input_settings import ConfigSection
 from docmill.flows.config.settings import AlsoRule, RouteRule, Settings
 from docmill.flows.config.units import Unit
-from tests.kit.making.reference.markdown import block, bounds, code, page, prose, table
+from tests.kit.making.reference.markdown import block, bounds, code, entries, page, prose
 
 HEAD = """\
 `docmill init` writes a `docmill.toml` with every key. `docmill settings WORD` shows the present values and where they
@@ -28,14 +28,13 @@ Each key can be set in four places. The first that sets it wins:
 A list or a table is JSON in a variable and in a flag: `DOCMILL_SOURCES='["docs", "notes"]'`. A wrong value ends the
 command before it does anything.
 
-Below, the default shows the type: `""` is a text, `[]` a list, `{}` a table, `0` an integer, `0.0` a number."""
+The default, in brackets below, shows the type: `""` is a text, `[]` a list, `{}` a table, `0` an integer, `0.0` a
+number."""
 VARIABLES = """\
-| variable | meaning |
-|---|---|
-| `DOCMILL_CONFIG` | The settings file to use instead of the nearest `docmill.toml`. |
-| `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` | The key of the provider that `[model]` or `[embedding]` names. |
-| `DOCMILL_RERANK_KEY` | The key of the server that `search.rerank` names. |
-| `PREFECT_API_URL` | With `engine = "auto"`, its presence runs the steps on that Prefect server. |"""
+- `DOCMILL_CONFIG`: The settings file to use instead of the nearest `docmill.toml`.
+- `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`: The key of the provider that `[model]` or `[embedding]` names.
+- `DOCMILL_RERANK_KEY`: The key of the server that `search.rerank` names.
+- `PREFECT_API_URL`: With `engine = "auto"`, its presence runs the steps on that Prefect server."""
 
 
 def made() -> str:
@@ -53,7 +52,7 @@ def _section(section: str, members: list[Key]) -> Iterator[str]:
     yield f"## {code(f'[{section}]')}" if section else "## Top level"
     if section:
         yield prose((Settings.model_fields[section].annotation.__doc__ or "").strip())
-    yield table(("key", "default, bounds", "meaning"), map(_row, members))
+    yield entries(map(_row, members))
     for key in members:
         for example in key.field.examples or ():
             yield block(str(example), "toml")
@@ -86,11 +85,10 @@ def _values(key: Key) -> str:
 def _routes() -> Iterator[str]:
     for model in (RouteRule, AlsoRule):
         yield prose((model.__doc__ or "").strip())
-        yield table(("field", "default"), map(_field, [(model, name) for name in model.model_fields]))
+        yield f"Its fields are {', '.join(_field(model, name) for name in model.model_fields)}."
 
 
-def _field(named: tuple[type[ConfigSection], str]) -> tuple[str, str]:
-    model, name = named
+def _field(model: type[ConfigSection], name: str) -> str:
     field = model.model_fields[name]
     default = field.get_default()
-    return code(name), "required" if field.is_required() else code(toml_value([] if default == () else default))
+    return f"{code(name)} ({'required' if field.is_required() else code(toml_value([] if default == () else default))})"

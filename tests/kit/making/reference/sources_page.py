@@ -10,20 +10,19 @@ from pydantic.fields import FieldInfo
 from docmill.flows.cli.commands.start.init_file import toml_value
 from docmill.storage.plugins.secret import Secret
 from docmill.tasks.connectors.own import CONNECTORS
-from tests.kit.making.reference.markdown import bounds, code, page, prose, table
+from tests.kit.making.reference.markdown import bounds, code, entries, page, prose
 
 HEAD = """\
 What docmill reads besides [folders, archives and files](../guides/sources.md) and [buckets](../guides/s3.md). The
 settings of a source are in the table `[source.NAME]` of `docmill.toml`. An address such as `loader://NAME` names it;
-an address such as `https://…` has the name that you give it (`NAME=ADDRESS`), or one made from the address. The default
-shows the [type](settings.md)."""
+an address such as `https://…` has the name that you give it (`NAME=ADDRESS`), or one made from the address. The
+default, in brackets, shows the [type](settings.md)."""
 SHARED = """\
 ## Settings that sources share
 
 A source says above which of these it has, with its default."""
 SHARED_BY = 3
 """A setting that as many sources describe alike is described once."""
-COLUMNS = ("key", "default, bounds", "meaning")
 Row = tuple[str, str, str, str]
 """Key, default, bounds, meaning."""
 
@@ -34,7 +33,7 @@ def made() -> str:
     told = Counter(_shared(row) for group in places for row in _rows(group))
     shared = [row for row, number in told.items() if number >= SHARED_BY]
     sections = (part for group in places for part in _section(group, shared))
-    return page("Sources", HEAD, *sections, SHARED, table(("key", "bounds", "meaning"), shared))
+    return page("Sources", HEAD, *sections, SHARED, entries(shared))
 
 
 def _rows(group: list[tuple[str, Any]]) -> list[Row]:
@@ -56,7 +55,7 @@ def _section(group: list[tuple[str, Any]], shared: list[tuple[str, str, str]]) -
     yield prose(" ".join((plugin.settings.__doc__ or "").split()))
     rows = _rows(group)
     own = [row for row in rows if _shared(row) not in shared]
-    yield table(COLUMNS, [(name, " ".join(filter(None, stated)), said) for name, *stated, said in own])
+    yield entries((name, ", ".join(filter(None, stated)), said) for name, *stated, said in own)
     also = ", ".join(f"{row[0]} ({row[1]})" for row in rows if _shared(row) in shared)
     yield f"Also {also}." if also else ""
 

@@ -10,7 +10,7 @@ from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Optimize, Options, Stated
 from docmill.tasks.split.splitter import Splitter
 from docmill.tasks.split.strategies import SPLITTERS
-from tests.kit.making.reference.markdown import block, code, codes, page, prose, table
+from tests.kit.making.reference.markdown import block, code, codes, entries, page, prose
 
 HEAD = """\
 A strategy splits a region into chunks. [Routes](routes.md) select it; `[split.NAME]` in `docmill.toml` sets its options
@@ -56,7 +56,7 @@ def made() -> str:
         *(part for one in SPLITTERS.values() for part in _section(one)),
         "## Contextualizers",
         CONTEXT_HEAD,
-        table(("contextualizer", "context"), contexts),
+        entries(contexts),
     )
 
 
@@ -82,7 +82,7 @@ def _windows() -> list[tuple[str, str, str]]:
 
 
 def _options(found: "Iterable[Field[Any]]", size: str) -> str:
-    return table(("option", "default, bounds", "meaning"), [_row(field, size) for field in found])
+    return entries(_row(field, size) for field in found)
 
 
 def _row(field: "Field[Any]", size: str) -> tuple[str, str, str]:

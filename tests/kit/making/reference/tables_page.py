@@ -1,7 +1,7 @@
 """The page on tables and views: every column that SQL sees."""
 
 from docmill.storage.sql.column_descriptions import TABLES
-from tests.kit.making.reference.markdown import code, codes, page, prose, table
+from tests.kit.making.reference.markdown import code, codes, entries, page, prose
 
 HEAD = """\
 The tables and views of [`docmill sql`](commands.md#docmill-sql), `Store.sql` and `store/views.sql`; `docmill sql
@@ -23,10 +23,7 @@ def _section(name: str) -> str:
     like = ALIKE.get(name) or PARTLY_ALIKE.get(name, "")
     known = TABLES[like][1] if like else {}
     rows = [(code(column), prose(meaning)) for column, meaning in columns.items() if known.get(column) != meaning]
-    return "\n\n".join(filter(None, [f"## {code(name)}", prose(about), _alike(name, like), table(COLUMNS, rows)]))
-
-
-COLUMNS = ("column", "meaning")
+    return "\n\n".join(filter(None, [f"## {code(name)}", prose(about), _alike(name, like), entries(rows)]))
 
 
 def _alike(name: str, like: str) -> str:
