@@ -72,7 +72,7 @@ ORDER = (  # each folder imports only those before it
     "tasks/parse/pandoc/latex", "tasks/parse/pandoc/formats", "tasks/parse/pandoc/word", "tasks/parse/datasets",
     "tasks/parse/records", "tasks/parse/mail", "tasks/parse/pdf/text", "tasks/parse/pdf/ocr",
     "tasks/parse/pdf/layout", "tasks/parse/pdf", "tasks/parse/dispatch", "tasks/archive", "tasks/split/spans",
-    "tasks/reading", "tasks/split/parts", "tasks/split/syntax", "tasks/split/general", "tasks/split/content",
+    "tasks/split/parts", "tasks/split/syntax", "tasks/split/general", "tasks/split/content",
     "tasks/split", "tasks/detect", "tasks/context", "tasks/chunking", "tasks/work/pool", "tasks/work/document",
     "tasks/evaluate", "tasks/work/batch", "tasks/work/remote", "tasks/connectors", "tasks/connectors/mail",
     "tasks/connectors/exports", "tasks/sources", "tasks/publishing", "tasks", "flows/config", "flows/runs",

@@ -25,7 +25,6 @@ from docmill.tasks.context.phrasings import MOST_TOKENS
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
-from docmill.tasks.reading.reading_map import ReadingMap, reading_of
 from docmill.tasks.split.content.table import WIDEST_HEADER
 from docmill.tasks.split.parts.line_numbers import PageNumbers, lines_at
 from docmill.tasks.split.parts.lookup import Lookup
@@ -34,6 +33,7 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.merge_pieces import merge
 from docmill.tasks.split.spans.pieces import GLUE, LINE, Piece, cut, fit_all
 from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.reading_map import ReadingMap, reading_of
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS, options_of

@@ -11,8 +11,8 @@ from docmill.tasks.context.model_context import ContextWriter
 from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.model.prompt import Prompt
-from docmill.tasks.reading.reading_map import ReadingMap
 from docmill.tasks.split.spans.pieces import Piece, cut, windows
+from docmill.tasks.split.spans.reading_map import ReadingMap
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, cluster_end, cluster_start, trim
 

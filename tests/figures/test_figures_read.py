@@ -17,7 +17,7 @@ from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.pictures import album
 from docmill.tasks.parse.pictures.addresses import of_data_uri
 from docmill.tasks.parse.pictures.album import Unkept, look_at
-from docmill.tasks.reading.reading_map import reading_of
+from docmill.tasks.split.spans.reading_map import reading_of
 from docmill.tasks.work.document.process import figure_rows
 from tests.kit.writers import figures as writers
 

@@ -11,7 +11,7 @@ from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import parse_html
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
-from docmill.tasks.reading.reading_map import reading_of
+from docmill.tasks.split.spans.reading_map import reading_of
 from tests.kit.documents import tokenizer
 
 MARKDOWN = {

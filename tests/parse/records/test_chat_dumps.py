@@ -13,7 +13,7 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.records.chat_log import turns_of
 from docmill.tasks.parse.records.chat_repr import messages_in
-from docmill.tasks.reading.reading_map import reading_of
+from docmill.tasks.split.spans.reading_map import reading_of
 from tests.kit.parsed import found, turns
 
 LONG = "Yes, up to 180 km/h. Before the storm comes, take the sensor down, lower the mast by its winch, and tie it up."

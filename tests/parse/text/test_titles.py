@@ -10,7 +10,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.reading.reading_map import reading_of
+from docmill.tasks.split.spans.reading_map import reading_of
 
 PROSE = (
     "The sensor stands on a mast of six metres and measures how deep the snow below it lies, every ten minutes.",
