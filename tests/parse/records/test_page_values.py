@@ -37,6 +37,28 @@ def test_signs_that_no_tag_closes_are_no_html(text: str) -> None:
     assert page_in(text) is None
 
 
+NAMED = ("Use the <b> tag.", "A <p> begins a paragraph.", "Write '<br>' or `<hr>`.", "An <img> needs a source.")
+MARKED = ("One<br>two", "One <br/> two", "<p>One", "One<p>two", "<p class='a'> One", 'See <img src="a.png"> here')
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_a_tag_that_a_value_names_keeps_its_signs_in_every_format(text: str) -> None:
+    assert page_in(text) is None
+    assert text in text_of({"note": text})
+    escaped = text.replace("<", "&lt;").replace(">", "&gt;")
+    xml = f"<notes><note>{escaped}</note><note>{escaped}</note></notes>".encode()
+    assert text in parse(xml, FileType("xml"), ParseOptions()).text
+    rows = f'name,note\nwheel,"{text}"\n'.encode()
+    assert text in parse(rows, FileType("csv"), ParseOptions()).text
+
+
+@pytest.mark.parametrize("text", MARKED)
+def test_a_tag_that_needs_no_other_makes_a_value_html(text: str) -> None:
+    page = page_in(text)
+    assert page is not None
+    assert "<" not in page.text
+
+
 def test_cells_in_html_are_their_words() -> None:
     note = "<p>Turn it <b>slowly</b> &amp; stop.</p><p>Then oil it.</p>"
     csv = parse(f'name,note\nwheel,"{note}"\nstone,a < b\n'.encode(), FileType("csv"), ParseOptions())

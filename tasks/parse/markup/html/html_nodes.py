@@ -20,7 +20,23 @@ SIGNS = re.compile(r"mso-list|lst-kix_|ql-indent-|aria-level")
 DEPTH, MARKER = "docmill-depth", "docmill-marker"  # the attributes of an item in which they are left
 _DEPTH = re.compile(r"mso-list:[^;]*\blevel([1-9])|\blst-kix_\w+-(\d)\b|\bql-indent-(\d)\b")
 _LEVELS = frozenset("123456789")
+_CLOSED = re.compile(
+    r"<(p|div|span|h[1-6]|ul|ol|li|table|tr|td|blockquote|pre|strong|em|b|i|u|s|a|code|sup|sub|font|section|article"
+    r"|figure|main|body|html|details|del|mark|small|at|dl|dt|dd|center)\b[^<>]*>.*?</\1\s*>",
+    re.IGNORECASE | re.DOTALL,
+)
+_UNCLOSED = re.compile(
+    r"(?<![`\"'])<(?:br|hr)\b[^<>]*>(?![`\"'])|<(?:img|p)\s[^<>]*=[^<>]*>|[\w.,;:!?]<p>|<p>(?=[^\W_]|\s*<)",
+    re.IGNORECASE,
+)
+"""Tags that need no other to close them; of a paragraph, where words or tags touch it. Prose names a tag between spaces
+or quotation marks."""
 _MARK = re.compile(r"mso-list:\s*ignore", re.IGNORECASE)
+
+
+def holds_markup(text: str) -> bool:
+    """Return whether a value of data is HTML: it holds a tag that is closed, or one that need not be."""
+    return "<" in text and (_CLOSED.search(text) is not None or _UNCLOSED.search(text) is not None)
 
 
 def is_hidden(node: Any) -> bool:

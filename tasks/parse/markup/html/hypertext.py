@@ -20,7 +20,7 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.scripts import script_classes, script_of
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formulas, mark_script, mark_struck, show_reading
-from docmill.tasks.parse.markup.html.html_nodes import SIGNS, is_hidden, state_depths
+from docmill.tasks.parse.markup.html.html_nodes import SIGNS, holds_markup, is_hidden, state_depths
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
 from docmill.tasks.parse.markup.html.main_content import mark_beside
@@ -45,12 +45,6 @@ _TABLE_ROLE = re.compile(r"=[\s\"']*(?:table|grid)\b")  # begins with the sign, 
 _HIDING = re.compile(r"\s(?:aria-)?hidden[\s=>/]|display\s*:\s*none|<button")
 _MARKER_WIDTH = 4
 """Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
-_CLOSED = re.compile(
-    r"<(p|div|span|h[1-6]|ul|ol|li|table|tr|td|blockquote|pre|strong|em|b|i|u|s|a|code|sup|sub|font|section|article"
-    r"|figure|main|body|html|details|del|mark|small|at|dl|dt|dd|center)\b[^<>]*>.*?</\1\s*>",
-    re.IGNORECASE | re.DOTALL,
-)
-_ALONE = re.compile(r"<(?:br|hr|img|p)\b[^<>]*>", re.IGNORECASE)
 _MAX_CHARACTERS = 5_000_000
 """Characters of a value that is read as a page; a longer one is no text of an article, and kept as it is."""
 _NAMES = {
@@ -223,7 +217,7 @@ def _is_links(element: Element) -> bool:
 
 def page_in(text: str) -> Parsed | None:
     """Return the page that a value holds, drawn as Markdown, or None if it is no HTML or has no words."""
-    if "<" not in text or len(text) > _MAX_CHARACTERS or not (_CLOSED.search(text) or _ALONE.search(text)):
+    if len(text) > _MAX_CHARACTERS or not holds_markup(text):
         return None
     root = page_tree(text)
     drawn = None if root is None else draw_tree(root, load=nowhere)

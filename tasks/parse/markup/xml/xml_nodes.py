@@ -7,6 +7,8 @@ from typing import Any
 
 from lxml import etree
 
+from docmill.tasks.parse.markup.html.html_nodes import holds_markup
+
 TITLES = frozenset((
     "title", "head", "heading", "article-title", "articletitle", "invention-title", "headline", "doc-title", "h",
     "b540",
@@ -95,7 +97,7 @@ def words_of(node: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    if "</" in text or "<br" in text or "<p" in text:
+    if holds_markup(text):
         text = _TAG.sub(" ", text)
     if "&" in text:
         text = html.unescape(text)
