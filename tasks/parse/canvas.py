@@ -69,6 +69,19 @@ class Canvas:
             prefix = "> " * max(1, min(depth, _MAX_INDENT))
             self._draw("quote", prefix + text.replace("\n", "\n" + prefix), depth, box, attributes)
 
+    def block(
+        self, text: str, heading: int = 0, item: int = 0, quote: int = 0, marker: str = "-", **attributes: Any
+    ) -> None:
+        """Write a block as what it is: a heading of a level, else an item or a quote of a depth, else a paragraph."""
+        if heading:
+            self.heading(text, heading, **attributes)
+        elif item:
+            self.item(text, item, marker, **attributes)
+        elif quote:
+            self.quote(text, quote, **attributes)
+        else:
+            self.paragraph(text, **attributes)
+
     def code(self, text: str, language: str = "", box: Box | None = None) -> None:
         """Write a fenced code block; the fence is longer than any in the code."""
         text = text.strip("\n").rstrip()

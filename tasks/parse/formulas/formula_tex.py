@@ -53,8 +53,7 @@ def fill_office_formulas(formulas: Iterable[Any]) -> None:
 def _fill(formulas: list[Any], notation: str) -> None:
     lines = _lines(formulas, notation)
     for formula, line in zip(formulas, lines, strict=True):
-        for child in list(formula):
-            formula.remove(child)
+        del formula[:]
         formula.text = line
 
 

@@ -118,13 +118,9 @@ class _NoteWalk:
 
     def _paragraph(self, node: _Node, _: int) -> None:
         text, links = _words(node), _links(node)
-        if self._marker:
-            self._canvas.item(text, len(self._lists), self._marker, links=links)
-            self._marker = "" if text.strip() else self._marker
-        elif self._quotes:
-            self._canvas.quote(text, self._quotes, links=links)
-        else:
-            self._canvas.paragraph(text, links=links)
+        depth = len(self._lists) if self._marker else 0
+        self._canvas.block(text, item=depth, quote=self._quotes, marker=self._marker, links=links)
+        self._marker = "" if text.strip() else self._marker
 
     def _heading(self, node: _Node, _: int) -> None:
         level = _attributes(node).get("level")

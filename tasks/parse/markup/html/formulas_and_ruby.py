@@ -117,8 +117,7 @@ def make_xml_formulas(root: Any) -> None:
 
 
 def _fill(node: Any, text: str) -> None:
-    for child in list(node):
-        node.remove(child)
+    del node[:]
     node.text = text
 
 

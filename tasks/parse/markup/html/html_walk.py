@@ -17,18 +17,16 @@ from docmill.tasks.parse.markup.html.html_nodes import (
     caption_of,
     code_language,
     drop,
+    is_chrome,
+    is_contents,
     is_hidden,
+    is_named_footer,
+    is_site_header,
     leads_back,
+    says_chrome,
     stated_number,
 )
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
-from docmill.tasks.parse.markup.html.page_chrome import (
-    is_chrome,
-    is_contents,
-    is_named_footer,
-    is_site_header,
-    says_chrome,
-)
 from docmill.tasks.parse.passes.numbering import OpenLists
 from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
 from docmill.tasks.parse.plain import drawn_tables, is_prose, paragraphs

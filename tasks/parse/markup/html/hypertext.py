@@ -20,11 +20,17 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.scripts import script_classes, script_of
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formulas, mark_script, mark_struck, show_reading
-from docmill.tasks.parse.markup.html.html_nodes import SIGNS, holds_markup, is_hidden, state_depths
+from docmill.tasks.parse.markup.html.html_nodes import (
+    SIGNS,
+    holds_markup,
+    is_chrome,
+    is_hidden,
+    is_mostly_links,
+    state_depths,
+)
 from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
 from docmill.tasks.parse.markup.html.main_content import mark_beside
-from docmill.tasks.parse.markup.html.page_chrome import is_chrome, is_mostly_links
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere, of_data_uri
 from docmill.tasks.parse.pictures.beside import loader_beside
 from docmill.tasks.parse.trees import words_in

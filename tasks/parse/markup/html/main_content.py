@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import accumulate, islice, pairwise
 from typing import Any
 
-from docmill.tasks.parse.markup.html.page_chrome import is_linked, is_mostly_links
+from docmill.tasks.parse.markup.html.html_nodes import is_linked, is_mostly_links
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock
 from docmill.tasks.parse.titles.untitled import is_prose
 

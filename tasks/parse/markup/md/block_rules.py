@@ -1,20 +1,17 @@
-"""Markdown block rules: what is added to markdown-it-py's blocks, and tables as one token each.
+"""Markdown block rules: what is added to markdown-it-py's blocks.
 
 MkDocs and Material indent the content of notes and tabs (`!!! note`, `??? tip`, `=== "Linux"`); MyST puts it into
 fences (```` ```{note} ````) or between colons (`:::{note}`), as Docusaurus and pandoc do (`:::note`). In plain
 Markdown all of it would be code, or one paragraph. In MDX module lines and tags of components are blocks, and the text
-between tags is Markdown, however deep it is indented. markdown-it-py makes eleven tokens for a table's row of three
-cells; what is a table, and where it ends, is decided as there, whose own rule checks the first two lines.
+between tags is Markdown, however deep it is indented. A table is one token.
 """
 
 import re
-from itertools import chain, islice, repeat
 from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.common.utils import mdTrim
 from markdown_it.ruler import RuleOptionsType
-from markdown_it.rules_block.table import MAX_AUTOCOMPLETED_CELLS, escapedSplit, table
+from markdown_it.rules_block.table import table
 
 _INDENTED = re.compile(
     r"(?:(?:!!!|\?\?\?\+?)[ \t]+[\w -]+?|===[+!]?)(?:[ \t]+\"[^\"\n]*\")?[ \t]*(?:\{[^{}]*\})?[ \t]*$"
@@ -230,58 +227,29 @@ def _tag(state: Any, start: int, end: int, silent: bool) -> bool:
 def _emit(state: Any, kind: str, start: int, stop: int, silent: bool) -> bool:
     if not silent:
         state.line = stop
-        token = state.push(kind, "", 0)
-        token.map = [start, stop]
+        _push(state, kind, start, stop)
     return True
 
 
 def with_tables(parser: MarkdownIt) -> MarkdownIt:
-    """Replace the parser's own table rule; the new token is `table_rows`, with the rows in its `meta`."""
+    """Let the parser's own table rule write one token: `table_rows`, with the rows in its `meta`."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference"]}
     parser.block.ruler.at("table", _table, ends)
     return parser
 
 
 def _table(state: Any, first: int, last: int, silent: bool) -> bool:
-    if not table(state, first, last, True):
-        return False
-    if silent:
-        return True
-    token = state.push("table_rows", "table", 0)
-    kept, state.parentType = state.parentType, "table"
-    header = _cells(mdTrim(_line(state, first)))
-    rows = [header, *_body(state, first + 2, last, len(header))]
-    state.parentType = kept
-    state.line = first + 1 + len(rows)
-    token.map, token.meta = [first, state.line], {"rows": rows}
+    known = len(state.tokens)
+    if silent or not table(state, first, last, False):
+        return silent and bool(table(state, first, last, True))
+    rows = list[list[str]]()
+    for token in state.tokens[known:]:
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            rows[-1].append(token.content)
+    lines = state.tokens[known].map
+    del state.tokens[known:]
+    _push(state, "table_rows", *lines)
+    state.tokens[-1].meta = {"rows": rows}
     return True
-
-
-def _body(state: Any, line: int, last: int, width: int) -> list[list[str]]:
-    """Return the rows below the header, each as wide as the header."""
-    rows: list[list[str]] = []
-    missing = 0
-    ends = state.md.block.ruler.getRules("blockquote")
-    while line < last and state.sCount[line] >= state.blkIndent:
-        text = mdTrim(_line(state, line))
-        # No other block begins with a bar.
-        if text[:1] != "|" and any(rule(state, line, last, True) for rule in ends):
-            break
-        if not text or state.is_code_block(line):
-            break
-        cells = _cells(text)
-        missing += width - len(cells)
-        if missing > MAX_AUTOCOMPLETED_CELLS:
-            break
-        rows.append(cells if len(cells) == width else list(islice(chain(cells, repeat("")), width)))
-        line += 1
-    return rows
-
-
-def _cells(line: str) -> list[str]:
-    cells = escapedSplit(line) if "\\" in line else line.split("|")
-    if cells and cells[0] == "":
-        del cells[0]
-    if cells and cells[-1] == "":
-        del cells[-1]
-    return list(map(mdTrim, cells))

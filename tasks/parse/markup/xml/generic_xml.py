@@ -234,8 +234,7 @@ def set_notes_apart(root: Any) -> None:
         apart.text = f"[^{number}]: {words_of(node)}"
         last.get(around, around).addnext(apart)
         last[around] = apart
-        for child in list(node):
-            node.remove(child)
+        del node[:]
         node.tag, node.text = _MARK, f"[^{number}]"
 
 

@@ -12,8 +12,7 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.properties import compound_properties
 from docmill.tasks.parse.office.slides import records_ppt as ppt
 from docmill.tasks.parse.office.slides.records_ppt import UINT32, PptLine, PptShape, Record, Text, uint32
-from docmill.tasks.parse.office.slides.slide_shapes import by_rows
-from docmill.tasks.parse.office.slides.slide_text import may_be_title
+from docmill.tasks.parse.office.slides.slide_text import by_rows, may_be_title
 
 _TITLES = (ppt.TX_TITLE, ppt.TX_CENTER_TITLE)
 _BODIES = (ppt.TX_BODY, ppt.TX_HALF_BODY, ppt.TX_QUARTER_BODY)
@@ -171,10 +170,7 @@ def _draw_shape(canvas: Canvas, shape: PptShape, title: Text | None) -> None:
 
 def _draw_text(canvas: Canvas, text: Text) -> None:
     for line in text.lines:
-        if _is_item(text, line):
-            canvas.item(line.text, line.level + 1)
-        else:
-            canvas.paragraph(line.text)
+        canvas.block(line.text, item=line.level + 1 if _is_item(text, line) else 0)
 
 
 def _is_item(text: Text, line: PptLine) -> bool:

@@ -136,10 +136,7 @@ def _draw_text(canvas: Canvas, parent: Any, depth: int) -> None:
             for item in node:
                 _draw_text(canvas, item, depth + 1)
         elif node.tag in (_TEXT + "p", _TEXT + "h"):
-            if depth:
-                canvas.item(_words(node), depth)
-            else:
-                canvas.paragraph(_words(node))
+            canvas.block(_words(node), item=depth)
 
 
 def _draw_picture(canvas: Canvas, shape: Any, load: Loader) -> None:

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from docmill.tasks.parse.canvas import struck
 from docmill.tasks.parse.formulas.formula_tex import FORMULA
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
 from docmill.tasks.parse.office.open_xml import reference
 from docmill.tasks.parse.passes.numbering import LevelNumbers
-from docmill.tasks.parse.passes.table_rows import REPEATED, spanned_rows
+from docmill.tasks.parse.passes.table_rows import REPEATED, spanned_rows, spread
 from docmill.tasks.parse.trees import whole
 
 _BASELINE = re.compile(r"-?\d{1,6}%?")
@@ -30,6 +30,29 @@ class SlideLine(NamedTuple):
     node: Any
     depth: int = 0
     marker: str = "-"
+
+
+class Placed(Protocol):
+    """Anything with a position on a slide."""
+
+    @property
+    def top(self) -> float: ...
+    @property
+    def left(self) -> float: ...
+
+
+_Placed = TypeVar("_Placed", bound=Placed)
+
+
+def by_rows(shapes: list[_Placed], band: float) -> list[_Placed]:
+    """Return shapes by rows from top to bottom, left to right; a row holds those less than `band` below its first."""
+    rows: list[list[_Placed]] = []
+    for shape in sorted(shapes, key=lambda one: one.top):
+        if rows and shape.top - rows[-1][0].top < band:
+            rows[-1].append(shape)
+        else:
+            rows.append([shape])
+    return [shape for row in rows for shape in sorted(row, key=lambda one: one.left)]
 
 
 def may_be_title(text: str) -> bool:
@@ -139,42 +162,24 @@ def table_of(frame: Any) -> tuple[list[list[str]], int | None] | None:
     table = next(frame.iter("{*}tbl"), None)
     if table is None:
         return None
-    drawn = list(table.iterchildren("{*}tr"))
-    first_row = drawn[0].iterchildren("{*}tc") if drawn else ()
-    deep = spanned_rows([_size(cell) for cell in first_row if not _is_covered(cell)], len(drawn))
-    rows: list[list[str]] = []
-    for number, row in enumerate(drawn):
-        rows.append(_cells(row, rows[-1] if rows else [], number < deep))
+    drawn = [[*map(_sized, filter(_stands_alone, row.iterchildren("{*}tc")))] for row in table.iter("{*}tr")]
+    sizes = [(rows, columns) for _, rows, columns in drawn[0]] if drawn else []
+    deep = spanned_rows(sizes, len(drawn))
     properties = table.find("{*}tblPr")
     first = properties is not None and properties.get("firstRow") in ("1", "true")
+    rows = spread(drawn, deep, "", lambda text: text if len(text) <= REPEATED else "")
     return rows, deep or (1 if first else None)
 
 
-def _size(cell: Any) -> tuple[int, int]:
-    """Return how many rows and columns a cell spans."""
-    return whole(cell.get("rowSpan"), 1), whole(cell.get("gridSpan"), 1)
+def _sized(cell: Any) -> tuple[str, int, int]:
+    """Return the text of a cell, and how many rows and columns it spans."""
+    text = "\n".join(text_of(line) for line in cell.iter("{*}p"))
+    return text, max(whole(cell.get("rowSpan"), 1), 1), max(whole(cell.get("gridSpan"), 1), 1)
 
 
-def _is_covered(cell: Any) -> bool:
-    """Return whether a cell is covered by one to its left."""
-    return cell.get("hMerge") in ("1", "true")
-
-
-def _cells(row: Any, above: list[str], header: bool) -> list[str]:
-    """Return the texts of a row; a cell that is merged with the one above it repeats its text, unless it is long.
-
-    A cell of a header is repeated in the columns that it names.
-    """
-    cells: list[str] = []
-    for at, cell in enumerate(row.iterchildren("{*}tc")):
-        merged = cell.get("vMerge") in ("1", "true") and at < len(above)
-        if header and cells and _is_covered(cell):
-            cells.append(cells[-1])
-        elif merged:
-            cells.append(above[at] if len(above[at]) <= REPEATED else "")
-        else:
-            cells.append("\n".join(text_of(line) for line in cell.iter("{*}p")))
-    return cells
+def _stands_alone(cell: Any) -> bool:
+    """Return whether a cell is not covered by one to its left or above it."""
+    return {cell.get("hMerge"), cell.get("vMerge")}.isdisjoint(("1", "true"))
 
 
 def diagram_of(data: Any) -> list[str]:

@@ -104,8 +104,7 @@ def prepare_body(
 
 def _make_span(node: Any, text: str) -> None:
     """Replace a node's content by a text; what follows the node stays."""
-    for child in list(node):
-        node.remove(child)
+    del node[:]
     node.tag, node.text = _TEXT + "span", text
     node.attrib.clear()
 

@@ -290,24 +290,10 @@ def _draw(canvas: Canvas, paragraphs: list[WordParagraph]) -> None:
         elif row or one.look.in_table:
             cell.append(text)
         else:
-            _draw_table(canvas, rows)
+            canvas.table(rows)
             rows = []
-            _draw_paragraph(canvas, one, text)
-    _draw_table(canvas, [*rows, row] if row else rows)
-
-
-def _draw_table(canvas: Canvas, rows: list[list[str]]) -> None:
-    if rows:
-        canvas.table(rows)
-
-
-def _draw_paragraph(canvas: Canvas, one: WordParagraph, text: str) -> None:
-    if one.look.heading:
-        canvas.heading(text, one.look.heading)
-    elif one.look.item:
-        canvas.item(text, one.look.item)
-    else:
-        canvas.paragraph(text)
+            canvas.block(text, one.look.heading, one.look.item)
+    canvas.table([*rows, row] if row else rows)
 
 
 def _plain(text: str) -> str:

@@ -7,6 +7,7 @@ Forms are those of ISO/IEC 29500-1, ST_NumberFormat; words are English, and a fo
 import re
 from collections import defaultdict
 from collections.abc import Callable
+from string import ascii_lowercase
 from typing import Any
 
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK
@@ -20,10 +21,14 @@ _BOX = W + "txbxContent"
 _SHOWN = [W + name for name in ("t", "drawing", "pict", "object", "sym", "noBreakHyphen")]
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _ALPHABETS = {
-    "LowerLetter": "abcdefghijklmnopqrstuvwxyz", "russianLower": "абвгдежзиклмнопрстуфхцчшщыэюя",
+    "lowerLetter": ascii_lowercase, "russianLower": "абвгдежзиклмнопрстуфхцчшщыэюя",
     "arabicAlpha": "أبتثجحخدذرزسشصضطظعغفقكلمنهوي", "arabicAbjad": "أبجدهوزحطيكلمنسعفصقرشتثخذضظغ",
     "hebrew2": "אבגדהוזחטיכלמנסעפצקרשת", "chicago": "*†‡§",
 }  # fmt: skip
+_ALPHABETS |= {
+    name: _ALPHABETS[small].upper()
+    for name, small in (("upperLetter", "lowerLetter"), ("russianUpper", "russianLower"))
+}
 _SIGNS = {
     "decimalEnclosedCircle": "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳", "decimalEnclosedParen": "⑴⑵⑶⑷⑸⑹⑺⑻⑼⑽⑾⑿⒀⒁⒂⒃⒄⒅⒆⒇",
     "decimalEnclosedFullstop": "⒈⒉⒊⒋⒌⒍⒎⒏⒐⒑⒒⒓⒔⒕⒖⒗⒘⒙⒚⒛", "ideographEnclosedCircle": "㊀㊁㊂㊃㊄㊅㊆㊇㊈㊉",
@@ -158,6 +163,8 @@ def written(number: int, form: str) -> str:
     form = _SAME.get(form, form)
     if form in _SIGNS:
         return _SIGNS[form][number - 1] if 0 < number <= len(_SIGNS[form]) else str(number)
+    if form in _ALPHABETS:
+        return _letters(number, _ALPHABETS[form])
     if form in _DIGITS:
         return str(number).translate(dict(zip(map(ord, "0123456789"), _DIGITS[form], strict=True)))
     if form in _COUNTING:
@@ -213,14 +220,6 @@ _FORMS: dict[str, Callable[[int], str]] = {
     "none": lambda _: "",
     "upperRoman": lambda number: numbered(number, "I"),
     "lowerRoman": lambda number: numbered(number, "i"),
-    "lowerLetter": lambda number: _letters(number, _ALPHABETS["LowerLetter"]),
-    "upperLetter": lambda number: _letters(number, _ALPHABETS["LowerLetter"]).upper(),
-    "russianLower": lambda number: _letters(number, _ALPHABETS["russianLower"]),
-    "russianUpper": lambda number: _letters(number, _ALPHABETS["russianLower"]).upper(),
-    "arabicAlpha": lambda number: _letters(number, _ALPHABETS["arabicAlpha"]),
-    "arabicAbjad": lambda number: _letters(number, _ALPHABETS["arabicAbjad"]),
-    "hebrew2": lambda number: _letters(number, _ALPHABETS["hebrew2"]),
-    "chicago": lambda number: _letters(number, _ALPHABETS["chicago"]),
     "decimalZero": "{:02}".format,
     "ordinal": _ordinal,
     "cardinalText": lambda number: _in_words(number).capitalize(),

@@ -1,1 +1,0 @@
-"""Files of tables: databases and columns, each table with its schema and its first rows."""
