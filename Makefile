@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would c
 verbs:
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
 	@echo 'make test    install, run every test but those of `make soak`'
-	@echo 'make test-fast   install, run the tests that start no model, no browser and no Prefect'
+	@echo 'make test-fast   install, run the tests that start no server, no browser and no Prefect, and embed nothing'
 	@echo 'make soak    install, run the long tests, and the property tests with 25 times as many examples (SOAK=25)'
 	@echo 'make soak-store   install, attack stores with 200 kills and with faults, print what was lost'
 	@echo 'make lint    install, check types and style'
@@ -23,10 +23,10 @@ demo: $(INSTALLED)
 	@$(IN) tests/demo.py
 
 test: $(INSTALLED)
-	@$(IN) -m pytest -m 'not soak' -n logical --maxprocesses 4 --dist worksteal
+	@$(IN) -m pytest -m '$(or $(MARKS),not soak)' -n logical --maxprocesses 4 --dist worksteal
 
 test-fast: $(INSTALLED)
-	@$(IN) -m pytest -n logical --maxprocesses 4 --dist worksteal
+	@$(IN) -m pytest -m fast -n logical --maxprocesses 4 --dist worksteal
 
 soak: $(INSTALLED)
 	@SOAK=$(or $(SOAK),25) $(IN) -m pytest -m 'soak or hypothesis' -o faulthandler_timeout=3600 -n logical --maxprocesses 4 --dist worksteal

@@ -35,6 +35,17 @@ let_threads_sleep()  # processes of pytest-xdist encode beside each other
 defer_client()  # before the first test that imports LanceDB: a quarter of the time in which tests are collected
 DATABASE = "created.db"  # in the home of the session's server
 MEMORY = Path("/dev/shm")  # Linux's file system in memory
+STARTING = {
+    "browser",
+    "cluster",
+    "object_store_environment",
+    "prefect_api",
+    "server",
+    "token_counts_folder",
+    "warm_programs",
+}
+"""Fixtures that start a program or a server."""
+MODEL = "token_counts_folder"  # who asks for it, mostly by `fake_model`, embeds texts
 ROOM = 4 << 30  # bytes that are free there: all tests together leave 1 GB, and containers often have 64 MB
 
 
@@ -49,8 +60,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests of the whole: some are long, and at the end all processes would wait for one."""
+    """Mark the fast tests. Begin with the tests of the whole: at the end all processes would wait for a long one."""
+    for item in items:
+        asked = {*getattr(item, "fixturenames", ())}
+        if not asked & {*STARTING, MODEL} and not any(map(item.get_closest_marker, ("flow", "slow", "soak"))):
+            item.add_marker("fast")
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
 
 

@@ -5,7 +5,7 @@ allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache
 from itertools import pairwise
@@ -25,7 +25,7 @@ from docmill.storage.sql.column_descriptions import TABLES
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_QUERIES, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.document_warnings import with_derived
 from docmill.storage.sql.error_message import AskedStatement, first_line, message_of
-from docmill.storage.sql.statement import SqlLimits, Statement, too_large, too_long
+from docmill.storage.sql.statement import Files, SqlLimits, Statement, too_large, too_long
 
 if TYPE_CHECKING:
     import duckdb
@@ -60,6 +60,9 @@ _KEPT_DATASETS = 2 * len(SCHEMAS)
 footers of 256 files again takes as long as a sum over a column of them."""
 _KEPT_CONNECTIONS = 2
 """Connections that a process keeps, of some MB each: a program that filters searches and runs statements has two."""
+_CATALOG = ("duckdb_", "information_schema", "pg_", "sqlite_", "pragma", "show", "describe", "summarize")
+"""Beginnings of what tells which tables there are."""
+_ON_VECTORS = (EMBEDDINGS, *OF_VECTORS, "neighbours")
 _SHOW_TABLES = re.compile(r"\s*SHOW\s+TABLES\s*;?\s*", re.IGNORECASE)
 _MACRO = """
 CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(encode(named::VARCHAR)) || '"')
@@ -87,10 +90,11 @@ def answered(statement: Statement, extra: Mapping[str, pa.Table], kept: "KeptCon
     import duckdb
 
     limits = statement.limits
-    with kept.connection(statement, extra) as connection:
+    with kept.connection(statement, extra) as views:
+        connection = views.connection
         source = _where(statement) if statement.is_predicate else _only_select(connection, statement.sql)
         try:
-            with connection.sql(source.ran).to_arrow_reader(_ROWS_AT_ONCE) as reader:
+            with views.relation(source.ran).to_arrow_reader(_ROWS_AT_ONCE) as reader:
                 yield reader.schema, _bounded(_first(reader, limits.rows), limits)
         except (duckdb.BinderException, duckdb.CatalogException) as error:
             raise QueryError(_explain(_placed(connection, error, source), limits, connection, source)) from None
@@ -98,36 +102,92 @@ def answered(statement: Statement, extra: Mapping[str, pa.Table], kept: "KeptCon
             raise QueryError(_explain(error, limits, connection, source)) from None
 
 
+class TableViews:
+    """The views of a statement's tables on one connection, made once a statement may name them.
+
+    To make all of them takes 50 ms of CPU time, ten times what most statements take themselves.
+    """
+
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", statement: Statement) -> None:
+        self.connection = connection
+        self._files, self._past, self._keys = statement.files, statement.past, statement.keys
+        self._made: set[str] = set()
+
+    def make_named(self, statement: Statement) -> None:
+        """Make the views whose names are in a statement, or all if it asks which there are."""
+        text = statement.sql.lower()
+        if statement.is_predicate:
+            self._make_stored({"documents", "chunks"})
+        everything = any(word in text for word in _CATALOG)
+        self._make(lambda name: everything or name in text)
+
+    def relation(self, sql: str) -> "duckdb.DuckDBPyRelation":
+        """Return the rows of a SELECT; if it cannot be bound, a computed name may have been the reason."""
+        import duckdb
+
+        try:
+            return self.connection.sql(sql)
+        except (duckdb.BinderException, duckdb.CatalogException):
+            self._make(lambda _: True)
+            return self.connection.sql(sql)
+
+    def _make(self, wanted: Callable[[str], bool]) -> None:
+        self._make_stored({name for name in self._files if wanted(name)})
+        if wanted("_at") and self._is_new("_at"):
+            _register_past(self.connection, self._files, self._past, self._keys)
+        if self._files.keys() >= {"documents", "chunks"}:
+            named = {name: select for name, select in OF_ROWS.items() if wanted(name)}
+            self._make_stored({"documents", "chunks"} if named else set())
+            _derive(self.connection, {name: select for name, select in named.items() if self._is_new(name)})
+        if EMBEDDINGS in self._files and any(map(wanted, _ON_VECTORS)) and self._is_new(EMBEDDINGS):
+            self._make_stored({"documents", "chunks"})
+            _register_embeddings(self.connection, self._files[EMBEDDINGS])
+            _derive(self.connection, OF_VECTORS)
+            self.connection.execute(f"CREATE {NEIGHBOURS}")
+
+    def _make_stored(self, names: Collection[str]) -> None:
+        for name in sorted(SCHEMAS.keys() & self._files.keys() & {*names}):
+            if self._is_new(name):
+                _register(self.connection, name, name, self._files[name], self._keys)
+
+    def _is_new(self, name: str) -> bool:
+        """Note that something is about to be made; return whether it was not there."""
+        known = name in self._made
+        self._made.add(name)
+        return not known
+
+
 class KeptConnections:
-    """Connections with the views of the tables that were asked last, because creating these takes a tenth of a second.
+    """Connections with views of the tables that were asked last, because making these takes longer than a statement.
 
     A statement gets the connection of an earlier one only if both name the same files, keys and limits.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[object, ...], duckdb.DuckDBPyConnection] = {}
+        self._kept: dict[tuple[object, ...], TableViews] = {}
 
     @contextmanager
-    def connection(self, statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["duckdb.DuckDBPyConnection"]:
-        """Give a connection for one statement, which is kept unless the statement fails."""
+    def connection(self, statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator[TableViews]:
+        """Give the views of one statement on a connection, which is kept unless the statement fails."""
         key = _key(statement, extra)
         for files in (statement.files, *statement.past.values()):
             for paths in files.values():
                 _check_present(paths)
         with ExitStack() as failing:
-            earlier = self._kept.pop(key) if key in self._kept else None
-            connection = failing.enter_context(closing(earlier or _connected(statement)))
+            views = (self._kept.pop(key) if key in self._kept else None) or _connected(statement)
+            connection = failing.enter_context(closing(views.connection))
+            views.make_named(statement)
             for name, table in extra.items():
                 connection.register(f"stored_{name}", table)
                 stored = with_derived(name, f"FROM stored_{name}", {})
                 connection.execute(f"CREATE OR REPLACE VIEW {name} AS {stored}")
             if "queries" in extra:
                 _derive(connection, OF_QUERIES)
-            yield connection
+            yield views
             failing.pop_all()
-        self._kept[key] = connection
+        self._kept[key] = views
         while len(self._kept) > _KEPT_CONNECTIONS:
-            self._kept.pop(next(iter(self._kept))).close()
+            self._kept.pop(next(iter(self._kept))).connection.close()
 
 
 def _key(statement: Statement, extra: Mapping[str, pa.Table]) -> tuple[object, ...]:
@@ -135,30 +195,29 @@ def _key(statement: Statement, extra: Mapping[str, pa.Table]) -> tuple[object, .
     return (*map(str, (statement.files, statement.past, statement.keys, statement.limits)), *sorted(extra))
 
 
-def _connected(statement: Statement) -> "duckdb.DuckDBPyConnection":
-    """Return a connection with views of a statement's files, and with its limits."""
+def _connected(statement: Statement) -> TableViews:
+    """Return the views of a statement's files, of which none is made yet, on a connection with its limits."""
     import duckdb
 
-    files, limits = statement.files, statement.limits
+    limits = statement.limits
     with ExitStack() as failing:
         connection = failing.enter_context(closing(duckdb.connect(":memory:")))
-        for name in files.keys() & SCHEMAS.keys():
-            _register(connection, name, name, files[name], statement.keys)
-            connection.execute(_MACRO.format(name=name))
-        if files.keys() >= {"documents", "chunks"}:
-            _derive(connection, OF_ROWS)
-        if EMBEDDINGS in files:
-            _register_embeddings(connection, files[EMBEDDINGS])
-            _derive(connection, OF_VECTORS)
-            connection.execute(f"CREATE {NEIGHBOURS}")
-        for at, tables in statement.past.items():
-            for name, paths in tables.items():  # in hex, because A and a are two tags
-                _register(connection, f"{name}_at_{at.encode().hex()}", name, paths, statement.keys)
         bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
         for option, value in {**bounds, **_SANDBOX}.items():
             connection.execute(f"SET {option} = {value}")
         failing.pop_all()
-    return connection
+    return TableViews(connection, statement)
+
+
+def _register_past(
+    connection: "duckdb.DuckDBPyConnection", files: Files, past: Mapping[str, Files], keys: Mapping[str, str]
+) -> None:
+    """Create the views of other snapshots, and for each table the macro that chooses one of these."""
+    for name in files.keys() & SCHEMAS.keys():
+        connection.execute(_MACRO.format(name=name))
+    for at, tables in past.items():
+        for name, paths in tables.items():  # in hex, because A and a are two tags
+            _register(connection, f"{name}_at_{at.encode().hex()}", name, paths, keys)
 
 
 def _register(

@@ -369,6 +369,23 @@ def test_views_show_what_current_shows(shelf: Shelf, tmp_path: Path) -> None:
     shutil.rmtree(root)
 
 
+def test_views_are_made_once_a_statement_may_name_them(shelf: Shelf) -> None:
+    kept = sandbox.KeptConnections()
+
+    def views_after(sql: str) -> set[str]:
+        with sandbox.answered(Statement(sql, shelf.files), {}, kept) as (_, batches):
+            assert [*batches]
+        ((_, views),) = kept._kept.items()
+        found = views.connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+        return {name for (name,) in found if not name.startswith("stored_")}
+
+    assert views_after("SELECT count(*) FROM Chunks") == {"chunks"}
+    assert views_after("SELECT count(*) FROM lengths") == {"chunks", "documents", "lengths"}
+    assert views_after("SELECT count(*) FROM query_table('rej' || 'ects')") >= {*shelf.files, "routing", "warnings"}
+    kept = sandbox.KeptConnections()
+    assert views_after("SELECT count(*) FROM information_schema.tables") >= {*shelf.files, "routing", "warnings"}
+
+
 def test_a_connection_is_kept_for_statements_of_the_same_files_until_one_fails(shelf: Shelf) -> None:
     kept, extra = sandbox.KeptConnections(), {"snapshots": pa.table({"snapshot": [1], "created": ["2026"]})}
     count = Statement("SELECT count(*) FROM chunks", shelf.files)

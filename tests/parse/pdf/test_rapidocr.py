@@ -26,6 +26,8 @@ from tests.kit.pdf_pages import LEFT, RIGHT, page, parts
 from tests.kit.workbench import Workbench
 from tests.kit.writers.pdf import HEIGHT, WIDTH, Pdf
 
+pytestmark = pytest.mark.slow  # the models that read scans
+
 TITLE = "Rivers of the northern valley"
 
 
