@@ -2,17 +2,14 @@
 
 import ast
 import re
-from pathlib import Path
 
 from docmill.storage.errors import REASONS
-
-ROOT = Path(__file__).parent.parent
+from tests.kit.house import MODULES, ROOT, syntax
 
 
 def raised() -> set[str]:
     """Return the first argument of every `Rejected(...)` and of its kinds, where it is a literal or names one."""
-    sources = [path for layer in ("storage", "tasks", "flows") for path in (ROOT / layer).rglob("*.py")]
-    nodes = [node for path in sources for node in ast.walk(ast.parse(path.read_text()))]
+    nodes = [node for path in MODULES for node in ast.walk(syntax(path))]
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     named = {
         target.id: node.value.value

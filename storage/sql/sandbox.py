@@ -132,14 +132,20 @@ class TableViews:
             return self.connection.sql(sql)
 
     def _make(self, wanted: Callable[[str], bool]) -> None:
-        self._make_stored({name for name in self._files if wanted(name)})
+        self._make_stored({*filter(wanted, self._files)})
         if wanted("_at") and self._is_new("_at"):
             _register_past(self.connection, self._files, self._past, self._keys)
         if self._files.keys() >= {"documents", "chunks"}:
-            named = {name: select for name, select in OF_ROWS.items() if wanted(name)}
-            self._make_stored({"documents", "chunks"} if named else set())
-            _derive(self.connection, {name: select for name, select in named.items() if self._is_new(name)})
-        if EMBEDDINGS in self._files and any(map(wanted, _ON_VECTORS)) and self._is_new(EMBEDDINGS):
+            self._derive_rows({*filter(wanted, OF_ROWS)})
+        if EMBEDDINGS in self._files and any(map(wanted, _ON_VECTORS)):
+            self._derive_vectors()
+
+    def _derive_rows(self, names: Collection[str]) -> None:
+        self._make_stored({"documents", "chunks"} if names else ())
+        _derive(self.connection, {name: OF_ROWS[name] for name in sorted(names) if self._is_new(name)})
+
+    def _derive_vectors(self) -> None:
+        if self._is_new(EMBEDDINGS):
             self._make_stored({"documents", "chunks"})
             _register_embeddings(self.connection, self._files[EMBEDDINGS])
             _derive(self.connection, OF_VECTORS)
