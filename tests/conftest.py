@@ -35,15 +35,8 @@ let_threads_sleep()  # processes of pytest-xdist encode beside each other
 defer_client()  # before the first test that imports LanceDB: a quarter of the time in which tests are collected
 DATABASE = "created.db"  # in the home of the session's server
 MEMORY = Path("/dev/shm")  # Linux's file system in memory
-STARTING = {
-    "browser",
-    "cluster",
-    "object_store_environment",
-    "prefect_api",
-    "server",
-    "token_counts_folder",
-    "warm_programs",
-}
+SERVERS = {"browser", "cluster", "object_store_environment", "prefect_api", "server"}
+STARTING = {*SERVERS, "installed", "site", "warm_programs"}
 """Fixtures that start a program or a server."""
 MODEL = "token_counts_folder"  # who asks for it, mostly by `fake_model`, embeds texts
 ROOM = 4 << 30  # bytes that are free there: all tests together leave 1 GB, and containers often have 64 MB

@@ -11,6 +11,8 @@ from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Layout
 from tests.parse.pdf.tables.made_tables import made
 
+pytestmark = pytest.mark.slow  # a threshold may decide on one page of a hundred
+
 PAGES = 400
 CHANGE = 0.3
 
