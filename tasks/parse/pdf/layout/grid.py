@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, pairwise, starmap
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import parted
-from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellPiece, CellRows, header_rows, rows_of_cells
+from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellRows, header_rows, rows_of_cells
 from docmill.tasks.parse.pdf.layout.growth import Growth, parts_by_letters
 from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -200,27 +200,27 @@ def _is_inside(box: Box, outer: Box) -> bool:
     return left - _EDGE < x < right + _EDGE and top - _EDGE < y < bottom + _EDGE
 
 
-def _held(lines: list[TextLine], grid: Grid, layer: TextLayer) -> Mapping[int, list[CellPiece]]:
+def _held(lines: list[TextLine], grid: Grid, layer: TextLayer) -> Mapping[int, list[TextLine]]:
     """Return what stands in each cell of a grid, by its number."""
-    held: defaultdict[int, list[CellPiece]] = defaultdict(list)
+    held: defaultdict[int, list[TextLine]] = defaultdict(list)
     for line in lines:
         _fill(held, line, grid, layer)
     return held
 
 
-def _fill(held: defaultdict[int, list[CellPiece]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
+def _fill(held: defaultdict[int, list[TextLine]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
     """Add a line to its cell, by the places of its letters if it spans several."""
     left, top, right, bottom = line.box
     y = (top + bottom) / 2
     first, last = grid.cell(left + _EDGE, y), grid.cell(right - _EDGE, y)
     if first == last:
-        held[first].append(CellPiece(line.text, left, top, right, bottom, line.size))
+        held[first].append(line)
         return
     for cell, text in layer.placed_in(line, lambda x: grid.cell(x, y)):
-        held[cell].append(CellPiece(text, left, top, right, bottom, line.size))
+        held[cell].append(replace(line, text=text))
 
 
-def _cells(grid: Grid, held: Mapping[int, list[CellPiece]]) -> list[Cell]:
+def _cells(grid: Grid, held: Mapping[int, list[TextLine]]) -> list[Cell]:
     """Return the cells of a grid with the pieces in each."""
     return [
         Cell(

@@ -5,12 +5,15 @@ the cells of one band are told by their lines: they break beside figures, or tho
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
+from docmill.tasks.parse.pdf.layout.level_rows import are_level, levels_of
 from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Span, had_room
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
+from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 
 Extent = tuple[float, float]  # where a row begins and ends, in points from the top
 
@@ -20,24 +23,7 @@ _YEAR = range(1800, 2200)
 _YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
 
 
-@dataclass(slots=True)
-class CellPiece:
-    """A part of a line in one cell: its text, its sides in points, and the size of its letters."""
-
-    text: str
-    left: float
-    top: float
-    right: float
-    bottom: float
-    size: float
-
-    @property
-    def middle(self) -> float:
-        """Return the height halfway down."""
-        return (self.top + self.bottom) / 2
-
-    @property
-    def is_value(self) -> bool:
+def is_value(self) -> bool:
         """Return whether it is a figure or a sign that stands for one."""
         return is_value(self.text)
 
@@ -50,7 +36,7 @@ def is_value(text: str) -> bool:
     return letters <= 1 or 2 * letters < sum(map(str.isdigit, text))
 
 
-Pieces = list[CellPiece]
+Pieces = list[TextLine]
 
 
 @dataclass(slots=True)
@@ -71,21 +57,6 @@ class CellRows:
     cells: list[list[str]]
     spans: list[Span]
     extents: list[Extent]
-
-
-def levels_of(pieces: Iterable[CellPiece]) -> list[Pieces]:
-    """Return pieces by the level that they stand on, from the top."""
-    levels: list[Pieces] = []
-    for piece in sorted(pieces, key=lambda one: one.middle):
-        if levels and _are_level(levels[-1][0], piece):
-            levels[-1].append(piece)
-        else:
-            levels.append([piece])
-    return levels
-
-
-def _are_level(one: CellPiece, other: CellPiece) -> bool:
-    return abs(other.middle - one.middle) < LAYOUT.level * min(one.bottom - one.top, other.bottom - other.top)
 
 
 def rows_of_cells(cells: list[Cell], keep: set[int]) -> CellRows:
@@ -144,7 +115,7 @@ def _extents(band: int, cells: list[Cell]) -> list[Extent]:
     begun = [cell for cell in cells if cell.rows[0] == band]
     own = [cell for cell in begun if cell.rows[1] == band]
     groups = _groups(own) if own else [_all_of(begun)]
-    return [(min(one.top for one in group), max(one.bottom for one in group)) for group in groups]
+    return [(min(one.box[1] for one in group), max(one.box[3] for one in group)) for group in groups]
 
 
 def _all_of(cells: list[Cell]) -> Pieces:
@@ -161,7 +132,7 @@ def _groups(cells: list[Cell]) -> list[Pieces]:
 
 def _is_label(cell: Cell) -> bool:
     """Return whether a cell holds words on one line, which name all rows of its band if there are several."""
-    return len(levels_of(cell.pieces)) == 1 and not any(piece.is_value for piece in cell.pieces)
+    return len(levels_of(cell.pieces)) == 1 and not any(is_value(piece.text) for piece in cell.pieces)
 
 
 def _are_rows(cells: list[Cell]) -> bool:
@@ -184,19 +155,19 @@ def _lines(cell: Cell) -> Pieces:
 
 
 def _figures(lines: _Lines) -> Pieces:
-    return [piece for _, found in lines for piece in found if piece.is_value]
+    return [piece for _, found in lines for piece in found if is_value(piece.text)]
 
 
 def _hold_figures(lines: _Lines) -> bool:
     """Return whether a cell holds nothing but figures."""
-    return any(all(line.is_value for line in found) for _, found in lines)
+    return any(all(is_value(line.text) for line in found) for _, found in lines)
 
 
 def _breaks(several: _Lines, values: Pieces) -> Iterator[bool]:
     """Yield for each line of a cell below another whether it is none of that: beside a figure, or with room above."""
     for cell, found in several:
         for one, other in pairwise(found):
-            yield any(_are_level(other, value) for value in values) or had_room(one, other, cell.right - cell.left)
+            yield any(are_level(other, value) for value in values) or had_room(one, other, cell.right - cell.left)
 
 
 def _are_even(lines: _Lines) -> bool:
@@ -204,19 +175,12 @@ def _are_even(lines: _Lines) -> bool:
     return len({len(found) for _, found in lines}) == 1 and len(lines[0][1]) >= LAYOUT.even_lines
 
 
-def _whole(level: Pieces) -> CellPiece:
+def _whole(level: Pieces) -> TextLine:
     """Return the pieces of one cell on one level as one."""
     if len(level) == 1:
         return level[0]
     level = sorted(level, key=lambda one: one.left)
-    return CellPiece(
-        " ".join(one.text for one in level),
-        level[0].left,
-        min(one.top for one in level),
-        max(one.right for one in level),
-        max(one.bottom for one in level),
-        level[0].size,
-    )
+    return replace(level[0], text=" ".join(one.text for one in level), box=around_all([one.box for one in level]))
 
 
 def _joined_levels(levels: list[Pieces], cells: list[Cell]) -> list[Pieces]:
@@ -232,10 +196,10 @@ def _joined_levels(levels: list[Pieces], cells: list[Cell]) -> list[Pieces]:
 
 def _goes_on(above: Pieces, level: Pieces, cells: list[Cell]) -> bool:
     """Return whether all that stands on a level are words that had no room in the line above them."""
-    return all(not piece.is_value and _is_wrapped(above, piece, cells) for piece in level)
+    return all(not is_value(piece.text) and _is_wrapped(above, piece, cells) for piece in level)
 
 
-def _is_wrapped(above: Pieces, piece: CellPiece, cells: list[Cell]) -> bool:
+def _is_wrapped(above: Pieces, piece: TextLine, cells: list[Cell]) -> bool:
     cell = next(one for one in cells if piece in one.pieces)
     upper = [one for one in above if one in cell.pieces]
     if not upper:

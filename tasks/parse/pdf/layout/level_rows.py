@@ -1,12 +1,12 @@
 """PDF level rows: items on one level, or between level rules, like the cells of a table, of one line or several."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, groupby, pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cell_columns import Cell, Row, in_cells, span_of
-from docmill.tasks.parse.pdf.layout.page_table import Item, had_room
+from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, had_room
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, Rule
 
@@ -302,3 +302,19 @@ def is_parted(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
     upper, lower = max(item.box[3] for item in above), min(item.box[1] for item in row)
     # Boxes of text overlap a little: a rule may stand within both, a point outside of where they meet.
     return rules.between(min(upper, lower) - 1, max(upper, lower) + 1, row[0].box[0], row[-1].box[2])
+
+
+def levels_of(lines: Iterable[TextLine]) -> list[list[TextLine]]:
+    """Return lines by the level that they stand on, from the top."""
+    levels: list[list[TextLine]] = []
+    for line in sorted(lines, key=middle):
+        if levels and are_level(levels[-1][0], line):
+            levels[-1].append(line)
+        else:
+            levels.append([line])
+    return levels
+
+
+def are_level(one: TextLine, other: TextLine) -> bool:
+    """Return whether two lines stand on one level."""
+    return abs(other.middle - one.middle) < LAYOUT.level * min(one.height, other.height)

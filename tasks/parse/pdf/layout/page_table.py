@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -88,22 +87,7 @@ class Layout:
 LAYOUT = Layout()
 
 
-class SetText(Protocol):
-    """Text with its sides in points and the size of its letters."""
-
-    text: str
-    size: float
-
-    @property
-    def left(self) -> float:
-        """Return where it begins."""
-
-    @property
-    def right(self) -> float:
-        """Return where it ends."""
-
-
-def had_room(one: SetText, other: SetText, room: float) -> bool:
+def had_room(one: TextLine, other: TextLine, room: float) -> bool:
     """Return whether the first word of a line had room behind the line above, in a cell `room` points wide."""
     first = (other.right - other.left) * len(other.text.split(" ", 1)[0]) / max(len(other.text), 1)
     return one.right - one.left + first < room - LAYOUT.margin * one.size

@@ -177,6 +177,12 @@ class TextLine:
         return bottom - top
 
     @property
+    def middle(self) -> float:
+        """Return the height halfway down the line."""
+        _, top, _, bottom = self.box
+        return (top + bottom) / 2
+
+    @property
     def left(self) -> float:
         """Return where the line begins, in points."""
         return self.box[0]
