@@ -1,15 +1,22 @@
-"""PDF aligned tables: tables without vertical rules, found as rows of short cells in clear columns."""
+"""PDF aligned tables: tables without vertical rules, found as rows of short cells in clear columns.
+
+Rows are those of the page's content, or, where these make none, the levels of its figures: programs write tables by
+rows, by columns, or in the order in which somebody typed them.
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from itertools import chain, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby, pairwise
+from statistics import median
 
 from docmill.tasks.parse.pdf.layout.cell_columns import (
     Row,
     Span,
     are_doubtful,
     columns_of,
+    columns_of_figures,
     fitting_rows,
+    has_figures,
     in_cells,
     lines_of,
     place_of,
@@ -19,12 +26,12 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     with_header,
 )
 from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
-from docmill.tasks.parse.pdf.layout.growth import with_headers
-from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
-from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
+from docmill.tasks.parse.pdf.layout.growth import grown, parts_by_columns, with_headers
+from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, levels_of, middle, rows_of
+from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, is_value, replaced
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 # How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.
@@ -129,7 +136,7 @@ def _next_items(rows: list[list[Item]], start: int, code: bool, rules: LevelRule
     return [*chain(*rows[start:end])], end
 
 
-def _is_mono(rows: list[list[Item]]) -> bool:
+def _is_mono(rows: Sequence[Sequence[Item]]) -> bool:
     return all(isinstance(item, TextLine) and item.font.mono for row in rows for item in row)
 
 
@@ -296,3 +303,163 @@ def _is_more(above: Row, row: Row, column: int, rules: LevelRules) -> bool:
 
 def _texts(row: dict[int, list[str]], width: int) -> list[str]:
     return [joined(row.get(column, ()), Vocabulary()) for column in range(width)]
+
+
+_Level = list[TextLine]
+
+
+def with_level_tables(items: list[Item], read: list[Item], rules: LevelRules, code: bool) -> list[Item]:
+    """Return what was `read` of a page's items, with each table of figures that explains its lines better."""
+    lines = [item for item in items if isinstance(item, TextLine)]
+    if sum(is_value(line.text) for line in lines) < LAYOUT.figures * LAYOUT.rows:  # as on most pages
+        return read
+    for levels in _figure_runs(levels_of(lines)):
+        found = None if code and _is_mono([*filter(has_figures, levels)]) else _level_table(levels, lines, rules)
+        if found is not None:
+            read = _better(read, *found)
+    return read
+
+
+def _figure_runs(levels: list[_Level]) -> Iterator[list[_Level]]:
+    """Yield the runs of levels of figures, with the levels between and around them."""
+    run: list[int] = []
+    for at in (at for at, level in enumerate(levels) if has_figures(level)):
+        if run and not _goes_on(levels, run, at):
+            yield from _run(levels, run)
+            run = []
+        run.append(at)
+    yield from _run(levels, run)
+
+
+def _run(levels: list[_Level], run: list[int]) -> Iterator[list[_Level]]:
+    if len(run) >= LAYOUT.rows:
+        yield levels[max(run[0] - LAYOUT.between, 0) : run[-1] + 1 + LAYOUT.between]
+
+
+def _goes_on(levels: list[_Level], run: list[int], at: int) -> bool:
+    """Return whether a level of figures is about as far below a run of others as these are from one another."""
+    steps = [levels[lower][0].middle - levels[upper][0].middle for upper, lower in pairwise([*run, at])]
+    usual = median(steps[:-1]) if len(steps) > 1 else 2 * levels[at][0].height
+    near = steps[-1] < LAYOUT.next_row * usual * (1 + (at - run[-1] > 1))
+    return near and at - run[-1] - 1 <= LAYOUT.between
+
+
+def _level_table(
+    levels: list[_Level], lines: list[TextLine], rules: LevelRules
+) -> tuple[PageTable, list[TextLine]] | None:
+    """Return the table of levels of figures, grown to what stands around it, and its lines; None if few of them fit."""
+    spans, names = columns_of_figures(levels)
+    if not spans:
+        return None
+    rows = _longest_fitting(_rows_of_levels(levels, spans), spans)
+    if len(rows) < LAYOUT.rows:
+        return None
+    held = [line for row, _ in rows for line in row]
+    own = {*map(id, held)}
+    cells = [texts for _, texts in rows]
+    heads = [(at, 0, 1, len(spans)) for at, (row, _) in enumerate(rows) if len(row) == 1]
+    numbered = all(len(row) == 1 or any(map(str.isdigit, texts[0])) for row, texts in rows[1:])
+    table = PageTable(cells, 0, around_all([line.box for line in held]), held[0].page, spans=heads, columns=spans)
+    around = [line for line in lines if id(line) not in own]
+    table, taken = grown(table, around, rules, held[0].size, whole=False)
+    return (table, [*held, *taken]) if names or (numbered and table.header_rows) else None
+
+
+def _longest_fitting(rows: list[_Level], spans: list[Span]) -> list[tuple[_Level, list[str]]]:
+    """Return the most rows in succession that fit columns, with their texts; a name in larger letters is a heading."""
+    most = (1 + LAYOUT.other_size) * median(line.size for row in rows for line in row)
+    both = [(row, _cells_of_level(row, spans) if len(row) > 1 or row[0].size < most else []) for row in rows]
+    longest = max(
+        ([*group] for fits, group in groupby(both, key=lambda one: bool(one[1])) if fits), key=len, default=[]
+    )
+    while longest and len(longest[-1][0]) == 1:
+        longest.pop()
+    return longest
+
+
+def _rows_of_levels(levels: list[_Level], spans: list[Span]) -> list[_Level]:
+    """Return levels within columns as rows; a line that is part of the name of a row near it belongs to that."""
+    inside = [[line for line in level if spans_over(line.box[::2], [(spans[0][0], spans[-1][1])])] for level in levels]
+    inside = [level for level in inside if level]
+    rows = [[*level] for level in inside]
+    for at, level in enumerate(inside):
+        if len(level) > 1 or spans_over(level[0].box[::2], spans) != [0]:
+            continue
+        near = [row for row, other in enumerate(inside) if len(other) > 1 and _may_name(level[0], other, spans)]
+        if near:
+            nearest = min(near, key=lambda row: abs(inside[row][0].middle - level[0].middle))
+            rows[nearest] += rows[at]
+            rows[at] = []
+    seeds = [at for at, level in enumerate(inside) if has_figures(level)]
+    return [row for row in rows[seeds[0] : seeds[-1] + 1] if row]
+
+
+def _may_name(line: TextLine, level: _Level, spans: list[Span]) -> bool:
+    """Return whether a line above or below a level is part of the name of its row: there is none, or it goes on."""
+    if abs(line.middle - level[0].middle) > LAYOUT.off_figures * line.height:
+        return False
+    goes_on = line.text[:1].islower() and line.middle > level[0].middle
+    return goes_on or not any(spans_over(one.box[::2], spans) == [0] for one in level)
+
+
+def _cells_of_level(row: _Level, spans: list[Span]) -> list[str]:
+    """Return the texts of a row by column, a line alone in the first; nothing if a line fits no column."""
+    if len(row) == 1:
+        return [row[0].text, *[""] * (len(spans) - 1)]
+    over = {id(line): spans_over(line.box[::2], spans) for line in row}
+    begun = {places[0] for places in over.values() if places}
+    held: defaultdict[int, list[str]] = defaultdict(list)
+    for line in sorted(row, key=lambda one: (over[id(one)][:1], one.box[1])):
+        parts = parts_by_columns(line, spans)
+        # What stands over the next column, too, is cut off there if that has something of its own.
+        if parts is None or (len(parts) == 1 and not begun.issuperset(over[id(line)])):
+            return []
+        for column, text in parts:
+            held[column].append(text)
+    return _texts(held, len(spans))
+
+
+def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[Item]:
+    """Return a reading with a table in the place of its lines, unless the tables read there explain them as well."""
+    own = {*map(id, lines)}
+    others = _beside(read, table)
+    left = [item for item in read if id(item) in own]
+    explained = len(lines) - len(left) - sum(map(_impure, others)) - max(len(others) - 1, 0)
+    if not _holds(table, others) or explained >= len(lines) - _impure(table):
+        return read
+    gone = {*own, *map(id, others)}
+    first = next(item for item in read if id(item) in gone)
+    return replaced(read, [*left, *others], table, first)
+
+
+def _holds(table: PageTable, others: list[PageTable]) -> bool:
+    """Return whether a table begins no lower and ends no higher than others."""
+    return all(table.box[1] - 1 < item.box[1] and item.box[3] < table.box[3] + 1 for item in others)
+
+
+def _beside(read: list[Item], table: PageTable) -> list[PageTable]:
+    return [item for item in read if isinstance(item, PageTable) and _overlap(item, table)]
+
+
+def _overlap(one: PageTable, other: PageTable) -> bool:
+    return (
+        one.box[1] < other.box[3]
+        and other.box[1] < one.box[3]
+        and one.box[0] < other.box[2]
+        and other.box[0] < one.box[2]
+    )
+
+
+def _impure(table: PageTable) -> int:
+    """Return how many cells of a table's columns of figures hold words beside a figure."""
+    count = 0
+    for column in zip(*table.cells[table.header_rows :], strict=True):
+        if 2 * sum(map(is_value, filter(None, column))) > sum(map(bool, column)):
+            count += sum(map(_is_impure, column))
+    return count
+
+
+def _is_impure(cell: str) -> bool:
+    """Return whether words stand behind a figure, and more of them than a unit."""
+    figure, *words = cell.split(" ") or [""]
+    return is_value(figure) and sum(map(str.isalpha, "".join(words))) > LAYOUT.unit

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import chain, pairwise
 from statistics import median
 
-from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
+from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, is_value
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import merged_spans, spans_over
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
@@ -30,6 +30,7 @@ _NAME, _LEAST_NAMES = 14, 2  # letters of a figure or a name, and columns of the
 _MOST_PARTED = 0.75
 """Share of the rows with one piece at most in each column. In the others, the words of a cell stand far apart, as those
 of justified text do in a narrow column; with less, lines of such text are rows."""
+_MOST_WORDS = 2  # of one figure: "$ 71.15"; a line of more holds the figures of several columns
 _MARK = 6  # letters of the number of a clause: "(viii)"
 _MIN_TALLER = 2
 """Rows with a cell of several lines that the page's content keeps together: what columns of text, written line by line,
@@ -47,6 +48,52 @@ def columns_of(rows: list[Row]) -> list[Span]:
     if len(spans) > 1 and sum(_are_parted(row, spans) for row in several) >= _MOST_PARTED * len(several):
         return spans
     return _usual_columns(several) if several else []
+
+
+def columns_of_figures(levels: list[list[TextLine]]) -> tuple[list[Span], int]:
+    """Return the columns of levels of figures and of the words beside them, and how many of words are at their left.
+
+    No columns if there are too few of figures.
+    """
+    rows = [at for at, level in enumerate(levels) if has_figures(level)]
+    seeds = [levels[at] for at in rows]
+    figures = merged_spans(line.box[::2] for level in seeds for line in level if _is_figure(line))
+    sure = [span for span in figures if _is_of_figures(span, seeds)]
+    if len(sure) < LAYOUT.figures:
+        return [], 0
+    lines = [*chain.from_iterable(levels[rows[0] : rows[-1] + 1])]
+    names = _of_words([line for line in lines if line.right <= sure[0][0]], len(seeds), leftward=True)
+    beside = _of_words([line for line in lines if line.left >= figures[-1][1]], len(seeds), leftward=False)
+    return [*names, *figures[figures.index(sure[0]) :], *beside], len(names)
+
+
+def has_figures(level: list[TextLine]) -> bool:
+    """Return whether several figures stand on a level; a line may hold those of several columns."""
+    words = [len(line.text.split()) for line in level if is_value(line.text)]
+    return sum(count if count > _MOST_WORDS else 1 for count in words) >= LAYOUT.figures
+
+
+def _is_figure(line: TextLine) -> bool:
+    return is_value(line.text) and len(line.text.split()) <= _MOST_WORDS
+
+
+def _is_of_figures(span: Span, levels: list[list[TextLine]]) -> bool:
+    """Return whether most levels have something in a column, and few of them words."""
+    held = [[line for line in level if spans_over(line.box[::2], [span])] for level in levels]
+    words = sum(not all(is_value(line.text) for line in lines) for lines in held)
+    return 2 * sum(map(bool, held)) > len(held) and words < LAYOUT.mixed * len(held)
+
+
+def _of_words(words: list[TextLine], rows: int, leftward: bool) -> list[Span]:
+    """Return the columns of words beside the figures of some rows, but not those of a text beside the table."""
+    spans = merged_spans(line.box[::2] for line in words)
+    chosen: list[Span] = []
+    for span in reversed(spans) if leftward else spans:
+        own = [sum(map(str.isalnum, line.text)) for line in words if spans_over(line.box[::2], [span])]
+        if len(own) < LAYOUT.named * rows or sum(own) > LAYOUT.name_letters * len(own):
+            break
+        chosen.append(span)
+    return sorted(chosen)
 
 
 def _usual_columns(rows: list[Row]) -> list[Span]:

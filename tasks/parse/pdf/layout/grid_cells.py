@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 from docmill.tasks.parse.pdf.layout.level_rows import are_level, levels_of
-from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Span, had_room
+from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Span, had_room, is_value
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
@@ -21,19 +21,6 @@ Extent = tuple[float, float]  # where a row begins and ends, in points from the 
 _YEAR = range(1800, 2200)
 """Figures that are years: a header may be made of these, and of no other figures."""
 _YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
-
-
-def is_value(self) -> bool:
-        """Return whether it is a figure or a sign that stands for one."""
-        return is_value(self.text)
-
-
-def is_value(text: str) -> bool:
-    """Return whether a text is a figure or a sign that stands for one, and no word."""
-    if text[:1].isalpha() and text[-1:].isalpha() and len(text) > 1:  # as most words, and no figure with its unit
-        return False
-    letters = sum(map(str.isalpha, text))
-    return letters <= 1 or 2 * letters < sum(map(str.isdigit, text))
 
 
 Pieces = list[TextLine]

@@ -11,9 +11,9 @@ from functools import partial
 from itertools import chain, pairwise
 
 from docmill.tasks.parse.pdf.layout.cell_columns import span_of, within
-from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Extent, header_rows, is_value
+from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Extent, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY
-from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, replaced
+from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, is_value, replaced
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
@@ -359,18 +359,23 @@ def with_headers(items: list[Item], rules: LevelRules) -> list[Item]:
     """Return items, each table of known columns with its header above it; `rules` are the page's horizontal ones."""
     for table in [item for item in items if isinstance(item, PageTable) and item.columns]:
         lines = [item for item in items if isinstance(item, TextLine)]
-        grown, taken = _with_header(table, lines, rules)
-        items = replaced(items, [table, *taken], grown, table) if taken else items
+        more, taken = grown(table, lines, rules, lines[0].size if lines else 0.0, whole=True)
+        items = replaced(items, [table, *taken], more, table) if taken else items
     return items
 
 
-def _with_header(table: PageTable, lines: list[TextLine], rules: LevelRules) -> tuple[PageTable, list[TextLine]]:
-    """Return a table grown to its header, and the lines of that."""
+def grown(
+    table: PageTable, lines: list[TextLine], rules: LevelRules, size: float, whole: bool
+) -> tuple[PageTable, list[TextLine]]:
+    """Return a table grown to the lines around it, and those that it took: of a `whole` one, its header alone.
+
+    `size` is that of its letters.
+    """
     columns, extents = [*table.columns], [(table.box[1], table.box[3])] * len(table.cells)
     rows = CellRows([[*row] for row in table.cells], [*table.spans], extents)
-    parts, size = partial(parts_by_columns, columns=columns), lines[0].size if lines else 0.0
+    parts = partial(parts_by_columns, columns=columns)
     growth = Growth(sides_of(columns), rows, lines, parts, size, columns, rules)
-    taken = [*growth.take_header(whole=True)]
+    taken = [*growth.take_header(whole=True)] if whole else growth.grow(False)
     box = around_all([table.box, *(line.box for line in taken)])
     changed = {"cells": rows.cells, "spans": rows.spans, "columns": columns, "header_rows": growth.header, "box": box}
     return replace(table, **changed), taken  # type: ignore[arg-type]

@@ -91,3 +91,11 @@ def had_room(one: TextLine, other: TextLine, room: float) -> bool:
     """Return whether the first word of a line had room behind the line above, in a cell `room` points wide."""
     first = (other.right - other.left) * len(other.text.split(" ", 1)[0]) / max(len(other.text), 1)
     return one.right - one.left + first < room - LAYOUT.margin * one.size
+
+
+def is_value(text: str) -> bool:
+    """Return whether a text is a figure or a sign that stands for one, and no word."""
+    if text[:1].isalpha() and text[-1:].isalpha() and len(text) > 1:  # as most words, and no figure with its unit
+        return False
+    letters = sum(map(str.isalpha, text))
+    return letters <= 1 or 2 * letters < sum(map(str.isdigit, text))

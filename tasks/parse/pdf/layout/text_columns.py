@@ -10,9 +10,8 @@ from operator import attrgetter, ne
 from statistics import median
 from typing import NamedTuple
 
-from docmill.tasks.parse.pdf.layout.aligned import with_tables
+from docmill.tasks.parse.pdf.layout.aligned import with_level_tables, with_tables
 from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
-from docmill.tasks.parse.pdf.layout.valued import with_valued_tables
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, LOWERED, RAISED, unmarked
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around
@@ -230,7 +229,7 @@ def columns(items: list[Item], level: LevelRules, code: bool, before: PageTable 
     if _is_column(items):
         return [items]
     joined = join_cut(items)
-    whole = with_valued_tables(joined, with_tables(joined, level, code, before), level, code)
+    whole = with_level_tables(joined, with_tables(joined, level, code, before), level, code)
     flows = _flows(runs(whole), 0)
     alone = len(flows) > 1  # in a column of text, a table has no other text beside it
     return [
