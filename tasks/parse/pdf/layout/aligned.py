@@ -6,6 +6,7 @@ rows, by columns, or in the order in which somebody typed them.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, groupby, pairwise
 from statistics import median
 
@@ -112,11 +113,10 @@ def _more_below_header(before: PageTable, rows: list[list[Item]], rules: LevelRu
 def _more(columns: list[Span], cut: list[Row], rules: LevelRules) -> PageTable | None:
     spans = widened(columns, cut)
     cells = _cells(cut, spans, rules) if cut else None
-    return None if cells is None else _made(cells, cut, spans)
+    return None if cells is None else _made(cells, lines_of(cut), spans)
 
 
-def _made(cells: list[list[str]], cut: list[Row], spans: list[Span]) -> PageTable:
-    lines = lines_of(cut)
+def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span]) -> PageTable:
     box = around_all([line.box for line in lines])
     return PageTable(cells, header_rows(cells), box, lines[0].page, columns=spans)
 
@@ -217,7 +217,7 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     if not enough or are_doubtful(cut, spans, ruled or headed, _are_banded(cut, spans, rules)):
         return None
     cells = _cells(cut, spans, rules)
-    return None if cells is None else _made(cells, cut, spans)
+    return None if cells is None else _made(cells, lines_of(cut), spans)
 
 
 def _is_ruled(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
@@ -349,20 +349,21 @@ def _level_table(
 ) -> tuple[PageTable, list[TextLine]] | None:
     """Return the table of levels of figures, grown to what stands around it, and its lines; None if few of them fit."""
     spans, names = columns_of_figures(levels)
-    if not spans:
-        return None
-    rows = _longest_fitting(_rows_of_levels(levels, spans), spans)
+    rows = _longest_fitting(_rows_of_levels(levels, spans), spans) if spans else []
     if len(rows) < LAYOUT.rows:
         return None
     held = [line for row, _ in rows for line in row]
     own = {*map(id, held)}
-    cells = [texts for _, texts in rows]
     heads = [(at, 0, 1, len(spans)) for at, (row, _) in enumerate(rows) if len(row) == 1]
-    numbered = all(len(row) == 1 or any(map(str.isdigit, texts[0])) for row, texts in rows[1:])
-    table = PageTable(cells, 0, around_all([line.box for line in held]), held[0].page, spans=heads, columns=spans)
+    table = replace(_made([texts for _, texts in rows], held, spans), spans=heads)
     around = [line for line in lines if id(line) not in own]
     table, taken = grown(table, around, rules, held[0].size, whole=False)
-    return (table, [*held, *taken]) if names or (numbered and table.header_rows) else None
+    return (table, [*held, *taken]) if names or (table.header_rows and _are_numbered(rows)) else None
+
+
+def _are_numbered(rows: list[tuple[_Level, list[str]]]) -> bool:
+    """Return whether the first column holds a figure in all rows below the first, but for heads."""
+    return all(len(row) == 1 or any(map(str.isdigit, texts[0])) for row, texts in rows[1:])
 
 
 def _longest_fitting(rows: list[_Level], spans: list[Span]) -> list[tuple[_Level, list[str]]]:
