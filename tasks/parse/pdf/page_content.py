@@ -13,7 +13,7 @@ from docmill.tasks.parse.pdf.list_marks import may_hold_bullets, with_bullets, w
 from docmill.tasks.parse.pdf.paragraph_flow import mark_leads
 from docmill.tasks.parse.pdf.text.annotations import Link, fields, link_annotations, page_links, with_fields
 from docmill.tasks.parse.pdf.text.characters import NO_LETTER, is_nonsense
-from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.line import TextLine, drawn_once
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place, around, calls, placed, tenths
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
@@ -140,7 +140,7 @@ def _shown(lines: list[TextLine], sheet: PageContent) -> list[TextLine]:
     Both pages of a spread hold the text of the two, and Qt draws the rest of a row below the end of a page.
     """
     shown = [line for line in lines if _is_shown(line.box, sheet)]
-    return shown or lines
+    return drawn_once(shown or lines)
 
 
 def _is_shown(box: Box, sheet: PageContent) -> bool:

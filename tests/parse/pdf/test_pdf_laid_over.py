@@ -61,3 +61,26 @@ def test_fields_between_links_are_read() -> None:
     pdf.text(60, 660, "Or ask the baker.")
     pdf.link(60, 660, 60, "https://example.org/baker")
     assert "Name: Agathe Miller" in read(pdf).text
+
+
+@pytest.mark.parametrize("shift", [0.4, 3.0])
+def test_text_that_is_drawn_again_a_little_beside_itself_is_read_once(shift: float) -> None:
+    pdf = page()
+    for off in (0.0, shift):
+        pdf.text(60 + off, 740 - off, "The mill of the village grinds rye")
+    pdf.text(60, 700, "Mill W-3190")
+    pdf.text(60, 700, "Mill W 3190")
+    pdf.text(90.5, 740, "of the")
+    assert [one for one in read(pdf).text.split("\n") if one] == ["The mill of the village grinds rye", "Mill W-3190"]
+
+
+def test_text_at_the_place_of_other_text_stays_where_it_says_something_else() -> None:
+    pdf = page()
+    pdf.text(60, 740, "Paid:        by the miller")
+    pdf.text(92, 740, "12.50")
+    pdf.text(60, 720, "Grinds rye")
+    pdf.text(60, 708, "Grinds rye")
+    pdf.text(64, 704, "rye")
+    text = read(pdf).text
+    assert "12.50" in text
+    assert text.count("rye") == 3

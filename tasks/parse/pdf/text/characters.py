@@ -30,7 +30,7 @@ SIGNS |= str.maketrans(
     }
 )
 # An accent that is drawn before its letter, as old fonts of LaTeX have it, and the mark that joins with the letter.
-_ACCENTS = {
+ACCENTS = {
     "\u00b4": "\u0301", "\u00a8": "\u0308", "\u02c6": "\u0302", "\u02dc": "\u0303",
     "\u00b8": "\u0327", "\u02c7": "\u030c", "\u02d8": "\u0306", "\u02da": "\u030a", "\u02d9": "\u0307",
     "\u02dd": "\u030b",
@@ -77,7 +77,7 @@ def _with_accents(text: str) -> str:
 def _accented(match: re.Match[str]) -> str:
     """Return a letter with its accent, or what was there if there is no such letter."""
     letter = "i" if match[2] == "\u0131" else match[2]
-    whole = unicodedata.normalize("NFC", letter + _ACCENTS[match[1]])
+    whole = unicodedata.normalize("NFC", letter + ACCENTS[match[1]])
     return whole if len(whole) == 1 else match[0]
 
 

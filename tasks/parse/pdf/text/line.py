@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.text.characters import ACCENTS
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls, tenths
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 
@@ -197,3 +198,43 @@ def from_the_left(pieces: list[TextLine]) -> list[TextLine]:
     """Return pieces of a line as rows of tables are looked for: those read from the right come the other way round."""
     is_leftward = is_right_to_left("".join(piece.text for piece in pieces))
     return sorted(pieces, key=lambda piece: piece.box[0]) if is_leftward else pieces
+
+
+_SHIFT = 0.3
+"""Of its height, by which a line that is drawn again is off the first: shadows and false bold are off by less, the next
+line of a text by three times as much."""
+_OFF = 3  # letters by which the place of a word in a line, told by its width, may be wrong
+
+
+def drawn_once(lines: list[TextLine]) -> list[TextLine]:
+    """Return lines without those that say again, at the same place, what another does: shadows, text laid over text."""
+    gone = set[int]()
+    ordered = sorted(lines, key=lambda line: line.box[1])
+    for at, line in enumerate(ordered):
+        reach = line.box[1] + _SHIFT * line.height
+        for after in range(at + 1, len(ordered)):
+            other = ordered[after]
+            if other.box[1] > reach:
+                break
+            if other.box[0] < line.box[2] and line.box[0] < other.box[2]:  # as few are
+                one, whole = sorted((other, line), key=_letters)
+                if _is_in(one, whole):
+                    gone.add(id(one))
+    return [line for line in lines if id(line) not in gone] if gone else lines
+
+
+def _letters(line: TextLine) -> int:
+    return len(line.text) - line.text.count(" ")
+
+
+def _is_in(one: TextLine, whole: TextLine) -> bool:
+    """Return whether the letters of a line are, in their order, those of another one at its place."""
+    near = _SHIFT * one.height
+    (left, _, right, bottom), (start, _, end, lower) = one.box, whole.box
+    is_over = left > start - near and right < end + near and abs(bottom - lower) < near
+    if not is_over or one.text in ACCENTS:  # which are drawn over a letter
+        return False
+    share = len(whole.text) / max(end - start, near)
+    first, last = int((left - start) * share), int((right - start) * share)
+    there = iter(whole.text[max(first - _OFF, 0) : last + 1 + _OFF])
+    return all(sign in there for sign in one.text if not sign.isspace())
