@@ -1,13 +1,19 @@
-"""OCR by rapidocr: the lines in a picture of a page, turned upright and level, each with its box.
+"""OCR: the lines in a picture of a page, each with its box, as rapidocr or tesseract read them.
 
-Its models come in its wheel and run by onnxruntime, in this process and with one thread. Each is named by its path, so
-nothing is ever downloaded.
+The models of rapidocr come in its wheel and run by onnxruntime, in this process and with one thread; each is named by
+its path, so nothing is ever downloaded. Tesseract runs as a process with one thread and a time limit for each page,
+under the limits of the worker; its reading order is kept.
 """
 
 import logging
+import os
 import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, groupby
 from math import atan2, degrees
 from pathlib import Path
 from statistics import median
@@ -17,9 +23,44 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.parse.pdf.ocr.picture import PageReading, Picture
+from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import PLAIN, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place
+
+POINTS = 72.0  # an inch
+INSTEAD = "or pip install 'docmill[ocr]', or set ocr = false in [parse]"  # what helps without tesseract
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A page in grey: one byte a pixel, row by row from the top left."""
+
+    pixels: bytes
+    width: int
+    height: int
+    per_inch: float
+
+    @property
+    def scale(self) -> float:
+        """Return how many points a pixel measures."""
+        return POINTS / self.per_inch
+
+
+@dataclass(frozen=True, slots=True)
+class PageReading:
+    """The lines that OCR read, their boxes in points on the page turned upright, of `width` by `height` points.
+
+    `paragraphs` holds the same lines in the order of an engine that finds one. `back` leads from boxes of the upright
+    page to the page as displayed; None if it is upright. `sure` is the mean confidence from 0 to 1, by characters.
+    """
+
+    lines: list[TextLine]
+    width: float
+    height: float
+    sure: float
+    paragraphs: list[list[TextLine]] = field(default_factory=list)
+    back: Place | None = None
+
 
 Floats = npt.NDArray[np.float64]
 
@@ -220,3 +261,109 @@ def _level(row: list[TextLine]) -> None:
     for line in row:
         left, _, right, _ = line.box
         line.box = (left, baseline - _ABOVE * line.size, right, baseline + _BELOW * line.size)
+
+
+_TIMEOUT_S = 100.0  # for a page; a dense one takes seconds, so one that takes this long is stuck, or the machine is
+_CERTAIN = 100.0  # the confidence of a word that tesseract is sure of
+_LEAST_CONFIDENCE = 30.0  # words below it are lines of a drawing
+_FIELDS = 12  # level, page, block, paragraph, line, word, left, top, width, height, confidence, text
+_WORD = "5"  # the level of a word
+_PARAGRAPH, _LINE = slice(1, 4), 4
+_BOX, _CONFIDENCE = slice(6, 10), 10
+_LARGE = 1.5  # times the usual size: a heading; the height of a line's letters varies by less, with its ascenders
+_HALVES = 2  # a large line has its size in halves of the usual one, so that two lines of one heading have the same
+_MAX_MESSAGE = 200  # characters of what tesseract says: its first sentence or two
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    paragraph: tuple[str, ...]
+    line: str
+    box: tuple[int, int, int, int]
+    confidence: float
+    text: str
+
+
+def read_by_tesseract(picture: Picture, page: int, languages: str) -> PageReading:
+    """Return the paragraphs of a picture as lines with boxes in points.
+
+    Raise Rejected: `not_installed` if tesseract or the data of a language is missing, `timeout`, `crashed`.
+    """
+    program = shutil.which("tesseract")
+    if program is None:
+        raise Rejected("not_installed", f"OCR needs tesseract: install tesseract-ocr, {INSTEAD}")
+    command = [program, "stdin", "stdout", "-l", languages, "--dpi", f"{picture.per_inch:.0f}"]
+    command += ["-c", "tessedit_create_tsv=1"]
+    head = b"P5\n%d %d\n255\n" % (picture.width, picture.height)  # a PGM file needs no library
+    environment = os.environ | {"OMP_THREAD_LIMIT": "1"}  # there is a worker for each core already
+    try:
+        done = subprocess.run(
+            command, input=head + picture.pixels, capture_output=True, timeout=_TIMEOUT_S, env=environment, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Rejected("timeout", f"tesseract took more than {_TIMEOUT_S:g} seconds for page {page}") from error
+    if done.returncode:
+        raise _reason(done.returncode, done.stderr.decode("utf-8", "replace"), languages)
+    words = list(_words(done.stdout.decode("utf-8", "replace")))
+    paragraphs = _paragraphs(words, page, picture.scale)
+    lines = [line for paragraph in paragraphs for line in paragraph]
+    letters = sum(len(word.text) for word in words)
+    sure = sum(len(word.text) * word.confidence for word in words) / letters / _CERTAIN if letters else 0.0
+    return PageReading(lines, picture.width * picture.scale, picture.height * picture.scale, sure, paragraphs)
+
+
+def _reason(status: int, said: str, languages: str) -> Rejected:
+    if "loading language" in said or "opening data file" in said:
+        return Rejected(
+            "not_installed",
+            f"tesseract has no data for one of {languages!r} (parse.ocr_languages); install tesseract-ocr-<language>",
+        )
+    return Rejected("crashed", f"tesseract ended with status {status}: {' '.join(said.split())[:_MAX_MESSAGE]}")
+
+
+def _words(table: str) -> Iterator[_Word]:
+    """Yield the words of tesseract's table, whose first row names the fields."""
+    for row in table.splitlines()[1:]:
+        fields = row.split("\t", _FIELDS - 1)
+        if _is_word(fields):
+            yield _word(fields)
+
+
+def _is_word(fields: list[str]) -> bool:
+    return len(fields) == _FIELDS and fields[0] == _WORD and bool(fields[-1].strip())
+
+
+def _word(fields: list[str]) -> _Word:
+    left, top, width, height = map(int, fields[_BOX])
+    box = (left, top, left + width, top + height)
+    return _Word(tuple(fields[_PARAGRAPH]), fields[_LINE], box, float(fields[_CONFIDENCE]), fields[-1].strip())
+
+
+def _paragraphs(words: list[_Word], page: int, scale: float) -> list[list[TextLine]]:
+    found: list[list[TextLine]] = []
+    for _, paragraph in groupby(words, lambda word: word.paragraph):
+        lines = [list(line) for _, line in groupby(paragraph, lambda word: word.line)]
+        kept = [_line_of_words(line, page, scale) for line in lines if _is_sure(line)]
+        if kept:
+            found.append(kept)
+    _even_paragraphs(found)
+    return found
+
+
+def _is_sure(words: list[_Word]) -> bool:
+    return sum(word.confidence for word in words) >= _LEAST_CONFIDENCE * len(words)
+
+
+def _line_of_words(words: list[_Word], page: int, scale: float) -> TextLine:
+    lefts, tops, rights, bottoms = zip(*(word.box for word in words), strict=True)
+    box: Box = (min(lefts) * scale, min(tops) * scale, max(rights) * scale, max(bottoms) * scale)
+    size = median(bottom - top for top, bottom in zip(tops, bottoms, strict=True)) * scale
+    return TextLine(" ".join(word.text for word in words), size, PLAIN, box, page, 0, 0)
+
+
+def _even_paragraphs(paragraphs: list[list[TextLine]]) -> None:
+    """Give all lines one size, except much larger ones: the height of letters is only known roughly."""
+    lines = [line for paragraph in paragraphs for line in paragraph]
+    usual = round(median(line.size for line in lines), 1) if lines else 0.0
+    for line in lines:
+        line.size = round(line.size / usual * _HALVES) / _HALVES * usual if line.size > _LARGE * usual else usual
