@@ -13,9 +13,8 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import DocumentRow
 from docmill.storage.snapshots.read.document import Document
 from docmill.storage.snapshots.read.store import Store
-from docmill.tasks.parse.pdf.page_picture import PagePicture
 from docmill.tasks.sources.known_files import find_original
-from docmill.tasks.work.document.original_page import PageRequest, original_page
+from docmill.tasks.work.document.original_page import PagePicture, PageRequest, original_page
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import shared_pool
 

@@ -12,7 +12,7 @@ from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.headings import Outline, mark_headings
 from docmill.tasks.parse.pdf.layout.cell_columns import release_header
-from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.list_marks import mark_numbers, marker_of
 from docmill.tasks.parse.pdf.page_content import PageContent

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
-from docmill.tasks.parse.pdf.layout.page_table import Item
+from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
 from docmill.tasks.parse.pdf.list_marks import may_hold_bullets, with_bullets, with_marks
 from docmill.tasks.parse.pdf.paragraph_flow import mark_leads

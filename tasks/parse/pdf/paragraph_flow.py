@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from docmill.tasks.parse.passes.run_in_headings import LedParagraph, headed, is_lead
 from docmill.tasks.parse.pdf.layout.cell_columns import append_table
-from docmill.tasks.parse.pdf.layout.page_table import PageTable
+from docmill.tasks.parse.pdf.layout.rows import PageTable
 from docmill.tasks.parse.pdf.list_marks import CAPTION
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, clean
 from docmill.tasks.parse.pdf.text.line import Font, TextLine

@@ -11,7 +11,7 @@ from typing import Any
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.headings import MAX_HEADING
-from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
 from docmill.tasks.parse.pdf.list_marks import BULLET, NUMBER, marker_of
 from docmill.tasks.parse.pdf.text.characters import LEVEL, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine

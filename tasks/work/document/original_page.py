@@ -1,15 +1,100 @@
-"""Original page: a page of the file that a document was read from; one call in a worker process."""
+"""Original page: a page of the file that a document was read from, as a picture; one call in a worker process."""
 
 import stat
+from contextlib import closing
 from dataclasses import dataclass, field
+from io import BytesIO
+from math import sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import hash_bytes
 from docmill.tasks.archive.archive_options import ArchiveOptions
-from docmill.tasks.parse.pdf.page_picture import PagePicture, draw_page
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.page_content import read_sheet
+from docmill.tasks.parse.pdf.pdf_file import open_pdf, opened_page
+from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import address
 from docmill.tasks.work.document.preview import Taking, take
+
+_SCALE = 2.0
+"""Pixels a point: print of 6 points can be read on a screen, and a page of text takes 150 to 300 kB."""
+_MOST_PIXELS = 8_000_000  # of a picture: a page of A2 at this scale; larger ones, such as plans, are drawn coarser
+_LEAST_SCALE = 0.02  # below it, a page of a kilometre, nothing is to be seen
+_COLOURS = 64  # of a page with text and lines; photographs keep all of theirs
+
+
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """A line of text on a page, and its box in points from the top left."""
+
+    text: str
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """A page as a PNG file. `width` and `height` are those of the page in points, `pages` those of the document."""
+
+    number: int
+    pages: int
+    width: float
+    height: float
+    png: bytes
+    lines: tuple[PageLine, ...]
+
+
+def draw_page(data: bytes, number: int, passwords: tuple[str, ...]) -> PagePicture:
+    """Draw a page of a PDF as it is displayed, counted from 1.
+
+    Raise Rejected: `corrupt`, `encrypted`, `too_large`, or `unreadable` if there is no such page.
+    """
+    document = open_pdf(data, passwords)
+    with closing(document):
+        pages = len(document)
+        if not 1 <= number <= pages:
+            raise Rejected("unreadable", f"it has {pages} pages, there is no page {number}")
+        lines = _lines(document, number)
+        with closing(_loaded(document, number)) as page:
+            width, height = page.get_size()
+            return PagePicture(number, pages, width, height, _png(page, width * height), lines)
+
+
+def _loaded(document: Any, number: int) -> Any:
+    import pypdfium2
+
+    try:
+        return document[number - 1]
+    except pypdfium2.PdfiumError as error:
+        raise Rejected("corrupt", f"page {number} cannot be read: {error}") from error
+
+
+def _png(page: Any, points: float) -> bytes:
+    """Return a picture of a page whose area is given in square points."""
+    from PIL import Image
+
+    scale = min(_SCALE, sqrt(_MOST_PIXELS / max(points, 1.0)))
+    if scale < _LEAST_SCALE:
+        raise Rejected("too_large", "the page is too large to be drawn")
+    with closing(page.render(scale=scale, may_draw_forms=True)) as bitmap:
+        picture = bitmap.to_pil().convert("RGB")
+    sink = BytesIO()
+    few = picture.getcolors(1 << 16)
+    if few is not None:  # text, lines and flat areas: a palette takes a third of the bytes
+        picture = picture.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    picture.save(sink, "PNG", compress_level=6)
+    return sink.getvalue()
+
+
+def _lines(document: Any, number: int) -> tuple[PageLine, ...]:
+    """Return the lines of a page as the parser reads them; those of a table are not among them."""
+    with opened_page(document, number) as page:
+        if page is None:
+            return ()
+        sheet = read_sheet(page, address(document), number)
+        return tuple(PageLine(one.text, sheet.box(one.box)) for one in sheet.items if isinstance(one, TextLine))
 
 
 @dataclass(frozen=True, slots=True)

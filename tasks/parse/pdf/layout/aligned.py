@@ -11,14 +11,11 @@ from itertools import chain, groupby, pairwise
 from statistics import median
 
 from docmill.tasks.parse.pdf.layout.cell_columns import (
-    Row,
-    Span,
     are_doubtful,
     columns_of,
     columns_of_figures,
     fitting_rows,
     has_figures,
-    in_cells,
     lines_of,
     place_of,
     repeats_header,
@@ -28,8 +25,22 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
 )
 from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
 from docmill.tasks.parse.pdf.layout.growth import grown, parts_by_columns, with_headers
-from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, levels_of, middle, rows_of
-from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, is_value, replaced
+from docmill.tasks.parse.pdf.layout.rows import (
+    LAYOUT,
+    STRAY,
+    Item,
+    PageTable,
+    Row,
+    Span,
+    gap,
+    in_cells,
+    is_parted,
+    is_value,
+    levels_of,
+    middle,
+    replaced,
+    rows_of,
+)
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over

@@ -7,15 +7,12 @@ from collections import Counter
 from itertools import chain, pairwise
 from statistics import median
 
-from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, is_value
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Cell, Item, PageTable, Row, Span, in_cells, is_value, span_of
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import merged_spans, spans_over
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 
-Cell = list[TextLine]  # one below the other
-Row = list[Cell]
 Column = list[Cell]
-Span = tuple[float, float]
 
 # Letters in a cell, on average and at most. Longer cells are columns of running text; lower bounds lose descriptions.
 _SHORT = 28, 160
@@ -235,19 +232,6 @@ def _letters(cell: Cell) -> int:
     return sum(len(line.text) for line in cell)
 
 
-def in_cells(row: list[Item]) -> Row:
-    """Return a row's lines in cells: a line that begins left of the end of the one before stands below it."""
-    cells: Row = []
-    for line in row:
-        if not isinstance(line, TextLine):
-            continue
-        if cells and line.box[0] < cells[-1][-1].box[2]:
-            cells[-1].append(line)
-        else:
-            cells.append([line])
-    return cells
-
-
 def place_of(cell: Cell, spans: list[Span]) -> int:
     """Return the column that a cell stands in, the first of several, -1 for none."""
     over = places_over(cell, spans)
@@ -262,14 +246,6 @@ def places_over(cell: Cell, spans: list[Span]) -> list[int]:
 def within(spans: list[Span], start: float, end: float) -> list[int]:
     """Return the places of the spans that begin behind `start` and end before `end`."""
     return [at for at, (first, last) in enumerate(spans) if start < first and last < end]
-
-
-def span_of(lines: list[TextLine]) -> Span:
-    """Return where lines begin on the left and end on the right."""
-    if len(lines) == 1:  # as nearly all cells
-        left, _, right, _ = lines[0].box
-        return left, right
-    return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
 
 
 def lines_of(rows: list[Row]) -> list[TextLine]:

@@ -13,7 +13,7 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import parted
 from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellRows, header_rows, rows_of_cells
 from docmill.tasks.parse.pdf.layout.growth import Growth, parts_by_letters
-from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable, replaced
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left

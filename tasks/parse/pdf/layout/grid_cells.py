@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
-from docmill.tasks.parse.pdf.layout.level_rows import are_level, levels_of
-from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Span, had_room, is_value
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, CellSpan, are_level, had_room, is_value, levels_of
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
@@ -42,7 +41,7 @@ class CellRows:
     """The rows of a table: its cells by row and column, those that span several, and where each row stands."""
 
     cells: list[list[str]]
-    spans: list[Span]
+    spans: list[CellSpan]
     extents: list[Extent]
 
 

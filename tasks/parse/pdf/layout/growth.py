@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
 
-from docmill.tasks.parse.pdf.layout.cell_columns import span_of, within
+from docmill.tasks.parse.pdf.layout.cell_columns import within
 from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Extent, header_rows
-from docmill.tasks.parse.pdf.layout.level_rows import STRAY
-from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Item, PageTable, is_value, replaced
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, STRAY, Item, PageTable, is_value, replaced, span_of
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over

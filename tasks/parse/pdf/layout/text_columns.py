@@ -11,7 +11,7 @@ from statistics import median
 from typing import NamedTuple
 
 from docmill.tasks.parse.pdf.layout.aligned import with_level_tables, with_tables
-from docmill.tasks.parse.pdf.layout.page_table import Item, PageTable
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, LOWERED, RAISED, unmarked
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around

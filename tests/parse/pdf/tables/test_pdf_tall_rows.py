@@ -1,7 +1,7 @@
 """Rows whose cells have many lines: told by rules and fills, by the rows around, and by a header that is repeated."""
 
 from docmill.tasks.parse.pdf.layout.cell_columns import release_header
-from docmill.tasks.parse.pdf.layout.page_table import PageTable
+from docmill.tasks.parse.pdf.layout.rows import PageTable
 from docmill.tasks.parse.pdf.text.line import Font, TextLine
 from tests.kit.pdf_pages import page, read
 from tests.kit.writers.pdf import Pdf, text_width

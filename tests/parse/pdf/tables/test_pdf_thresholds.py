@@ -8,7 +8,7 @@ import pytest
 
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pdf.layout.page_table import LAYOUT, Layout
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Layout
 from tests.parse.pdf.tables.made_tables import made
 
 pytestmark = pytest.mark.slow  # a threshold may decide on one page of a hundred
