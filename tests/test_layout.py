@@ -70,7 +70,7 @@ ORDER = (  # each folder imports only those before it
     "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md", "tasks/parse/office",
     "tasks/parse/office/sheets", "tasks/parse/office/slides", "tasks/parse/pandoc", "tasks/parse/partition",
     "tasks/parse/pandoc/latex", "tasks/parse/pandoc/formats", "tasks/parse/pandoc/word",
-    "tasks/parse/records", "tasks/parse/mail", "tasks/parse/pdf/text", "tasks/parse/pdf/ocr",
+    "tasks/parse/records", "tasks/parse/mail", "tasks/parse/pdf/text",
     "tasks/parse/pdf/layout", "tasks/parse/pdf", "tasks/parse/dispatch", "tasks/archive", "tasks/split/spans",
     "tasks/split/parts", "tasks/split/syntax", "tasks/split/general", "tasks/split/content",
     "tasks/split", "tasks/detect", "tasks/context", "tasks/chunking", "tasks/work/pool", "tasks/work/document",

@@ -28,7 +28,7 @@ from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.pdf.ocr.engines import TESSERACT, engine_for, reading_key
+from docmill.tasks.parse.pdf.ocr_engines import TESSERACT, engine_for, reading_key
 from docmill.tasks.sources.archive_source import Opener
 from docmill.tasks.sources.grants import Grants
 from docmill.tasks.sources.source import DiscoverOptions

@@ -12,7 +12,7 @@ from docmill.tasks.parse.dispatch.parser import NoOptions, Parser
 from docmill.tasks.parse.dispatch.parsers import PARSERS, default_parser, options_of_parser, plugged, unusable
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.parse.pdf.ocr.engines import TESSERACT
+from docmill.tasks.parse.pdf.ocr_engines import TESSERACT
 from docmill.tasks.paths.patterns import PathPatterns, patterns_of
 
 _SCANNED = ("pdf", "image")  # formats whose text may depend on OCR

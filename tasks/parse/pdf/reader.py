@@ -14,7 +14,7 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.open_xml import check_container
 from docmill.tasks.parse.pdf.draw import draw
 from docmill.tasks.parse.pdf.figures import PlacedPicture, placed_pictures, with_drawings, with_pictures
-from docmill.tasks.parse.pdf.ocr.engines import ADVICE
+from docmill.tasks.parse.pdf.ocr_engines import ADVICE
 from docmill.tasks.parse.pdf.page_content import PageContent, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
 from docmill.tasks.parse.pdf.scan import certainty, is_picture, is_scan, read_scan

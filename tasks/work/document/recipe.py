@@ -42,7 +42,7 @@ from docmill.tasks.parse.dispatch.parsers import format_of_suffix, plugged
 from docmill.tasks.parse.dispatch.readers import ReaderTable, may_be_scanned, parser_key
 from docmill.tasks.parse.format import FILE_TYPE_VERSION, FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.parse.pdf.ocr.engines import RAPIDOCR, TESSERACT
+from docmill.tasks.parse.pdf.ocr_engines import RAPIDOCR, TESSERACT
 from docmill.tasks.paths.content import FileContent
 from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.split.syntax.grammars import absent

@@ -450,16 +450,10 @@ def _holds(table: PageTable, others: list[PageTable]) -> bool:
 
 
 def _beside(read: list[Item], table: PageTable) -> list[PageTable]:
-    return [item for item in read if isinstance(item, PageTable) and _overlap(item, table)]
-
-
-def _overlap(one: PageTable, other: PageTable) -> bool:
-    return (
-        one.box[1] < other.box[3]
-        and other.box[1] < one.box[3]
-        and one.box[0] < other.box[2]
-        and other.box[0] < one.box[2]
-    )
+    tables = [item for item in read if isinstance(item, PageTable)]
+    return [
+        one for one in tables if all(spans_over(one.box[at::2], [(table.box[at], table.box[at + 2])]) for at in (0, 1))
+    ]
 
 
 def _impure(table: PageTable) -> int:

@@ -210,9 +210,8 @@ def _held(lines: list[TextLine], grid: Grid, layer: TextLayer) -> Mapping[int, l
 
 def _fill(held: defaultdict[int, list[TextLine]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
     """Add a line to its cell, by the places of its letters if it spans several."""
-    left, top, right, bottom = line.box
-    y = (top + bottom) / 2
-    first, last = grid.cell(left + _EDGE, y), grid.cell(right - _EDGE, y)
+    y = line.middle
+    first, last = grid.cell(line.left + _EDGE, y), grid.cell(line.right - _EDGE, y)
     if first == last:
         held[first].append(line)
         return

@@ -136,8 +136,8 @@ _MOST_ROWS = 0.6
 """Share of the bands of a table that are surely single rows, from which on all are. With less, rules part groups of
 rows."""
 _LOWEST, _HIGHEST = 6.0, 150.0  # points from one rule to the next: less is a double rule, more no row
-_MOST_RULES = 200  # of a page that are compared; more are a form or a drawing
 _HALF = 0.5  # of the room of a cell, which a line that goes on below fills
+_MOST_RULES = 200  # of a page that are compared; more are a form or a drawing
 
 
 def in_bands(items: list[Item], rules: LevelRules) -> Iterator[tuple[bool, list[Item]]]:
@@ -170,26 +170,12 @@ def _rows_in_bands(groups: list[tuple[int | None, list[Item]]], bands: list[Box]
         row = _cells(some) if band is not None else []
         if band is not None and row:
             by_table[tables[band]].append((at, row))
-            ends[tables[band]] = bands[band][2]
+            ends[at] = bands[band][2]
     found = set[int]()
-    for table, rows in by_table.items():
-        sure = _sure(rows, ends[table])
+    for rows in by_table.values():
+        sure = [at for at, row in rows if _is_row(row, ends[at])]
         found.update([at for at, _ in rows] if len(sure) >= max(_LEAST_RULES, _MOST_ROWS * len(rows)) else sure)
     return found
-
-
-def _sure(rows: list[tuple[int, Row]], end: float) -> list[int]:
-    """Return the numbers of the rows of a table that are surely single ones; `end` is where the table does."""
-    by_width: defaultdict[int, list[Row]] = defaultdict(list)
-    for _, row in rows:
-        by_width[len(row)].append(row)
-    starts = {width: [*_starts(some), end] for width, some in by_width.items()}
-    return [at for at, row in rows if _is_row(row, starts[len(row)])]
-
-
-def _starts(rows: list[Row]) -> list[float]:
-    """Return where the cells of rows of as many begin: those that end on one place begin further right in some."""
-    return [min(span_of(cell)[0] for cell in column) for column in zip(*rows, strict=True)]
 
 
 def _tables(bands: list[Box]) -> list[int]:
@@ -245,19 +231,19 @@ def _cells(some: list[Item]) -> Row:
     return cells
 
 
-def _is_row(cells: Row, starts: list[float]) -> bool:
+def _is_row(cells: Row, end: float) -> bool:
     """Return whether cells are surely those of one row: one has one line, and those of others go on below.
 
-    `starts` are where their columns begin, and where the last one ends.
+    No first word of a line had room in the line above; `end` is where the last cell ends.
     """
     if min(map(len, cells)) > 1:
         return False
-    return all(_is_wrapped(cell, end - start) for cell, (start, end) in zip(cells, pairwise(starts), strict=True))
-
-
-def _is_wrapped(cell: Cell, room: float) -> bool:
-    """Return whether no first word of a line had room in the line above."""
-    return all(_has_no_room(one, other, room) for one, other in pairwise(cell))
+    sides = pairwise([*(span_of(cell)[0] for cell in cells), end])
+    return all(
+        _has_no_room(one, other, right - left)
+        for cell, (left, right) in zip(cells, sides, strict=True)
+        for one, other in pairwise(cell)
+    )
 
 
 def _has_no_room(one: TextLine, other: TextLine, room: float) -> bool:

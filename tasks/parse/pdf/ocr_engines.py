@@ -11,7 +11,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
 
 if TYPE_CHECKING:
-    from docmill.tasks.parse.pdf.ocr.recognition import PageReading, Picture
+    from docmill.tasks.parse.pdf.ocr import PageReading, Picture
 
 RAPIDOCR, TESSERACT = "rapidocr", "tesseract"
 ADVICE = "docmill[ocr], unless [parse] ocr = false"
@@ -54,7 +54,7 @@ def read_picture(picture: "Picture", page: int, engine: str, languages: str) -> 
 
 
 def _by_rapidocr(picture: "Picture", page: int, _languages: str) -> "PageReading":
-    from docmill.tasks.parse.pdf.ocr.recognition import read_by_rapidocr
+    from docmill.tasks.parse.pdf.ocr import read_by_rapidocr
 
     if not find_spec(RAPIDOCR):
         raise Rejected("not_installed", "OCR needs rapidocr: pip install 'docmill[ocr]', or set ocr = false in [parse]")
@@ -62,7 +62,7 @@ def _by_rapidocr(picture: "Picture", page: int, _languages: str) -> "PageReading
 
 
 def _by_tesseract(picture: "Picture", page: int, languages: str) -> "PageReading":
-    from docmill.tasks.parse.pdf.ocr.recognition import read_by_tesseract
+    from docmill.tasks.parse.pdf.ocr import read_by_tesseract
 
     return read_by_tesseract(picture, page, languages)
 

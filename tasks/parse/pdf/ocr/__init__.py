@@ -1,1 +1,0 @@
-"""OCR: read the lines in a picture of a page, by rapidocr or by tesseract."""
