@@ -363,13 +363,20 @@ def _level_table(
     rows = _longest_fitting(_rows_of_levels(levels, spans), spans) if spans else []
     if len(rows) < LAYOUT.rows:
         return None
+    found = _grown_rows(rows, spans, lines, rules)
+    return found if names or (found[0].header_rows and _are_numbered(rows)) else None
+
+
+def _grown_rows(
+    rows: list[tuple[_Level, list[str]]], spans: list[Span], lines: list[TextLine], rules: LevelRules
+) -> tuple[PageTable, list[TextLine]]:
     held = [line for row, _ in rows for line in row]
     own = {*map(id, held)}
     heads = [(at, 0, 1, len(spans)) for at, (row, _) in enumerate(rows) if len(row) == 1]
     table = replace(_made([texts for _, texts in rows], held, spans), spans=heads)
     around = [line for line in lines if id(line) not in own]
     table, taken = grown(table, around, rules, held[0].size, whole=False)
-    return (table, [*held, *taken]) if names or (table.header_rows and _are_numbered(rows)) else None
+    return table, [*held, *taken]
 
 
 def _are_numbered(rows: list[tuple[_Level, list[str]]]) -> bool:
