@@ -386,7 +386,7 @@ def _are_numbered(rows: list[tuple[_Level, list[str]]]) -> bool:
 
 def _longest_fitting(rows: list[_Level], spans: list[Span]) -> list[tuple[_Level, list[str]]]:
     """Return the most rows in succession that fit columns, with their texts; a name in larger letters is a heading."""
-    most = (1 + LAYOUT.other_size) * median(line.size for row in rows for line in row)
+    most = (1 + LAYOUT.other_size) * median([line.size for row in rows for line in row] or [0.0])
     both = [(row, _cells_of_level(row, spans) if len(row) > 1 or row[0].size < most else []) for row in rows]
     longest = max(
         ([*group] for fits, group in groupby(both, key=lambda one: bool(one[1])) if fits), key=len, default=[]
@@ -398,19 +398,24 @@ def _longest_fitting(rows: list[_Level], spans: list[Span]) -> list[tuple[_Level
 
 def _rows_of_levels(levels: list[_Level], spans: list[Span]) -> list[_Level]:
     """Return levels within columns as rows; a line that is part of the name of a row near it belongs to that."""
-    inside = [[line for line in level if spans_over(line.box[::2], [(spans[0][0], spans[-1][1])])] for level in levels]
-    inside = [level for level in inside if level]
+    sides = [(spans[0][0], spans[-1][1])]
+    inside = [[line for line in level if spans_over(line.box[::2], sides)] for level in levels]
     rows = [[*level] for level in inside]
     for at, level in enumerate(inside):
-        if len(level) > 1 or spans_over(level[0].box[::2], spans) != [0]:
-            continue
-        near = [row for row, other in enumerate(inside) if len(other) > 1 and _may_name(level[0], other, spans)]
-        if near:
-            nearest = min(near, key=lambda row: abs(inside[row][0].middle - level[0].middle))
-            rows[nearest] += rows[at]
+        near = _row_of_name(level, inside, spans)
+        if near is not None:
+            rows[near] += rows[at]
             rows[at] = []
     seeds = [at for at, level in enumerate(inside) if has_figures(level)]
-    return [row for row in rows[seeds[0] : seeds[-1] + 1] if row]
+    return [*filter(None, rows[seeds[0] : seeds[-1] + 1])] if seeds else []
+
+
+def _row_of_name(level: _Level, levels: list[_Level], spans: list[Span]) -> int | None:
+    """Return the level of the row that a line between rows names in part, None for a row of its own."""
+    if len(level) != 1 or spans_over(level[0].box[::2], spans) != [0]:
+        return None
+    near = [at for at, other in enumerate(levels) if len(other) > 1 and _may_name(level[0], other, spans)]
+    return min(near, key=lambda at: abs(levels[at][0].middle - level[0].middle), default=None)
 
 
 def _may_name(line: TextLine, level: _Level, spans: list[Span]) -> bool:

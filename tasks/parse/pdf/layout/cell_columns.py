@@ -54,13 +54,13 @@ def columns_of_figures(levels: list[list[TextLine]]) -> tuple[list[Span], int]:
     """
     rows = [at for at, level in enumerate(levels) if has_figures(level)]
     seeds = [levels[at] for at in rows]
-    figures = merged_spans(line.box[::2] for level in seeds for line in level if _is_figure(line))
+    figures = merged_spans(line.box[::2] for line in filter(_is_figure, chain.from_iterable(seeds)))
     sure = [span for span in figures if _is_of_figures(span, seeds)]
     if len(sure) < LAYOUT.figures:
         return [], 0
     lines = [*chain.from_iterable(levels[rows[0] : rows[-1] + 1])]
-    names = _of_words([line for line in lines if line.right <= sure[0][0]], len(seeds), leftward=True)
-    beside = _of_words([line for line in lines if line.left >= figures[-1][1]], len(seeds), leftward=False)
+    names = _of_words(lines, (float("-inf"), sure[0][0]), len(seeds))
+    beside = _of_words(lines, (figures[-1][1], float("inf")), len(seeds))
     return [*names, *figures[figures.index(sure[0]) :], *beside], len(names)
 
 
@@ -81,11 +81,12 @@ def _is_of_figures(span: Span, levels: list[list[TextLine]]) -> bool:
     return 2 * sum(map(bool, held)) > len(held) and words < LAYOUT.mixed * len(held)
 
 
-def _of_words(words: list[TextLine], rows: int, leftward: bool) -> list[Span]:
-    """Return the columns of words beside the figures of some rows, but not those of a text beside the table."""
+def _of_words(lines: list[TextLine], sides: Span, rows: int) -> list[Span]:
+    """Return the columns of words between two sides, beside the figures of some rows; a text beside these is none."""
+    words = [line for line in lines if sides[0] <= line.left and line.right <= sides[1]]
     spans = merged_spans(line.box[::2] for line in words)
     chosen: list[Span] = []
-    for span in reversed(spans) if leftward else spans:
+    for span in reversed(spans) if sides[1] < float("inf") else spans:
         own = [sum(map(str.isalnum, line.text)) for line in words if spans_over(line.box[::2], [span])]
         if len(own) < LAYOUT.named * rows or sum(own) > LAYOUT.name_letters * len(own):
             break
