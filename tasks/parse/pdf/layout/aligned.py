@@ -387,7 +387,7 @@ def _are_numbered(rows: list[tuple[_Level, list[str]]]) -> bool:
 def _longest_fitting(rows: list[_Level], spans: list[Span]) -> list[tuple[_Level, list[str]]]:
     """Return the most rows in succession that fit columns, with their texts; a name in larger letters is a heading."""
     most = (1 + LAYOUT.other_size) * median([line.size for row in rows for line in row] or [0.0])
-    both = [(row, _cells_of_level(row, spans) if len(row) > 1 or row[0].size < most else []) for row in rows]
+    both = [(row, _cells_of_level(row, spans, most)) for row in rows]
     longest = max(
         ([*group] for fits, group in groupby(both, key=lambda one: bool(one[1])) if fits), key=len, default=[]
     )
@@ -426,10 +426,12 @@ def _may_name(line: TextLine, level: _Level, spans: list[Span]) -> bool:
     return goes_on or not any(spans_over(one.box[::2], spans) == [0] for one in level)
 
 
-def _cells_of_level(row: _Level, spans: list[Span]) -> list[str]:
-    """Return the texts of a row by column, a line alone in the first; nothing if a line fits no column."""
+def _cells_of_level(row: _Level, spans: list[Span], most: float) -> list[str]:
+    """Return the texts of a row by column; nothing if a line fits no column. One alone is a head, if less than `most`
+    points large.
+    """
     if len(row) == 1:
-        return [row[0].text, *[""] * (len(spans) - 1)]
+        return [row[0].text, *[""] * (len(spans) - 1)] if row[0].size < most else []
     over = {id(line): spans_over(line.box[::2], spans) for line in row}
     begun = {places[0] for places in over.values() if places}
     held: defaultdict[int, list[str]] = defaultdict(list)
