@@ -398,8 +398,7 @@ def _longest_fitting(rows: list[_Level], spans: list[Span]) -> list[tuple[_Level
 
 def _rows_of_levels(levels: list[_Level], spans: list[Span]) -> list[_Level]:
     """Return levels within columns as rows; a line that is part of the name of a row near it belongs to that."""
-    sides = [(spans[0][0], spans[-1][1])]
-    inside = [[line for line in level if spans_over(line.box[::2], sides)] for level in levels]
+    inside = [_within(level, spans) for level in levels]
     rows = [[*level] for level in inside]
     for at, level in enumerate(inside):
         near = _row_of_name(level, inside, spans)
@@ -408,6 +407,11 @@ def _rows_of_levels(levels: list[_Level], spans: list[Span]) -> list[_Level]:
             rows[at] = []
     seeds = [at for at, level in enumerate(inside) if has_figures(level)]
     return [*filter(None, rows[seeds[0] : seeds[-1] + 1])] if seeds else []
+
+
+def _within(level: _Level, spans: list[Span]) -> _Level:
+    left, right = spans[0][0], spans[-1][1]
+    return [line for line in level if line.left < right and left < line.right]
 
 
 def _row_of_name(level: _Level, levels: list[_Level], spans: list[Span]) -> int | None:

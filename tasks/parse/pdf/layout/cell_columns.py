@@ -4,7 +4,7 @@ Rows at the top of a page may go on the table at the end of the page before.
 """
 
 from collections import Counter
-from itertools import chain, pairwise
+from itertools import chain, pairwise, takewhile
 from statistics import median
 
 from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Cell, Item, PageTable, Row, Span, in_cells, is_value, span_of
@@ -85,13 +85,14 @@ def _of_words(lines: list[TextLine], sides: Span, rows: int) -> list[Span]:
     """Return the columns of words between two sides, beside the figures of some rows; a text beside these is none."""
     words = [line for line in lines if sides[0] <= line.left and line.right <= sides[1]]
     spans = merged_spans(line.box[::2] for line in words)
-    chosen: list[Span] = []
-    for span in reversed(spans) if sides[1] < float("inf") else spans:
-        own = [sum(map(str.isalnum, line.text)) for line in words if spans_over(line.box[::2], [span])]
-        if len(own) < LAYOUT.named * rows or sum(own) > LAYOUT.name_letters * len(own):
-            break
-        chosen.append(span)
-    return sorted(chosen)
+    nearest = reversed(spans) if sides[1] < float("inf") else spans
+    return sorted(takewhile(lambda span: _are_names(words, span, rows), nearest))
+
+
+def _are_names(words: list[TextLine], span: Span, rows: int) -> bool:
+    """Return whether enough words stand in a column, and few letters in each."""
+    own = [sum(map(str.isalnum, line.text)) for line in words if spans_over(line.box[::2], [span])]
+    return len(own) >= LAYOUT.named * rows and sum(own) <= LAYOUT.name_letters * len(own)
 
 
 def _usual_columns(rows: list[Row]) -> list[Span]:
