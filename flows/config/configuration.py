@@ -9,15 +9,15 @@ from difflib import get_close_matches
 from functools import cache
 from operator import eq
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import ValidationError
-from pydantic.fields import FieldInfo
-
-from docmill.flows.config.input_settings import ConfigSection
 from docmill.flows.config.key_lines import key_lines, line_of
+from docmill.flows.config.section import ConfigSection, KeyField, is_section
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 FILE_NAME = "docmill.toml"
 PREFIX = "DOCMILL_"
@@ -48,7 +48,7 @@ class Key:
     """A setting, and its name in each place that can set it."""
 
     path: KeyPath
-    field: FieldInfo
+    field: KeyField
 
     @property
     def dotted(self) -> str:
@@ -76,7 +76,7 @@ def keys() -> tuple[Key, ...]:
 
 def _walk(section: type[ConfigSection], path: KeyPath) -> Iterator[Key]:
     for name, field in section.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, ConfigSection):
+        if is_section(field.annotation):
             yield from _walk(field.annotation, (*path, name))
         else:
             yield Key((*path, name), field)
@@ -99,12 +99,18 @@ def load(
     """
     _check_environment()
     file = chosen_file(config)
+    given = _nest({**(flags or {}), **(assigned or {})})
+    values = _merge(given, _anchor(_read_file(file), file.parent) if file else {})
+    return _checked(values, ValueOrigins(frozenset(flags or ()), file, as_flags, frozenset(assigned or ())))
+
+
+def _checked(values: dict[str, Any], origins: "ValueOrigins") -> Settings:
+    """Return the settings with these values; raise ConfigError with a finding for each wrong one."""
     try:
-        given = _nest({**(flags or {}), **(assigned or {})})
-        return _merge(given, _anchor(_read_file(file), file.parent) if file else {})
-    except ValidationError as error:
-        origins = ValueOrigins(frozenset(flags or ()), file, as_flags, frozenset(assigned or ()))
-        raise ConfigError(*(_explain(e, origins) for e in error.errors())) from None
+        return Settings(**values)
+    except ValueError as error:  # that of pydantic, which is not imported for right values
+        wrong = cast("ValidationError", error).errors()
+        raise ConfigError(*(_explain(one, origins) for one in wrong)) from None
 
 
 def spelled(
@@ -126,11 +132,7 @@ def with_values(settings: Settings, values: Mapping[KeyPath, Any]) -> Settings:
         for step in path[:-1]:
             table = table.setdefault(step, {})
         table[path[-1]] = value
-    try:
-        return Settings.model_validate(merged)
-    except ValidationError as error:
-        origins = ValueOrigins(frozenset(values), None, as_flags=False)
-        raise ConfigError(*(_explain(e, origins) for e in error.errors())) from None
+    return _checked(merged, ValueOrigins(frozenset(values), None, as_flags=False))
 
 
 def find_file(start: Path) -> Path | None:
@@ -249,9 +251,9 @@ def _nest(flat: Mapping[KeyPath, Any]) -> dict[str, Any]:
     return nested
 
 
-def _merge(flags: dict[str, Any], from_file: dict[str, Any]) -> Settings:
-    """Return the settings that flags, then the environment, then the file give."""
-    return Settings(**_over(_over(from_file, _from_environment()), flags))
+def _merge(flags: dict[str, Any], from_file: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that flags, then the environment, then the file give."""
+    return _over(_over(from_file, _from_environment()), flags)
 
 
 def _from_environment() -> dict[str, Any]:
@@ -337,12 +339,8 @@ def _table_at(path: tuple[int | str, ...]) -> type[ConfigSection]:
     for step in path:
         if isinstance(step, str):
             annotation = table.model_fields[step].annotation
-            table = next(a for a in (annotation, *getattr(annotation, "__args__", ())) if _is_section(a))
+            table = next(a for a in (annotation, *getattr(annotation, "__args__", ())) if is_section(a))
     return table
-
-
-def _is_section(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, ConfigSection)
 
 
 def _check_environment() -> None:

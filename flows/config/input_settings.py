@@ -3,9 +3,19 @@
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-
-from docmill.flows.config.units import Bytes, Characters, Files, Levels, Megabytes, Processes, Seconds, Times
+from docmill.flows.config.section import (
+    Before,
+    Bytes,
+    Characters,
+    ConfigSection,
+    Field,
+    Files,
+    Levels,
+    Megabytes,
+    Processes,
+    Seconds,
+    Times,
+)
 from docmill.storage.process.processors import processors
 from docmill.tasks.work.pool.limits import Limits
 
@@ -27,13 +37,7 @@ def _spell_switch(value: Any) -> Any:
     return {"true": "on", "1": "on", "false": "off", "0": "off"}.get(spelled, value)
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(decode_texts)]
-
-
-class ConfigSection(BaseModel):
-    """A table of docmill.toml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+Texts = Annotated[tuple[str, ...], Before(decode_texts)]
 
 
 class DiscoverSettings(ConfigSection):
@@ -62,7 +66,7 @@ class ReaderRule(ConfigSection):
 
     glob: str = Field(min_length=1)
     reader: str = Field(min_length=1)
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default={})
 
 
 class ParseSettings(ConfigSection):
@@ -75,7 +79,7 @@ class ParseSettings(ConfigSection):
         default=50_000_000, gt=0, description="Reject documents with more characters of text than this."
     )
     passwords: Texts = Field(default=(), description="Passwords to try on encrypted files.", repr=False)
-    ocr: Annotated[Literal["auto", "on", "off", "rapidocr", "tesseract"], BeforeValidator(_spell_switch)] = Field(
+    ocr: Annotated[Literal["auto", "on", "off", "rapidocr", "tesseract"], Before(_spell_switch)] = Field(
         default="auto",
         description="Read scanned PDF pages and images: auto (if docmill[ocr] is installed), on or true (with tesseract"
         " where it is not), off or false, or an engine: rapidocr or tesseract.",
@@ -90,7 +94,7 @@ class ParseSettings(ConfigSection):
         default=False,
         description="Read the comments of Word and OpenDocument texts, each below the paragraph that it is about.",
     )
-    readers: Annotated[tuple[ReaderRule, ...], BeforeValidator(decode)] = Field(
+    readers: Annotated[tuple[ReaderRule, ...], Before(decode)] = Field(
         default=(),
         description="Which parser reads files, instead of the default of their format. The first matching glob wins.",
         examples=['[[parse.readers]]\nglob = "**/*.pdf"\nreader = "unstructured"'],

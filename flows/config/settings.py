@@ -3,26 +3,20 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
-
 from docmill.flows.config.input_settings import (
     ArchivesSettings,
-    ConfigSection,
     DiscoverSettings,
     ParseSettings,
     Texts,
     decode,
     decode_texts,
 )
-from docmill.flows.config.store_settings import (
-    AccessSettings,
-    GateSettings,
-    QueriesSettings,
-    RetentionSettings,
-)
-from docmill.flows.config.units import (
+from docmill.flows.config.section import (
+    Before,
     Calls,
+    ConfigSection,
     Dimensions,
+    Field,
     Hits,
     Minutes,
     Money,
@@ -31,6 +25,12 @@ from docmill.flows.config.units import (
     Share,
     Tokens,
     Tries,
+)
+from docmill.flows.config.store_settings import (
+    AccessSettings,
+    GateSettings,
+    QueriesSettings,
+    RetentionSettings,
 )
 from docmill.storage.declared_keys import KINDS, Kind
 from docmill.storage.foreign_address import why_foreign
@@ -48,11 +48,11 @@ def _check_store(value: Any) -> Any:
     return value
 
 
-Store = Annotated[Path, BeforeValidator(_check_store)]
+Store = Annotated[Path, Before(_check_store)]
 
 
-Phrasings = Annotated[tuple[Literal["statements", "questions"], ...], BeforeValidator(decode_texts)]
-Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], BeforeValidator(decode)]
+Phrasings = Annotated[tuple[Literal["statements", "questions"], ...], Before(decode_texts)]
+Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], Before(decode)]
 
 
 class EmbeddingSettings(ConfigSection):
@@ -149,14 +149,12 @@ class EmbeddingSettings(ConfigSection):
         )
         return spell(self.model, options), ""
 
-    @model_validator(mode="after")
-    def _name_server(self) -> "EmbeddingSettings":
+    def _check(self) -> None:
         """Let this process send texts to the server, because the settings name it."""
         if is_api(self.model):
             name_server(parse_address(self.where()[0]))
         if is_api(self.pictures):
             name_server(parse_address(self.pictures_where()))
-        return self
 
 
 class ChunkSettings(ConfigSection):
@@ -376,21 +374,17 @@ class RouteRule(ConfigSection):
     contextualizer: str = ""
     also: tuple[AlsoRule, ...] = ()
 
-    @model_validator(mode="after")
-    def _one_subject(self) -> "RouteRule":
+    def _check(self) -> None:
         if bool(self.glob) == bool(self.type):
             raise ValueError("must have exactly one of glob and type")
         if not self.strategy and (self.options or self.also or not self.contextualizer):
             raise ValueError("must have a strategy, or only a contextualizer")
-        return self
 
 
-Routes = Annotated[tuple[RouteRule, ...], BeforeValidator(decode)]
-MetadataKeys = Annotated[
-    dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Kind], BeforeValidator(decode)
-]
-SourceTables = Annotated[dict[str, dict[str, Any]], BeforeValidator(decode)]
-SplitOptions = Annotated[dict[str, dict[str, Any]], BeforeValidator(decode)]
+Routes = Annotated[tuple[RouteRule, ...], Before(decode)]
+MetadataKeys = Annotated[dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Kind], Before(decode)]
+SourceTables = Annotated[dict[str, dict[str, Any]], Before(decode)]
+SplitOptions = Annotated[dict[str, dict[str, Any]], Before(decode)]
 
 
 class Settings(ConfigSection):

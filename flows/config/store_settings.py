@@ -2,14 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
-
-from docmill.flows.config.input_settings import ConfigSection, decode, decode_texts
-from docmill.flows.config.units import Days, Hours, Queries, Share, Snapshots
+from docmill.flows.config.input_settings import decode, decode_texts
+from docmill.flows.config.section import Before, ConfigSection, Days, Field, Hours, Queries, Share, Snapshots
 from docmill.storage.schema import EVERYONE
 
 MadeQuestions = Literal["links", "captions", "docstrings", "subjects", "headings", "words"]
-Principals = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], BeforeValidator(decode_texts)]
+Principals = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], Before(decode_texts)]
 
 
 class RetentionSettings(ConfigSection):
@@ -33,7 +31,7 @@ class GateSettings(ConfigSection):
 
     questions: str = Field(default="", description="Questions with known answers: CSV, TREC topics or a BEIR folder.")
     qrels: str = Field(default="", description="Relevance judgements (qrels), if the questions file has none.")
-    made_from: Annotated[tuple[MadeQuestions, ...], BeforeValidator(decode_texts)] = Field(
+    made_from: Annotated[tuple[MadeQuestions, ...], Before(decode_texts)] = Field(
         default=(), description="Make questions from the documents: links, captions, docstrings, subjects ..."
     )
     metric: str = Field(default="nDCG@10", description="The measure to compare, such as nDCG@10, R@5, RR or IoU@5.")
@@ -49,7 +47,7 @@ class AccessSettings(ConfigSection):
     """Who may see documents of which no sidecar, folder or source says it."""
 
     default: Principals = Field(default=(EVERYONE,), description="Principals who may see them; [] is nobody.")
-    sources: Annotated[dict[str, Principals], BeforeValidator(decode)] = Field(
+    sources: Annotated[dict[str, Principals], Before(decode)] = Field(
         default={},
         description="Principals by the name of the source, in place of the default.",
         examples=['[access.sources]\nwiki = ["all"]\nsales = ["sales", "board"]'],

@@ -13,7 +13,7 @@ import docmill
 from docmill.flows.cli.program import GROUPS
 from docmill.flows.cli.terminal.exit_statuses import STATUSES, STATUSES_OF
 from docmill.flows.config.configuration import keys
-from docmill.flows.config.units import Unit
+from docmill.flows.config.section import Unit
 from docmill.storage.errors import REASONS, REMEDIES, ConfigError
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.detect.content_types import CONTENT_TYPES

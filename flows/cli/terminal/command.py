@@ -257,7 +257,7 @@ def _shared(name: str, kind: Any, default: Any, text: str, **more: Any) -> inspe
 
 def _parameter(key: "Key") -> inspect.Parameter:
     annotation: Any = key.field.annotation
-    default = key.field.get_default(call_default_factory=True)
+    default = key.field.get_default()
     option = typer.Option(
         key.flag,
         help=f"{key.field.description} [default: {default}]" if default not in ((), {}, "") else key.field.description,

@@ -134,9 +134,9 @@ def _toml(value: Any) -> str:
 
 def _bare(value: Any) -> Any:
     """Return a value without models, as JSON can hold it."""
-    from pydantic import BaseModel
+    from docmill.flows.config.section import ConfigSection
 
-    if isinstance(value, BaseModel):
+    if isinstance(value, ConfigSection):
         return value.model_dump(mode="json", exclude_defaults=True)
     if isinstance(value, tuple | list):
         return [_bare(one) for one in value]

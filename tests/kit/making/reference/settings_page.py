@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal, get_args, get_origin
 
 from docmill.flows.cli.commands.start.init_file import toml_value
 from docmill.flows.config.configuration import Key, keys
-from docmill.flows.config.input_settings import ConfigSection
+from docmill.flows.config.section import ConfigSection, Unit
 from docmill.flows.config.settings import AlsoRule, RouteRule, Settings
-from docmill.flows.config.units import Unit
 from tests.kit.making.reference.markdown import block, bounds, code, entries, page, prose
 
 HEAD = """\
@@ -79,7 +79,7 @@ def _values(key: Key) -> str:
     if unit.startswith("from"):
         return f"{default}, {unit}"
     shown = "" if unit in (key.field.description or "").lower() else unit
-    return ", ".join(filter(None, [f"{default} {shown}".strip(), bounds(key.field.metadata)]))
+    return ", ".join(filter(None, [f"{default} {shown}".strip(), bounds([SimpleNamespace(**dict(key.field.bounds))])]))
 
 
 def _routes() -> Iterator[str]:
