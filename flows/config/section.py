@@ -1,12 +1,9 @@
 """Sections: tables of docmill.toml as immutable values, which are checked here if a value is plain, else by pydantic.
 
-Loading pydantic and building a model of each section takes 0.06 s, a fifth of a whole search. Most values need none of
-it: they are a text where a text belongs, or a number within its bounds. All other values, right or wrong, are left to
-pydantic, so they are converted, or refused in the same words, as if there were no check here.
+pydantic converts all other values, or refuses them, in the same words as if there were no check here.
 """
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -14,20 +11,25 @@ from dataclasses import dataclass, replace
 from functools import cache
 from operator import ge, gt, le
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, cast, dataclass_transform, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
+
+from docmill.storage.plain_values import NotPlainError, Rule, plain, plain_table
 
 _REQUIRED: Any = ...
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class Before(Rule):
     """A function that a value passes before it is checked; it raises `ValueError` for a wrong one."""
 
     function: Callable[[Any], Any]
 
+    def before(self, value: Any) -> Any:
+        return self.function(value)
+
 
 @dataclass(frozen=True, slots=True)
-class KeyField:
+class KeyField(Rule):
     """What a key holds: the type of its values with their bounds, its default, and what it means."""
 
     default: Any = _REQUIRED
@@ -37,6 +39,9 @@ class KeyField:
     repr: bool = True
     annotation: Any = Any
     metadata: tuple[object, ...] = ()
+
+    def allows(self, value: Any) -> bool:
+        return all(_BOUNDS[name](value, limit) for name, limit in self.bounds)
 
     def is_required(self) -> bool:
         return self.default is _REQUIRED
@@ -75,8 +80,8 @@ class ConfigSection:
         cls.model_fields = {name: one.typed(cls.__annotations__[name]) for name, one in fields.items()}
 
     def __init__(self, **values: Any) -> None:
-        with suppress(_NotPlainError, ValueError):  # then pydantic converts a value, or says what is wrong
-            self._fill(_plain_values(type(self), values))
+        with suppress(ValueError):  # then pydantic converts a value, or says what is wrong
+            self._fill(self._plain_values(values))
             return
         self._fill(dict(self._model()(**values)))
 
@@ -86,6 +91,22 @@ class ConfigSection:
         section = cls.__new__(cls)
         section._fill(values)
         return section
+
+    @classmethod
+    def of_plain(cls, value: Any) -> Self:
+        """Return the section of a plain table, or a section as it is."""
+        return value if isinstance(value, cls) else cls.of(cls._plain_values(plain_table(value)))
+
+    @classmethod
+    def _plain_values(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        required = {name for name, one in cls.model_fields.items() if one.is_required()}
+        if not required <= values.keys() <= cls.model_fields.keys():
+            raise NotPlainError
+        known = cls.model_fields
+        return {
+            name: plain(one, known[name].annotation, (*known[name].metadata, known[name]))
+            for name, one in values.items()
+        }
 
     def _fill(self, values: Mapping[str, Any]) -> None:
         absent = {name: one.get_default() for name, one in self.model_fields.items() if name not in values}
@@ -167,94 +188,8 @@ def _dumped(value: Any, mode: Literal["python", "json"]) -> Any:
     return str(value) if mode == "json" and isinstance(value, Path) else value
 
 
-class _NotPlainError(Exception):
-    """A value that pydantic has to convert or to refuse."""
-
-
-def _plain_values(section: type[ConfigSection], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by name as the section holds them."""
-    fields = section.model_fields
-    if not values.keys() <= fields.keys() or any(
-        one.is_required() and name not in values for name, one in fields.items()
-    ):
-        raise _NotPlainError
-    return {name: _plain(value, fields[name]) for name, value in values.items()}
-
-
-def _plain(value: Any, field: KeyField) -> Any:
-    """Return a value as its key holds it."""
-    for rule in field.metadata:
-        if isinstance(rule, Before):
-            value = rule.function(value)
-        if isinstance(rule, KeyField):
-            field = replace(field, bounds=(*field.bounds, *rule.bounds))
-    held = _typed(value, field.annotation)
-    if not all(_BOUNDS[name](held, limit) for name, limit in field.bounds):
-        raise _NotPlainError
-    return held
-
-
-def _typed(value: Any, annotation: Any) -> Any:
-    """Return a value as its type says, if it is plain."""
-    if is_section(annotation):
-        return value if isinstance(value, annotation) else annotation.of(_plain_values(annotation, _table(value)))
-    make = _TYPES.get(get_origin(annotation) or annotation)
-    if make is None:
-        raise _NotPlainError
-    return make(value, get_args(annotation))
-
-
-def _exactly(kind: type) -> Callable[[Any, tuple[Any, ...]], Any]:
-    def checked(value: Any, _: tuple[Any, ...]) -> Any:
-        if type(value) is not kind:
-            raise _NotPlainError
-        return value
-
-    return checked
-
-
-def _text(value: Any, _: tuple[Any, ...]) -> str:
-    if type(value) is not str:
-        raise _NotPlainError
-    value.encode()  # raises ValueError for what is no text, such as half of a surrogate pair
-    return value
-
-
-def _number(value: Any, _: tuple[Any, ...]) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):
-        raise _NotPlainError
-    return float(value)
-
-
-def _one_of(value: Any, choices: tuple[Any, ...]) -> Any:
-    if type(value) is not str or value not in choices:
-        raise _NotPlainError
-    return value
-
-
-def _path(value: Any, _: tuple[Any, ...]) -> Path:
-    return value if isinstance(value, Path) else Path(_text(value, ()))
-
-
-def _several(value: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple) or kinds[1:] != (...,):
-        raise _NotPlainError
-    return tuple(_plain(one, KeyField().typed(kinds[0])) for one in value)
-
-
-def _named(value: Any, kinds: tuple[Any, ...]) -> dict[Any, Any]:
-    of_key, of_value = (KeyField().typed(one) for one in kinds)
-    return {_plain(name, of_key): _plain(one, of_value) for name, one in _table(value).items()}
-
-
-def _table(value: Any) -> dict[str, Any]:
-    if type(value) is not dict or not all(type(name) is str for name in value):
-        raise _NotPlainError
-    return cast(dict[str, Any], value)
-
-
 def _matches(value: str, pattern: str) -> bool:
-    # Only texts of one line, as `$` means another place in the patterns of pydantic than in Python's.
+    # Only a text of one line, as `$` means another place in the patterns of pydantic than in Python's.
     return "\n" not in value and re.search(pattern, value) is not None
 
 
@@ -265,17 +200,6 @@ _BOUNDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "min_length": lambda value, limit: len(value) >= limit,
     "max_length": lambda value, limit: len(value) <= limit,
     "pattern": _matches,
-}
-_TYPES: Mapping[Any, Callable[[Any, tuple[Any, ...]], Any]] = {
-    int: _exactly(int),
-    bool: _exactly(bool),
-    str: _text,
-    float: _number,
-    Path: _path,
-    Literal: _one_of,
-    tuple: _several,
-    dict: _named,
-    Any: lambda value, _: value,
 }
 
 

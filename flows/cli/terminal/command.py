@@ -3,15 +3,16 @@
 import inspect
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
 
 import typer
 
 from docmill.flows.cli.terminal.failure import FAILED, WRONG_USAGE, tell, tell_json, wants_json
+from docmill.flows.cli.terminal.given_values import take_plainly
 from docmill.flows.cli.terminal.help_pages import GroupedCommands, PanelledOptions
 from docmill.flows.cli.terminal.output import note
 from docmill.storage.errors import ConfigError, DocmillError
@@ -104,10 +105,6 @@ class SettingsCommand(PanelledOptions):
 
     sections: tuple[str, ...] = ()
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        _take_absent(self.params)
-
     def panel_of(self, parameter: Any) -> str:
         """Return "Settings" for what sets a key or names the file of the settings."""
         is_setting = parameter.name in _SETTINGS or parameter.name.startswith(_name_of())
@@ -115,7 +112,7 @@ class SettingsCommand(PanelledOptions):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the command's own parameters, followed by those of its settings."""
-        return [*super().get_params(ctx), *_setting_options(self.sections)]
+        return take_plainly([*super().get_params(ctx), *_setting_options(self.sections)])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command. An expected failure is told on standard error and exits with status 1."""
@@ -217,26 +214,7 @@ def _setting_options(sections: tuple[str, ...]) -> tuple[Any, ...]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False)
     app.command()(command)
-    options = typer.main.get_command(app).params
-    _take_absent(options)
-    return tuple(options)
-
-
-def _take_absent(options: Sequence[Any]) -> None:
-    """Let options and arguments that were not given keep their defaults.
-
-    typer validates these, too: to build a validator for each parameter of `search` takes 0.01 s.
-    """
-    for option in options:
-        if not option.required and option.callback is None:
-            option.process_value = partial(_if_given, option, option.process_value)
-
-
-def _if_given(option: Any, process: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
-    """Return the value of an option, as typer makes it of what was typed."""
-    if value is None:
-        return () if option.multiple or option.nargs == -1 else None
-    return value if value is option.default else process(context, value)
+    return tuple(typer.main.get_command(app).params)
 
 
 _CONFIG = "Use this settings file instead of the nearest docmill.toml."

@@ -7,6 +7,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from docmill.flows.cli.terminal.given_values import take_plainly
+
 KINDS = {"path": "PATH", "file": "FILE", "str": "TEXT", "int": "N", "float": "X", "int range": "N", "float range": "X"}
 """What stands for a value of each type, as in the options of settings."""
 _TYPE = re.compile(r"(?: |^)<(?:list\[)?([^>\]]*)\]?>")
@@ -23,6 +25,10 @@ class GroupedCommands(TyperGroup):
     """
 
     groups: Mapping[str, Sequence[str]] = {}
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, which need no pydantic for what is absent or plain."""
+        return take_plainly(super().get_params(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  as typer calls it
         """Write a section for each group."""

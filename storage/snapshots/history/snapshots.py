@@ -9,12 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef
 from docmill.storage.keys import hash_bytes
 from docmill.storage.name_grammar import UnsafeName, check_table
+from docmill.storage.plain_values import plain
 from docmill.storage.search.encode.space import EmbeddingSpace
 from docmill.storage.search.keywords.segments.state import KeywordState
 from docmill.storage.search.vectors.vectors import VectorState
@@ -246,7 +247,7 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
 
     try:
         # Before all else: a file of a newer format may lack fields, and is not to be called damaged.
-        version = json.loads(data)["format"]
+        version = (values := json.loads(data))["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{where} is not a snapshot: {error}; restore it from a copy or remove it") from error
     if version not in range(FORMAT, _BUCKETS_FORMAT + 1):
@@ -256,12 +257,20 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
         )
     try:
         _check_sum(data)
-        found = _adapter().validate_json(data)
+        found = _plain(values) or _adapter().validate_json(data)
         # The name becomes a path; a file from a bucket could hold one that leads out of the store.
         check_table(found.vectors.table)
         return found
     except (ValueError, UnsafeName) as error:
         raise StoreError(f"{where} is damaged: {error}") from error
+
+
+def _plain(values: dict[str, Any]) -> Snapshot | None:
+    """Return the snapshot with these values, None if pydantic is to convert some or to say what is wrong with them."""
+    with suppress(ValueError):
+        whole: Snapshot = plain({name: one for name, one in values.items() if name != "checksum"}, Snapshot)
+        return whole
+    return None
 
 
 def is_sound(data: bytes) -> bool:
