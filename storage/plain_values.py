@@ -17,7 +17,7 @@ class NotPlainError(ValueError):
     """A value that has to be converted, or that is wrong."""
 
 
-class Rule:
+class ValueRule:
     """What `Annotated` notes beside a type: a rule for its values."""
 
     __slots__ = ()
@@ -38,7 +38,7 @@ def plain(value: Any, annotation: Any, rules: Iterable[object] = ()) -> Any:
     """
     own = getattr(annotation, "__metadata__", ())
     kind = get_args(annotation)[0] if own else annotation
-    checks = [one for one in (*own, *rules) if isinstance(one, Rule)]
+    checks = [one for one in (*own, *rules) if isinstance(one, ValueRule)]
     for check in checks:
         value = check.before(value)
     found = _typed(value, kind)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,7 +10,6 @@ from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from docmill.flows.config.key_lines import key_lines, line_of
 from docmill.flows.config.section import ConfigSection, KeyField, is_section
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import ConfigError
@@ -153,6 +151,8 @@ def chosen_file(config: Path | None) -> Path | None:
 
 
 def _read_file(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(text := read_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -291,6 +291,8 @@ class ValueOrigins:
     def _place(self, path: tuple[int | str, ...]) -> str:
         if self.file is None:
             return ""
+        from docmill.flows.config.key_lines import key_lines, line_of
+
         line = line_of(path, key_lines(read_text(self.file)))
         return f"{self.file}:{line}: " if line else f"{self.file}: "
 

@@ -13,13 +13,13 @@ from operator import ge, gt, le
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
-from docmill.storage.plain_values import NotPlainError, Rule, plain, plain_table
+from docmill.storage.plain_values import NotPlainError, ValueRule, plain, plain_table
 
 _REQUIRED: Any = ...
 
 
 @dataclass(frozen=True, slots=True)
-class Before(Rule):
+class Before(ValueRule):
     """A function that a value passes before it is checked; it raises `ValueError` for a wrong one."""
 
     function: Callable[[Any], Any]
@@ -29,7 +29,7 @@ class Before(Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class KeyField(Rule):
+class KeyField(ValueRule):
     """What a key holds: the type of its values with their bounds, its default, and what it means."""
 
     default: Any = _REQUIRED

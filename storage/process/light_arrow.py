@@ -1,6 +1,7 @@
-"""Light Arrow: load PyArrow without what takes long and few use: pandas, and the functions that nobody calls."""
+"""Light Arrow: load PyArrow without what takes long and few use: pandas, masks, functions, a reader of docstrings."""
 
 import sys
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
@@ -54,6 +55,50 @@ class _ArrowLoader(_WrappedLoader):
             module.array([0])
         finally:
             sys.meta_path.remove(absent)
+        if "numpy" in sys.modules and "numpy.ma" not in sys.modules:
+            vars(sys.modules["numpy"])["ma"] = _Masks("numpy.ma")  # until somebody imports it
+
+
+class _OnDemand:
+    """A module that is imported when something of it is asked for."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._module), name)
+
+
+class _Masks(_OnDemand):
+    """`numpy.ma`, by which PyArrow and `numpy.unique` ask whether an array has a mask. To import it takes 5 ms."""
+
+    def is_masked(self, array: Any) -> bool:
+        """Return whether something of an array is masked, as nothing is before `numpy.ma` is imported."""
+        return "numpy.ma" in sys.modules and bool(import_module("numpy.ma").is_masked(array))
+
+    @property
+    def MaskedArray(self) -> Any:  # noqa: N802  as numpy calls it
+        return _MaskedArray()
+
+
+class _MaskedArray:
+    """The class of masked arrays, of which there are none before `numpy.ma` is imported."""
+
+    @property
+    def _own(self) -> Any:
+        return import_module("numpy.ma").MaskedArray
+
+    def __instancecheck__(self, one: object) -> bool:
+        return "numpy.ma" in sys.modules and isinstance(one, self._own)
+
+    def __mro_entries__(self, _: object) -> tuple[Any, ...]:
+        return (self._own,)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self._own(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
 
 
 class _FunctionsLoader(_WrappedLoader):
@@ -67,6 +112,8 @@ class _FunctionsLoader(_WrappedLoader):
 
         registry, before = compiled.function_registry, set(vars(module))
         compiled.function_registry = lambda: _FewFunctions(registry())
+        vendored = import_module("pyarrow.vendored")
+        vars(vendored)["docscrape"] = _OnDemand("pyarrow.vendored.docscrape")
         try:
             self._loader.exec_module(module)
             make = module._wrap_function
@@ -78,6 +125,7 @@ class _FunctionsLoader(_WrappedLoader):
             return
         finally:
             compiled.function_registry = registry
+            vars(vendored).pop("docscrape", None)
         vars(module).update(function_registry=registry, __getattr__=_maker(module, registry(), make))
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 
+_NAMES = ("get_parallel", "get_num_threads", "set_num_threads")
+_BY_OPENMP = 2  # what OpenBLAS says of itself if its threads are those of OpenMP
 _Get = Callable[[], int]
 _Set = Callable[[int], Any]
 
@@ -88,11 +90,33 @@ class _MklLimit:
 @cache
 def _limits() -> tuple[_Limit, ...]:
     """Return the limits of the libraries that multiply for numpy, which are loaded with it."""
+    if (limit := _limit_of_wheel()) is not None:
+        return (limit,)
     from threadpoolctl import ThreadpoolController
 
     found = [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
     # The wheels of numpy and scipy hold a library each, and products of numpy need one of them limited.
     return tuple(map(_limit_of, [one for one in found if _is_of_numpy(Path(one.filepath))] or found))
+
+
+def _limit_of_wheel() -> _Limit | None:
+    """Return the limit of the OpenBLAS in a wheel of numpy; None if it is elsewhere or takes its threads from OpenMP.
+
+    To ask threadpoolctl, which looks through all libraries of the process, takes 7 ms.
+    """
+    import ctypes
+
+    import numpy as np
+
+    found = [*Path(np.__file__).parents[1].glob("numpy.libs/*openblas*")]
+    if len(found) != 1:
+        return None
+    try:
+        functions = ctypes.CDLL(str(found[0]))
+        parallel, get, change = (_of_openblas(functions, f"openblas_{name}") for name in _NAMES)
+    except (OSError, StopIteration):  # another build of it
+        return None
+    return None if parallel() == _BY_OPENMP else _SharedLimit(get, change)
 
 
 def _is_of_numpy(library: Path) -> bool:

@@ -33,12 +33,18 @@ def _taken(parameter: Any, process: Callable[[Any, Any], Any], context: Any, giv
 
 def _plain(parameter: Any, value: Any) -> Any:
     """Return a value that typer would not change, or would make a number of; None leaves it to typer."""
-    kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
-    several = kind == list[str] and isinstance(value, list | tuple)
-    if several or kind is str:
-        return value if all(type(one) is str for one in (value if several else [value])) else None
-    if kind is not int or not isinstance(value, str) or not _COUNT.fullmatch(value):
+    described = getattr(parameter, "type_descriptor", None)
+    kind = getattr(described, "annotation", None)
+    if kind is str and type(value) is str:
+        return value
+    if kind == list[str] and isinstance(value, list | tuple):
+        return list(value) if {*map(type, value)} == {str} else None
+    return _count(value, described.parameter_info) if described and kind is int else None
+
+
+def _count(value: Any, bounds: Any) -> int | None:
+    """Return a number within the bounds of an option."""
+    if type(value) is not str or not _COUNT.fullmatch(value):
         return None
-    bounds, number = parameter.type_descriptor.parameter_info, int(value)
-    below = bounds.min is not None and number < bounds.min
-    return None if below or (bounds.max is not None and number > bounds.max) else number
+    least, most = (0 if bounds.min is None else bounds.min), (int(value) if bounds.max is None else bounds.max)
+    return int(value) if least <= int(value) <= most else None

@@ -30,7 +30,6 @@ from docmill.storage.search.encode.text_encoder import (
     Window,
     unit,
 )
-from docmill.storage.search.encode.torch_bert import TorchBert, half_bert
 
 __all__ = ["LOADERS", "Encoder", "Network", "TextEncoder", "TokenVectors", "Window", "load_encoder", "quiet"]
 
@@ -305,6 +304,8 @@ def _full_network(folder: str, space: EmbeddingSpace, light: NumpyBert) -> Netwo
     """Return the network for many tokens: sentence-transformers on a GPU, `TorchBert` on a CPU."""
     import torch
 
+    from docmill.storage.search.encode.torch_bert import TorchBert
+
     if not torch.accelerator.is_available():
         _LOG.info("loading the model %s", space.model)
         packed = TorchBert(Path(folder))
@@ -320,6 +321,8 @@ def _half_loader(folder: str, space: EmbeddingSpace, exact: Network) -> Callable
 def _half_network(folder: str, space: EmbeddingSpace, exact: Network) -> Network | None:
     """Return the network for many tokens in bfloat16; None where it gains nothing, or differs from the exact one."""
     import torch
+
+    from docmill.storage.search.encode.torch_bert import half_bert
 
     half: Network | None = None
     if torch.accelerator.is_available():

@@ -21,7 +21,7 @@ _SHORT = 3
 and .22 to .80 in four languages that the packaged model does not know; with 2 or 4 it parts them less."""
 _SHORT_UNSPACED = 2
 """The same for scripts without spaces, whose words are short, and whose sentences are one word for some tokenizers."""
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """Thai, Lao, Myanmar, Khmer, Kana and Han."""
 _TOKENIZERS = 4
 """Tokenizers that a process keeps: the embedding model's, one to measure sizes by, and the same of another store."""
@@ -73,7 +73,7 @@ def _unread(tokens: "Encoding", text: str, unknown: int | None) -> float:
         part = text[start:end]
         size = sum(map(str.isalpha, part))
         letters += size
-        short = _SHORT_UNSPACED if _UNSPACED.search(part) else _SHORT
+        short = _SHORT_UNSPACED if re.search(_UNSPACED, part) else _SHORT
         if number == unknown or (pieces[word] > 1 and end - start < short):
             unread += size
     return unread / letters if letters else 0.0

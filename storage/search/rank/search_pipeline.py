@@ -13,10 +13,8 @@ from docmill.storage.search.rank.candidates.relevance import highest_score, rele
 from docmill.storage.search.rank.candidates.search_options import Rewrite, SearchOptions, check_query
 from docmill.storage.search.rank.steps.cover_words import add_cover
 from docmill.storage.search.rank.steps.distinct import distinct
-from docmill.storage.search.rank.steps.hit_passages import with_passages
 from docmill.storage.search.rank.steps.mmr import diversify
 from docmill.storage.search.rank.steps.parents import climb, widen
-from docmill.storage.search.rank.steps.query_expansion import by_feedback, by_model
 from docmill.storage.search.rank.steps.rerank import rerank
 from docmill.storage.search.rank.steps.smoothing import lift, spread
 
@@ -66,6 +64,8 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
 
     Raises `QueryError` for an empty, wordless or too long query, and for one of stop words only in keyword mode.
     """
+    from docmill.storage.search.rank.steps.hit_passages import with_passages
+
     check_query(query.text)
     if query.allowed is not None and not query.allowed:
         return []
@@ -112,6 +112,8 @@ def _is_cut(found: Sequence[Candidate], breadth: int) -> bool:
 
 
 def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:
+    from docmill.storage.search.rank.steps.query_expansion import by_feedback, by_model
+
     if query.options.expand == "feedback":
         return by_feedback(query)
     if query.options.expand == "model":

@@ -1,15 +1,17 @@
 """Feedback: what people say of a store's answers, and what they ask, kept beside its snapshots."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.storage.search.rank.candidates.search_options import Mode, check_query
-from docmill.storage.snapshots.history import judgements, query_log
-from docmill.storage.snapshots.history.judgements import Judgement
-from docmill.storage.snapshots.history.query_log import MOST_CHARACTERS, LogBounds, LoggedQuery
-from docmill.storage.snapshots.read.asked_queries import FrequentQuery, best_of, frequent
-from docmill.storage.snapshots.read.judging import JudgedPassage, Opinion, judged_passages, judgement_of, withdraw
 from docmill.storage.snapshots.read.stored_documents import StoredDocuments
+
+if TYPE_CHECKING:
+    from docmill.storage.snapshots.history.judgements import Judgement
+    from docmill.storage.snapshots.history.query_log import LoggedQuery
+    from docmill.storage.snapshots.read.asked_queries import FrequentQuery
+    from docmill.storage.snapshots.read.judging import JudgedPassage
 
 
 class StoreFeedback(StoredDocuments):
@@ -25,7 +27,7 @@ class StoreFeedback(StoredDocuments):
         uri: str = "",
         quotation: str = "",
         note: str = "",
-    ) -> Judgement:
+    ) -> "Judgement":
         """Say whether a passage answers a query, for `docmill evaluate` and `docmill tune`.
 
         The judgement is kept beside the snapshots, with a quotation of the passage, so that later snapshots find it
@@ -53,11 +55,14 @@ class StoreFeedback(StoredDocuments):
             >>> store.judge("undo a commit", hit, by="Ada").verdict
             'right'
         """
+        from docmill.storage.snapshots.history import judgements
+        from docmill.storage.snapshots.read.judging import Opinion, judgement_of
+
         made = judgement_of(self, Opinion(query, hit, relevant, by, uri, quotation, note))
         judgements.keep(self.stored.folder.beside, made)
         return made
 
-    def withdraw(self, judgement_id: str) -> Judgement:
+    def withdraw(self, judgement_id: str) -> "Judgement":
         """Take a judgement back, with earlier ones of the same person about the same passage.
 
         Args:
@@ -75,9 +80,11 @@ class StoreFeedback(StoredDocuments):
             >>> store.withdraw(made.judgement_id).verdict
             'wrong'
         """
+        from docmill.storage.snapshots.read.judging import withdraw
+
         return withdraw(self, judgement_id)
 
-    def judgements(self, query: str | None = None) -> list[JudgedPassage]:
+    def judgements(self, query: str | None = None) -> "list[JudgedPassage]":
         """Return what people have judged, each with the place of its passage in this snapshot.
 
         Args:
@@ -96,6 +103,8 @@ class StoreFeedback(StoredDocuments):
             >>> [(one.judgement.verdict, one.state) for one in store.judgements("Undo a commit")]
             [('right', 'found')]
         """
+        from docmill.storage.snapshots.read.judging import judged_passages
+
         return judged_passages(self, query)
 
     def log_query(
@@ -128,10 +137,13 @@ class StoreFeedback(StoredDocuments):
             >>> [(one.query, one.times) for one in store.queries()]
             [('undo a commit', 1)]
         """
+        from docmill.storage.snapshots.history import query_log
+        from docmill.storage.snapshots.history.query_log import LogBounds
+
         check_query(query)
         query_log.append(self.stored.folder.beside, [logged(self, query, hits, mode, filtered)], LogBounds(keep_days))
 
-    def queries(self) -> list[FrequentQuery]:
+    def queries(self) -> "list[FrequentQuery]":
         """Return what people asked, most frequent first, each query once whatever its case and white space.
 
         Returns:
@@ -145,13 +157,20 @@ class StoreFeedback(StoredDocuments):
             >>> [(one.query, one.hits) for one in store.queries() if one.hits == 0]
             [('grind wheat', 0)]
         """
+        from docmill.storage.snapshots.history import query_log
+        from docmill.storage.snapshots.read.asked_queries import frequent
+
         return [] if self.stored.folder.whole else frequent(query_log.read(self.stored.folder.root))
 
 
 def logged(
     store: StoredDocuments, query: str, hits: Sequence[Hit], mode: Mode, filtered: bool = False, door: str = "python"
-) -> LoggedQuery:
+) -> "LoggedQuery":
     """Return what the log keeps of a query that was asked now."""
+    from docmill.storage.snapshots.history import query_log
+    from docmill.storage.snapshots.history.query_log import MOST_CHARACTERS, LoggedQuery
+    from docmill.storage.snapshots.read.asked_queries import best_of
+
     text, snapshot = query.strip()[:MOST_CHARACTERS], store.snapshot.number
     restricted = store.stored.folder.whole is not None
     return LoggedQuery(query_log.now(), text, mode, snapshot, len(hits), *best_of(hits), filtered, restricted, door)

@@ -27,23 +27,17 @@ from docmill.storage.search.rank.candidates.search_options import (
     options_of,
 )
 from docmill.storage.search.rank.search_pipeline import search
-from docmill.storage.search.rank.similar import similar
 from docmill.storage.snapshots.history.folder import StoredSnapshot
-from docmill.storage.snapshots.read.asked_queries import AskingAgain, ContentGap, content_gaps
-from docmill.storage.snapshots.read.facets import ValueCount, value_counts
 from docmill.storage.snapshots.read.feedback import StoreFeedback
-from docmill.storage.snapshots.read.model_reach import poorly_read
-from docmill.storage.snapshots.read.narrowed_stores import NarrowedStores
-from docmill.storage.snapshots.read.overview import history_table, status_of
-from docmill.storage.snapshots.read.replay import ReplayedQuery, by_movement, replayed
-from docmill.storage.snapshots.read.statements import run_statement
 from docmill.storage.snapshots.read.stored_documents import SnapshotHold
 from docmill.storage.snapshots.write.current_folder import follow_if_behind
-from docmill.storage.sql.statement import SqlLimits
-from docmill.storage.sql.statement_pool import select_ids
 
 if TYPE_CHECKING:
     from docmill.storage.exports.export import Exported
+    from docmill.storage.snapshots.read.asked_queries import ContentGap
+    from docmill.storage.snapshots.read.facets import ValueCount
+    from docmill.storage.snapshots.read.narrowed_stores import NarrowedStores
+    from docmill.storage.snapshots.read.replay import ReplayedQuery
 
 
 def open_store(path: str | Path, at: int | str | None = None, *, principals: Iterable[str] | None = None) -> "Store":
@@ -148,6 +142,7 @@ class Store(StoreFeedback):
     @computed_once
     def _narrowed(self) -> "NarrowedStores[Store]":
         from docmill.storage.access.visible_part import named_in
+        from docmill.storage.snapshots.read.narrowed_stores import NarrowedStores
 
         stored, hold = self.stored, self._hold  # and not this object, which closes itself when nobody refers to it
 
@@ -266,11 +261,13 @@ class Store(StoreFeedback):
             >>> len(store.similar(hit.chunk_id, k=2))
             2
         """
+        from docmill.storage.search.rank.similar import similar
+
         k = SearchOptions(k).k  # which checks it
         allowed = self._allowed(where)
         return similar(self._sources, self._chunk(chunk_id).chunk_id, k, allowed) if allowed != set() else []
 
-    def facets(self, name: str, query: str | None = None, where: str | None = None) -> list[ValueCount]:
+    def facets(self, name: str, query: str | None = None, where: str | None = None) -> "list[ValueCount]":
         """Count the values of a key of `[metadata]`, or of a column such as `format`.
 
         Args:
@@ -290,11 +287,15 @@ class Store(StoreFeedback):
             >>> store.facets("format")
             [{'value': 'markdown', 'documents': 2, 'chunks': 2}, {'value': 'text', 'documents': 1, 'chunks': 1}]
         """
+        from docmill.storage.snapshots.read.facets import value_counts
+
         if query is None:
             return value_counts(self.stored, name, self._allowed(where))
         return value_counts(self.stored, name, {hit.chunk_id for hit in self.search(query, _FACET_HITS, where=where)})
 
     def _allowed(self, where: str | None) -> set[str] | None:
+        from docmill.storage.sql.statement_pool import select_ids
+
         check_where(where)
         if where is None:
             return None
@@ -327,6 +328,9 @@ class Store(StoreFeedback):
             >>> store.sql("SELECT uri, chunks FROM documents ORDER BY uri", rows=1).to_pylist()
             [{'uri': 'git.md', 'chunks': 1}]
         """
+        from docmill.storage.snapshots.read.statements import run_statement
+        from docmill.storage.sql.statement import SqlLimits
+
         check_text(statement, "the statement")
         return run_statement(self.stored, statement, SqlLimits(seconds, rows=rows))
 
@@ -377,7 +381,7 @@ class Store(StoreFeedback):
 
         return export(self.stored, str(to), ExportOptions(table, where, since, replace))
 
-    def gaps(self, most: int = 200) -> list[ContentGap]:
+    def gaps(self, most: int = 200) -> "list[ContentGap]":
         """Return what people ask and the store has no good answer to, grouped by meaning.
 
         Asks the queries again that had no hit of confidence .2, or that a person judged to have no answer here. Leaves
@@ -396,6 +400,8 @@ class Store(StoreFeedback):
             >>> store.gaps()
             []
         """
+        from docmill.storage.snapshots.read.asked_queries import AskingAgain, content_gaps
+
         if self.stored.folder.whole:
             return []
         words = partial(telling_words, language=self.snapshot.keywords.language)
@@ -410,7 +416,7 @@ class Store(StoreFeedback):
         k: int = 10,
         mode: Mode = "hybrid",
         **how: Unpack[SearchArguments],
-    ) -> list[ReplayedQuery]:
+    ) -> "list[ReplayedQuery]":
         """Ask the same queries of this snapshot and of another one, and return what moved in the answers.
 
         Args:
@@ -430,6 +436,8 @@ class Store(StoreFeedback):
             >>> [(one.query, one.same) for one in store.replay(store, ["undo a commit"])]
             [('undo a commit', True)]
         """
+        from docmill.storage.snapshots.read.replay import by_movement, replayed
+
         asked = self.queries()[:_REPLAYED] if queries is None else ()
         chosen = {one.query: one.times for one in asked} or dict.fromkeys(queries or (), 1)
         before, after = (one.search_all([*chosen], k, mode, **how) for one in (self, other))
@@ -458,11 +466,15 @@ class Store(StoreFeedback):
             >>> store.status()["documents"]
             3
         """
+        from docmill.storage.snapshots.read.overview import status_of
+
         return {**status_of(self.stored), "poorly_read": self.poorly_read}
 
     @computed_once
     def poorly_read(self) -> dict[str, dict[str, float]]:
         """The languages that the model cannot read, as `status` has them, from a sample of the documents."""
+        from docmill.storage.snapshots.read.model_reach import poorly_read
+
         return {one.lang: {"documents": one.documents, "share": one.share} for one in poorly_read(self.stored)}
 
     def history(self) -> list[dict[str, Any]]:
@@ -477,5 +489,7 @@ class Store(StoreFeedback):
             >>> [row["snapshot"] for row in store.history()]
             [1]
         """
+        from docmill.storage.snapshots.read.overview import history_table
+
         rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
         return rows

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import finalize
 
 import pyarrow as pa
@@ -19,12 +19,12 @@ from docmill.storage.search.rank.candidates.snapshot_sources import SnapshotRead
 from docmill.storage.snapshots.artifacts.packs import picture_of
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.history.snapshots import Snapshot
-from docmill.storage.snapshots.read.document import Document
-from docmill.storage.snapshots.read.figure import Figure, figures_of
-from docmill.storage.snapshots.read.outline import Section, find_section, outline, with_text
-from docmill.storage.snapshots.read.whole_documents import whole_documents
 from docmill.storage.snapshots.tables.tables import read_table
-from docmill.storage.sql.statement_pool import select_documents
+
+if TYPE_CHECKING:
+    from docmill.storage.snapshots.read.document import Document
+    from docmill.storage.snapshots.read.figure import Figure
+    from docmill.storage.snapshots.read.outline import Section
 
 _ID = re.compile("[0-9a-f]{32}")
 
@@ -99,6 +99,8 @@ class StoredDocuments:
             >>> [row.uri for row in store.documents("format = 'markdown'", limit=2)]
             ['git.md', 'mill.md']
         """
+        from docmill.storage.sql.statement_pool import select_documents
+
         check_where(where)
         for text, what in ((prefix, "the prefix"), (after, "after")):
             check_text(text, what)
@@ -112,7 +114,7 @@ class StoredDocuments:
         ids = [key for uri, key in pairs if uri.startswith(prefix) and uri > after][:limit]
         return sorted(self._sources.documents(ids), key=lambda row: row.uri)
 
-    def document(self, uri: str) -> Document:
+    def document(self, uri: str) -> "Document":
         """Return a document with its canonical text and elements.
 
         Args:
@@ -130,6 +132,8 @@ class StoredDocuments:
             >>> document.title, len(document.text)
             ('Undo', 44)
         """
+        from docmill.storage.snapshots.read.whole_documents import whole_documents
+
         return whole_documents(self.stored, [row_of(self, uri)], self._sources.text_packs)[0]
 
     def _rows(self, uri: str) -> list[DocumentRow]:
@@ -140,7 +144,7 @@ class StoredDocuments:
         ids = table.filter(pc.equal(table.column("uri"), uri)).column("document_id").to_pylist()
         return self._sources.documents(ids)
 
-    def figures(self, uri: str) -> list[Figure]:
+    def figures(self, uri: str) -> "list[Figure]":
         """Return the figures of a document: the pictures in its text, without their bytes.
 
         Args:
@@ -158,6 +162,8 @@ class StoredDocuments:
             >>> store.figures("git.md")
             []
         """
+        from docmill.storage.snapshots.read.figure import figures_of
+
         return figures_of(row_of(self, uri))
 
     def figure(self, key: str) -> KeptPicture:
@@ -181,7 +187,7 @@ class StoredDocuments:
             raise QueryError(f"no figure {key!r} in snapshot {self.snapshot.number}")
         return picture_of(self._sources.figure_packs.take([key]).to_pylist()[0])
 
-    def outline(self, uri: str) -> list[Section]:
+    def outline(self, uri: str) -> "list[Section]":
         """Return the sections of a document: its headings, each with the span of what is below it.
 
         Args:
@@ -199,10 +205,12 @@ class StoredDocuments:
             >>> [(one.number, one.heading, one.start_char, one.end_char) for one in store.outline("git.md")]
             [('1', 'Undo', 0, 44)]
         """
+        from docmill.storage.snapshots.read.outline import outline
+
         document = self.document(uri)
         return outline(document.text, document.elements)
 
-    def section(self, uri: str, which: str) -> Section:
+    def section(self, uri: str, which: str) -> "Section":
         """Return a section of a document with its text.
 
         Args:
@@ -221,6 +229,8 @@ class StoredDocuments:
             >>> store.section("git.md", "undo").text.splitlines()[0]
             '# Undo'
         """
+        from docmill.storage.snapshots.read.outline import find_section, outline, with_text
+
         document = self.document(uri)
         return with_text(find_section(outline(document.text, document.elements), which), document.text)
 

@@ -35,6 +35,7 @@ ANALYSER_VERSION = 4  # raised when the terms of a text change: postings of anot
 LONGEST_TERM = 64
 """Characters of a term; longer runs are hashes and encoded data, for which nobody searches as a whole."""
 
+_EDGES = ".,-\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026\u2192"  # dashes, quotes, a bullet, dots and an arrow
 _LONGEST_CACHED = 32  # characters; longer pieces rarely repeat
 _CACHE_SIZE = 1 << 17
 """Pieces whose terms are cached. A full cache is emptied, so a smaller one forgets the common words more often."""
@@ -49,6 +50,13 @@ _TOKEN = rf"""
   | v? (?P<number> \d+ (?: [.,] \d+ )+ ) (?! \w )
   | (?P<word> {_LETTERS} (?: \+\+ | \# )? )
 """
+_ASCII_TOKEN = rf"""
+    (?P<pair> [A-Za-z]+ [{"".join(PAIR_SIGNS.values())}] [A-Za-z]+ )
+  | (?P<joined> \w+ (?: [.-] \w+ )+ %? | \d+ % )
+  | v? (?P<number> \d+ (?: [.,] \d+ )+ ) (?! \w )
+  | (?P<word> \w+ (?: \+\+ | \# )? )
+"""
+"""The same for texts in ASCII, in the syntax of `re`, which is loaded anyway."""
 _INNER_WORDS = r"[\p{Katakana}ー]{3,} | \p{Han}"
 """What a run of letters without spaces yields beside its bigrams. A Han character has a meaning, and Katakana writes
 whole words; a character alone of the other scripts is a sound. A word of two is a bigram already."""
@@ -158,7 +166,7 @@ class Analyser(dict[str, tuple[str, ...]]):
 
     def terms(self, piece: str) -> tuple[str, ...]:
         """Return the terms of a piece, without the cache."""
-        word = piece.strip(".,-")
+        word = piece.strip(_EDGES)
         if word.isascii() and word.isalpha() and (word[1:].islower() or len(word) == 1) and len(word) <= LONGEST_TERM:
             small = word.lower()  # most words end here, without the costly regular expression
             return () if small in self._stop else (self._stem(small),)
@@ -167,8 +175,8 @@ class Analyser(dict[str, tuple[str, ...]]):
         return tuple(self._terms(unicodedata.normalize("NFKC", piece)))
 
     def _terms(self, text: str) -> Iterator[str]:
-        for match in _compiled(_TOKEN).finditer(text):
-            if match["run"]:
+        for match in (_ascii_token() if text.isascii() else _compiled(_TOKEN)).finditer(text):
+            if match.lastgroup == "run":
                 yield from self._run_terms(match["run"])
             elif match["pair"]:
                 yield from self._pair_terms(match["pair"])
@@ -258,6 +266,11 @@ class AnalyserOfSeveral(dict[str, tuple[str, ...]]):
         read = [terms for analyser in self._each if (terms := analyser[piece])]
         for place in range(max(map(len, read), default=0)):
             yield {terms[min(place, len(terms) - 1)] for terms in read}
+
+
+@cache
+def _ascii_token() -> re.Pattern[str]:
+    return re.compile(_ASCII_TOKEN, re.VERBOSE | re.ASCII)
 
 
 @cache

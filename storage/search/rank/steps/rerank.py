@@ -5,13 +5,14 @@ import numpy.typing as npt
 
 from docmill.storage.search.rank.candidates.hit import Candidate
 from docmill.storage.search.rank.candidates.query import Query
-from docmill.storage.search.rank.steps.rerankers import reranker_of
 
 Floats = npt.NDArray[np.float64]
 
 
 def rerank(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """Return the best candidates by their new scores, in [0, 1], followed by the others."""
+    from docmill.storage.search.rank.steps.rerankers import reranker_of
+
     reranker = reranker_of(query.options.rerank)
     some, rest = candidates[: query.options.rerank_depth], candidates[query.options.rerank_depth :]
     found = reranker.score(query, [*query.rows([one.key for one in some]).values()])
