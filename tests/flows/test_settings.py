@@ -1,11 +1,14 @@
 """Settings: where they come from, which wins, and what a wrong one is told."""
 
 import json
+import math
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from docmill.flows.cli.commands.start.init_file import template
 from docmill.flows.config.configuration import Key, find_file, keys, load
@@ -202,6 +205,48 @@ def test_the_examples_of_the_written_file_are_valid(folder: Path) -> None:
     several = (found.routes, found.split, found.source, found.parse.readers)
     tables = (found.model.prices, found.metadata, found.access.sources)
     assert len(examples) == sum(map(len, several)) + sum(map(bool, tables))
+
+
+_VALUES: tuple[Any, ...] = (
+    *(True, 0, 1, -1, 2.5, 10**12, math.inf, None),
+    *("", "x", "auto", "2", "links", "[]", "{", "a\nb", "\ud800", Path("x")),
+    *([], ["a"], ("a", "b"), [1], [{"glob": "*", "strategy": "fixed"}], [{"glob": "*", "type": "faq"}]),
+    *({}, {"a": 1}, {"a": "text"}, {"input": 1}, {"a": ["all"]}, {1: 2}, {"a": {"b": 2}}),
+)
+
+
+@pytest.mark.parametrize("key", keys(), ids=lambda key: key.dotted)
+def test_a_value_is_what_pydantic_makes_of_it(key: Key) -> None:
+    for value in _VALUES:
+        given: Any = value
+        for step in reversed(key.path):
+            given = {step: given}
+        assert _outcome(Settings._model(), given) == _outcome(Settings, given), value
+
+
+def _outcome(make: Callable[..., Any], given: dict[str, Any]) -> Any:
+    """Return the settings by name, with the type of each, or why there are none."""
+    try:
+        made = make(**given)
+    except ValueError as error:
+        return str(error)
+    return {name: repr(getattr(made, name)) for name in Settings.model_fields}
+
+
+def test_settings_are_part_of_models_of_others_and_immutable() -> None:
+    class Job(BaseModel):
+        settings: Settings
+
+    job = Job.model_validate({"settings": {"search": {"weight": "0.5"}}})
+    assert job.settings == Settings.model_validate({"search": {"weight": 0.5}})
+    assert job.model_dump()["settings"]["search"]["weight"] == 0.5
+    with pytest.raises(ValidationError, match=r"settings\.search\.weight"):
+        Job.model_validate({"settings": {"search": {"weight": 2}}})
+    with pytest.raises(AttributeError, match="`model_copy` makes another with a new store"):
+        job.settings.store = Path("other")  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del job.settings.store
+    assert hash(job.settings.search) == hash(job.settings.search.model_copy(update={}))
 
 
 def test_passwords_are_not_shown() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.storage.errors import ConfigError
+from docmill.storage.search.keywords.analysis import analyser
 from docmill.storage.search.keywords.analysis.analyser import LONGEST_TERM, analyse
 from docmill.storage.search.keywords.analysis.folding import fold
 from docmill.storage.search.keywords.analysis.separation import PAIR_SIGNS, located_pieces
@@ -123,3 +124,9 @@ def test_a_piece_is_where_it_is_in_its_text(text: str) -> None:
         own = text[start : start + len(piece)]
         assert len(own) == len(piece)
         assert fold(own[0]) == fold(piece[0]) or piece[0] in PAIR_SIGNS.values()
+
+
+@given(st.text(st.characters(max_codepoint=126), max_size=24))
+def test_texts_in_ascii_have_the_same_tokens_by_either_pattern(text: str) -> None:
+    whole = [one.groupdict() for one in analyser._compiled(analyser._TOKEN).finditer(text)]
+    assert [{"run": None, **one.groupdict()} for one in analyser._ascii_token().finditer(text)] == whole

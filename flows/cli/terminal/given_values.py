@@ -6,6 +6,7 @@ of a whole search, and building a validator for each parameter of `search` anoth
 
 import re
 from collections.abc import Callable
+from enum import EnumMeta
 from functools import partial
 from typing import Any
 
@@ -39,6 +40,8 @@ def _plain(parameter: Any, value: Any) -> Any:
         return value
     if kind == list[str] and isinstance(value, list | tuple):
         return list(value) if {*map(type, value)} == {str} else None
+    if isinstance(kind, EnumMeta):
+        return next((one for one in kind if one.value == value), None)
     return _count(value, described.parameter_info) if described and kind is int else None
 
 
