@@ -10,6 +10,8 @@ from enum import EnumMeta
 from functools import partial
 from typing import Any
 
+_TEXTS: dict[type, tuple[Any, ...]] = {str: (str,), list: (list[str],)}
+"""The annotations of texts, by the type of what is typed: typer's own parser yields only texts."""
 _COUNT = re.compile(r"[0-9]{1,9}")  # what Python and pydantic read as the same number
 
 
@@ -36,13 +38,11 @@ def _plain(parameter: Any, value: Any) -> Any:
     """Return a value that typer would not change, or would make a number of; None leaves it to typer."""
     described = getattr(parameter, "type_descriptor", None)
     kind = getattr(described, "annotation", None)
-    if kind is str and type(value) is str:
-        return value
-    if kind == list[str] and isinstance(value, list | tuple):
-        return list(value) if {*map(type, value)} == {str} else None
+    if described and kind is int:
+        return _count(value, described.parameter_info)
     if isinstance(kind, EnumMeta):
-        return next((one for one in kind if one.value == value), None)
-    return _count(value, described.parameter_info) if described and kind is int else None
+        return next((one for one in list[Any](kind) if one.value == value), None)
+    return value if kind in _TEXTS.get(type(value), ()) else None
 
 
 def _count(value: Any, bounds: Any) -> int | None:
