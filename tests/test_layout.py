@@ -69,7 +69,7 @@ ORDER = (  # each folder imports only those before it
     "tasks/parse/pictures", "tasks/parse/pandoc/process", "tasks/parse/formulas", "tasks/parse", "tasks/parse/markup",
     "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md", "tasks/parse/office",
     "tasks/parse/office/sheets", "tasks/parse/office/slides", "tasks/parse/pandoc", "tasks/parse/partition",
-    "tasks/parse/pandoc/latex", "tasks/parse/pandoc/formats", "tasks/parse/pandoc/word",
+    "tasks/parse/pandoc/formats", "tasks/parse/pandoc/word",
     "tasks/parse/records", "tasks/parse/mail", "tasks/parse/pdf/text",
     "tasks/parse/pdf/layout", "tasks/parse/pdf", "tasks/parse/dispatch", "tasks/archive", "tasks/split/spans",
     "tasks/split/parts", "tasks/split/syntax", "tasks/split/general", "tasks/split/content",

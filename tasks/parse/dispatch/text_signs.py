@@ -12,8 +12,8 @@ from docmill.tasks.parse.formats import FORMATS, MAIL_HEADER, MAIL_NAMES, TAGGED
 from docmill.tasks.parse.languages import language_of_interpreter, signs
 from docmill.tasks.parse.mail.web_page import is_saved_page
 from docmill.tasks.parse.plain import drawn_tables
+from docmill.tasks.parse.records.chat_json import messages_in
 from docmill.tasks.parse.records.chat_log import turns_of
-from docmill.tasks.parse.records.chat_repr import messages_in
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter, rows_of
 from docmill.tasks.parse.records.json_values import one_after_another
 from docmill.tasks.parse.records.rich_text import document_node, old_text

@@ -16,8 +16,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import page_in
-from docmill.tasks.parse.records.chat_json import draw_chat, is_chat
-from docmill.tasks.parse.records.chat_repr import messages_in
+from docmill.tasks.parse.records.chat_json import draw_chat, is_chat, messages_in
 from docmill.tasks.parse.records.rich_text import document_in, draw_document
 
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)

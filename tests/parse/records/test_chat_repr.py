@@ -9,7 +9,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.parse.records.chat_repr import messages_in
+from docmill.tasks.parse.records.chat_json import messages_in
 
 SAID = [
     {"role": "user", "content": 'It\'s "windy".\nIs the mast safe?'},

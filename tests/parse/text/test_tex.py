@@ -6,8 +6,8 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pandoc.latex import tex_parts
-from docmill.tasks.parse.pandoc.latex.tex_source import prepared
+from docmill.tasks.parse.pandoc.formats import rst_org_latex
+from docmill.tasks.parse.pandoc.formats.tex_source import prepared
 
 
 def read(body: str, top: str = "") -> Parsed:
@@ -119,13 +119,13 @@ def test_a_preamble_that_fails_costs_its_macros() -> None:
 
 
 def test_what_pandoc_refuses_is_looked_for_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tex_parts, "_MAX_CALLS", 4)
+    monkeypatch.setattr(rst_org_latex, "_MAX_CALLS", 4)
     body = "\n\n".join(f"Text {at}{' }' if at > 4 else ''} here." for at in range(10))
-    tree, raw = tex_parts.read_parts(f"\\begin{{document}}{body}\\end{{document}}", "latex+raw_tex")
+    tree, raw = rst_org_latex.read_parts(f"\\begin{{document}}{body}\\end{{document}}", "latex+raw_tex")
     assert raw == 2  # of them pieces of several paragraphs
     assert str(tree["blocks"]).count("Text") == 10
     with pytest.raises(Rejected, match="corrupt"):
-        tex_parts.read_parts("\\begin{foo text.", "latex+raw_tex")
+        rst_org_latex.read_parts("\\begin{foo text.", "latex+raw_tex")
 
 
 @pytest.mark.parametrize("damage", ["\\begin{frame}", "\\end{frame}", "\\begin{CJK*}{", "\\begin{verbatim} \\end{x}"])

@@ -19,8 +19,15 @@ from markdown_it.token import Token
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.md.block_rules import is_bare_tag, is_mdx, with_directives, with_mdx, with_tables
-from docmill.tasks.parse.markup.md.html_blocks import html_parts, with_whole_tables
+from docmill.tasks.parse.markup.md.block_rules import (
+    html_parts,
+    is_bare_tag,
+    is_mdx,
+    with_directives,
+    with_mdx,
+    with_tables,
+    with_whole_tables,
+)
 from docmill.tasks.parse.markup.md.marks import MarkedFile, references_of, with_figures
 from docmill.tasks.parse.metadata import iso_date
 from docmill.tasks.parse.passes.drawn_block import SCHEME
