@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.kit.making.printed_json.json_fields import PRINTED
 from tests.kit.making.printed_json.json_samples import samples
-from tests.kit.making.reference.markdown import block, code, page, table
+from tests.kit.making.reference.markdown import block, code, entries, page
 
 HEAD = """\
 A command with `--json` prints one JSON document in UTF-8 on standard output. Notes and progress go to standard error,
@@ -42,7 +42,7 @@ def made() -> str:
         alike.setdefault(PRINTED[name].about, []).append(_command(name))
     rows = [(", ".join(names), f"{about[0].upper()}{about[1:]}.") for about, names in alike.items()]
     shown = (part for name in SHOWN for part in (f"## {code(f'docmill {name}')}", _sample(found[name])))
-    return page("JSON", HEAD, table(("commands", "print"), rows), *shown)
+    return page("JSON", HEAD, entries(rows), *shown)
 
 
 def _command(name: str) -> str:

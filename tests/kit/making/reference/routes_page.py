@@ -4,10 +4,11 @@ from docmill.tasks.chunking.route import default_routes
 from docmill.tasks.detect.content_types import CONTENT_TYPES
 from docmill.tasks.detect.verdict import DATA_LANGUAGES
 from docmill.tasks.parse.formats import FORMATS as READ
-from tests.kit.making.reference.markdown import block, code, codes, page, prose, table
+from tests.kit.making.reference.markdown import block, code, codes, entries, page, prose
 
 HEAD = """\
-Every region of a document has a content type, which selects the [strategy](strategies.md) that splits it.
+Every region of a document has a content type, which selects the [strategy](strategies.md) that splits it, by default
+the one in brackets.
 [Routing](../concepts/routing.md) explains both, and `docmill explain FILE` shows them for a file."""
 ROUTES = """\
 [Settings](settings.md#routes-and-its-fields) lists the fields of a rule."""
@@ -32,20 +33,20 @@ def made() -> str:
     return page(
         "Content types and routes",
         HEAD,
-        table(("content type", "what it is", "default strategy"), map(_type, CONTENT_TYPES)),
+        entries(map(_type, CONTENT_TYPES)),
         "## Routes",
         ROUTES,
         block(EXAMPLE, "toml"),
         "## Formats that decide",
         FORMATS,
-        table(("content type", "formats"), _deciding()),
+        entries(_deciding()),
         f"{FIELDS} {codes(sorted(DATA_LANGUAGES))}. A table with a column of questions and one of answers is `faq`.",
     )
 
 
 def _type(kind: str) -> tuple[str, str, str]:
     strategy = default_routes().by_type[kind].strategy
-    return code(kind), prose(CONTENT_TYPES[kind]), f"[{code(strategy)}](strategies.md#{strategy})"
+    return code(kind), f"[{code(strategy)}](strategies.md#{strategy})", prose(CONTENT_TYPES[kind])
 
 
 def _deciding() -> list[tuple[str, str]]:
