@@ -170,7 +170,7 @@ _ALL = (
     _form("vsdx", 1, "office.visio.parse_vsdx", ".vsdm .vsdx .vstx", "Visio",
         "a walk over its XML: the texts of each page by their places, and what lines connect", members=("visio/",)),
     _form("iwork", 6, "pdf.reader.parse_iwork", ".key .numbers .pages", "Pages, Keynote and Numbers",
-        "the PDF that they hold to be looked at, where they hold one",
+        "the preview PDF inside, if there is one",
         members=("Index/Document.iwa", "Metadata/BuildVersionHistory.plist", "buildVersionHistory.plist",
             "index.apxl", "QuickLook/")),
     _form("boxnote", 2, "records.rich_text.parse_box_note", ".boxnote", "Box Notes, and other documents of ProseMirror",

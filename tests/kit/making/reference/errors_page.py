@@ -3,7 +3,7 @@
 import re
 
 from docmill.storage import errors
-from tests.kit.making.reference.markdown import block, code, entries, page, prose
+from tests.kit.making.reference.markdown import block, code, entries, page, prose, table
 
 _SETTING = re.compile(r"\[(\w+)(?:\] |\.)((?:[a-z]+_[a-z_]+|passwords|ocr|exclude)\b)\]?")
 _SECTION = re.compile(r"(?<!docmill)(?<![`\[])\[(\w+)\](?!\()")
@@ -24,14 +24,14 @@ REJECTED = """\
 A document that cannot be used does not end a run. It becomes a row of the table [`rejects`](tables.md#rejects), with
 the code of a reason and a message; `docmill rejects` lists them. If the store has an earlier version of the document,
 it keeps that version, marked `stale`. [Rejected files](../concepts/invalidation.md#rejected-files) are tried again when
-the file or the cause changes. The list says what each reason means, and what you can do."""
+the file or the cause changes."""
 
 
 def made() -> str:
     """Return the page."""
     tree = (errors.__doc__ or "").split("\n\n")[1]
     reasons = [
-        (f'<a id="{name}"></a>{code(name)}', _linked(f"{said}. {_sentence(errors.REMEDIES[name])}"))
+        (f'<a id="{name}"></a>{code(name)}', _linked(said), _linked(_sentence(errors.REMEDIES[name])))
         for name, said in errors.REASONS.items()
     ]
     return page(
@@ -45,7 +45,7 @@ def made() -> str:
         entries((code(name), kind, said) for name, kind, said in FIELDS),
         "## Reject reasons",
         REJECTED,
-        entries(reasons),
+        table(("reason", "what it says of a file", "what you can do"), reasons),
     )
 
 
