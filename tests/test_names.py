@@ -40,8 +40,11 @@ def test_the_reference_names_every_command_strategy_and_format() -> None:
 def told(strategy: str) -> dict[str, tuple[str, str]]:
     """Return what the page on strategies tells of the options of one: default and bounds, by name."""
     (section,) = re.findall(rf"^## `{strategy}`$(.*?)(?=^## |\Z)", STRATEGIES, re.MULTILINE | re.DOTALL)
-    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .* \|$", section, re.MULTILINE)
-    return {name: (default, bounds) for name, default, bounds in rows}
+    rows = re.findall(r"^- `(\w+)` \((`[^`]*`|none)(?:, (.*?))?\): ", section, re.MULTILINE)
+    found = {name: (default, bounds) for name, default, bounds in rows}
+    if also := re.search(r"^Also (.*) of \[`(\w+)`\]", section, re.MULTILINE):
+        found |= {name: told(also[2])[name] for name in re.findall(r"\w+", also[1])}
+    return found
 
 
 @pytest.mark.parametrize("name", SPLITTERS)

@@ -49,7 +49,9 @@ class ExportSettings(SourceSettings):
     """An export of a wiki, a chat or an account. After a newer export under the same path, only changes are read."""
 
     path: str = Field(description="The archive (zip, tar), or the folder with the files or with several archives.")
-    kind: KindName = Field(default="auto", description="What made the export; auto recognises it by the names of its files.")
+    kind: KindName = Field(
+        default="auto", description="What made the export; auto detects it by the names of its files."
+    )
     link: str = Field(
         default="",
         description="Where the pages are opened: the address of the Slack workspace or of the Confluence server.",
