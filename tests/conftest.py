@@ -1,6 +1,7 @@
 """Fixtures that several tests ask for by name."""
 
 import fcntl
+import gc
 import os
 import secrets
 import shutil
@@ -36,9 +37,10 @@ defer_client()  # before the first test that imports LanceDB: a quarter of the t
 DATABASE = "created.db"  # in the home of the session's server
 MEMORY = Path("/dev/shm")  # Linux's file system in memory
 SERVERS = {"browser", "cluster", "object_store_environment", "prefect_api", "server"}
-STARTING = {*SERVERS, "installed", "site", "warm_programs"}
+STARTING = {*SERVERS, "installed", "pool", "site", "warm_programs"}
 """Fixtures that start a program or a server."""
 MODEL = "token_counts_folder"  # who asks for it, mostly by `fake_model`, embeds texts
+_NEW_OBJECTS = 10_000  # between two searches for garbage; Python's 700 are for programs with less memory
 ROOM = 4 << 30  # bytes that are free there: all tests together leave 1 GB, and containers often have 64 MB
 
 
@@ -61,6 +63,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not asked & {*STARTING, MODEL} and not any(map(item.get_closest_marker, ("flow", "slow", "soak"))):
             item.add_marker("fast")
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage less often, and not among the modules and tests, which all stay: 3 to 9 % of the CPU time."""
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
+
+
+def pytest_unconfigure() -> None:
+    """Let all be freed at the end: a library that misses some of it says so."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
