@@ -39,6 +39,13 @@ def test_a_prompt_gives_text_and_what_it_cost(server: ModelServer, provider: str
     assert body["max_tokens"] == 50
 
 
+@each_provider
+def test_a_model_that_thinks_gets_tokens_for_it_beside_those_of_its_answer(server: ModelServer, provider: str) -> None:
+    base = server.url + ("/v1" if provider == "openai" else "")
+    load_model(ModelOptions(provider, "loopback", base, 10, thinking_tokens=400)).complete(["a", "b"], 50)
+    assert server.requests[0][2]["max_tokens"] == 450
+
+
 def test_what_stays_the_same_comes_first_and_is_marked_to_be_cached(server: ModelServer) -> None:
     model(server, "anthropic").complete(["document", "question"], 50)
     ((_, _, body),) = server.requests
