@@ -226,7 +226,8 @@ class VectorIndex:
     def _fetch(self, vector: npt.NDArray[np.float32], limit: int, where: str, exact: bool) -> list[tuple[str, float]]:
         self._fetches += 1
         known = self._ids_by_row if self._fetches > _IDS_AFTER and self._rows <= _MOST_IDS else None
-        query = self._table.search(vector, vector_column_name="vector").distance_type("dot")
+        # `Table.search` would ask for the schema of the table, to look for the column.
+        query = _lancedb().query.LanceVectorQueryBuilder(self._table, vector, "vector").distance_type("dot")
         query = query.select(["_distance"] if known else ["chunk_id", "_distance"]).with_row_id(known is not None)
         query = query.limit(limit)
         times, rows = self._refined

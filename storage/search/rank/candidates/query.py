@@ -1,6 +1,6 @@
 """Query: one query on its way through the steps, with the data that the steps read for it."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
@@ -160,6 +160,19 @@ class Query:
         parts = fuse(near, [*zip(held.ids, held.scores, strict=True)], options.fusion, weight, pending)
         if self.learned:
             parts = with_learned(parts, self.learned, options.fusion, weight)
+        if self.pictured or pending:
+            self._take_seen(found, parts, pending)
+            return
+        for key, numbers in parts.items():
+            one = found.get(key) or found.setdefault(key, Candidate(key))
+            one.score = sum(numbers)
+            one.note(options.fusion, self._fused_words, *numbers)
+
+    def _take_seen(
+        self, found: dict[str, Candidate], parts: Mapping[str, tuple[float, float]], pending: Collection[str]
+    ) -> None:
+        """Give candidates their fused scores where pictures are near or vectors are pending."""
+        options = self.options
         shown = with_pictures(parts, self.pictured, options.fusion, options.weight) if self.pictured else parts
         for key, (left, right) in shown.items():
             one = found.get(key) or found.setdefault(key, Candidate(key, 0.0))
