@@ -8,8 +8,8 @@ from tests.kit.making.reference.markdown import block, code, codes, entries, pag
 
 HEAD = """\
 Every region of a document has a content type, which selects the [strategy](strategies.md) that splits it, by default
-the one in brackets.
-[Routing](../concepts/routing.md) explains both, and `docmill explain FILE` shows them for a file."""
+the one in brackets. [Routing](../concepts/routing.md) explains both, and `docmill explain FILE` shows them for a
+file."""
 ROUTES = """\
 [Settings](settings.md#routes-and-its-fields) lists the fields of a rule."""
 EXAMPLE = """\
