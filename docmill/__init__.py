@@ -18,11 +18,13 @@ names and parameters.
 variables that stop the libraries below it from reporting their use to their makers, unless you set them.
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docmill.moved import MovedModules
 from docmill.storage.process.no_telemetry import switch_telemetry_off
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ __all__ = [
 ]
 
 switch_telemetry_off()  # before any of these libraries is imported
+sys.meta_path.append(MovedModules())
 
 _HOMES = {
     "ContentGap": "docmill.storage.snapshots.read.asked_queries",

@@ -5,12 +5,14 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import docmill
 from docmill import __all__ as public
+from docmill.moved import FOLDERS
 from tests.installed.wheel import Installed, install_editable, install_wheel
 from tests.kit.house import ROOT
 
@@ -189,3 +191,19 @@ def test_an_editable_install_is_found_by_a_script_beside_the_clone(tmp_path: Pat
     (tmp_path / "script.py").write_text("import docmill; print(docmill.__file__)")
     found = subprocess.run([user, str(tmp_path / "script.py")], capture_output=True, text=True, check=True, env={})
     assert found.stdout.strip() == str(clone / ".src" / "docmill" / "__init__.py")
+
+
+@pytest.mark.parametrize("former", sorted(FOLDERS))
+def test_a_folder_is_found_by_its_former_name_with_a_warning(former: str) -> None:
+    place = ROOT / FOLDERS[former].replace(".", "/")
+    module = next(path.stem for path in sorted(place.glob("*.py")) if path.stem != "__init__")
+    with pytest.warns(DeprecationWarning, match=f"has moved to docmill.{FOLDERS[former]}"):
+        found = import_module(f"docmill.{former}.{module}")
+    assert found is import_module(f"docmill.{FOLDERS[former]}.{module}")
+
+
+def test_a_name_that_never_was_is_not_found() -> None:
+    with pytest.raises(ModuleNotFoundError):
+        import_module("docmill.storage.nowhere")
+    with pytest.warns(DeprecationWarning), pytest.raises(ModuleNotFoundError):
+        import_module("docmill.storage.reader.nowhere")
