@@ -205,5 +205,5 @@ def test_a_folder_is_found_by_its_former_name_with_a_warning(former: str) -> Non
 def test_a_name_that_never_was_is_not_found() -> None:
     with pytest.raises(ModuleNotFoundError):
         import_module("docmill.storage.nowhere")
-    with pytest.warns(DeprecationWarning), pytest.raises(ModuleNotFoundError):
+    with pytest.warns(DeprecationWarning, match="has moved"), pytest.raises(ModuleNotFoundError):
         import_module("docmill.storage.reader.nowhere")
