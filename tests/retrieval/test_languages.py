@@ -205,6 +205,7 @@ def test_names_of_another_script_and_quotations_do_not_change_the_language() -> 
     assert written_language("The mill stands by the river. " * 700 + "Die Mühle steht am Fluss. " * 9000) == "en"
 
 
+@pytest.mark.usefixtures("fake_model")
 def test_rows_of_documents_say_their_language_and_source_code_has_none(bench: Workbench) -> None:
     bench.write(
         {
