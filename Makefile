@@ -5,8 +5,9 @@ IN := .venv/bin/python
 INSTALLED := .venv/.installed
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile all sources
 
-.PHONY: verbs demo test test-fast soak soak-store lint docs bench bench-retrieval resolve clean
+.PHONY: verbs install demo test test-fast soak soak-store lint docs bench bench-retrieval resolve clean
 verbs:
+	@echo 'make install make .venv, and install everything into it; the other verbs do so first'
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
 	@echo 'make test    install, run every test but those of `make soak`'
 	@echo 'make test-fast   install, run the tests that start no server, no browser and no Prefect, and embed nothing'
@@ -18,6 +19,8 @@ verbs:
 	@echo 'make bench-retrieval DATA=folder PAGES=folder   print what searches find on judged sets: of the project, of these'
 	@echo 'make resolve install, print which packages can newly reach other hosts, and whether docmill can be installed beside others'
 	@echo 'make clean   remove everything that the others made'
+
+install: $(INSTALLED)
 
 demo: $(INSTALLED)
 	@$(IN) tests/demo.py

@@ -77,6 +77,14 @@ REJECTS = _schema(RejectRow)
 RUNS = _schema(RunRow)
 COSTS = _schema(CostRow)
 
+OPTIONAL = frozenset(
+    one.name
+    for row in (DocumentRow, ChunkRow, RejectRow, RunRow, CostRow)
+    for one in fields(row)
+    if str(one.type).endswith(" | None")
+)
+"""Columns that are NULL where nothing is known, as in the rows of an older docmill."""
+
 DELETED = DOCUMENTS.append(pa.field("deleted", pa.string()))
 """Recently deleted documents and the times of their deletion; `deleted_chunks` holds their chunks."""
 

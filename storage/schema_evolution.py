@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from docmill.storage.arrow_schema import SCHEMAS
+from docmill.storage.arrow_schema import OPTIONAL, SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.instants import INSTANT, STATED, instants
 from docmill.storage.keys import key_of
@@ -27,9 +27,11 @@ _ACCESS = "access"  # the column whose blank is no empty list: that would hide t
 
 
 def blank(field: pa.Field) -> Any:
-    """Return the value for a column that an older file lacks: "", 0, 0.0, False, [] by its type; None for a time."""
+    """Return the value for a column that an older file lacks: None if it may be None, else "", 0, 0.0, False or []."""
     if field.name == _ACCESS:
         return [EVERYONE]
+    if field.name in OPTIONAL:
+        return None
     return next(value for suits, value, _ in _BLANKS if suits(field.type))
 
 
@@ -37,6 +39,8 @@ def blank_sql(field: pa.Field) -> str:
     """Return the value of `blank` as an SQL literal."""
     if field.name == _ACCESS:
         return f"['{EVERYONE}']"
+    if field.name in OPTIONAL:
+        return "NULL"
     return next(literal for suits, _, literal in _BLANKS if suits(field.type))
 
 

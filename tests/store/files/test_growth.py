@@ -16,7 +16,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.files import hash_file
 from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import EVERYONE
-from docmill.storage.schema_evolution import blank, conform
+from docmill.storage.schema_evolution import blank, blank_sql, conform
 from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.artifacts.packs import FIGURES, TEXTS
 from docmill.storage.snapshots.clean.repair import repair
@@ -161,3 +161,10 @@ def test_a_store_of_every_release_opens_and_takes_an_ingest(release: Path, tmp_p
     assert (report.documents.added, report.documents.deleted) == (1, 4)
     assert verify(bench.root, deep=True) == []
     assert repair(bench.root, lambda texts: pytest.fail(f"embedded {texts}")).done == []
+
+
+def test_a_value_that_may_be_none_is_null_in_the_rows_of_an_older_store() -> None:
+    older = CHUNKS.empty_table().drop_columns(["page", "tokens"])
+    row = pa.table({name: pa.nulls(1, older.schema.field(name).type) for name in older.column_names})
+    assert conform(row, CHUNKS).select(["page", "tokens"]).to_pylist() == [{"page": None, "tokens": 0}]
+    assert [blank_sql(CHUNKS.field(name)) for name in ("page", "tokens")] == ["NULL", "0"]
