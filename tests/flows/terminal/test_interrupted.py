@@ -38,7 +38,7 @@ def test_a_command_that_loads_ends_at_once(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["docmill.flows.config.configuration", "pydantic", "pyarrow", "docmill.storage.snapshots.read.store"]
+    "module", ["docmill.flows.config.configuration", "pyarrow", "docmill.storage.snapshots.read.store"]
 )
 def test_a_command_that_runs_ends_with_its_status(module: str) -> None:
     done = interrupted(module)
