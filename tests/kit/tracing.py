@@ -25,6 +25,7 @@ _HERE = ("127.", "::1", "::ffff:127.", "0.0.0.0")
 _WRITING = re.compile(r"O_WRONLY|O_RDWR|O_CREAT")
 _PATH = re.compile(r'(?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"((?:[^"\\]|\\.)*)"')
 _HOSTED = ("CI", "GITHUB_ACTIONS", "TF_BUILD", "JENKINS_URL", "BUILDKITE")  # libraries report nothing from there
+_DEVICE = re.compile(r"/dev/(?!shm/pytest-)")  # not the temporary files of tests, which may be in memory
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
@@ -39,8 +40,8 @@ class Trace:
 
     def outside(self, *allowed: Path) -> set[str]:
         """Return the written paths that are not below the allowed ones, devices aside."""
-        within = (*(f"{folder}/" for folder in allowed), *map(str, allowed), "/dev/", "/proc/self/")
-        return {path for path in self.written if not path.startswith(within)}
+        within = (*(f"{folder}/" for folder in allowed), *map(str, allowed), "/proc/self/")
+        return {path for path in self.written if not path.startswith(within) and not _DEVICE.match(path)}
 
 
 def plain_environment(home: Path, **more: str) -> dict[str, str]:

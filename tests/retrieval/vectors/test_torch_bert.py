@@ -93,7 +93,7 @@ def test_a_network_that_disagrees_is_not_used(monkeypatch: pytest.MonkeyPatch) -
         def embed(self, rows: Any) -> Any:
             return super().embed(rows) + 0.01
 
-    monkeypatch.setattr(encoder, "TorchBert", Wrong)
+    monkeypatch.setattr(torch_bert, "TorchBert", Wrong)
     space = describe_model(PACKAGED)
     network = encoder._full_network(FOLDER, space, NumpyBert(Path(FOLDER)))
     assert isinstance(network, LOADERS[PACKAGED])  # type: ignore[arg-type]  # the class of the packaged model
@@ -147,7 +147,7 @@ MANY = [f"{n} " + "word " * (5 + 9 * n) for n in range(16)] + TEXTS
 
 def test_bfloat16_is_close_and_only_documents_are_computed_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     half = TorchBert(Path(FOLDER), half_linear)
-    monkeypatch.setattr(encoder, "half_bert", lambda _: half)
+    monkeypatch.setattr(torch_bert, "half_bert", lambda _: half)
     exact, short = load_encoder(PACKAGED), load_encoder(PACKAGED, dtype="bfloat16")
     monkeypatch.setattr(short, "_few", 0)
     assert short.space.id == exact.space.id
@@ -160,7 +160,7 @@ def test_bfloat16_is_close_and_only_documents_are_computed_by_it(monkeypatch: py
 def test_a_cpu_that_gains_nothing_by_bfloat16_computes_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_bert, "_seconds", lambda *_: 1.0)  # both ways take as long
     assert half_bert(Path(FOLDER)) is None
-    monkeypatch.setattr(encoder, "half_bert", lambda _: None)
+    monkeypatch.setattr(torch_bert, "half_bert", lambda _: None)
     plain, asked = load_encoder(PACKAGED), load_encoder(PACKAGED, dtype="bfloat16")
     monkeypatch.setattr(asked, "_few", 0)
     assert np.abs(asked.encode(MANY) - plain.encode(MANY)).max() < 1e-5
@@ -171,7 +171,7 @@ def test_a_network_in_bfloat16_that_disagrees_is_not_used(monkeypatch: pytest.Mo
         def embed(self, rows: Any) -> Any:
             return super().embed(rows) + 0.1
 
-    monkeypatch.setattr(encoder, "half_bert", lambda folder: Wrong(folder, half_linear))
+    monkeypatch.setattr(torch_bert, "half_bert", lambda folder: Wrong(folder, half_linear))
     assert encoder._half_network(FOLDER, load_encoder(PACKAGED).space, NumpyBert(Path(FOLDER))) is None
 
 
