@@ -45,7 +45,7 @@ class MovedModules:
         if place is None:
             return None
         warnings.warn(f"{name} has moved to {place}", DeprecationWarning, stacklevel=2)
-        return spec_from_loader(name, self, is_package=name.removeprefix("docmill.") in FOLDERS)  # type: ignore[arg-type]
+        return spec_from_loader(name, self, is_package=_is_folder(name))  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return an empty package, in which nothing but this finder finds modules."""
@@ -54,13 +54,16 @@ class MovedModules:
     def exec_module(self, module: ModuleType) -> None:
         """Put the module of today in the place of one that is asked for by a former name."""
         place = new_name(module.__name__)
-        assert place is not None
-        if module.__name__.removeprefix("docmill.") not in FOLDERS:
+        if place and not _is_folder(module.__name__):
             sys.modules[module.__name__] = import_module(place)
 
 
 def new_name(name: str) -> str | None:
-    """Return the present name of a module with a former one, or None."""
-    inner = name.removeprefix("docmill.")
-    former = next((one for one in FOLDERS if inner == one or inner.startswith(f"{one}.")), None)
-    return former and f"docmill.{FOLDERS[former]}{inner.removeprefix(former)}"
+    """Return the present name of a module of docmill with a former one, or None; others have a `tasks.batch`, too."""
+    package, _, inner = name.partition(".")
+    former = next((one for one in FOLDERS if f"{inner}.".startswith(f"{one}.")), None)
+    return f"docmill.{FOLDERS[former]}{inner.removeprefix(former)}" if former and package == "docmill" else None
+
+
+def _is_folder(name: str) -> bool:
+    return name.removeprefix("docmill.") in FOLDERS

@@ -12,7 +12,7 @@ import pytest
 
 import docmill
 from docmill import __all__ as public
-from docmill.moved import FOLDERS
+from docmill.moved import FOLDERS, MovedModules
 from tests.installed.wheel import Installed, install_editable, install_wheel
 from tests.kit.house import ROOT
 
@@ -207,3 +207,8 @@ def test_a_name_that_never_was_is_not_found() -> None:
         import_module("docmill.storage.nowhere")
     with pytest.warns(DeprecationWarning, match="has moved"), pytest.raises(ModuleNotFoundError):
         import_module("docmill.storage.reader.nowhere")
+
+
+@pytest.mark.parametrize("name", ["tasks.workers", "storage.reader.store", "theirs.tasks.workers", "docmill.tasks"])
+def test_a_module_of_others_is_no_module_that_has_moved(name: str) -> None:
+    assert MovedModules().find_spec(name, None) is None

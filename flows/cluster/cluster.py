@@ -1,6 +1,6 @@
 """Cluster: what the engine asks of a cluster, whichever it is.
 
-How scheduler, workers and drivers of one user know each other on one machine, among other users.
+On one machine, the scheduler, workers and drivers of a user know each other by a certificate of their own.
 """
 
 import os

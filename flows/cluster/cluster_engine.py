@@ -1,6 +1,6 @@
 """Cluster engine: an engine whose batches and texts go to the workers of a cluster.
 
-What workers have finished for a driver that died before it fetched it.
+A driver takes over what workers have finished for one that died before it fetched their results.
 """
 
 import secrets

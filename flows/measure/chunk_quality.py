@@ -1,8 +1,7 @@
 """Chunk quality: measures of a snapshot's chunks that need no questions.
 
-Plant sentences at several depths in texts of several lengths, then search for them.
-
-The texts are assembled from the documents of the store, and ingested with its settings into a separate store.
+The needle test plants sentences at several depths in texts of several lengths, and searches for them. The texts are
+assembled from the documents of the store, and ingested with its settings into a separate store.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

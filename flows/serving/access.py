@@ -1,6 +1,6 @@
 """Access: who may ask a server over HTTP, judged by the address, the token, and the headers that a browser sets.
 
-The tokens of a server's clients, and in whose name each of them asks, or who signs such tokens.
+A file names the tokens, in whose name each of them asks, and who signs tokens.
 """
 
 import ipaddress

@@ -1,6 +1,6 @@
 """Guard: turns requests away that a server should not answer, before any of its code has read them.
 
-How many requests of one client, and of all, a server works on at once; the others wait in line.
+A server works on a bounded number of requests at once, of one client and of all; the others wait in line.
 """
 
 import asyncio

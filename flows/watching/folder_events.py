@@ -1,6 +1,6 @@
 """Folder events: what the file system tells of changes below folders, in bursts.
 
-Whether the file system of a folder gives an event for each change below it.
+`deaf` finds a mount whose changes may give no events.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Observer: wait until sources change, told by the events of the file system or found by asking them.
 
-Ask sources of which no event tells whether they have changed, each in a thread of its own.
+Sources of which no event tells are asked, each in a thread of its own.
 """
 
 import threading

@@ -4,7 +4,7 @@ DuckDB checks time and memory between its operators, but not within one call of 
 `repeat('x', 4000000000)`. A process stays for the next statement, of this or of another store, because starting one
 takes a third of a second.
 
-How many statements run at once, of all askers and of one.
+A bounded number of statements runs at once, of all askers and of one.
 """
 
 import atexit

@@ -1,6 +1,6 @@
 """Opening: from a file, or the bytes of a nested one, to its members.
 
-What documents of Office hold as files of their own, and what is attached to PDFs.
+Documents of Office and PDFs are opened for the files that they hold.
 """
 
 import bz2

@@ -1,6 +1,6 @@
 """Chunk: split a parsed document, add a context to each chunk, and make sure that it fits the model.
 
-Divide a long chunk into parts that fit the model, each with its own vector.
+A chunk that does not fit is divided into parts, each with its own vector.
 """
 
 from bisect import bisect_right

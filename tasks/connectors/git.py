@@ -1,6 +1,6 @@
 """Git: the files of a repository at a branch, tag or commit; of each change only the files that differ are read.
 
-Calls of `git` on a bare repository that run nothing of it: no hooks, no filters, no settings.
+`git` runs on a bare repository and runs nothing of it: no hooks, no filters, no settings.
 """
 
 import json

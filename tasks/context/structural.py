@@ -1,6 +1,6 @@
 """Structural context: the title, the headings above a chunk, and the block around its start.
 
-What a chunk begins in the middle of and should repeat: a table, a row of it, a speaker's turn.
+A chunk repeats what it begins in the middle of: a table, a row of it, a speaker's turn.
 """
 
 import re

@@ -1,7 +1,5 @@
 """Counter: exact token counts of texts; with a tokenizer that separates words, each distinct run is counted once.
 
-The number of tokens of a run of characters in a vocabulary, computed once for each run.
-
 Plain letters and digits are passed to the tokenizer's model alone (Wu et al., "Google's Neural Machine Translation
 System", 2016), in a quarter of the time of the whole tokenizer, which counts text that it would normalize first.
 """

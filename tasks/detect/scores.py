@@ -3,7 +3,7 @@
 The weights were tuned on one half of a set of labelled documents; `python -m tests.bench.parsing.detect --data FOLDER`
 evaluates the other half. The highest score wins, so a weight mainly decides which sign yields to which.
 
-Score how much a text looks like a contract, licence, policy or law, by legal words, clauses and its name.
+Contracts, licences, policies and laws are told by legal words, clauses and their names.
 """
 
 from collections.abc import Callable

@@ -5,7 +5,7 @@ One client serves contexts, cuts, summaries, expanded queries, facts and judgeme
     with ModelClient(ModelAccess(model, open_folder("store"))) as client:
         answers = client.ask([Prompt(("Say it in other words.", question), purpose="expand", max_tokens=60)])
 
-The order of prompts, such that a provider can cache their common prefix.
+Prompts are sent in an order in which a provider can cache their common prefix.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Hits: the results of a search as lines for a person.
 
-The passage of a chunk that best matches the query.
+`snippet` shows the passage of a chunk that best matches the query.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Adding: what `--allow-ingest` lets a person do on the page: add files, a folder or an address, and see the run.
 
-Files that people add on the page, received in pieces, into the one folder that the settings name.
+Files arrive in pieces, and go into the one folder that the settings name.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Answers ahead: what the page asks about a snapshot, answered before a person waits for it.
 
-What was answered about a snapshot, for those who ask the same again.
+Answers are kept for those who ask the same about the snapshot again.
 """
 
 import math

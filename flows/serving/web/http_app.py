@@ -1,6 +1,6 @@
 """HTTP app: the stores over HTTP, with an OpenAPI description, errors in words, and metrics.
 
-What is wrong with a request, in words: the place, what would be right, and the value.
+An error says in words what is wrong with a request: the place, what would be right, and the value.
 """
 
 import asyncio

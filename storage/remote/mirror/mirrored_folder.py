@@ -1,6 +1,6 @@
 """Mirrored folder: the local mirror of a store on an object store.
 
-Let one writer among all machines write to a mirrored store, by a lease on the object store.
+A lease on the object store lets one writer among all machines write.
 """
 
 import json

@@ -4,9 +4,8 @@
 `storage/search/encode/agreement.py` decides whether the vectors are close enough to those of sentence-transformers.
 Source: Devlin et al., BERT, 2019.
 
-The tensors of a safetensors file, mapped into memory, so that only the pages in use are read.
-
-The library `safetensors` copies whole tensors: 75 ms and 130 MB more for a model of 90 MB, of which a query reads
+The tensors of a safetensors file are mapped into memory, so that only the pages in use are read. The library
+`safetensors` copies whole tensors: 75 ms and 130 MB more for a model of 90 MB, of which a query reads
 half. Format: https://huggingface.co/docs/safetensors
 """
 

@@ -1,6 +1,6 @@
 """Compaction and vacuum: remove snapshots beyond the retention, and rewrite many small files as few large ones.
 
-Rewrite artifact packs without the artifacts that no kept snapshot names.
+Both rewrite artifact packs without the artifacts that no kept snapshot names.
 """
 
 from collections.abc import Callable, Iterator, Sequence

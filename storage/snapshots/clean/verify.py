@@ -1,6 +1,6 @@
 """Verify: compare the parts of the newest snapshot with each other, and report each difference with its remedy.
 
-Count the words of every chunk's fields again from the tables, and compare the keyword index with that.
+It counts the words of every chunk's fields again from the tables, and compares the keyword index with that.
 """
 
 import os

@@ -1,6 +1,7 @@
 """Providers: the client of each, behind a breaker.
 
-A model behind OpenAI's chat completions, on their servers or on any compatible server.
+`openai` is a model behind OpenAI's chat completions, on their servers or on any compatible server; `anthropic` is one
+behind Anthropic's API, where the shared prefix of prompts is marked for caching.
 """
 
 import os

@@ -8,8 +8,6 @@ each character of markup is a blank, which costs no token, and each other one st
 So the prefix counts of tokens are taken over that text, and whatever asks for the length of a span, or how far a number
 of tokens reaches, goes on in offsets of the document.
 
-The markup around the words of each kind of element, such as the bars of a table.
-
 The parser has told what an element is, so a sign means one thing here: a bar within a table parts two cells, and the
 same bar in a paragraph is left alone. Markup within lines, such as links, is marked by the parser itself.
 """

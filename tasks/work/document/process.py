@@ -1,6 +1,6 @@
 """Process: turn one document from bytes into chunks in a worker process; nothing here imports Arrow.
 
-Read the files beside a page that it shows, within bounds.
+The files that a page shows are read with it, within bounds.
 """
 
 import json

@@ -4,7 +4,7 @@ Each worker is a fresh interpreter with one pipe of its own and one thread here 
 a worker can die at any moment without harm to the others. Worker processes are replaced after
 `recycle` documents, after a timeout and after running out of memory.
 
-How a worker process ended, in words, and the guard that ends it with all that it has started.
+A guard ends a worker process together with all that it has started.
 """
 
 import atexit

@@ -1,6 +1,6 @@
 """Postings: a sorted dictionary and CSR lists for a run of chunks, the same in memory and in a mapped file.
 
-Look up strings in a sorted Arrow array in place; opening is free, a look-up takes about 20 steps.
+Strings are looked up in a sorted Arrow array in place; opening is free, a look-up takes about 20 steps.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Distinct: among hits that overlap or repeat each other, keep only the best.
 
-The numbers, names and negations that a text states, by which texts of nearly the same words differ.
+Texts of nearly the same words differ by the facts that they state: numbers, names and negations.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Hit passages: how likely each sentence of the hits answers a query, and the passage of each hit.
 
-At most one run of consecutive sentences of each hit, all of them together under a budget.
+A passage is one run of consecutive sentences; all of them together stay under a budget.
 """
 
 from bisect import bisect_right
