@@ -24,6 +24,18 @@ def words_in(node: Any) -> str:
     return " ".join("".join(node.itertext()).split())
 
 
+def drop(node: Any, text: str = "") -> None:
+    """Remove a node from its tree, but keep the text after it; a `text` takes the node's place."""
+    # lxml stores the text after a node as its tail, and would remove it with the node.
+    parent, before, text = node.getparent(), node.getprevious(), text + (node.tail or "")
+    if before is not None:
+        before.tail = (before.tail or "") + text
+    elif parent is not None:
+        parent.text = (parent.text or "") + text
+    if parent is not None:
+        parent.remove(node)
+
+
 def whole(stated: str | None, otherwise: int, most_digits: int = _MOST_DIGITS) -> int:
     """Return what an attribute states as a whole number, `otherwise` if it states none, or one of too many digits."""
     text = stated.strip() if stated else ""

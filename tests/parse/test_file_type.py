@@ -190,6 +190,12 @@ def test_what_holds_text_but_has_no_parser_is_rejected_with_what_is_read_instead
         detect_file_type("a.dat", data)
 
 
+def test_a_pdf_with_a_damaged_header_is_no_text() -> None:
+    source = b" %PDF.1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\n"
+    assert detect_file_type("report.pdf", source) == FileType("pdf")
+    assert detect_file_type("on-pdf.txt", source) == FileType("text")
+
+
 def test_languages_are_many_and_share_no_suffix() -> None:
     suffixes = [suffix for language in LANGUAGES.values() for suffix in language.suffixes]
     assert len(LANGUAGES) > 25

@@ -55,6 +55,11 @@ _LANGUAGES = {
 _FORMATS = {label: form.name for form in FORMATS.values() for label in form.labels}
 
 
+_PDF_OBJECT = b"endobj"
+"""Ends each object of a PDF. A damaged header hides the format, and small files are all ASCII: without this sign, the
+source of such a file would be read as text."""
+
+
 def detect_file_type(name: str, data: bytes) -> FileType:
     """Return the format and language of a file called `name`; raise Rejected if no parser fits."""
     if not data.strip(b"\0 \t\r\n"):
@@ -64,6 +69,8 @@ def detect_file_type(name: str, data: bytes) -> FileType:
         return _locked(suffix)
     if kind in FORMATS:
         return FileType(kind)
+    if not kind and suffix == ".pdf" and _PDF_OBJECT in data:
+        return FileType("pdf")
     if plugged := format_of_suffix(suffix):
         return FileType(plugged)
     if not kind and is_text(data):

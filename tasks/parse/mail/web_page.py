@@ -3,17 +3,14 @@
 import re
 from dataclasses import replace
 from email import message_from_bytes
-from email.message import Message
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.mail.mime import decoded
-from docmill.tasks.parse.markup.html.hypertext import read_page
-from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
+from docmill.tasks.parse.markup.html.saved_page import saved_pages
 
-_PAGES = ("text/html", "application/xhtml+xml")
 _HEAD = re.compile(r"\r?\n[ \t]*\r?\n")
 _RELATED = re.compile(r"^Content-Type:\s*multipart/related|^Content-Type:\s*text/html", re.IGNORECASE | re.MULTILINE)
 _PLACED = re.compile(r"^(?:Snapshot-)?Content-Location:", re.IGNORECASE | re.MULTILINE)
@@ -32,9 +29,7 @@ def is_saved_page(text: str) -> bool:
 def parse_web_page(data: bytes, _: ParseOptions) -> Parsed:
     """Return the page, and below it others that the file holds, such as those of frames."""
     message = message_from_bytes(data.lstrip(b"\r\n"))
-    load = _loader(message)
-    pages = [_page(part, load) for part in message.walk() if part.get_content_type() in _PAGES]
-    pages = [page for page in pages if page.text.strip()]
+    pages = saved_pages(message)
     if not pages:
         raise Rejected("no_text", "a saved page without HTML that has words")
     title = next(filter(None, (page.title for page in pages)), "") or decoded(str(message.get("subject", "")))
@@ -44,26 +39,3 @@ def parse_web_page(data: bytes, _: ParseOptions) -> Parsed:
     for page in pages:
         canvas.add(page)
     return canvas.parsed(title, pages[0].metadata)
-
-
-def _page(part: Message, load: Loader) -> Parsed:
-    data = _content(part)
-    try:
-        return read_page(data.decode(part.get_content_charset() or "utf-8").encode(), load)
-    except (UnicodeError, LookupError):
-        return read_page(data, load)
-
-
-def _content(part: Message) -> bytes:
-    content = part.get_payload(decode=True)
-    return content if isinstance(content, bytes) else b""
-
-
-def _loader(message: Message) -> Loader:
-    """Return what loads the pictures of a saved page: its parts by their addresses and content ids."""
-    parts: dict[str, Message] = {}
-    for part in message.walk():
-        if part.get_content_maintype() == "image":
-            place, number = str(part.get("content-location", "")), str(part.get("content-id", "")).strip().strip("<>")
-            parts |= {name: part for name in (place.strip(), f"cid:{number}" if number else "") if name}
-    return lambda address: _content(parts[address]) if address in parts else of_data_uri(address)

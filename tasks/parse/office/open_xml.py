@@ -217,8 +217,10 @@ def _main(container: zipfile.ZipFile) -> tuple[str, str]:
     if _ROOT not in members or _TYPES not in members or not members.keys().isdisjoint(_KINDS.values()):
         return "", ""
     main = _target(xml_tree(container.read(_ROOT)))
+    if not main.endswith(".xml") or main not in members:  # the parts of a binary workbook keep their names
+        return "", ""
     types = container.read(_TYPES).decode("utf-8", "replace")
-    return main, next((name for kind, name in _KINDS.items() if kind in types and main in members), "")
+    return main, next((name for kind, name in _KINDS.items() if kind in types), "")
 
 
 def _target(relationships: Any) -> str:

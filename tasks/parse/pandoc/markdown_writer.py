@@ -162,6 +162,7 @@ class PandocWalker:
     ) -> None:
         self.canvas = canvas
         self._load = load
+        self._drawn = canvas.add  # takes a document that another reader has read
         self._caption = ""  # of the figure that is drawn
         self._shift = shift
         self._quoting = quotes

@@ -7,6 +7,12 @@ from tests.kit.writers.workbook import Cells, zipped
 
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _SHEET_LINK = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+_BOOK_LINK = f'<Relationship Id="r0" Type="{_OFFICE}" Target="xl/workbook.bin"/>'
+_PRINTER = (  # as Excel states it of a workbook that was printed
+    '<Override PartName="/xl/printerSettings/printerSettings1.bin"'
+    ' ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.printerSettings"/>'
+)
 _BEGIN_BOOK, _END_BOOK, _BEGIN_SHEETS, _END_SHEETS, _SHEET = 0x83, 0x84, 0x8F, 0x90, 0x9C
 _BEGIN_SHEET, _END_SHEET, _SIZE, _BEGIN_CELLS, _END_CELLS = 0x81, 0x82, 0x94, 0x91, 0x92
 _ROW, _NUMBER, _TEXT = 0x00, 0x05, 0x06
@@ -20,7 +26,8 @@ def binary_workbook(sheets: Mapping[str, Cells]) -> bytes:
     listed = b"".join(_record(_SHEET, struct.pack("<II", 0, n) + _wide(f"r{n}") + _wide(name)) for n, name in named)
     book = _record(_BEGIN_BOOK) + _record(_BEGIN_SHEETS) + listed + _record(_END_SHEETS) + _record(_END_BOOK)
     members: dict[str, str | bytes] = {
-        "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types"/>',
+        "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">{_PRINTER}</Types>',
+        "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">{_BOOK_LINK}</Relationships>',
         "xl/_rels/workbook.bin.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">{links}</Relationships>',
         "xl/workbook.bin": book,
     }

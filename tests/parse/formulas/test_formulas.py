@@ -173,3 +173,10 @@ def test_what_pandoc_cannot_read_leaves_the_words(monkeypatch: pytest.MonkeyPatc
     formula = etree.fromstring("<math><mi>a</mi><mo>+</mo><mi>b</mi></math>")
     fill_mathml([formula])
     assert formula.text == "a+b"
+
+
+def test_entities_within_a_formula_are_their_letters() -> None:
+    entities = '<!DOCTYPE a SYSTEM "a.dtd" [<!ENTITY figure SYSTEM "figure.tif" NDATA TIF>]>'
+    body = f'<math xmlns="{MATHML}"><mi>&alpha;</mi><mo>&plus;</mo><mn>2</mn></math>'
+    text = parse(f"{entities}<a><p>The sum is {body}.</p></a>".encode(), FileType("xml"), ParseOptions()).text
+    assert text == "The sum is $\\alpha + 2$."

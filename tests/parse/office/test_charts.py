@@ -22,7 +22,9 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.office.sheets import chart as of_charts
+from docmill.tasks.parse.office.sheets import open_objects
 from docmill.tasks.parse.office.sheets.chart import chart_of
+from tests.kit.writers.workbook import zipped
 
 TABLE = "Grain by year (Tons)\n\n| Year | Rye | Oats |\n| --- | --- | --- |\n| 1911 | 40.5 | 12 |\n| 1912 | 44 | 9 |"
 
@@ -86,6 +88,64 @@ def workbook() -> bytes:
     sheet.add_chart(chart, "E2")
     book.save(buffer := io.BytesIO())
     return buffer.getvalue()
+
+
+_SPACES = " ".join(
+    f'xmlns:{one}="urn:oasis:names:tc:opendocument:xmlns:{one.replace("draw", "drawing")}:1.0"'
+    for one in ("office", "text", "table", "draw", "chart", "style")
+)
+OPEN_CHART = f"""<office:document-content {_SPACES}><office:body><office:chart><chart:chart>
+<chart:title><text:p>Grain by year</text:p></chart:title><chart:plot-area>
+<chart:axis chart:dimension="x"><chart:title><text:p>Year</text:p></chart:title></chart:axis>
+<chart:axis chart:dimension="y"><chart:title><text:p>Tons</text:p></chart:title></chart:axis></chart:plot-area>
+<table:table table:name="local-table"><table:table-header-rows>{{}}</table:table-header-rows>{{}}{{}}</table:table>
+</chart:chart></office:chart></office:body></office:document-content>""".format(
+    *(
+        f"<table:table-row>{''.join(f'<table:table-cell><text:p>{one}</text:p></table:table-cell>' for one in row)}"
+        "</table:table-row>"
+        for row in (["", "Rye", "Oats"], ["1911", "40.5", "12"], ["1912", "44", "9"])
+    )
+)
+FRAME = '<draw:frame><draw:object xlink:href="./Object 1"><text:p/></draw:object></draw:frame>'
+OPEN_BODIES = {
+    "odt": f"<office:text><text:p>Harvest{FRAME}</text:p></office:text>",
+    "odp": f"<office:presentation><draw:page>{FRAME}</draw:page></office:presentation>",
+    "ods": '<office:spreadsheet><table:table table:name="Grain"><table:shapes>'
+    f"{FRAME}</table:shapes></table:table></office:spreadsheet>",
+}
+
+
+def open_document(form: str, frame: str = FRAME) -> bytes:
+    body = OPEN_BODIES[form].replace(FRAME, frame)
+    content = f'<office:document-content {_SPACES} xmlns:xlink="http://www.w3.org/1999/xlink"><office:automatic-styles/><office:body>{body}'
+    members = {"content.xml": f"{content}</office:body></office:document-content>", "Object 1/content.xml": OPEN_CHART}
+    members["styles.xml"] = f"<office:document-styles {_SPACES}/>"
+    return zipped({"mimetype": "application/vnd.oasis.opendocument.text", **members})
+
+
+@pytest.mark.parametrize("form", ["odt", "odp", "ods"])
+def test_a_chart_of_opendocument_is_read_from_a_member_or_from_within(form: str) -> None:
+    assert read(form, open_document(form)).text.endswith(TABLE)
+    inside = OPEN_CHART.replace("document-content", "document")
+    held = f"<draw:frame><draw:object>{inside}</draw:object></draw:frame>"
+    assert read(form, open_document(form, held)).text.endswith(TABLE)
+
+
+def test_a_point_without_a_value_is_blank() -> None:
+    broken = OPEN_CHART.replace("40.5", "1.#NAN").replace("44", "NaN")
+    assert "| 1911 |  | 12 |\n| 1912 |  | 9 |" in drawn_open(broken)
+
+
+def test_a_chart_of_opendocument_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_objects, "MOST_CELLS", 7)
+    text = drawn_open(OPEN_CHART)
+    assert "| 1912 |" in text
+    assert "44" not in text
+
+
+def drawn_open(chart: str) -> str:
+    held = f"<draw:frame><draw:object>{chart.replace('document-content', 'document')}</draw:object></draw:frame>"
+    return read("odp", open_document("odp", held)).text
 
 
 @pytest.mark.parametrize(("form", "written"), [("pptx", slides), ("docx", word), ("xlsx", workbook)])
@@ -160,4 +220,4 @@ def test_a_hostile_chart_has_no_more_points_and_series_than_are_read() -> None:
     assert drawn(f"<c:chart>{series('', '', far)}</c:chart>").rows == [["", ""], ["", "2"]]
     many = "".join(f'<c:ser><c:val><c:pt idx="{at}"><c:v>1</c:v></c:pt></c:val></c:ser>' for at in range(9_999))
     rows = drawn(f"<c:chart>{many}</c:chart>").rows
-    assert len(rows) * len(rows[0]) < of_charts._MOST_CELLS + 1_000
+    assert len(rows) * len(rows[0]) < of_charts.MOST_CELLS + 1_000

@@ -15,6 +15,7 @@ _SPACES = " ".join(
         ("draw", "drawing"),
         ("style", "style"),
         ("svg", "svg-compatible"),
+        ("table", "table"),
     )
 )
 
@@ -70,3 +71,24 @@ def test_the_first_paragraph_is_the_title_by_its_style(style: str) -> None:
     body = f'{deleted}<text:p text:style-name="{style}">On mills</text:p><text:h text:outline-level="1">Sails</text:h>'
     parsed = read(body, styles)
     assert (parsed.title, parsed.text) == ("On mills", "# On mills\n\n## Sails")
+
+
+def row(*cells: str) -> str:
+    return f"<table:table-row>{''.join(cells)}</table:table-row>"
+
+
+def cell(held: str, spanned: str = "") -> str:
+    content = held if held.startswith("<") else f"<text:p>{held}</text:p>"
+    return f"<table:table-cell {spanned}>{content}</table:table-cell>"
+
+
+def test_a_row_with_spanned_cells_keeps_its_last_cell() -> None:
+    wide = cell("Mill", 'table:number-columns-spanned="2"') + "<table:covered-table-cell/>"
+    body = f"<table:table>{row(wide, cell('Year'), cell('Tons'))}{row(*map(cell, 'abcd'))}</table:table>"
+    assert read(body).text == "| Mill |  | Year | Tons |\n| --- | --- | --- | --- |\n| a | b | c | d |"
+
+
+def test_a_table_within_a_cell_is_a_list_in_it() -> None:
+    inner = f"<table:table>{row(cell('Rye'), cell('40'))}{row(cell('Oats'), cell('12'))}</table:table>"
+    body = f"<table:table>{row(cell('Crop'), cell('Year'))}{row(cell(inner), cell('1911'))}</table:table>"
+    assert read(body).text.endswith("| Rye, 40; Oats, 12 | 1911 |")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from html import unescape
 from typing import Any
 
 from lxml import etree
@@ -9,7 +10,7 @@ from lxml import etree
 from docmill.tasks.parse.canvas import STRUCK
 from docmill.tasks.parse.formulas.formula_tex import fill_mathml
 from docmill.tasks.parse.formulas.scripts import between_dollars, lowered, note_mark, raised, shown_formula
-from docmill.tasks.parse.trees import words_in
+from docmill.tasks.parse.trees import drop, words_in
 
 _TEX = etree.XPath(".//*[local-name() = 'annotation'][contains(@encoding, 'tex') or contains(@encoding, 'TeX')]")
 _WITHIN = etree.XPath("count(ancestor::*[local-name() = 'math'])")
@@ -112,6 +113,8 @@ def make_xml_formulas(root: Any) -> None:
         elif parent.find("{*}tex-math") is not None:
             _fill(node, "")
         else:
+            for entity in list(node.iter(etree.Entity)):
+                drop(entity, unescape(entity.text or ""))
             bare.append(node)
     make_formulas(bare)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.trees import whole, words_in
+from docmill.tasks.parse.trees import drop, whole, words_in
 
 _HIDING = frozenset(("hidden", "aria-hidden", "style"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
@@ -110,18 +110,6 @@ def leads_back(node: Any) -> bool:
 def stated_number(node: Any, name: str, default: int) -> int:
     """Return the number in an attribute, or the default if it has none above 0."""
     return whole(node.get(name), default) or default
-
-
-def drop(node: Any) -> None:
-    """Remove a node from its tree, but keep the text after it."""
-    # lxml stores the text after a node as its tail, and would remove it with the node.
-    parent, before = node.getparent(), node.getprevious()
-    if before is not None:
-        before.tail = (before.tail or "") + (node.tail or "")
-    elif parent is not None:
-        parent.text = (parent.text or "") + (node.tail or "")
-    if parent is not None:
-        parent.remove(node)
 
 
 def code_language(node: Any) -> str:

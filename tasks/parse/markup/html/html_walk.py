@@ -16,7 +16,6 @@ from docmill.tasks.parse.markup.html.html_nodes import (
     MARKER,
     caption_of,
     code_language,
-    drop,
     is_chrome,
     is_contents,
     is_hidden,
@@ -31,7 +30,7 @@ from docmill.tasks.parse.passes.numbering import OpenLists
 from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
 from docmill.tasks.parse.plain import drawn_tables, is_prose, paragraphs
 from docmill.tasks.parse.titles.untitled import titled
-from docmill.tasks.parse.trees import words_in
+from docmill.tasks.parse.trees import drop, words_in
 
 LINE_BREAK = "\ue00a"  # stands for <br>; of private use, and dropped from the text before
 _DROPPED_WORDS = """

@@ -14,7 +14,7 @@ MOST_POINTS = 10_000
 """Points of a series. An index is stated and may be any number, and each is a row of the chart's table. With a lower
 limit, long measured series are cut."""
 _MOST_SERIES = 255  # of a chart, as in Excel
-_MOST_CELLS = 100_000  # of a chart's table: its series may have their points at different indexes
+MOST_CELLS = 100_000  # of a chart's table: its series may have their points at different indexes
 _FIGURES = 10
 """Significant figures of a point. Charts keep what was computed, such as 0.30000000000000004; with fewer figures, large
 sums would be rounded."""
@@ -84,7 +84,7 @@ def _table(series: list[_Series], above: str) -> list[list[str]]:
         return []
     own = [one.labels for one in series if one.labels]
     if any(labels != own[0] for labels in own[1:]):
-        return [["", above, ""], *islice(_one_below_the_other(series), _MOST_CELLS // 3)]
+        return [["", above, ""], *islice(_one_below_the_other(series), MOST_CELLS // 3)]
     return [[above, *(one.name for one in series)], *_side_by_side(series, own[0] if own else {})]
 
 
@@ -95,7 +95,7 @@ def _one_below_the_other(series: list[_Series]) -> Iterator[list[str]]:
 
 def _side_by_side(series: list[_Series], labels: dict[int, str]) -> Iterator[list[str]]:
     numbers = sorted(set(labels).union(*(one.points for one in series)))
-    for at in numbers[: _MOST_CELLS // (len(series) + 1)]:
+    for at in numbers[: MOST_CELLS // (len(series) + 1)]:
         yield [labels.get(at, ""), *(one.points.get(at, "") for one in series)]
 
 

@@ -6,7 +6,7 @@ whose memory is bounded by their cells, and binary ones by calamine.
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -17,11 +17,13 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.flat_document import open_container
-from docmill.tasks.parse.office.open_xml import check_container, core_properties, with_usual_names
+from docmill.tasks.parse.office.open_xml import check_container, core_properties, pictures_in, with_usual_names
 from docmill.tasks.parse.office.properties import compound_properties, open_document_properties
 from docmill.tasks.parse.office.sheets import sheets_xml
 from docmill.tasks.parse.office.sheets.cells import format_kind, shown_date, shown_number
+from docmill.tasks.parse.office.sheets.open_objects import BOXES, OBJECT, open_charts
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_sheet
+from docmill.tasks.parse.pictures.addresses import Loader
 from docmill.tasks.parse.trees import whole, words_in, xml_tree
 
 _BEGINNING = 1_000  # bytes, in which a file of XML has a tag, whatever its encoding
@@ -130,29 +132,53 @@ def _shown(value: Any) -> str:
 
 def _open_sheets(container: zipfile.ZipFile, budget: CellBudget) -> Iterator[Worksheet]:
     """Yield the sheets of a workbook in order; repeated cells and rows count each time."""
-    sheet, number, hiding = Worksheet(""), 0, set[str]()
+    sheet, number, hiding, load = Worksheet(""), 0, set[str](), pictures_in(container)
     with container.open("content.xml") as stream:
         steps = etree.iterparse(
             stream,
             ("start", "end"),
-            tag=(_TABLE + "table", _TABLE + "table-row", _STYLE),
+            tag=(_TABLE + "table", _TABLE + "table-row", _STYLE, OBJECT),
             resolve_entities=False,
             no_network=True,
         )
-        for event, node in steps:
+        for event, node in _outside_objects(steps):
             if node.tag == _STYLE:
-                if event == "end" and any(one.get(_TABLE + "display") == "false" for one in node):
+                if event == "end" and _hides(node):
                     hiding.add(node.get(_STYLE_NAME) or "")
             elif node.tag == _TABLE + "table-row":
                 if event == "end":
                     number += _read_open_row(sheet, number, node, budget)
+                    _read_shapes(sheet, node, load)
                     node.clear()
             elif event == "start":
                 hidden = node.get(_TABLE + "style-name") in hiding
                 sheet, number = Worksheet(node.get(_TABLE + "name") or "", hidden=hidden), 0
             else:
+                _read_shapes(sheet, node, load)  # its rows are empty by now
                 yield sheet
                 node.clear()
+
+
+def _hides(style: Any) -> bool:
+    return any(one.get(_TABLE + "display") == "false" for one in style)
+
+
+def _outside_objects(steps: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the steps outside of other documents, such as a chart with its points, which are read with their shape."""
+    within = 0
+    for event, node in steps:
+        if node.tag == OBJECT:
+            within += 1 if event == "start" else -1
+        elif not within:
+            yield event, node
+
+
+def _read_shapes(sheet: Worksheet, holder: Any, load: Loader) -> None:
+    """Take the texts and the charts of the shapes on a sheet, or in its row."""
+    shapes = [*holder.iter(*BOXES, OBJECT)]
+    sheet.notes += filter(None, (_lines(shape) for shape in shapes if shape.tag != OBJECT))
+    if any(shape.tag == OBJECT for shape in shapes):
+        sheet.charts += open_charts(holder, load)
 
 
 def _read_open_row(sheet: Worksheet, number: int, row: Any, budget: CellBudget) -> int:

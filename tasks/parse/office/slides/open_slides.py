@@ -12,6 +12,7 @@ from docmill.tasks.parse.formulas.formula_tex import fill_mathml
 from docmill.tasks.parse.office.flat_document import open_container
 from docmill.tasks.parse.office.open_xml import member, pictures_in
 from docmill.tasks.parse.office.properties import open_document_properties
+from docmill.tasks.parse.office.sheets.open_objects import OBJECT, embedded, open_charts
 from docmill.tasks.parse.office.slides.slide_text import may_be_title
 from docmill.tasks.parse.pictures.addresses import Loader
 from docmill.tasks.parse.trees import words_in, xml_tree
@@ -106,28 +107,29 @@ def _draw_shape(canvas: Canvas, shape: Any, load: Loader) -> None:
     if kind in _FURNITURE:
         canvas.paragraph(_all_words(shape), kind="furniture")
         return
+    if _draw_object(canvas, shape, load):
+        return
     for table in shape.iter(_TABLE + "table"):
         canvas.table([*_rows(table)])
     if shape.find(f".//{_TABLE}table") is None:
         for box in (shape, *shape.iterchildren(_DRAW + "text-box")):
             _draw_text(canvas, box, 0)
-    if not _draw_formula(canvas, shape, load):
-        _draw_picture(canvas, shape, load)
+    _draw_picture(canvas, shape, load)
 
 
-def _draw_formula(canvas: Canvas, shape: Any, load: Loader) -> bool:
-    """Draw the formula that a shape holds as a document of its own; return whether it holds one."""
-    embedded = shape.find(_DRAW + "object")
-    content = None if embedded is None else load(f"{embedded.get(_HREF)}/content.xml")
-    try:
-        root = xml_tree(content or b"")
-    except etree.XMLSyntaxError:
-        return False
-    if etree.QName(root).localname != "math":
-        return False
-    fill_mathml([root])
-    canvas.paragraph(root.text or "")
-    return True
+def _draw_object(canvas: Canvas, shape: Any, load: Loader) -> bool:
+    """Draw the charts or the formula that a shape holds as documents of their own; return whether it holds any."""
+    charts = [*open_charts(shape, load)]
+    for chart in charts:
+        canvas.paragraph(chart.title, role="chart")
+        canvas.table(chart.rows, role="chart")
+    held = shape.find(OBJECT)
+    root = None if charts or held is None else embedded(held, load)
+    if root is not None and etree.QName(root).localname == "math":
+        fill_mathml([root])
+        canvas.paragraph(root.text or "")
+        return True
+    return bool(charts)
 
 
 def _draw_text(canvas: Canvas, parent: Any, depth: int) -> None:

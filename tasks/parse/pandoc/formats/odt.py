@@ -6,7 +6,7 @@ of headings and items are computed (OpenDocument 1.3, 16.30, 16.34, 19.880); whe
 what a level above that is missing counts for, LibreOffice's way.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -19,14 +19,20 @@ from docmill.tasks.parse.metadata import with_iso_dates
 from docmill.tasks.parse.office.flat_document import open_container
 from docmill.tasks.parse.office.open_xml import member, pictures_in, read_member, rewritten
 from docmill.tasks.parse.office.properties import open_document_properties
+from docmill.tasks.parse.office.sheets.chart import Chart
+from docmill.tasks.parse.office.sheets.open_objects import BOXES, OBJECT, open_charts
 from docmill.tasks.parse.pandoc.document import drawn_document
 from docmill.tasks.parse.pandoc.inlines import CONTENTS_MARK, NUMBER_END, NUMBER_MARK, PAGE_MARK, SAID
 from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.passes.numbering import LevelNumbers, numbered
+from docmill.tasks.parse.passes.table_rows import MOST_SPANNED
+from docmill.tasks.parse.pictures.addresses import Loader, nowhere
 from docmill.tasks.parse.trees import whole, words_in, xml_tree
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
-_TEXT, _DRAW, _STYLE, _SVG = (_OF % name for name in ("text", "drawing", "style", "svg-compatible"))
+_TEXT, _DRAW, _STYLE, _SVG, _TABLE = (_OF % name for name in ("text", "drawing", "style", "svg-compatible", "table"))
+_COVERED = _TABLE + "covered-table-cell"
+_CELLS = (_TABLE + "table-cell", _COVERED)
 _FIELD_WORDS = """
     date time page-count author-name author-initials creator initial-creator file-name title subject keywords
     description creation-date modification-date print-date user-defined chapter user-field-get user-field-input
@@ -36,7 +42,6 @@ _FIELD_WORDS = """
 _FIELDS = [_TEXT + word for word in _FIELD_WORDS.split()]
 _CONTENTS = [_TEXT + word for word in ("table-of-content", "illustration-index", "table-index", "object-index")]
 _BLOCKS = [*_CONTENTS, *(_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index"))]
-_BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
 _COMMENT, _AUTHOR = _OF % "office" + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _PAGE_BREAK = b"<text:soft-page-break"
@@ -59,22 +64,27 @@ def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
     with open_container(data, options.max_unpacked_bytes) as container:
         metadata = with_iso_dates(open_document_properties(container))
         body = member(container, "content.xml")
+        load = pictures_in(container)
         prepared, heading = prepare_body(
-            body, read_member(container, "styles.xml"), options.comments, container.NameToInfo
+            body, read_member(container, "styles.xml"), options.comments, container.NameToInfo, load
         )
         data = rewritten(container, lambda name, content: prepared if name == "content.xml" else content)
         tree, page = read_tree(data, "odt"), int(_PAGE_BREAK in body)
-        return drawn_document(tree, metadata, page, heading, pictures_in(container))
+        return drawn_document(tree, metadata, page, heading, load)
 
 
 def prepare_body(
-    content: bytes, styles: Any = None, comments: bool = False, pictures: Collection[str] = ()
+    content: bytes,
+    styles: Any = None,
+    comments: bool = False,
+    pictures: Collection[str] = (),
+    load: Loader = nowhere,
 ) -> tuple[bytes, str]:
     """Return `content.xml` with all words where pandoc reads them, and the text of the paragraph styled as title.
 
     `styles` is the root of `styles.xml`, or None: it says how headings and items are numbered. With `comments` each
     stands below the paragraph that it is about. `pictures` are members of the file: a picture that is none of them is
-    replaced by its description.
+    replaced by its description. `load` finds the charts, each of which is a table below its paragraph.
     """
     root = xml_tree(content)
     for changes in list(root.iter(_TEXT + "tracked-changes")):
@@ -87,8 +97,10 @@ def prepare_body(
     for frame in list(root.iter(_DRAW + "frame")):
         _say_picture(frame, pictures)
     _name_formulas(root)
-    for box in reversed(list(root.iter(*_BOXES))):
+    _write_charts(root, load)
+    for box in reversed(list(root.iter(*BOXES))):
         _move_below(box)
+    _complete_tables(root)
     for reading in root.iter(_TEXT + "ruby-text"):
         _make_span(reading, f"({''.join(reading.itertext())})")
     for field in root.iter(*_FIELDS):
@@ -153,10 +165,70 @@ def _name_formulas(root: Any) -> None:
         formula.set(_HREF, (formula.get(_HREF) or "").rstrip("/"))
 
 
+def _write_charts(root: Any, load: Loader) -> None:
+    """Write the charts of objects below the paragraphs that they stand in, as titles and tables."""
+    for held in list(root.iter(OBJECT)):
+        anchor = next(held.iterancestors(*_PARAGRAPHS), None)
+        charts = [*open_charts(held, load)] if anchor is not None else []
+        _insert_charts(anchor, charts)
+        if charts:
+            del held[:]
+
+
+def _insert_charts(anchor: Any, charts: Iterable[Chart]) -> None:
+    for chart in charts:
+        table = etree.Element(_TABLE + "table")
+        parents = [etree.SubElement(table, _TABLE + "table-header-rows"), *([table] * len(chart.rows))]
+        for parent, cells in zip(parents, chart.rows, strict=False):
+            row = etree.SubElement(parent, _TABLE + "table-row")
+            for cell in cells:
+                row.append(_holding(_TABLE + "table-cell", cell))
+        for shown in (_holding(_TEXT + "section", chart.title), table):
+            anchor.addnext(shown)
+            anchor = shown
+
+
+def _holding(tag: str, text: str) -> Any:
+    """Return an element that holds a paragraph."""
+    holder = etree.Element(tag)
+    etree.SubElement(holder, _TEXT + "p").text = text
+    return holder
+
+
+def _complete_tables(root: Any) -> None:
+    """Write tables so that pandoc keeps all their words.
+
+    It drops tables within cells: each of their rows becomes an item of a list. It has as many columns as the row of
+    most cells, one that is covered not counted: an empty row of as many cells as the table is wide says how many.
+    """
+    for table in reversed(list(root.iter(_TABLE + "table"))):
+        rows = [row for row in table.iter(_TABLE + "table-row") if next(row.iterancestors(_TABLE + "table")) is table]
+        _complete(table, rows)
+
+
+def _complete(table: Any, rows: list[Any]) -> None:
+    if next(table.iterancestors(_TABLE + "table-cell"), None) is not None:
+        for row in rows:
+            cells = [words_in(cell) for cell in row.iterchildren(_TABLE + "table-cell")]
+            row[:] = [_holding(_TEXT + "list-item", ", ".join(filter(None, cells)))]
+        table[:] = [row[0] for row in rows if "".join(row.itertext())]
+        table.tag = _TEXT + "list"
+        table.attrib.clear()
+    elif next(table.iter(_COVERED), None) is not None:
+        width = max(sum(map(_columns, row)) for row in rows)
+        row = etree.SubElement(table, _TABLE + "table-row")
+        row[:] = [etree.Element(_TABLE + "table-cell") for _ in range(min(width, MOST_SPANNED))]
+
+
+def _columns(cell: Any) -> int:
+    """Return how many columns an element of a row stands for."""
+    return max(1, whole(cell.get(_TABLE + "number-columns-repeated"), 1)) if cell.tag in _CELLS else 0
+
+
 def _move_below(box: Any) -> None:
     """Put a box's paragraphs below its anchor paragraph; a box anchored to a page stays in place."""
     anchor = next(box.iterancestors(_TEXT + "p", _TEXT + "h"), None)
-    frame = box.getparent() if box.tag == _BOXES[0] else box
+    frame = box.getparent() if box.tag == BOXES[0] else box
     if anchor is None:
         frame.tag = box.tag = _TEXT + "section"
         return

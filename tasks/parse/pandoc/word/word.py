@@ -39,6 +39,7 @@ from docmill.tasks.parse.office.slides.slide_text import diagram_of
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, NUMBER_END, NUMBER_MARK, PAGE_MARK
 from docmill.tasks.parse.pandoc.process.program import read_tree
+from docmill.tasks.parse.pandoc.word.imported_parts import mark_imported, with_imported
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering, read_numbering
 from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
 from docmill.tasks.parse.pandoc.word.word_fields import (
@@ -127,6 +128,7 @@ def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Ca
         draw_elements(prepared, canvas)
         return canvas, canvas.first_heading(), {"read_as": f"by unstructured; {why.message}"}
     canvas = Canvas()
+    tree["blocks"], unread = with_imported(tree["blocks"], container, _BODY)
     body = container.read(_BODY)
     canvas.page = int(_RENDERED_BREAK in body or _PAGE_BREAK.search(body) is not None)
     for text in furniture(container, "header"):
@@ -134,7 +136,7 @@ def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Ca
     title, said = draw_tree(tree, canvas, True, stated, pictures_in(container, "word"))
     for text in furniture(container, "footer"):
         canvas.paragraph(text, kind="furniture")
-    return canvas, title, said
+    return canvas, title, said | ({"read_as": f"Word without {'; '.join(unread)}"} if unread else {})
 
 
 def draw_elements(data: bytes, canvas: Canvas) -> None:
@@ -192,6 +194,7 @@ def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: Word
     mark_contents(root, fields)
     write_comments(root, comments)
     draw_graphics(root, graphics)
+    mark_imported(root)
     for box in reversed(list(root.iter(W + "txbxContent"))):  # so that those of one paragraph keep their order
         _move_below(box)
     for names, change in _CHANGES:

@@ -1,0 +1,76 @@
+"""Open objects: what shapes of OpenDocument hold: charts, as `chart_of` reads those of Office, and other documents.
+
+Source: OpenDocument 1.3, part 3, 11 "Charts"; programs store the points of a chart in it, as a table.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from lxml import etree
+
+from docmill.tasks.parse.office.sheets.chart import MOST_CELLS, Chart
+from docmill.tasks.parse.pictures.addresses import Loader
+from docmill.tasks.parse.trees import words_in, xml_tree
+
+_OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
+_CHART, _TABLE, _DRAW, _TEXT = (_OF % name for name in ("chart", "table", "drawing", "text"))
+_HREF = "{http://www.w3.org/1999/xlink}href"
+OBJECT = _DRAW + "object"
+"""The element of a frame that holds another document, or names the folder that it is in."""
+BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
+"""The shapes that hold paragraphs of their own."""
+_NO_NUMBER = ("NaN", "1.#NAN")  # LibreOffice writes these for a point without a value
+
+
+def embedded(held: Any, load: Loader) -> Any:
+    """Return the root of the document that an object holds or names; None without one, or of a damaged one."""
+    within = next(held.iterchildren("{*}document", "{*}math"), None)
+    if within is not None:
+        return within
+    try:
+        return xml_tree(load(f"{held.get(_HREF, '').rstrip('/')}/content.xml") or b"")
+    except etree.XMLSyntaxError:
+        return None
+
+
+def open_charts(holder: Any, load: Loader) -> Iterator[Chart]:
+    """Yield the charts of the objects below a node; `load` returns a member of the container by its path."""
+    for held in holder.iter(OBJECT):
+        root = embedded(held, load)
+        chart = None if root is None else next(root.iter(_CHART + "chart"), None)
+        if chart is not None:
+            yield _chart(chart)
+
+
+def _chart(node: Any) -> Chart:
+    title, above = _words(node), ""
+    for axis in node.iter(_CHART + "axis"):
+        if axis.get(_CHART + "dimension") == "x":
+            above = _words(axis)
+        elif words := _words(axis):
+            title = f"{title} ({words})".strip()
+    rows = [*_rows(node.find(_TABLE + "table"))]
+    if rows:
+        rows[0][0] = rows[0][0] or above
+    return Chart(title, rows)
+
+
+def _words(titled: Any) -> str:
+    title = titled.find(_CHART + "title")
+    return "" if title is None else words_in(title)
+
+
+def _rows(table: Any) -> Iterator[list[str]]:
+    """Yield the names of columns, then the points of each category; rows without any are left out."""
+    left = MOST_CELLS
+    for row in () if table is None else table.iter(_TABLE + "table-row"):
+        cells = [_shown(cell) for cell in islice(row.iterchildren(tag=etree.Element), max(left, 0))]
+        left -= len(cells)
+        if any(cells):
+            yield cells
+
+
+def _shown(cell: Any) -> str:
+    words = " ".join(map(words_in, cell.iterchildren(_TEXT + "p")))
+    return "" if words in _NO_NUMBER else words

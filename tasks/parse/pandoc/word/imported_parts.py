@@ -1,0 +1,62 @@
+"""Imported parts: HTML, saved pages, rich text and plain text that a Word document shows where it names them.
+
+Some programs write nothing else into a document. Source: ISO/IEC 29500-1, 17.17.2.1 "altChunk".
+"""
+
+import posixpath
+import re
+import zipfile
+from email import message_from_bytes
+from typing import Any
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.html.hypertext import read_page
+from docmill.tasks.parse.markup.html.saved_page import saved_pages
+from docmill.tasks.parse.office.open_xml import links_of, pictures_in, reference
+from docmill.tasks.parse.pandoc.formats.rtf import parse_rtf
+from docmill.tasks.parse.pandoc.inlines import Node, plain_text
+from docmill.tasks.parse.pandoc.word.word_fields import W, paragraph_of
+from docmill.tasks.parse.plain import parse_text
+
+_KIND = "aFChunk"  # of the relationship that leads to such a part
+_MARK = "\ue010"  # around the id of a part, in a paragraph of its own; of private use
+_MARKED = re.compile(f"{_MARK}([^{_MARK}]*){_MARK}")
+
+
+def mark_imported(root: Any) -> None:
+    """Replace each reference to an imported part by a paragraph that marks it."""
+    for chunk in list(root.iter(W + "altChunk")):
+        chunk.getparent().replace(chunk, paragraph_of(f"{_MARK}{reference(chunk)}{_MARK}"))
+
+
+def with_imported(blocks: list[Node], container: zipfile.ZipFile, body: str) -> tuple[list[Node], list[str]]:
+    """Return pandoc's blocks with imported parts in the place of their marks, and why parts could not be read."""
+    links = links_of(container, body)
+    drawn, unread = list[Node](), list[str]()
+    for block in blocks:
+        marked = _MARKED.fullmatch(plain_text(block["c"])) if block["t"] == "Para" else None
+        if marked is None:
+            drawn.append(block)
+            continue
+        kind, part = links.get(marked[1], ("", ""))
+        try:
+            drawn += [{"t": "Drawn", "c": one} for one in (_read(container, part) if kind == _KIND else ())]
+        except (Rejected, ValueError, zipfile.BadZipFile) as why:
+            unread.append(f"{posixpath.basename(part)}: {why}")
+    return drawn, unread
+
+
+def _read(container: zipfile.ZipFile, part: str) -> list[Parsed]:
+    """Return the documents that an imported part shows."""
+    suffix, data = posixpath.splitext(part)[1].lower(), container.read(part)
+    if suffix in (".htm", ".html", ".xhtml"):
+        return [read_page(data, pictures_in(container, posixpath.dirname(part)))]
+    if suffix in (".mht", ".mhtml"):
+        return saved_pages(message_from_bytes(data))
+    if suffix == ".rtf":
+        return [parse_rtf(data, ParseOptions())]
+    if suffix == ".txt":
+        return [parse_text(data, ParseOptions())]
+    raise Rejected("unsupported", f"parts of the kind {suffix or 'without a suffix'} are not read")
