@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,12 @@ _TRIALS_S = 0.03
 """CPU seconds of trials, of which the best counts: dozens on a fast CPU, where another program on the same core makes a
 few of them twice as long, and three or fewer where bfloat16 is emulated."""
 _GAIN = 0.9  # of the time of `functional.linear`, the public function: less gain is not worth a private one
-_SAME = 1e-3  # greatest difference of the two, on sums of hundreds of numbers of size 1
+_SAME = 2e-4  # greatest difference of the two in float32, as a part of the greatest number: some roundings of sums
+_HALF_SAME = 0.02  # the same in bfloat16, where one of the two rounds once more, by 0.004
+_LANES = {"AVX512": 16, "AVX2": 8}
+"""Numbers that PyTorch's attention computes at once, by what it calls the CPU. It takes the rest of a row of scores one
+by one: with AVX-512, 127 tokens take 1.6 times as long as 128, and 2.2 times in bfloat16."""
+_LEAST_REST = 2  # of a row, above which it is faster to compute a few scores more and to mask them
 
 
 class TorchBert(Bert):
@@ -65,30 +70,62 @@ class TorchLayers:
 
         with torch.inference_mode():
             found = torch.from_numpy(x)
+            texts = _texts(spans, len(x))
             for layer in self._layers:
-                found = self._through(layer, found, spans)
+                found = self._through(layer, found, texts)
             result: Matrix = found.numpy()
         return result
 
-    def _through(self, layer: _TorchLayer, x: Any, spans: Sequence[slice]) -> Any:
+    def _through(self, layer: _TorchLayer, x: Any, texts: Sequence["_AttendedText"]) -> Any:
         """Return the activations, (tokens, hidden), after one layer."""
         from torch.nn.functional import layer_norm
 
         width, epsilon = (self._shape.hidden,), self._shape.epsilon
         joined = layer.joined(x, False)
         mixed = joined.new_empty(x.shape)
-        for span in spans:
-            mixed[span] = self._attend(joined[span])
+        for text in texts:
+            mixed[text.span] = self._attend(joined, text)
         x = layer_norm(x + layer.mixed(mixed, False), width, *layer.norms[0], epsilon)
         return layer_norm(x + layer.down(layer.up(x, True), False), width, *layer.norms[1], epsilon)
 
-    def _attend(self, joined: Any) -> Any:
-        """Return the mixed values of one text, (tokens, hidden), from its queries, keys and values side by side."""
+    def _attend(self, joined: Any, text: "_AttendedText") -> Any:
+        """Return the mixed values of a text, (tokens, hidden); `joined` holds queries, keys and values of all texts."""
         from torch.nn.functional import scaled_dot_product_attention
 
-        tokens = len(joined)
-        query, key, value = joined.view(tokens, 3, self._shape.heads, -1).permute(1, 2, 0, 3).unsqueeze(1).unbind(0)
-        return scaled_dot_product_attention(query, key, value)[0].transpose(0, 1).reshape(tokens, -1)
+        heads = joined.view(len(joined), 3, self._shape.heads, -1).permute(1, 2, 0, 3).unsqueeze(1)
+        query, (key, value) = heads[0][:, :, text.span], heads[1:, :, :, text.seen].unbind(0)
+        mask = None if text.mask is None else text.mask.to(joined.dtype)
+        found = scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return found[0].transpose(0, 1).reshape(found.shape[2], -1)
+
+
+class _AttendedText(NamedTuple):
+    """The tokens of a text, those whose keys are computed with it, and a mask of those that are not its own."""
+
+    span: slice
+    seen: slice
+    mask: Any
+
+
+def _texts(spans: Sequence[slice], tokens: int) -> list[_AttendedText]:
+    from torch.backends.cpu import get_cpu_capability
+
+    lanes = _LANES.get(get_cpu_capability(), 1)
+    return [_text(span, lanes, tokens) for span in spans]
+
+
+def _text(span: slice, lanes: int, tokens: int) -> _AttendedText:
+    """Return a text that sees as many tokens as fill the lanes, if there are so many."""
+    import torch
+
+    own = span.stop - span.start
+    wide = -(-own // lanes) * lanes
+    if own % lanes < _LEAST_REST or wide > tokens:
+        return _AttendedText(span, span, None)
+    start = min(span.start, tokens - wide)
+    mask = torch.full((1, 1, 1, wide), -torch.inf)
+    mask[..., span.start - start : span.stop - start] = 0
+    return _AttendedText(span, slice(start, start + wide), mask)
 
 
 def _prepared(layer: Layer, make: Callable[[Affine], Linear]) -> _TorchLayer:
@@ -110,48 +147,41 @@ def _tensors(affine: Affine) -> tuple[Any, Any]:
     return torch.tensor(affine.weight), torch.tensor(affine.bias)
 
 
-def plain_linear(affine: Affine) -> Linear:
-    """Return a linear layer by PyTorch's public functions."""
+def plain_linear(affine: Affine, half: bool = False) -> Linear:
+    """Return a linear layer by PyTorch's public functions; with `half` in bfloat16, but for sums."""
     from torch.nn import functional
 
-    weight, bias = _tensors(affine)
+    weight, bias = (_shorter(one, half) for one in _tensors(affine))
 
     def run(x: Any, gelu: bool) -> Any:
-        found = functional.linear(x, weight, bias)
+        found = functional.linear(_shorter(x, half), weight, bias)
         return functional.gelu(found) if gelu else found
 
     return run
 
 
-def packed_linear(affine: Affine) -> Linear:
-    """Return a linear layer by oneDNN, with weights in the order in which it reads them.
+def packed_linear(affine: Affine, half: bool = False) -> Linear:
+    """Return a linear layer by oneDNN, with weights in the order in which it reads them; `half` as in `plain_linear`.
 
     Raises `AttributeError` or `RuntimeError` where PyTorch has no such operators, which are not public.
     """
     import torch
 
-    weight, bias = _tensors(affine)
+    weight, bias = (_shorter(one, half) for one in _tensors(affine))
     operators = torch.ops.mkldnn
     packed = operators._reorder_linear_weight(weight, BATCH_TOKENS)
 
     def run(x: Any, gelu: bool) -> Any:
+        x = _shorter(x, half)
         return operators._linear_pointwise(x, packed, bias, "gelu" if gelu else "none", [], "none" if gelu else "")
 
     return run
 
 
-def half_linear(affine: Affine) -> Linear:
-    """Return a linear layer in bfloat16 with sums in float32; what it returns is bfloat16."""
+def _shorter(x: Any, half: bool) -> Any:
     import torch
-    from torch.nn import functional
 
-    weight, bias = (one.to(torch.bfloat16) for one in _tensors(affine))
-
-    def run(x: Any, gelu: bool) -> Any:
-        found = functional.linear(x.to(torch.bfloat16), weight, bias)
-        return functional.gelu(found) if gelu else found
-
-    return run
+    return x.to(torch.bfloat16) if half else x
 
 
 def half_bert(folder: Path) -> TorchBert | None:
@@ -164,25 +194,26 @@ def half_bert(folder: Path) -> TorchBert | None:
     numbers = np.linspace(-1, 1, _TRIAL_WIDTH * _TRIAL_WIDTH, dtype=np.float32).reshape(_TRIAL_WIDTH, -1)
     affine = Affine(numbers, numbers[0])
     x = torch.ones(_TRIAL_TOKENS, _TRIAL_WIDTH)
-    if _seconds(half_linear(affine), x) > _GAIN * _seconds(fastest_linear(affine)(affine), x):
+    if _seconds(plain_linear(affine, half=True), x) > _GAIN * _seconds(fastest_linear(affine)(affine), x):
         return None
-    return TorchBert(folder, half_linear)
+    return TorchBert(folder, fastest_linear(affine, half=True))
 
 
-def fastest_linear(affine: Affine) -> Maker:
+def fastest_linear(affine: Affine, half: bool = False) -> Maker:
     """Return the faster maker of linear layers on this CPU, measured with the weights of one layer."""
     import torch
 
+    makers = partial(plain_linear, half=half), partial(packed_linear, half=half)
     x = torch.linspace(-1, 1, _TRIAL_TOKENS * affine.weight.shape[1]).view(_TRIAL_TOKENS, -1)
     with torch.inference_mode():
-        plain = plain_linear(affine)
         try:
-            packed = packed_linear(affine)
-            differs = float((packed(x, True) - plain(x, True)).abs().max()) > _SAME
+            plain, packed = (make(affine) for make in makers)
+            wanted = plain(x, True).float()
+            differs = (packed(x, True) - wanted).abs().max() > (_HALF_SAME if half else _SAME) * wanted.abs().max()
         except (AttributeError, RuntimeError):
-            return plain_linear
+            return makers[0]
         faster = not differs and _seconds(packed, x) < _GAIN * _seconds(plain, x)
-    return packed_linear if faster else plain_linear
+    return makers[1] if faster else makers[0]
 
 
 def _seconds(linear: Linear, x: Any) -> float:

