@@ -8,7 +8,7 @@ import errno
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -26,6 +26,7 @@ from docmill.storage.search.vectors.deferred_client import import_lancedb
 from docmill.storage.search.vectors.fence import IDS_AT_ONCE, Writer, among, schema
 from docmill.storage.search.vectors.flat_index import FlatIndex
 from docmill.storage.search.vectors.index_kind import bits_of, kind_of, refined
+from docmill.storage.search.vectors.mapped_vectors import UNREADABLE, MappedVectors
 
 FOLDER = "vectors"
 _SELECTED_SHARE = 20  # below a twentieth of the rows, select them by id: 1,000 of 100,000 take 11 ms of CPU
@@ -36,6 +37,8 @@ _PROBES = 40  # partitions of 8,192 rows; with 20 recall@10 at 1,000,000 rows is
 _IDS_AFTER, _MOST_IDS = 16, 1 << 20
 """Searches after which the ids of all rows are kept, and up to how many rows, which take 44 bytes each. LanceDB takes
 2 ms of CPU to look up the ids of one search, and 20 ms to read those of 100,000 rows."""
+_MOST_UNINDEXED = 1 << 14
+"""Rows that are not in the index and are compared here: so many take as long as LanceDB takes to read 200 rows."""
 
 _SOURCE_PLACES = re.compile(r"(?:, \S+\.rs:\d+:\d+)+$")  # LanceDB names the lines of Rust that an error came through
 
@@ -170,6 +173,8 @@ class VectorIndex:
             self._table.checkout(state.version)
             indices = [index for index in self._table.list_indices() if "vector" in index.columns]
             self._indexed = bool(indices)
+            self._index = max((str(index.name) for index in indices), default="")
+            self._unindexed = max((int(index.num_unindexed_rows) for index in indices), default=0)
             self._refined = refined(min(map(bits_of, indices), default=0))
             # A table that another program has changed must not answer as if it were whole.
             held = self._table.count_rows()
@@ -229,16 +234,37 @@ class VectorIndex:
         # `Table.search` would ask for the schema of the table, to look for the column.
         query = _lancedb().query.LanceVectorQueryBuilder(self._table, vector, "vector").distance_type("dot")
         query = query.select(["_distance"] if known else ["chunk_id", "_distance"]).with_row_id(known is not None)
-        query = query.limit(limit)
         times, rows = self._refined
-        query = (
-            query.bypass_vector_index() if exact else query.nprobes(_PROBES).refine_factor(max(times, rows // limit))
-        )
+        times = max(times, rows // limit)
+        mapped = self._mapped if known and not exact else None
+        if mapped:
+            query = query.nprobes(_PROBES).limit(limit * times).fast_search()
+        else:
+            query = query.limit(limit)
+            query = query.bypass_vector_index() if exact else query.nprobes(_PROBES).refine_factor(times)
         # `to_arrow` would ask twice for the schema of the table, which takes a twentieth of a hybrid search.
         found = (query.where(where, prefilter=True) if where else query).to_batches().read_all()
-        scores = (1.0 - found.column("_distance").to_numpy().astype(np.float64)).tolist()
-        ids = known.of(found.column("_rowid").to_numpy()) if known else found.column("chunk_id").to_pylist()
-        return sorted(zip(ids, scores, strict=True), key=lambda hit: (-hit[1], hit[0]))
+        distances = found.column("_distance").to_numpy()
+        if known is None:
+            return _ranked(found.column("chunk_id").to_pylist(), distances)
+        numbers = found.column("_rowid").to_numpy()
+        if mapped:
+            numbers, distances = mapped.nearest(vector, numbers, limit)
+        return _ranked(known.of(numbers), distances)
+
+    @computed_once
+    def _mapped(self) -> MappedVectors | None:
+        """The vectors of the table without LanceDB; None where its files are not as `MappedVectors` reads them."""
+        with suppress(*UNREADABLE):
+            folder, numbers = self._root / FOLDER / f"{self._table.name}.lance", self._ids_by_row.numbers
+            mapped = MappedVectors(folder, int(self._table.version), self._index, self._dimension, numbers)
+            taken = self._table.take_row_ids(mapped.samples.tolist()).select(["vector"]).with_row_id().to_arrow()
+            flat = taken.column("vector").combine_chunks().flatten().to_numpy()
+            held = mapped.at(taken.column("_rowid").to_numpy())
+            same = held.dtype == flat.dtype and np.array_equal(held.reshape(-1), flat)
+            if same and len(mapped.unindexed) == self._unindexed <= _MOST_UNINDEXED:
+                return mapped
+        return None
 
     @computed_once
     def _ids_by_row(self) -> "_IdsByRow":
@@ -301,13 +327,19 @@ class _IdsByRow:
 
     def __init__(self, table: pa.Table) -> None:
         ordered = table.sort_by("_rowid").combine_chunks()
-        self._numbers = ordered.column("_rowid").to_numpy()
+        self.numbers = ordered.column("_rowid").to_numpy()
         self._ids = ordered.column("chunk_id").combine_chunks()
 
     def of(self, numbers: npt.NDArray[np.uint64]) -> list[str]:
         """Return the chunk id of each row."""
-        found: list[str] = self._ids.take(pa.array(self._numbers.searchsorted(numbers))).to_pylist()
+        found: list[str] = self._ids.take(pa.array(self.numbers.searchsorted(numbers))).to_pylist()
         return found
+
+
+def _ranked(ids: list[str], distances: npt.NDArray[np.float32]) -> list[tuple[str, float]]:
+    """Return ids with their cosines, the nearest first, and those of one distance by id."""
+    nearest = sorted(zip(distances.tolist(), ids, strict=True))
+    return [(key, 1.0 - distance) for distance, key in nearest]
 
 
 def _prefix(space: EmbeddingSpace) -> str:
