@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import hash_file
-from docmill.storage.search.keywords import keyword_search, keyword_writer
+from docmill.storage.search.keywords import keyword_search, keyword_writer, topk
 from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.storage.search.keywords.keyword_search import KeywordHit, KeywordIndex
 from docmill.storage.search.keywords.keyword_writer import merge_ahead, merged, rebuild, update
@@ -159,7 +159,9 @@ def test_any_text_is_counted_as_it_is_analysed(texts: list[str]) -> None:
         assert_scores_equal(Path(folder), state, chunks, texts)
 
 
-def test_pruning_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("long", [0, 300, topk._LONG])
+def test_pruning_loses_nothing(tmp_path: Path, long: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topk, "_LONG", long)
     index = KeywordIndex(tmp_path, rebuild(tmp_path, make_chunks(3000).items()))
     draw = random.Random(7)
     for k in (1, 10, 200):

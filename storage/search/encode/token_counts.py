@@ -57,6 +57,8 @@ def unread_shares(texts: Sequence[str], model_dir: str) -> list[float]:
     """
     tokenizer = load_tokenizer(model_dir)
     unknown = _unknown(tokenizer)
+    if len(texts) == 1:  # a batch waits for threads, which takes longer than to read one question
+        return [_unread(tokenizer.encode(texts[0], add_special_tokens=False), texts[0], unknown)]
     found = tokenizer.encode_batch(list(texts), add_special_tokens=False)
     return [_unread(one, text, unknown) for one, text in zip(found, texts, strict=True)]
 

@@ -1,14 +1,12 @@
 """Row reader: keep the files of a table open, and read single rows by id without the rows around them."""
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 from threading import Lock
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import SCHEMAS
@@ -38,10 +36,10 @@ class OpenedTable:
 
         With `names`, `column` among them, only these columns are read.
         """
-        every = SCHEMAS[self._name]
-        schema = pa.schema([every.field(name) for name in names]) if names else every
-        found = [self._opened(bucket).rows(column, own, names) for bucket, own in self._by_bucket(ids).items()]
-        return pa.concat_tables([schema.empty_table(), *(conform(table, schema) for table in found)])
+        schema = _schema(self._name, tuple(names))
+        files = [(self._opened(bucket), own) for bucket, own in self._by_bucket(ids).items()]
+        found = [conform(file.rows(column, own, names), schema) for file, own in files]
+        return pa.concat_tables(found) if found else schema.empty_table()
 
     def filled(self, column: str, ids: Collection[str]) -> list[str]:
         """Return those of some ids whose files can hold a value other than "" in a column of texts.
@@ -72,7 +70,7 @@ class _OpenedFile:
             self._file = pq.ParquetFile(self._path, memory_map=True)
         except (OSError, pa.ArrowInvalid) as error:
             raise self._damaged(error) from error
-        self._schema = self._file.schema_arrow  # made anew each time that it is asked for
+        self._names = frozenset(self._file.schema_arrow.names)
         self._spans = list(_spans(self._file.metadata))
         self._blank = lru_cache(_KEPT)(partial(_is_blank, self._file.metadata))
 
@@ -80,16 +78,15 @@ class _OpenedFile:
         """Return the rows whose `column` is among `ids`, with the columns that are there, or those among `names`."""
         heads = [key[:BUCKET_DIGITS] for key in ids]
         groups = [i for i, (low, high) in enumerate(self._spans) if any(low <= head <= high for head in heads)]
-        table = self._read(groups, names)
-        own = pc.is_in(table.column(column), value_set=pa.array(ids, pa.string()))
-        places = np.flatnonzero(own)
+        table, wanted = self._read(groups, names), frozenset(ids)
+        places = [place for place, key in enumerate(table.column(column).to_pylist()) if key in wanted]
         # One row, or the rows of one document, are a slice, which copies no column.
-        if len(places) and places[-1] - places[0] == len(places) - 1:
+        if places and places[-1] - places[0] == len(places) - 1:
             return table.slice(places[0], len(places))
-        return table.filter(own)
+        return table.take(pa.array(places, pa.int64()))
 
     def _read(self, groups: list[int], names: Sequence[str]) -> pa.Table:
-        held = [name for name in names if name in self._schema.names]
+        held = [name for name in names if name in self._names]
         try:
             with self._lock:
                 return self._file.read_row_groups(groups, held or None, use_threads=False)
@@ -102,6 +99,12 @@ class _OpenedFile:
 
     def _damaged(self, error: Exception) -> StoreError:
         return StoreError(f"{self._path} cannot be read: {error}; see: docmill verify --store {self._root}")
+
+
+@cache
+def _schema(table: str, names: tuple[str, ...]) -> pa.Schema:
+    every = SCHEMAS[table]
+    return pa.schema([every.field(name) for name in names]) if names else every
 
 
 def _kept() -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 
@@ -163,10 +163,11 @@ class Query:
         if self.pictured or pending:
             self._take_seen(found, parts, pending)
             return
+        said = self._fused_words
         for key, numbers in parts.items():
             one = found.get(key) or found.setdefault(key, Candidate(key))
-            one.score = sum(numbers)
-            one.note(options.fusion, self._fused_words, *numbers)
+            one.score = numbers[0] + numbers[1]
+            one.note(options.fusion, said, *numbers)
 
     def _take_seen(
         self, found: dict[str, Candidate], parts: Mapping[str, tuple[float, float]], pending: Collection[str]
@@ -216,13 +217,14 @@ class Query:
 
     def _nearest(self, vectors: Vector) -> list[tuple[str, float]]:
         """Return the nearest chunks and their cosines but for the silent chunks."""
+        rankings = [self.sources.nearest(vector, self.options.breadth, self.allowed) for vector in vectors]
+        if self.silent:
+            rankings = [[one for one in ranking if one[0] not in self.silent] for ranking in rankings]
+        if len(rankings) == 1:
+            return rankings[0]
         best: dict[str, float] = {}
-        for vector in vectors:
-            for key, score in self.sources.nearest(vector, self.options.breadth, self.allowed):
-                if key not in self.silent:
-                    best[key] = max(score, best.get(key, score))
-        if len(vectors) == 1:
-            return [*best.items()]
+        for key, score in chain.from_iterable(rankings):
+            best[key] = max(score, best.get(key, score))
         return sorted(best.items(), key=lambda one: (-one[1], one[0]))[: self.options.breadth]
 
     def ask(self) -> list[Candidate]:

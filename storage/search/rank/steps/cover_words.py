@@ -17,7 +17,7 @@ def add_cover(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
     Words count by their rarity. If any candidate gets more, all scores are scaled, so that none exceeds the highest.
     """
-    named = [one for one in candidates if one.held and one.key in one.held.titled]
+    named = [one for one in candidates if one.held is not None and one.key in one.held.titled]
     places = query.places(candidates) if named else {}
     parts = {one.key: _part(one, query) for one in named if not places[one.key].titled}
     best = max(parts.values(), default=0.0)
