@@ -19,7 +19,7 @@ from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.paragraph_flow import connect, with_run_in_headings
 from docmill.tasks.parse.pdf.text.annotations import Link
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, Vocabulary, joined, squeeze, unmarked
-from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, step_of_all
 
@@ -191,7 +191,7 @@ class _PageDrawing:
             self.canvas.paragraph(text, box, block.kind, **block.attributes)
 
     def _text(self, block: PageBlock) -> str:
-        text = joined([line.text for line in block.lines], self.words)
+        text = joined(texts_to_join(block.lines), self.words)
         if block.note:
             text = _NOTE.sub("", text, count=1)
         return self._with_scripts(text, block.page)

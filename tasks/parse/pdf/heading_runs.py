@@ -9,6 +9,7 @@ from statistics import median
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.list_marks import BULLET, CAPTION
 from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.titles.untitled import in_capitals
 
 LEADERS = re.compile(r"\.{5}|(?: \.){4}|\u2026{2}|(?: ?\u00b7){5}|_{5}")
 """Of a list of contents, or of a form to fill in."""
@@ -56,7 +57,7 @@ def is_sentence(text: str) -> bool:
 
 def is_capital(text: str) -> bool:
     """Return whether a text of some words is set in capital letters."""
-    return text.isupper() and _has_word(text, False)
+    return in_capitals(text) and _has_word(text, False)
 
 
 def reads_as_heading(text: str, mono: bool) -> bool:
@@ -276,7 +277,7 @@ def _run(page: list[TextLine], start: int, end: int, sides: tuple[float, float])
 
 def _look(lines: list[TextLine]) -> Look:
     font = lines[0].font
-    capital = all(line.text.isupper() for line in lines)
+    capital = all(in_capitals(line.text) for line in lines)
     return Look(max(line.size for line in lines), font.bold, font.italic, capital)
 
 

@@ -13,7 +13,11 @@ from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around
 
-BULLET = re.compile(r"([•●▪■◦○‣∙·*–—➢➤✓❖▸▹►▻▶▷◆◇★☆→⇒»›□➔➜❑❒⬥⦁-]|[\u2043\uf0a7\uf0b7\uf0a8\uf0d8]|o(?=\s))\s+(?=\S)")
+BULLET = re.compile(
+    r"([•●▪■◦○‣∙·*–—➢➤✓❖▸▹►▻▶▷◆◇★☆→⇒»›□➔➜❑❒⬥⦁\u2043-]|[\x80-\x9f\ue000-\uf8ff](?!\s+[\x80-\x9f\ue000-\uf8ff])"
+    r"|o(?=\s))\s+(?=\S)"
+)
+"""A sign that begins an item, or a letter of a font of signs, which has no meaning of its own."""
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[IVX]{1,4})[.)])\s+(?=\S)")
 CAPTION = re.compile(r"(?:table|fig(?:ure|\.)|tab\.|abb(?:ildung|\.)|plate|chart|listing)\s*\d", re.IGNORECASE)
 _HEAD = 6  # letters of the longest number of an item: "(viii)"

@@ -26,6 +26,7 @@ _MOSTLY = 0.4
 """Share of the characters without a known meaning that makes a page garbled. Formulas and logos keep a page far below
 it; a page above it gives words that nobody can read, and OCR may read it."""
 _UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff]")
+_MOST_UNKNOWN = 0.5  # share of a line's characters: with more, nobody reads it; formulas and names with signs have less
 _FEW_READABLE = 25  # characters: fewer are a page number, or signs that garbled letters happen to have
 _ACROSS = 1.5  # times as high as wide: a line that runs up or down the page; a drop capital is about as wide as high
 _FEW = 4  # characters: shorter lines, such as "1" or "Ill", are high and level at once
@@ -38,9 +39,10 @@ class PageContent:
     `level` holds its horizontal rules if it may hold a table. `paragraphs` holds the lines of a page read by an OCR
     that orders them. `turn` is 1 if the text runs up the page and -1 if it runs down; boxes are then those of the page
     turned upright. A `garbled` page has fonts that do not map glyphs to letters, or to false ones, and only the lines
-    in other fonts; a `damaged` one cannot be loaded. A `scanned` one is a picture with hardly any text, and was not
-    read by OCR; nor was a `pictured` one, which has an image beside it. OCR is `sure` of what it read from 0 to 1;
-    `back` leads from boxes of such a page, made upright and level, to the page as displayed.
+    in other fonts; one with `unknown_lines` has lines in such fonts, which are left out; a `damaged` one cannot be
+    loaded. A `scanned` one is a picture with hardly any text, and was not read by OCR; nor was a `pictured` one, which
+    has an image beside it. OCR is `sure` of what it read from 0 to 1; `back` leads from boxes of such a page, made
+    upright and level, to the page as displayed.
     """
 
     number: int
@@ -52,6 +54,7 @@ class PageContent:
     paragraphs: list[list[TextLine]] = field(default_factory=list)
     turn: int = 0
     garbled: bool = False
+    unknown_lines: bool = False
     damaged: bool = False
     scanned: bool = False
     pictured: bool = False
@@ -102,15 +105,13 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
     nonsense = is_nonsense(layer.text)
     sheet.garbled = nonsense or _is_garbled(layer.text)
     lines = [] if nonsense else _shown(layer.lines(), sheet)
-    if sheet.garbled:
-        lines = _readable(lines)
+    lines = _readable(lines, sheet)
     sheet.turn = _turn(lines, layer)
     if sheet.turn:
         place = _turned(place, sheet)
         sheet.width, sheet.height = height, width
         layer = TextLayer(text_page, place, number)
-        lines = _shown(layer.lines(), sheet)
-        lines = _readable(lines) if sheet.garbled else lines
+        lines = _readable(_shown(layer.lines(), sheet), sheet)
     mark_leads(lines, layer)
     annotations = calls()["FPDFPage_GetAnnotCount"](page)
     links = link_annotations(page) if annotations else []
@@ -157,10 +158,22 @@ def _is_garbled(text: str) -> bool:
     return unknown > 0 and unknown > _MOSTLY * len("".join(text.split()))
 
 
-def _readable(lines: list[TextLine]) -> list[TextLine]:
-    """Return the lines of a garbled page that can be read: captions or tables in other fonts; none if they are few."""
+def _readable(lines: list[TextLine], sheet: PageContent) -> list[TextLine]:
+    """Return the lines of a page that can be read.
+
+    Of a garbled page these are captions or tables in other fonts, and none if they are few; of others all but those of
+    which most letters have no known meaning, which make the page one with unknown lines.
+    """
+    if not sheet.garbled:
+        found = [line for line in lines if "\ufffd" not in line.text or _is_mostly_known(line.text)]
+        sheet.unknown_lines = len(found) < len(lines)
+        return found
     found = [line for line in lines if _UNKNOWN.search(line.text) is None]
     return found if _characters(found) >= _FEW_READABLE else []
+
+
+def _is_mostly_known(text: str) -> bool:
+    return text.count("\ufffd") < _MOST_UNKNOWN * len("".join(text.split()))
 
 
 def _turn(lines: list[TextLine], layer: TextLayer) -> int:

@@ -98,7 +98,7 @@ def _furniture(canvas: Canvas) -> dict[str, int]:
 
 _GAPS: dict[str, Callable[[PageContent], bool]] = {
     "pages_without_text": lambda sheet: not sheet.items,
-    "garbled_pages": lambda sheet: sheet.garbled,
+    "garbled_pages": lambda sheet: sheet.garbled or sheet.unknown_lines,
     "scanned_pages": lambda sheet: sheet.scanned,
     "pictured_pages": lambda sheet: sheet.pictured and bool(sheet.items),
     "ocr_pages": lambda sheet: sheet.sure is not None,

@@ -99,6 +99,14 @@ class Form(NamedTuple):
     numbered: bool = False
 
 
+def in_capitals(text: str) -> bool:
+    """Return whether a text is in capital letters: at least half of its letters are, and none is small.
+
+    One name in capitals within Chinese or Korean, which have no small letters, does not make a text of capitals.
+    """
+    return text.isupper() and 2 * sum(map(str.isupper, text)) >= sum(map(str.isalpha, text))
+
+
 def title_line(block: str) -> TitleLine | None:
     """Return a block as a title, by the first form that it has, or None."""
     if len(block) > _LONGEST_SURE or block.count("\n") > 1:
@@ -173,7 +181,7 @@ def _most_words(match: re.Match[str]) -> int:
 
 def _capitals(block: str) -> TitleLine | None:
     """Read a line in capitals."""
-    if not block.isupper() or not _is_line(block, _LONGEST_SURE) or not _has_letters(block):
+    if not in_capitals(block) or not _is_line(block, _LONGEST_SURE) or not _has_letters(block):
         return None
     spoken = not block[0].isalnum() or block.endswith((":", ",", ";", "!"))
     return (

@@ -2,7 +2,10 @@
 
 import pytest
 
-from docmill.tasks.parse.pdf.text.characters import Vocabulary, clean, joined
+from docmill.tasks.parse.pdf.list_marks import marker_of
+from docmill.tasks.parse.pdf.text.characters import Vocabulary, clean, cuts_within_words, joined
+from docmill.tasks.parse.pdf.text.line import Font, TextLine, texts_to_join
+from docmill.tasks.parse.titles.untitled import in_capitals
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
 from tests.kit.writers.pdf import text_width
 
@@ -199,3 +202,45 @@ def test_the_number_of_a_clause_on_a_line_of_its_own_begins_its_clause() -> None
         pdf.text(60, y, number)
         y = pdf.lines(100, y - 15, LEFT) - 12
     assert parts(read(pdf), "paragraph") == [f"{number} {' '.join(LEFT)}" for number in ("1.1", "1.2", "(a)")]
+
+
+def test_lines_of_scripts_without_spaces_are_joined_without_one() -> None:
+    lines = ["這是一個", "句子。用", "Python", "寫成。"]
+    assert joined(lines, Vocabulary()) == "這是一個句子。用 Python 寫成。"
+    assert joined(["ภาษา", "ไทย"], Vocabulary()) == "ภาษาไทย"
+    assert joined(["Я", "нет"], Vocabulary()) == "Я нет"
+
+
+KOREAN = "보험에서는 이 \r\n경우 보장금액이 \r\n" * 2 + "책정되어 있다 보\r\n니 이것을 \r\n보고 있는 \r\n것이다."
+
+
+def test_a_line_of_korean_without_a_space_at_its_end_is_cut_within_a_word() -> None:
+    cut = KOREAN.index("보\r\n니")
+    assert cuts_within_words(KOREAN) == {cut}
+    assert cuts_within_words(KOREAN.replace(" \r", "\r")) == frozenset(), "the program draws no space at all"
+    few = KOREAN.replace("이것을 ", "이것을,")
+    assert cuts_within_words(few) == frozenset(), "one space fewer may be by chance"
+
+
+def test_only_full_lines_are_joined_within_a_word() -> None:
+    font = Font()
+    long, short = ((60.0, 0.0, right, 10.0) for right in (300.0, 200.0))
+    lines = [TextLine("있다 보", 10, font, box, 1, 0, 3, cut=True) for box in (long, short, long)]
+    assert texts_to_join(lines) == ["있다 보\u2060", "있다 보", "있다 보\u2060"]
+    assert joined(texts_to_join(lines), Vocabulary()) == "있다 보있다 보 있다 보"
+
+
+def test_a_name_in_capitals_does_not_make_a_line_of_capitals() -> None:
+    assert in_capitals("THE MILL 12")
+    assert in_capitals("ÜBER DAS MÜHLRAD")
+    assert not in_capitals("코로나바이러스 COVID-19 확진자는")
+
+
+@pytest.mark.parametrize("sign", ["\x84", "\uf06f", "→", "✓", "•"])
+def test_a_sign_of_a_font_of_signs_begins_an_item(sign: str) -> None:
+    assert marker_of(f"{sign} Yes, at the national level")
+    assert not marker_of(f"{sign}Yes")
+
+
+def test_a_text_in_a_font_that_says_no_letters_is_no_item() -> None:
+    assert marker_of("\uf041 \uf042\uf043 \uf044") is None

@@ -122,3 +122,13 @@ def test_what_is_no_language_but_a_list_of_codes_or_a_cipher_is_text() -> None:
     cipher = codecs.encode(4 * WORDS, "rot13")
     codes = " ".join(f"AX{at}-{at * 7919 % 1000:03}b" for at in range(90))
     assert not any(map(is_nonsense, (WORDS * 4, cipher, codes, WORDS.upper() * 4, "Zzyzx Qq")))
+
+
+def test_lines_of_unknown_letters_on_a_page_of_others_are_left_out_and_said() -> None:
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    pdf.text(60, 400, "\x0e\x0f\x10\x11\x12 \x0e\x0f b")
+    pdf.text(60, 300, "A sign \x0e within a line.")
+    parsed = read(pdf)
+    assert parts(parsed) == [" ".join(LEFT), "A sign \ufffd within a line."]
+    assert parsed.metadata["garbled_pages"] == [1]

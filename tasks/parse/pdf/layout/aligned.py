@@ -42,7 +42,7 @@ from docmill.tasks.parse.pdf.layout.rows import (
     rows_of,
 )
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
-from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
@@ -299,7 +299,7 @@ def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[list[st
         if not at or not _is_more(cut[at - 1], row, places[0], rules):
             rows.append(defaultdict(list))
         for cell, place in zip(row, places, strict=True):
-            rows[-1][place] += [line.text for line in cell]
+            rows[-1][place] += texts_to_join(cell)
     return [_texts(row, len(spans)) for row in rows]
 
 

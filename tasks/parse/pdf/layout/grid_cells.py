@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 
 from docmill.tasks.parse.pdf.layout.rows import LAYOUT, CellSpan, are_level, had_room, is_value, levels_of
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
-from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 
 Extent = tuple[float, float]  # where a row begins and ends, in points from the top
@@ -73,7 +73,7 @@ def _place(table: CellRows, cell: Cell, bands: list[int], columns: list[int]) ->
     held = _by_rows(cell.pieces, within, table.extents, max(2.0, LAYOUT.beside_tall * len(within)) if is_tall else 1.0)
     tall = len(within) if is_tall and len(held) == 1 else 1
     for row, pieces in held.items():
-        table.cells[row][column] = joined([one.text for one in pieces], Vocabulary())
+        table.cells[row][column] = joined(texts_to_join(pieces), Vocabulary())
         if tall * wide > 1:
             table.spans.append((row, column, tall, wide))
 

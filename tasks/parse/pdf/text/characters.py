@@ -174,13 +174,37 @@ class Vocabulary:
         return found
 
 
+CUT = "\u2060"  # ends a line of Korean that is cut within a word
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+)
+"""Letters and signs of Thai, Lao, Burmese, Khmer, Chinese and Japanese, which have no spaces between words."""
+_RUN_ON = re.compile(f"(?<=[{_UNSPACED}])\n(?=[{_UNSPACED}])|{CUT}\n(?=[\uac00-\ud7a3])|{CUT}")
+_ENDS = re.compile(r"[\uac00-\ud7a3](?P<space>[^\S\n]*)(?=\n|$)")
+_LEAST_SPACED = 6
+"""Lines of Korean on a page that end with a space, for one without to be cut within a word. With fewer, stray spaces
+of a program that writes none join words; with more, the last pages of documents keep their cut words."""
+
+
+def cuts_within_words(text: str) -> frozenset[int]:
+    """Return the places of the last letters of lines of Korean that are cut within a word.
+
+    Korean has spaces, but no hyphens; programs draw the space at the end of a line if there is one.
+    """
+    ends = [(found.start(), bool(found["space"].strip("\r"))) for found in _ENDS.finditer(text)]
+    is_told = sum(spaced for _, spaced in ends) >= _LEAST_SPACED
+    return frozenset(at for at, spaced in ends if is_told and not spaced)
+
+
 def joined(lines: Iterable[str], words: Vocabulary) -> str:
-    """Return lines as one text; a word cut between two of them is rejoined.
+    """Return lines as one text; a word cut between two of them is rejoined, also one of a script without spaces.
 
     The other `words` of the document decide whether the hyphen is part of the word. If they do not, a hyphen before a
     lower-case letter is taken to be the typesetter's.
     """
     text = "\n".join(lines)
+    if not text.isascii():
+        text = _RUN_ON.sub("", text)
     if not _may_be_cut(text):
         return text.replace("\n", " ")
     parts: list[str] = []

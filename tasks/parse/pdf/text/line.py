@@ -2,12 +2,12 @@
 
 import ctypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.text.characters import ACCENTS
+from docmill.tasks.parse.pdf.text.characters import ACCENTS, CUT
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls, tenths
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 
@@ -169,6 +169,7 @@ class TextLine:
     ruled: bool = False  # there is a vertical rule behind it
     gap: float = 0.0
     contents: bool = False  # it belongs to a list of contents
+    cut: bool = False  # within a word, where its script has no hyphens, if the line is full
     lead: int = 0  # letters at its beginning that stand out and may name its paragraph
 
     @property
@@ -238,3 +239,9 @@ def _is_in(one: TextLine, whole: TextLine) -> bool:
     first, last = int((left - start) * share), int((right - start) * share)
     there = iter(whole.text[max(first - _OFF, 0) : last + 1 + _OFF])
     return all(sign in there for sign in one.text if not sign.isspace())
+
+
+def texts_to_join(lines: Sequence[TextLine]) -> list[str]:
+    """Return the texts of lines of one paragraph as `joined` takes them: only a full line is cut within a word."""
+    end = max((line.right - line.size for line in lines), default=0.0)
+    return [line.text + CUT if line.cut and line.right > end else line.text for line in lines]

@@ -20,6 +20,7 @@ from docmill.tasks.parse.pdf.text.characters import (
     SOFT,
     clean,
     clean_marked,
+    cuts_within_words,
     in_columns,
 )
 from docmill.tasks.parse.pdf.text.gaps import (
@@ -99,6 +100,7 @@ class TextLayer:
         self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
         self._matrix_at = ctypes.byref(self._matrix)
         self.text = without_cuts(page_text(text_page))
+        self._cuts = cuts_within_words(self.text)
         self._is_leftward = may_be_right_to_left(self.text)  # on few pages, and only their lines are asked
         self._spaces = Spaces(self.text, self._reference)
         self._pieces = sides_of_pieces(self.text, self._reference)
@@ -140,7 +142,8 @@ class TextLayer:
                 if font.mono and "  " in text:
                     plain = in_columns(text)
             size = line_size(text, size, box, span[0], self._real_sizes)
-            lines.append(TextLine(plain, size, font, box, self._number, *span))
+            first, last = span
+            lines.append(TextLine(plain, size, font, box, self._number, first, last, cut=last in self._cuts))
         return lines
 
     def _whole_box(self, box: Box, size: float, middle: int, pointer: int | None) -> Box:
