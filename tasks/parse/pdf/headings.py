@@ -1,9 +1,10 @@
 """PDF heading levels: by the outline, by the numbers of headings, and by how they are set, in this order."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
+from statistics import mode
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.heading_runs import (
@@ -29,10 +30,30 @@ _LEAST_NUMBERED = 2  # headings: the number of one alone may be part of its text
 def set_levels(runs: list[HeadingRun]) -> None:
     """Set the level of each heading, from 1."""
     ranks = _ranks({run.look for run in runs})
-    known = {id(run): run.level for run in runs if run.outlined} or _numbered(runs, ranks)
+    nested = _nested([run.look for run in runs], ranks)
+    known = {id(run): run.level for run in runs if run.outlined} or _numbered(runs, nested)
     of_look = _highest(runs, known)
     for run in runs:
-        run.level = known.get(id(run)) or _level(run.look, of_look, ranks)
+        run.level = known.get(id(run)) or _level(run.look, of_look, ranks, nested)
+
+
+def _nested(looks: list[Look], ranks: dict[Look, int]) -> dict[Look, int]:
+    """Return the level of each look: one below that of the look under which it stands most often, from 1.
+
+    A look stands under the nearest one before it that is stronger. So the looks of a cover, which nothing stands
+    under, take no levels from the text.
+    """
+    above: list[Look] = []
+    parents: defaultdict[Look, Counter[Look | None]] = defaultdict(Counter)
+    for look in looks:
+        while above and ranks[above[-1]] >= ranks[look]:
+            above.pop()
+        parents[look][above[-1] if above else None] += 1
+        above.append(look)
+    levels: dict[Look | None, int] = {None: 0}
+    for look in sorted(parents, key=lambda look: ranks[look]):
+        levels[look] = levels[max(parents[look], key=lambda one: (parents[look][one], levels[one]))] + 1
+    return {look: level for look, level in levels.items() if look is not None}
 
 
 def _highest(runs: list[HeadingRun], known: dict[int, int]) -> dict[Look, int]:
@@ -63,27 +84,27 @@ def _ranks(looks: Iterable[Look]) -> dict[Look, int]:
     return ranks
 
 
-def _numbered(runs: list[HeadingRun], ranks: dict[Look, int]) -> dict[int, int]:
+def _numbered(runs: list[HeadingRun], nested: dict[Look, int]) -> dict[int, int]:
     """Return the levels of headings with numbers, by their identity: each number more is one level more."""
-    depths = {id(run): (depth(run.text), ranks[run.look]) for run in runs}
+    depths = {id(run): (depth(run.text), nested[run.look]) for run in runs}
     numbered = {one: found for one, found in depths.items() if found[0]}
     if len(numbered) < _LEAST_NUMBERED:
         return {}
     least = min(deep for deep, _ in numbered.values())
-    first = min(rank for deep, rank in numbered.values() if deep == least)
+    first = mode(sorted(level for deep, level in numbered.values() if deep == least))
     return {one: min(first + deep - least, _LEVELS) for one, (deep, _) in numbered.items()}
 
 
-def _level(look: Look, of_look: dict[Look, int], ranks: dict[Look, int]) -> int:
+def _level(look: Look, of_look: dict[Look, int], ranks: dict[Look, int], nested: dict[Look, int]) -> int:
     """Return the level of a look: that of its numbered or outlined headings, else one by the looks around it."""
     if look in of_look:
         return of_look[look]
     if not of_look:
-        return min(ranks[look], _LEVELS)
+        return min(nested[look], _LEVELS)
     stronger = [level for other, level in of_look.items() if ranks[other] < ranks[look]]
     if stronger:
         return min(max(stronger) + 1, _LEVELS)
-    return max(min(min(of_look.values()) - 1, ranks[look]), 1)
+    return max(min(min(of_look.values()) - 1, nested[look]), 1)
 
 
 _FIRST_PAGES = 2  # the cover, and the page that the text begins on

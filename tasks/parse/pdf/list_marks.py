@@ -13,9 +13,10 @@ from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around
 
+_UNKNOWN = "\x80-\x9f\ue000-\uf8ff\ufffd"
 BULLET = re.compile(
-    r"([•●▪■◦○‣∙·*–—➢➤✓❖▸▹►▻▶▷◆◇★☆→⇒»›□➔➜❑❒⬥⦁\u2043-]|[\x80-\x9f\ue000-\uf8ff](?!\s+[\x80-\x9f\ue000-\uf8ff])"
-    r"|o(?=\s))\s+(?=\S)"
+    r"([•●▪■◦○‣∙·*–—➢➤✓❖▸▹►▻▶▷◆◇★☆→⇒»›□➔➜❑❒⬥⦁\u2043-]|o(?=\s)"
+    rf"|[{_UNKNOWN}](?!\s+[{_UNKNOWN}]))\s+(?=\S)"
 )
 """A sign that begins an item, or a letter of a font of signs, which has no meaning of its own."""
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[IVX]{1,4})[.)])\s+(?=\S)")

@@ -243,3 +243,31 @@ def test_a_heading_in_the_middle_of_a_page_that_a_table_alone_fills_is_one() -> 
         y -= 140
     titles = [one.attributes["text"] for one in read(pdf).elements if one.kind == "title"]
     assert titles == ["[embedding]", "[retention]"]
+
+
+def test_the_looks_of_a_cover_take_no_levels_from_the_text() -> None:
+    pdf = written(
+        ("Mills of the valley", 18, "bold!"),
+        ("A survey", 40, "bold!"),
+        ("The river board", 30, "bold!"),
+        ("Preface", 16, "bold"),
+        ("Mills", 16, "bold"),
+        ("Their gates", 13, "bold"),
+        ("Roads", 16, "bold"),
+        ("Their stones", 13, "bold"),
+    )
+    levels = {text: level for level, text in headings(read(pdf))}
+    chapter = levels["Preface"]
+    assert chapter == levels["Mills"] == levels["Roads"] <= 3
+    assert levels["Their gates"] == levels["Their stones"] == chapter + 1
+
+
+def test_a_label_with_a_number_does_not_lift_the_numbered_headings() -> None:
+    pdf = written(
+        ("SECTION 2", 14, "bold!"),
+        ("ENGINES", 18, "bold!"),
+        ("1 General", 12, "bold"),
+        ("1.1 Use", 10, "bold"),
+        ("2 Design", 12, "bold"),
+    )
+    assert headings(read(pdf))[1:] == [(1, "ENGINES"), (2, "1 General"), (3, "1.1 Use"), (2, "2 Design")]

@@ -332,3 +332,11 @@ def test_lines_in_a_font_that_states_no_depth_are_as_high_as_others() -> None:
     (box, *_) = (one.box for one in flat.elements)
     assert box is not None
     assert box[3] - box[1] > 2 * 12.5 + 10  # two steps from line to line, and a line
+
+
+def test_a_letter_of_unknown_meaning_before_a_line_is_the_sign_of_an_item() -> None:
+    pdf = page()
+    for number, (sign, line) in enumerate((("\x02", "The gate is open."), ("\x01", "The road is dry."))):
+        pdf.text(60, 740 - 40 * number, f"{sign} {line}")
+    assert [one.kind for one in read(pdf).elements] == ["list_item"] * 2
+    assert "\ufffd" not in read(pdf).text

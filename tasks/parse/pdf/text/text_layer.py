@@ -73,6 +73,7 @@ from docmill.tasks.parse.pdf.text.right_to_left import (
 from docmill.tasks.parse.pdf.text.scripts import Setting, Spaces, scripts_in, sides_of_pieces, texts_of, with_marks
 
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
+_SIGN_FIRST = re.compile(r"(?:^|(?<=\n))\x02(?= )")  # of a font without letters; elsewhere it says that a word is cut
 _SPAN = methodcaller("span")
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
 _SLOPE = 0.1  # of its length, by which a level line may go up: scans are askew by less
@@ -99,7 +100,7 @@ class TextLayer:
         self._origin_at = ctypes.byref(self._origin), ctypes.byref(self._origin, ctypes.sizeof(ctypes.c_double))
         self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
         self._matrix_at = ctypes.byref(self._matrix)
-        self.text = without_cuts(page_text(text_page))
+        self.text = _SIGN_FIRST.sub("\x01", without_cuts(page_text(text_page)))
         self._cuts = cuts_within_words(self.text)
         self._is_leftward = may_be_right_to_left(self.text)  # on few pages, and only their lines are asked
         self._spaces = Spaces(self.text, self._reference)
