@@ -7,7 +7,8 @@ pydantic, which converts them or says what is wrong with them.
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache, partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, cast, get_args, get_origin
@@ -31,31 +32,45 @@ class ValueRule:
         return True
 
 
+Reader = Callable[[Any], Any]
+"""Returns a value as the type of which it was made; raises `NotPlainError`, or what a rule or the type raises."""
+
+
 def plain(value: Any, annotation: Any, rules: Iterable[object] = ()) -> Any:
     """Return a value as the type that an annotation names; raise `NotPlainError`, or what a rule or the type raises.
 
     A type may have a class method `of_plain`, which gets the value; `rules` stand beside the type as in `Annotated`.
     """
+    return _reader(annotation, rules)(value)
+
+
+def _reader(annotation: Any, rules: Iterable[object] = ()) -> Reader:
     own = getattr(annotation, "__metadata__", ())
-    kind = get_args(annotation)[0] if own else annotation
+    read = _typed(get_args(annotation)[0] if own else annotation)
     checks = [one for one in (*own, *rules) if isinstance(one, ValueRule)]
-    for check in checks:
-        value = check.before(value)
-    found = _typed(value, kind)
-    if not all(check.allows(found) for check in checks):
-        raise NotPlainError
-    return found
+
+    def checked(value: Any) -> Any:
+        for check in checks:
+            value = check.before(value)
+        found = read(value)
+        if not all(check.allows(found) for check in checks):
+            raise NotPlainError
+        return found
+
+    return checked if checks else read
 
 
-def _typed(value: Any, kind: Any) -> Any:
+def _typed(kind: Any) -> Reader:
     if hasattr(kind, "of_plain"):
-        return kind.of_plain(value)
+        return cast(Reader, kind.of_plain)
     if is_dataclass(kind):
-        return _filled(value, cast(Any, kind))
+        return partial(_filled, kind)
     make = _TYPES.get(get_origin(kind) or kind)
-    if make is None:
-        raise NotPlainError
-    return make(value, get_args(kind))
+    return make(get_args(kind)) if make else _refused
+
+
+def _refused(_: Any) -> Any:
+    raise NotPlainError
 
 
 def plain_table(value: Any) -> dict[str, Any]:
@@ -65,21 +80,27 @@ def plain_table(value: Any) -> dict[str, Any]:
     return cast(dict[str, Any], value)
 
 
-def _filled(value: Any, kind: Any) -> Any:
+def _filled(kind: Any, value: Any) -> Any:
     """Return the data class with these values by name."""
-    known = {one.name: one for one in fields(kind)}
+    known, required = _fields_of(kind)
     given = plain_table(value)
-    if not {*filter(None, map(_required, known.values()))} <= given.keys() <= known.keys():
+    if not required <= given.keys() <= known.keys():
         raise NotPlainError
-    return kind(**{name: plain(one, known[name].type) for name, one in given.items()})
+    return kind(**{name: known[name](one) for name, one in given.items()})
 
 
-def _required(one: Field[Any]) -> str:
-    return one.name if one.default is MISSING and one.default_factory is MISSING else ""
+@cache
+def _fields_of(kind: Any) -> tuple[dict[str, Reader], set[str]]:
+    """Return the readers of a data class's fields, and which it must be given.
+
+    They are kept: a history of 30 snapshots is 1,500 of these values, and to look at the types takes most of the time.
+    """
+    required = {one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
+    return {one.name: _reader(one.type) for one in fields(kind)}, required
 
 
-def _exactly(kind: type) -> Callable[[Any, tuple[Any, ...]], Any]:
-    def checked(value: Any, _: tuple[Any, ...]) -> Any:
+def _exactly(kind: type) -> Reader:
+    def checked(value: Any) -> Any:
         if type(value) is not kind:
             raise NotPlainError
         return value
@@ -87,54 +108,70 @@ def _exactly(kind: type) -> Callable[[Any, tuple[Any, ...]], Any]:
     return checked
 
 
-def _text(value: Any, _: tuple[Any, ...]) -> str:
+def _text(value: Any) -> str:
     if type(value) is not str:
         raise NotPlainError
     value.encode()  # raises `ValueError` for half of a surrogate pair, which is no text
     return value
 
 
-def _number(value: Any, _: tuple[Any, ...]) -> float:
+def _number(value: Any) -> float:
     if type(value) not in (int, float) or not math.isfinite(value):
         raise NotPlainError
     return float(value)
 
 
-def _one_of(value: Any, choices: tuple[Any, ...]) -> Any:
-    if type(value) is not str or value not in choices:
-        raise NotPlainError
-    return value
+def _one_of(choices: tuple[Any, ...]) -> Reader:
+    def checked(value: Any) -> Any:
+        if type(value) is not str or value not in choices:
+            raise NotPlainError
+        return value
+
+    return checked
 
 
-def _path(value: Any, _: tuple[Any, ...]) -> Path:
-    return value if isinstance(value, Path) else Path(_text(value, ()))
+def _path(value: Any) -> Path:
+    return value if isinstance(value, Path) else Path(_text(value))
 
 
-def _several(value: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple) or kinds[1:] != (...,):
-        raise NotPlainError
-    return tuple(plain(one, kinds[0]) for one in value)
+def _several(kinds: tuple[Any, ...]) -> Reader:
+    if kinds[1:] != (...,):
+        return _refused
+    read = _reader(kinds[0])
+
+    def checked(value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            raise NotPlainError
+        return tuple(map(read, value))
+
+    return checked
 
 
-def _named(value: Any, kinds: tuple[Any, ...]) -> dict[Any, Any]:
-    return {plain(name, kinds[0]): plain(one, kinds[1]) for name, one in plain_table(value).items()}
+def _named(kinds: tuple[Any, ...]) -> Reader:
+    name_of, read = map(_reader, kinds)
+    return lambda value: {name_of(name): read(one) for name, one in plain_table(value).items()}
 
 
-def _perhaps(value: Any, kinds: tuple[Any, ...]) -> Any:
+def _perhaps(kinds: tuple[Any, ...]) -> Reader:
     if len(kinds) != 2 or kinds[1] is not NoneType:
-        raise NotPlainError
-    return None if value is None else plain(value, kinds[0])
+        return _refused
+    read = _reader(kinds[0])
+    return lambda value: None if value is None else read(value)
 
 
-_TYPES: Mapping[Any, Callable[[Any, tuple[Any, ...]], Any]] = {
-    int: _exactly(int),
-    bool: _exactly(bool),
-    str: _text,
-    float: _number,
-    Path: _path,
+def _always(read: Reader) -> Callable[[tuple[Any, ...]], Reader]:
+    return lambda _: read
+
+
+_TYPES: Mapping[Any, Callable[[tuple[Any, ...]], Reader]] = {
+    int: _always(_exactly(int)),
+    bool: _always(_exactly(bool)),
+    str: _always(_text),
+    float: _always(_number),
+    Path: _always(_path),
     Literal: _one_of,
     tuple: _several,
     dict: _named,
     UnionType: _perhaps,
-    Any: lambda value, _: value,
+    Any: _always(lambda value: value),
 }

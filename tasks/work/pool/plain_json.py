@@ -104,10 +104,16 @@ class Readers:
         if make := _COMPOSED.get(get_origin(kind)):
             return make(self, *get_args(kind))
         if is_typeddict(kind):
-            return _keyed({name: self.of(hint) for name, hint in get_type_hints(kind).items()})
+            return _keyed({name: self.of(hint) for name, hint in _hints_of(kind).items()})
         names = _names_of(kind)
-        hints = get_type_hints(kind)
+        hints = _hints_of(kind)
         return _row(kind, [self.of(hints[name]) for name in names])
+
+
+@cache
+def _hints_of(kind: Any) -> dict[str, Any]:
+    """Return the types of a class by name, which Python looks up one by one at each call."""
+    return get_type_hints(kind)
 
 
 def _names_of(kind: Any) -> list[str]:
