@@ -114,6 +114,12 @@ def warm_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
+def warm_path(warm_programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the test find the programs that start warm by their names."""
+    monkeypatch.setenv("PATH", str(warm_programs), prepend=os.pathsep)
+
+
+@pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """Run a language model's server on loopback, of which what fails is not asked again and no pause is made."""
     monkeypatch.setattr(circuit_breaker, "PAUSE_S", 0.0)

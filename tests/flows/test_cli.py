@@ -271,10 +271,11 @@ def test_json_holds_what_json_has_no_word_for() -> None:
     assert "named 'a'; rename one of them with AS" in call("sql", "SELECT 1 AS a, 2 AS a", "--json").stderr
 
 
+@pytest.mark.usefixtures("warm_path")
 def test_parquet_is_not_written_to_a_terminal(store: Path) -> None:
     ours, theirs = pty.openpty()
     asked = ["sql", "SELECT 1", "--format", "parquet", "--store", str(store)]
-    command = [sys.executable, "-m", "docmill.flows.cli.app", *asked]
+    command = ["docmill", *asked]
     done = subprocess.run(command, cwd=ROOT, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
     os.close(theirs)
     os.close(ours)

@@ -5,7 +5,6 @@ import os
 import pty
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -276,9 +275,10 @@ def test_a_limit_has_three_names() -> None:
             assert call(*command, name, "-1").exit_code == 2
 
 
+@pytest.mark.usefixtures("warm_path")
 def test_a_page_of_settings_follows_the_width_of_the_terminal() -> None:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "docmill.flows.cli.app", "settings", "summed"]
+    command = ["docmill", "settings", "summed"]
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     subprocess.run(["stty", "cols", "50"], stdin=theirs, check=True)
     done = subprocess.run(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, check=False)

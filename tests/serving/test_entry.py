@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,8 @@ from tests.kit.workbench import MakeBench, Workbench
 
 TOKEN = "0123456789abcdef"
 
+pytestmark = pytest.mark.usefixtures("warm_path")
+
 
 @pytest.fixture(scope="module")
 def bench(make_bench: MakeBench) -> Workbench:
@@ -25,7 +26,7 @@ def bench(make_bench: MakeBench) -> Workbench:
 @contextmanager
 def started(model: Path, *arguments: str) -> Iterator[str]:
     """Run a command that serves; give the line by which it says where."""
-    command = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(model), *arguments, "--port", "0"]
+    command = ["docmill_with_fake_model", str(model), *arguments, "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         try:

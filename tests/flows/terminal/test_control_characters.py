@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,13 +33,13 @@ def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbenc
 
 
 @pytest.fixture
-def store(bench: Workbench) -> Path:
+def store(bench: Workbench, warm_path: None) -> Path:  # noqa: ARG001  what is asked starts warm
     return bench.root
 
 
 def docmill(*arguments: str, cwd: Path) -> list[str]:
     assert cwd.exists()
-    return [sys.executable, "-m", "docmill.flows.cli.app", *arguments]
+    return ["docmill", *arguments]
 
 
 def on_a_terminal(*arguments: str, cwd: Path) -> bytes:

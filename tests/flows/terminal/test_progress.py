@@ -35,9 +35,11 @@ def bench(tmp_path: Path) -> Workbench:
     return made
 
 
-def command(bench: Workbench, model: Path) -> list[str]:
-    module = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(model)]
-    return [*module, "ingest", str(bench.docs), "--store", str(bench.root), "--embedding-model", NAME]
+COLD = (sys.executable, "-m", "tests.kit.docmill_with_fake_model")
+
+
+def command(bench: Workbench, model: Path, program: Sequence[str] = ("docmill_with_fake_model",)) -> list[str]:
+    return [*program, str(model), "ingest", str(bench.docs), "--store", str(bench.root), "--embedding-model", NAME]
 
 
 def recorded(arguments: Sequence[str], environment: dict[str, str], act: Callable[[int, str], None]) -> tuple[int, str]:
@@ -45,7 +47,7 @@ def recorded(arguments: Sequence[str], environment: dict[str, str], act: Callabl
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(ROOT)
-        os.execve(arguments[0], list(arguments), os.environ | {"TERM": "xterm", **environment})
+        os.execvpe(arguments[0], list(arguments), os.environ | {"TERM": "xterm", **environment})
     ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
     drawn = b""
     while True:
@@ -64,6 +66,7 @@ def recorded(arguments: Sequence[str], environment: dict[str, str], act: Callabl
 def nothing(_terminal: int, _drawn: str) -> None: ...
 
 
+@pytest.mark.usefixtures("warm_path")
 def test_a_terminal_shows_a_bar_a_phase(bench: Workbench, token_counts_folder: Path) -> None:
     status, drawn = recorded([*command(bench, token_counts_folder), "--engine", "local"], {}, nothing)
     assert status == 0
@@ -81,11 +84,12 @@ def test_ctrl_c_on_a_terminal_reaches_the_whole_run_and_ends_it(bench: Workbench
             os.write(terminal, b"\x03")
 
     environment = {MARK: str(bench.folder), SLOW: "60"}
-    status, drawn = recorded([*command(bench, token_counts_folder), "--engine", "local"], environment, press)
+    status, drawn = recorded([*command(bench, token_counts_folder, COLD), "--engine", "local"], environment, press)
     assert status == 130
     assert "docmill: stopped; kept: " in drawn
 
 
+@pytest.mark.usefixtures("warm_path")
 def test_a_log_has_a_line_a_phase(bench: Workbench, token_counts_folder: Path) -> None:
     arguments = [*command(bench, token_counts_folder), "--engine", "local"]
     done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)

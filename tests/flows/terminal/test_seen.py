@@ -5,7 +5,6 @@ import pty
 import re
 import struct
 import subprocess
-import sys
 import termios
 from fcntl import ioctl
 from pathlib import Path
@@ -30,7 +29,7 @@ def on_a_terminal(arguments: list[str], columns: int = 80, **variables: str) -> 
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     told = {"COLUMNS", "LINES", "NO_COLOR", "VTE_VERSION"}
     environment = {name: value for name, value in os.environ.items() if name not in told} | TERMINAL | variables
-    command = [sys.executable, "-m", "docmill.flows.cli.app", *arguments]
+    command = ["docmill", *arguments]
     done = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=theirs, stderr=subprocess.DEVNULL)
     os.close(theirs)
     shown = b""
@@ -66,6 +65,7 @@ def asked(bench: Workbench, *more: str) -> list[str]:
     return ["search", "steaming tea", "--mode", "keyword", "--store", str(bench.root), *more]
 
 
+@pytest.mark.usefixtures("warm_path")
 def test_a_search_on_a_terminal_lights_up_stems_and_links_to_the_file(bench: Workbench) -> None:
     shown = on_a_terminal(asked(bench))
     assert LIT.format("teas") in shown
@@ -73,6 +73,7 @@ def test_a_search_on_a_terminal_lights_up_stems_and_links_to_the_file(bench: Wor
     assert f"\x1b]8;;{file_url(bench.docs / 'über uns' / 'tea & more.md')}\x1b\\über uns/tea & more.md\x1b]8;;" in shown
 
 
+@pytest.mark.usefixtures("warm_path")
 def test_colours_and_links_can_be_refused(bench: Workbench) -> None:
     assert not _COLOUR.search(on_a_terminal(asked(bench), NO_COLOR="1", FORCE_HYPERLINK="0"))
     assert "\x1b" not in on_a_terminal(asked(bench), TERM="dumb")
@@ -81,27 +82,30 @@ def test_colours_and_links_can_be_refused(bench: Workbench) -> None:
     assert not re.search("\x1b\\[[0-9;]*3[0-7]", drawn)  # bold and underlined text have no colour
 
 
+@pytest.mark.usefixtures("warm_path")
 def test_a_pipe_gets_plain_text(bench: Workbench) -> None:
-    command = [sys.executable, "-m", "docmill.flows.cli.app", *asked(bench)]
+    command = ["docmill", *asked(bench)]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | TERMINAL, capture_output=True, text=True, check=True)
     assert "\x1b" not in done.stdout
     assert done.stdout.startswith("1. 1.00  über uns/tea & more.md:")
     assert re.search(r"\(BM25 \d\.\d{3}\)$", done.stdout.splitlines()[0])
 
 
+@pytest.mark.usefixtures("warm_path")
 def test_a_control_character_of_a_document_stays_an_escape_beside_colours(bench: Workbench) -> None:
     shown = on_a_terminal(["search", "sourdough", "--mode", "keyword", "--store", str(bench.root)])
     assert LIT.format("sourdough") in shown
     assert "\\x1bé" in shown
 
 
+@pytest.mark.usefixtures("warm_path")
 @pytest.mark.parametrize("columns", [60, 100])
 def test_a_table_is_as_wide_as_the_terminal_and_uncut_in_a_pipe(bench: Workbench, columns: int) -> None:
     statement = ["sql", "SELECT uri, text, tokens FROM chunks ORDER BY uri", "--store", str(bench.root)]
     lines = on_a_terminal(statement, columns).splitlines()
     assert max(map(len, lines)) == columns
     assert all("…" in line and line.split()[-1].isdecimal() for line in lines[3:])
-    command = [sys.executable, "-m", "docmill.flows.cli.app", *statement]
+    command = ["docmill", *statement]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.count("Leaves are dried slowly.") == 20
     assert "…" not in done.stdout

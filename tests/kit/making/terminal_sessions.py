@@ -84,19 +84,25 @@ def lay(folder: Path, model: str) -> None:
     (folder / "questions.txt").write_text(f"{LONG}\n" * 30, encoding="utf-8")  # enough for the full model
 
 
-def sessions(folder: Path, model: Path) -> Iterator[tuple[str, str]]:
-    """Yield the name and the page of each session with the fake model, whose files lie in the folder `model`."""
+def sessions(folder: Path, model: Path, warm: Path | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the name and the page of each session with the fake model, whose files lie in the folder `model`.
+
+    Args:
+        warm: the folder of programs that start warm, to be taken instead of those that start as a user's do.
+    """
     lay(folder, NAME)
-    program = ["-m", "tests.kit.docmill_with_fake_model", str(model)]
+    cold = [sys.executable, "-m", "tests.kit.docmill_with_fake_model"]
+    program = [str(warm / "docmill_with_fake_model")] if warm else cold
+    program += [str(model)]
     for name, session in SESSIONS.items():
         (folder / "encoding").unlink(missing_ok=True)
         yield name, recorded(session, program, folder)
 
 
-def first_search(folder: Path) -> str:
-    """Return the page of `FIRST_SEARCH`, on which each line stands once."""
+def first_search(folder: Path, warm: Path | None = None) -> str:
+    """Return the page of `FIRST_SEARCH`, on which each line stands once; see `sessions`."""
     lay(folder, "")
-    program = ["-m", "docmill.flows.cli.app"]
+    program = [str(warm / "docmill")] if warm else [sys.executable, "-m", "docmill.flows.cli.app"]
     recorded(Session("docmill ingest"), program, folder)
     lines = recorded(FIRST_SEARCH, program, folder).splitlines(keepends=True)
     return "".join(dict.fromkeys(lines))
@@ -109,7 +115,7 @@ def recorded(session: Session, program: Sequence[str], folder: Path) -> str:
     environment |= {"PYTHONPATH": str(ROOT), MARK: str(folder), **session.variables}
     typed = shlex.split(session.command.removesuffix(IN_PIPE))[1:]
     run = _in_pipe if session.command.endswith(IN_PIPE) else _on_terminal
-    status, drawn = run([sys.executable, *program, *typed], environment, folder, session.control_c)
+    status, drawn = run([*program, *typed], environment, folder, session.control_c)
     page = f"$ {session.command}\n{readable(drawn, folder)}"
     assert status == session.status, page
     return page

@@ -1,8 +1,8 @@
-"""Warm start: a `docmill` command that forks from a process which has imported what commands import.
+"""Warm start: commands that fork from a process which has imported what they import.
 
-Pages of the documentation run hundreds of commands, and imports take most of the time of each. The program that a
-page finds as `docmill` sends its arguments, environment, folder and streams to a server, whose fork runs the command.
-The README's commands and those of the installed package start as a user's do.
+Tests run hundreds of commands, and imports take most of the time of each. The program that a page finds as `docmill`
+sends its arguments, environment, folder and streams to a server, whose fork runs the command. The README's commands,
+those of the installed package and those of tests about signals start as a user's do.
 """
 
 import shlex
@@ -14,20 +14,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.kit.house import ROOT
+from tests.kit.pages.warm_server import PROGRAMS
 
 _HERE = Path(__file__).parent
 
 
 @contextmanager
 def warm_program(folder: Path) -> Iterator[Path]:
-    """Write the program `docmill` into a folder, and run its server; return the folder."""
+    """Write the programs of `warm_server.PROGRAMS` into a folder, and run their server; return the folder."""
     with tempfile.TemporaryDirectory(prefix="warm-") as own:  # the path of a socket has at most 107 characters
         socket = f"{own}/socket"
-        client = shlex.join([sys.executable, "-I", "-S", str(_HERE / "warm_client.py"), socket])
         folder.mkdir(parents=True, exist_ok=True)
-        program = folder / "docmill"
-        program.write_text(f'#!/bin/sh\nexec {client} "$@"\n', encoding="utf-8")
-        program.chmod(0o755)
+        for name in PROGRAMS:
+            client = shlex.join([sys.executable, "-I", "-S", str(_HERE / "warm_client.py"), socket, name])
+            (folder / name).write_text(f'#!/bin/sh\nexec {client} "$@"\n', encoding="utf-8")
+            (folder / name).chmod(0o755)
         command = [sys.executable, "-P", str(_HERE / "warm_server.py"), socket]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as server:
             try:

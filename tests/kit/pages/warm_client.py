@@ -11,15 +11,15 @@ import sys
 
 
 def main() -> None:
-    """Run the command whose arguments follow the socket's path."""
-    path, *arguments = sys.argv[1:]
+    """Run the program whose name and arguments follow the socket's path."""
+    path, name, *arguments = sys.argv[1:]
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda got, _: connection.send(bytes([got])))
     here = os.getcwd()  # noqa: PTH109  pathlib would double the time of a start
-    asked = {"arguments": arguments, "folder": here, "environment": dict(os.environ)}
+    asked = {"name": name, "arguments": arguments, "folder": here, "environment": dict(os.environ)}
     data = json.dumps(asked).encode(errors="surrogateescape")
     socket.send_fds(connection, [len(data).to_bytes(4, "big")], [0, 1, 2])
     connection.sendall(data)

