@@ -37,7 +37,7 @@ defer_client()  # before the first test that imports LanceDB: a quarter of the t
 DATABASE = "created.db"  # in the home of the session's server
 MEMORY = Path("/dev/shm")  # Linux's file system in memory
 SERVERS = {"browser", "cluster", "object_store_environment", "prefect_api", "server"}
-STARTING = {*SERVERS, "installed", "pool", "site", "warm_programs"}
+STARTING = {*SERVERS, "installed", "pool", "site", "warm_programs", "warm_prefect"}
 """Fixtures that start a program or a server."""
 MODEL = "token_counts_folder"  # who asks for it, mostly by `fake_model`, embeds texts
 _NEW_OBJECTS = 10_000  # between two searches for garbage; Python's 700 are for programs with less memory
@@ -110,6 +110,13 @@ def make_bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Mak
 def warm_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return a folder whose `docmill` starts in a fraction of the time that a user's takes."""
     with warm_program(tmp_path_factory.mktemp("warm")) as programs:
+        yield programs
+
+
+@pytest.fixture(scope="session")
+def warm_prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a folder like that of `warm_programs`, whose programs start with Prefect loaded."""
+    with warm_program(tmp_path_factory.mktemp("warm"), "prefect") as programs:
         yield programs
 
 

@@ -97,14 +97,16 @@ def typed(folder: Path, commands: str, environment: dict[str, str]) -> Iterator[
 
 @pytest.mark.flow
 @pytest.mark.slow
-def test_the_readme_of_a_new_project_leads_to_a_green_run(tmp_path: Path, created_home: Path) -> None:
+def test_the_readme_of_a_new_project_leads_to_a_green_run(
+    tmp_path: Path, created_home: Path, warm_prefect: Path
+) -> None:
     folder = tmp_path / "a project"
     init(folder, "--prefect")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "DOCMILL_"))}
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    path = os.pathsep.join((str(warm_prefect), str(Path(sys.executable).parent), os.environ["PATH"]))
     own = {"PREFECT_HOME": str(created_home), "PREFECT_SERVER_API_PORT": port, "DO_NOT_TRACK": "1"}
     commands = (folder / "README.md").read_text().split("```")[1].replace("4200", port)
     secrets = folder / ".env"

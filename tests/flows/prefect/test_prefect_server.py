@@ -32,6 +32,12 @@ CRON = "* * * * * */10"  # every ten seconds, which is longer than a run takes
 WORDS = "# Valley\n\nThe northern valley has snow in May.\n"
 
 
+@pytest.fixture(autouse=True)
+def warm_path(warm_prefect: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let programs start with Prefect loaded."""
+    monkeypatch.setenv("PATH", str(warm_prefect), prepend=os.pathsep)
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """Return a folder with a space in its name and a source in it."""
@@ -67,21 +73,9 @@ def joined(prefect_home: Path, prefect_api: str) -> dict[str, str]:
     return surroundings(prefect_home, PREFECT_RUNNER_POLL_FREQUENCY="1")
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", *arguments]
-
-
 def ingest(place: Path) -> list[str]:
-    return command(
-        "docmill.flows.cli.app",
-        "ingest",
-        str(place / "docs"),
-        "--store",
-        str(place / "store"),
-        "--engine",
-        "prefect",
-        "--json",
-    )
+    store = str(place / "store")
+    return ["docmill", "ingest", str(place / "docs"), "--store", store, "--engine", "prefect", "--json"]
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> Any:
@@ -173,7 +167,7 @@ def plain_server(place: Path) -> Iterator[str]:
         PREFECT_SERVER_UI_V2_ENABLED="false",
         DO_NOT_TRACK="1",
     )
-    arguments = command("prefect", "server", "start", "--no-ui", "--port", str(port))
+    arguments = ["prefect", "server", "start", "--no-ui", "--port", str(port)]
     with running(arguments, place / "server.log", there):
         wait_for(lambda: is_healthy(port), "a Prefect server")
         yield f"http://127.0.0.1:{port}/api"
@@ -194,7 +188,7 @@ def api(place: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, str]]
 
 
 def prefect(environment: Mapping[str, str], *arguments: str) -> str:
-    done = subprocess.run(command("prefect", *arguments), env=environment, cwd=HOUSE, capture_output=True, text=True)
+    done = subprocess.run(["prefect", *arguments], env=environment, cwd=HOUSE, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -206,7 +200,7 @@ def test_a_worker_runs_the_deployment_and_commits_a_snapshot(place: Path, api: d
     assert [schedule["schedule"]["cron"] for schedule in deployment["schedules"]] == ["0 3 * * *"]
     assert deployment["global_concurrency_limit"]["limit"] == 1
     assert deployment["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
-    with running(command("prefect", "worker", "start", "--pool", "docmill"), place / "worker.log", api):
+    with running(["prefect", "worker", "start", "--pool", "docmill"], place / "worker.log", api):
         parameters = json.dumps({"sources": [str(place / "docs")], "store": str(place / "store")})
         order = ("deployment", "run", "ingest/docmill", "--params", parameters, "--watch")
         assert "Completed" in prefect(api, *order), (place / "worker.log").read_text()
@@ -219,7 +213,7 @@ def has_run(log: Path) -> bool:
 
 
 def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path, created: dict[str, str]) -> None:
-    arguments = command("docmill.flows.cli.app", "schedule", str(place / "docs"), "--store", str(place / "store"))
+    arguments = ["docmill", "schedule", str(place / "docs"), "--store", str(place / "store")]
     with running([*arguments, "--cron", CRON], place / "serve.log", created) as serving:
         wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")
         server = server_of(place)
@@ -243,7 +237,7 @@ def test_two_that_serve_at_once_do_not_run_for_each_other_and_one_keeps_its_stor
     environment = {**joined, "DOCMILL_MIRRORS": str(place / "mirrors"), **far.environment}
 
     def serving(source: str, store: str, log: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
-        arguments = command("docmill.flows.cli.app", "schedule", source, "--store", store, "--cron", CRON)
+        arguments = ["docmill", "schedule", source, "--store", store, "--cron", CRON]
         return running(arguments, place / log, environment)
 
     with serving("docs", far.address, "one.log") as one, serving("more", "of more", "two.log") as two:
@@ -265,9 +259,7 @@ def test_a_schedule_that_watches_runs_the_flow_at_the_start_and_after_a_change(
     place: Path, joined: dict[str, str]
 ) -> None:
     log = place / "watch.log"
-    arguments = command(
-        "docmill.flows.cli.app", "schedule", "docs", "--store", "store", "--watch", "--cron", "0 0 1 1 *"
-    )
+    arguments = ["docmill", "schedule", "docs", "--store", "store", "--watch", "--cron", "0 0 1 1 *"]
     with running(arguments, log, joined) as serving:
         wait_for(lambda: "docmill: watching docs" in log.read_text(), "the first run")
         (place / "docs" / "river.md").write_text("# River\n\nThe river floods in March.\n")
@@ -279,7 +271,7 @@ def test_a_schedule_that_watches_runs_the_flow_at_the_start_and_after_a_change(
 
 
 def test_a_schedule_that_watches_begins_with_sources_that_exist(place: Path, own: dict[str, str]) -> None:
-    arguments = command("docmill.flows.cli.app", "schedule", "nowhere", "--store", "store", "--watch", "--cron", CRON)
+    arguments = ["docmill", "schedule", "nowhere", "--store", "store", "--watch", "--cron", CRON]
     done = subprocess.run(
         arguments, cwd=place, env=own, capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )

@@ -10,7 +10,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,7 +43,7 @@ def served(environment: dict[str, str], port: int) -> Iterator[httpx.Client]:
     """Run a Prefect server; give a client that knows no secret."""
     home = Path(environment["PREFECT_HOME"])
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "DOCMILL_"))}
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    command = ["prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
     with (home / "server.log").open("wb") as log:
         server = subprocess.Popen(
             command, cwd=home, env=kept | environment, stdout=log, stderr=log, start_new_session=True
@@ -78,7 +77,10 @@ def patient(ask: Callable[[], httpx.Response]) -> httpx.Response:
 
 
 @pytest.mark.parametrize("flag", ["--prefect", "--docker"])
-def test_a_page_of_another_site_creates_no_flow_run(tmp_path: Path, created_home: Path, flag: str) -> None:
+def test_a_page_of_another_site_creates_no_flow_run(
+    tmp_path: Path, created_home: Path, flag: str, warm_prefect: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(warm_prefect), prepend=os.pathsep)
     init(tmp_path / "project", flag)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])

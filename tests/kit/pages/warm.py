@@ -20,8 +20,12 @@ _HERE = Path(__file__).parent
 
 
 @contextmanager
-def warm_program(folder: Path) -> Iterator[Path]:
-    """Write the programs of `warm_server.PROGRAMS` into a folder, and run their server; return the folder."""
+def warm_program(folder: Path, *loaded: str) -> Iterator[Path]:
+    """Write the programs of `warm_server.PROGRAMS` into a folder, and run their server; return the folder.
+
+    Args:
+        loaded: "prefect", so that the server loads Prefect, too.
+    """
     with tempfile.TemporaryDirectory(prefix="warm-") as own:  # the path of a socket has at most 107 characters
         socket = f"{own}/socket"
         folder.mkdir(parents=True, exist_ok=True)
@@ -29,7 +33,7 @@ def warm_program(folder: Path) -> Iterator[Path]:
             client = shlex.join([sys.executable, "-I", "-S", str(_HERE / "warm_client.py"), socket, name])
             (folder / name).write_text(f'#!/bin/sh\nexec {client} "$@"\n', encoding="utf-8")
             (folder / name).chmod(0o755)
-        command = [sys.executable, "-P", str(_HERE / "warm_server.py"), socket]
+        command = [sys.executable, "-P", str(_HERE / "warm_server.py"), socket, *loaded]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as server:
             try:
                 assert server.stdout

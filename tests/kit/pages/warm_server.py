@@ -5,6 +5,7 @@ client is gone, and answers with the exit status.
 """
 
 import contextlib
+import gc
 import json
 import os
 import select
@@ -33,8 +34,9 @@ PRELOADED = (
     "pyarrow.parquet",
     "Stemmer",
 )
-PROGRAMS = ("docmill", "docmill_with_fake_model")
+PROGRAMS = ("docmill", "docmill_with_fake_model", "prefect")
 """What a fork can become; the second takes the folder of the model as its first argument."""
+OF_PREFECT = ("prefect.main", "prefect.cli", "prefect.server.api.server", "prefect.workers.process")
 
 
 def serve(path: str) -> None:
@@ -91,6 +93,8 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
     os.environ.clear()
     os.environ.update(asked["environment"])
     sys.modules["docmill.storage.process.no_telemetry"].switch_telemetry_off()  # as the import of docmill does
+    if "prefect.context" in sys.modules:
+        sys.modules["prefect.context"].refresh_global_settings_context()
     sys.path[:0] = [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one and one not in sys.path]
     sys.argv = [asked["name"], *asked["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -105,12 +109,17 @@ def main() -> None:
     prefer_system_pool()
     load_arrow_lightly()
     defer_client()
-    for name in PRELOADED:
+    for name in (*PRELOADED, *(OF_PREFECT if "prefect" in sys.argv[2:] else ())):
         import_module(name)
     for message in ("lancedb fork support", "This process .* is multi-threaded"):  # nothing has run before the fork
         warnings.filterwarnings("ignore", message=message)
+    gc.freeze()  # a look for garbage among all that is loaded would copy it into each fork
     serve(sys.argv[1])
+    if sys.argv[0] == "prefect":
+        from prefect.cli import app
 
+        app()
+        return
     from docmill.flows.cli.start import main as run
 
     if sys.argv[0] != "docmill":
