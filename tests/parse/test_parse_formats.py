@@ -28,7 +28,8 @@ def loaded_after_a_document(_: int) -> list[str]:
     buffer = BytesIO()
     _docx().save(buffer)
     parse(buffer.getvalue(), FileType("docx"), ParseOptions())
-    draw_elements(buffer.getvalue(), Canvas())  # by unstructured, which would download a model
+    with zipfile.ZipFile(buffer) as origin:
+        draw_elements(buffer.getvalue(), Canvas(), origin)  # by unstructured, which would download a model
     return [name for name in ("spacy", "torch", "prefect", "lancedb") if name in sys.modules]
 
 

@@ -11,7 +11,8 @@ from lxml import etree
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pandoc.word.word import keep_used_styles, make_lean, used_styles
+from docmill.tasks.parse.pandoc.word.used_styles import keep_used_styles, used_styles
+from docmill.tasks.parse.pandoc.word.word import make_lean
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 RUNS = (

@@ -17,7 +17,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.flat_document import open_container
-from docmill.tasks.parse.office.open_xml import check_container, core_properties, pictures_in, with_usual_names
+from docmill.tasks.parse.office.open_xml import core_properties, open_office, pictures_in
 from docmill.tasks.parse.office.properties import compound_properties, open_document_properties
 from docmill.tasks.parse.office.sheets import sheets_xml
 from docmill.tasks.parse.office.sheets.cells import format_kind, shown_date, shown_number
@@ -50,7 +50,7 @@ _NAMED = {
 
 def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:
     """Return a workbook's sheets as sections; pages are sheet numbers, formulas are their last computed values."""
-    with check_container(with_usual_names(data), options.max_unpacked_bytes) as container:
+    with open_office(data, options.max_unpacked_bytes) as container:
         metadata = core_properties(container)
         if "xl/workbook.bin" in container.NameToInfo:
             return _drawn(_binary_sheets(data, CellBudget(options.max_characters)), metadata)

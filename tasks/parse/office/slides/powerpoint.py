@@ -1,8 +1,9 @@
 """PowerPoint: each slide is a section of its shapes in reading order, then its notes and comments."""
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import accumulate, pairwise
 from math import inf, isfinite
 from typing import Any, NamedTuple
@@ -14,14 +15,13 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.formulas.formula_tex import FORMULA, fill_office_formulas
 from docmill.tasks.parse.office.open_xml import (
     addresses_of,
-    check_container,
     core_properties,
     linked,
     links_of,
+    open_office,
     pictures_in,
     read_part,
     reference,
-    with_usual_names,
 )
 from docmill.tasks.parse.office.sheets.chart import CHARTS, chart_of
 from docmill.tasks.parse.office.slides.slide_text import (
@@ -202,7 +202,7 @@ def _inside(group: Any, outer: Placement) -> Placement:
 
 def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
     """Return a presentation's slides as sections; pages are slide numbers, and hidden slides have the attribute."""
-    with check_container(with_usual_names(data), options.max_unpacked_bytes) as container:
+    with open_office(data, options.max_unpacked_bytes) as container:
         metadata = core_properties(container)
         if _PRESENTATION not in container.NameToInfo:
             raise Rejected("corrupt", f"the presentation has no part {_PRESENTATION}")
@@ -210,9 +210,10 @@ def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
         root = read_part(container, _PRESENTATION)
         size = next(root.iter("{*}sldSz"), None)
         height = whole(None if size is None else size.get("cy"), _HEIGHT)
+        inherited = cache(partial(_inherited, container))  # as most slides have one of a few layouts
         for number, part in enumerate(_slides(container, root), 1):
             canvas.page = number
-            _SlideParts(container, part, height).draw(canvas, number)
+            _SlideParts(container, part, height, inherited).draw(canvas, number)
     return canvas.parsed(metadata.pop("title", ""), metadata)
 
 
@@ -225,22 +226,37 @@ def _slides(container: zipfile.ZipFile, root: Any) -> Iterator[str]:
             yield target
 
 
+class _Inherited(NamedTuple):
+    """The roots of a layout and of its master, and the places of their placeholders."""
+
+    roots: tuple[Any, ...]
+    places: Places
+
+
+def _inherited(container: zipfile.ZipFile, layout: str) -> _Inherited:
+    masters = linked(links_of(container, layout), "slideMaster")[:1]
+    roots = tuple(read_part(container, one) for one in (layout, *masters))
+    places: Places = {}
+    for one in roots:
+        places = places_of(one) | places
+    return _Inherited(roots, places)
+
+
 class _SlideParts:
     """A slide, with the layout and master from which its placeholders inherit positions and bullets."""
 
-    def __init__(self, container: zipfile.ZipFile, part: str, height: int) -> None:
+    def __init__(
+        self, container: zipfile.ZipFile, part: str, height: int, inherited: Callable[[str], _Inherited]
+    ) -> None:
         self._container = container
         self._load = pictures_in(container)
         self._links = links_of(container, part)
         self._addresses = addresses_of(container, part)
         self._root = _with_formulas(read_part(container, part))
-        layouts = linked(self._links, "slideLayout")[:1]
-        masters = [master for layout in layouts for master in linked(links_of(container, layout), "slideMaster")]
-        self._above = [read_part(container, one) for one in (*layouts, *masters[:1])]
-        places: Places = {}
-        for one in self._above:
-            places = places_of(one) | places
-        self._shapes = shapes_of(self._root, places, height)
+        layout = linked(self._links, "slideLayout")[:1]
+        above = inherited(layout[0]) if layout else _Inherited((), {})
+        self._above = above.roots
+        self._shapes = shapes_of(self._root, above.places, height)
 
     def draw(self, canvas: Canvas, number: int) -> None:
         """Draw the slide; one without a title is named by a short text at its beginning, else by its number."""

@@ -10,7 +10,6 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from html import unescape
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -22,17 +21,15 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.metadata import with_iso_dates
 from docmill.tasks.parse.office.open_xml import (
-    check_container,
     core_properties,
     furniture,
     links_of,
-    member,
+    open_office,
     pictures_in,
     read_member,
     read_part,
     reference,
     rewritten,
-    with_usual_names,
 )
 from docmill.tasks.parse.office.sheets.chart import CHARTS, chart_of
 from docmill.tasks.parse.office.slides.slide_text import diagram_of
@@ -42,6 +39,7 @@ from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.pandoc.word.imported_parts import mark_imported, with_imported
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering, read_numbering
 from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
+from docmill.tasks.parse.pandoc.word.used_styles import STYLES, read_styles
 from docmill.tasks.parse.pandoc.word.word_fields import (
     OFF,
     SPACE,
@@ -59,7 +57,6 @@ from docmill.tasks.parse.trees import whole, xml_tree
 _RENDERED_BREAK = b"<w:lastRenderedPageBreak"
 _PAGE_BREAK = re.compile(rb"<w:br\b[^<>]*w:type=\"page\"")
 _BODY = "word/document.xml"
-_STYLES = "word/styles.xml"
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 _SHOWN = {PAGE_MARK: "", DEEPER_MARK: "", NUMBER_MARK: "", NUMBER_END: " "}  # marks to those who do not know them
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -90,10 +87,10 @@ _LAYOUT_NAMES = """
 """
 _LAYOUT = frozenset(W + name for name in _LAYOUT_NAMES.split())
 """How a paragraph is set."""
-_USERS = re.compile(r"word/(?:document|footnotes|endnotes|comments|numbering)\.xml")
-_USED = re.compile(rb"tyle(?:Link)?\b[^<>]*?\bval=[\"']([^\"'<>]*)[\"']")
-"""What pStyle, rStyle, tblStyle, styleLink and numStyleLink name; a pattern that begins with letters is found fast."""
-_UNREAD = [W + name for name in ("latentStyles", "docDefaults")]
+_UNREAD_PARTS = re.compile(
+    r"(?:docProps|customXml|word/theme|word/glossary)/.*|word/(?:stylesWithEffects|fontTable|webSettings)\.xml"
+)
+"""Parts that pandoc does not read: in Word's empty document, `stylesWithEffects.xml` is larger than all others."""
 
 _Key = tuple[Any, ...]
 
@@ -105,14 +102,12 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
     the title in the text. Comments stand below their paragraphs if `options` ask for them. In a document without
     heading styles, short paragraphs in bold are headings of level 2.
     """
-    with check_container(with_usual_names(data), options.max_unpacked_bytes) as container:
+    with open_office(data, options.max_unpacked_bytes) as container:
         metadata = with_iso_dates(core_properties(container))
         comments = comments_in(container) if options.comments else {}
-        styles = read_member(container, _STYLES)
-        if styles is not None:
-            keep_used_styles(styles, used_styles(container))
+        styles = read_styles(container)
         changes = _BodyChanges(graphics_in(container), read_numbering(container, styles), comments, styles)
-        prepared = rewritten(container, changes.prepared)
+        prepared = rewritten(container, changes.prepared, _UNREAD_PARTS)
         canvas, title, said = _drawn(container, prepared, metadata.get("title", ""))
     return canvas.parsed(metadata.pop("title", "") or title, said | metadata)
 
@@ -125,7 +120,7 @@ def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Ca
         if why.reason == "timeout":
             raise
         canvas = Canvas()
-        draw_elements(prepared, canvas)
+        draw_elements(prepared, canvas, container)
         return canvas, canvas.first_heading(), {"read_as": f"by unstructured; {why.message}"}
     canvas = Canvas()
     tree["blocks"], unread = with_imported(tree["blocks"], container, _BODY)
@@ -139,13 +134,13 @@ def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Ca
     return canvas, title, said | ({"read_as": f"Word without {'; '.join(unread)}"} if unread else {})
 
 
-def draw_elements(data: bytes, canvas: Canvas) -> None:
-    """Draw a Word document that is prepared for pandoc as Markdown.
+def draw_elements(data: bytes, canvas: Canvas, origin: zipfile.ZipFile) -> None:
+    """Draw a Word document that is prepared for pandoc as Markdown; what pandoc does not read is read from its origin.
 
     Raise Rejected if `unstructured`, or python-docx below it, is not installed.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as container:
-        plain = rewritten(container, lambda _, content: _without_marks(content))
+        plain = rewritten(container, lambda name, content: _without_marks(content or origin.read(name)))
     try:
         elements = partition("docx", file=io.BytesIO(plain), include_page_breaks=False)
     except ModuleNotFoundError:
@@ -170,7 +165,7 @@ class _BodyChanges(NamedTuple):
 
     def prepared(self, name: str, content: bytes) -> bytes:
         """Return the content of a part of the file as pandoc is to read it."""
-        if name == _STYLES and self.styles is not None:
+        if name == STYLES and self.styles is not None:
             return bytes(etree.tostring(self.styles, encoding="utf-8", xml_declaration=True))
         if name not in (_BODY, *_NOTES):
             return content
@@ -458,36 +453,3 @@ def _properties(properties: Any) -> _Key:
     for look in [one for one in properties if one.tag in _LOOKS]:
         properties.remove(look)
     return tuple((one.tag, *one.attrib.items()) if not len(one) else id(one) for one in properties)
-
-
-def used_styles(container: zipfile.ZipFile) -> frozenset[str]:
-    """Return the ids of the styles that the parts of a Word document name."""
-    parts = (member(container, name) for name in container.namelist() if _USERS.fullmatch(name))
-    return frozenset(unescape(one.decode("utf-8", "replace")) for part in parts for one in _USED.findall(part))
-
-
-def keep_used_styles(root: Any, used: frozenset[str]) -> None:
-    """Remove the styles of `word/styles.xml` that are neither used, nor what those are based on, nor default ones."""
-    styles = {one.get(W + "styleId") or "": one for one in root.iterchildren(W + "style")}
-    kept: set[str] = set()
-    for name in (*used, *(name for name, style in styles.items() if _is_default(style))):
-        _keep(name, styles, kept)
-    unused = [style for name, style in styles.items() if name not in kept]
-    for one in [*unused, *root.iterchildren(*_UNREAD)]:
-        root.remove(one)
-
-
-def _keep(name: str, styles: dict[str, Any], kept: set[str]) -> None:
-    """Add a style to those that are kept, and all that it is based on."""
-    while name in styles and name not in kept:
-        kept.add(name)
-        name = _parent(styles[name])
-
-
-def _is_default(style: Any) -> bool:
-    return (style.get(W + "default") or "0") not in OFF
-
-
-def _parent(style: Any) -> str:
-    based = style.find(W + "basedOn")
-    return "" if based is None else based.get(W + "val") or ""

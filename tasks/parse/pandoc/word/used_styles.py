@@ -1,0 +1,109 @@
+"""Used styles: those that the text of a Word document names; Word writes hundreds, and pandoc reads them all."""
+
+import re
+import zipfile
+from collections.abc import Callable, Iterable
+from html import unescape
+from typing import Any, NamedTuple
+
+from docmill.tasks.parse.office.open_xml import member, usual_names
+from docmill.tasks.parse.pandoc.word.word_fields import OFF, W
+from docmill.tasks.parse.trees import xml_tree
+
+STYLES = "word/styles.xml"
+_USERS = re.compile(r"word/(?:document|footnotes|endnotes|comments|numbering)\.xml")
+_USED = re.compile(rb"tyle(?:Link)?\b[^<>]*?\bval=[\"']([^\"'<>]*)[\"']")
+"""What pStyle, rStyle, tblStyle, styleLink and numStyleLink name; a pattern that begins with letters is found fast."""
+_UNREAD = [W + name for name in ("latentStyles", "docDefaults")]
+_STYLE = re.compile(rb"<w:style((?:\s+[\w:]+=\"[^\"<>]*\")*)>")
+_ANY_STYLE = re.compile(rb"<w:style[\s/>]")
+_BOUND = f'xmlns:w="{W[1:-1]}"'.encode()
+_END = b"</w:style>"
+_ID = re.compile(rb"\sw:styleId=\"([^\"]*)\"")
+_BASE = re.compile(rb"<w:basedOn w:val=\"([^\"]*)\"/>")
+
+
+def read_styles(container: zipfile.ZipFile) -> Any:
+    """Return the root of `word/styles.xml` with the styles in use; None if it is missing or damaged."""
+    used = used_styles(container)
+    try:
+        root = xml_tree(without_unused_styles(usual_names(container.read(STYLES)), used))
+    except Exception:  # whatever is wrong with it, its other readers say
+        return None
+    keep_used_styles(root, used)
+    return root
+
+
+def used_styles(container: zipfile.ZipFile) -> frozenset[str]:
+    """Return the ids of the styles that the parts of a Word document name."""
+    parts = (member(container, name) for name in container.namelist() if _USERS.fullmatch(name))
+    return frozenset(_said(one) for part in parts for one in _USED.findall(part))
+
+
+def _said(value: bytes) -> str:
+    return unescape(value.decode("utf-8", "replace"))
+
+
+class _Written(NamedTuple):
+    """Where a style begins and ends in the file, whether it may be a default one, and the id of that it is based on."""
+
+    start: int
+    end: int
+    is_default: bool
+    parent: str
+
+
+def without_unused_styles(content: bytes, used: frozenset[str]) -> bytes:
+    """Return `word/styles.xml` without styles that `keep_used_styles` removes, so that they need not be parsed.
+
+    A file that is not written as Word writes it is returned as it is.
+    """
+    if content.count(b"xmlns:w=") != 1 or _BOUND not in content or b"<!" in content or content.count(b"<?") > 1:
+        return content  # what looks like a style may be none
+    styles = dict[str, _Written]()
+    tags = list(_STYLE.finditer(content))
+    if len(tags) != len(_ANY_STYLE.findall(content)):
+        return content
+    for tag in tags:
+        name, end = _ID.search(tag[1]), content.find(_END, tag.end())
+        if name is None or end < 0 or _said(name[1]) in styles:
+            return content
+        based = _BASE.search(content, tag.end(), end)
+        parent = _said(based[1]) if based else ""
+        if based is None and content.find(b"basedOn", tag.end(), end) >= 0:
+            return content
+        styles[_said(name[1])] = _Written(tag.start(), end + len(_END), b"w:default=" in tag[1], parent)
+    kept = _kept((*used, *(name for name, one in styles.items() if one.is_default)), styles, lambda one: one.parent)
+    unused = [style for name, style in styles.items() if name not in kept]
+    starts = (0, *(style.end for style in unused))
+    ends = (*(style.start for style in unused), len(content))
+    return b"".join(content[start:end] for start, end in zip(starts, ends, strict=True))
+
+
+def keep_used_styles(root: Any, used: frozenset[str]) -> None:
+    """Remove the styles of `word/styles.xml` that are neither used, nor what those are based on, nor default ones."""
+    styles = {one.get(W + "styleId") or "": one for one in root.iterchildren(W + "style")}
+    kept = _kept((*used, *(name for name, style in styles.items() if _is_default(style))), styles, _parent)
+    unused = [style for name, style in styles.items() if name not in kept]
+    for one in [*unused, *root.iterchildren(*_UNREAD)]:
+        root.remove(one)
+
+
+def _kept(names: Iterable[str], styles: dict[str, Any], parent: Callable[[Any], str]) -> set[str]:
+    """Return the names of these styles and of all that they are based on."""
+    kept: set[str] = set()
+    for used in names:
+        name = used
+        while name in styles and name not in kept:
+            kept.add(name)
+            name = parent(styles[name])
+    return kept
+
+
+def _is_default(style: Any) -> bool:
+    return (style.get(W + "default") or "0") not in OFF
+
+
+def _parent(style: Any) -> str:
+    based = style.find(W + "basedOn")
+    return "" if based is None else based.get(W + "val") or ""
