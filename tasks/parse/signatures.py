@@ -127,6 +127,9 @@ _ENCRYPTED = "EncryptedPackage"  # the stream of an Office document with a passw
 OPEN_DOCUMENT = {form.opendocument: form.name for form in FORMATS.values() if form.opendocument}
 KINDS: tuple[Format | UnreadKind, ...] = (*FORMATS.values(), *UNREAD)
 """All kinds of files that are known by their bytes, those that are read first."""
+_SIGNED = [signed for kind in KINDS for signed in kind.signatures]
+_BY_OFFSET = {offset: tuple(signature for at, signature in _SIGNED if at == offset) for offset, _ in _SIGNED}
+"""All signatures by their places, as most files have none: a text is asked once for each place."""
 _PDF_LEEWAY = 1024
 """Bytes within which a PDF's header may begin, as Acrobat allows (PDF 1.7, implementation note 13)."""
 _PDF_BINARY = 100_000
@@ -152,14 +155,17 @@ def binary_kind(data: bytes) -> str:
         return _zip_kind(data)
     if data.startswith(_OLE):
         return _ole_kind(data)
-    for kind in KINDS:
-        if any(data.startswith(signature, offset) for offset, signature in kind.signatures):
-            return kind.name
+    if any(data.startswith(signatures, offset) for offset, signatures in _BY_OFFSET.items()):
+        return next(kind.name for kind in KINDS if _is_signed(data, kind))
     if _is_bitmap(data):
         return "image"
     if _is_dbase(data):
         return "dbf"
     return "pdf" if _is_late_pdf(data) else ""
+
+
+def _is_signed(data: bytes, kind: Format | UnreadKind) -> bool:
+    return any(data.startswith(signature, offset) for offset, signature in kind.signatures)
 
 
 def _is_bitmap(data: bytes) -> bool:

@@ -3,6 +3,7 @@
 import io
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from docmill.tasks.parse.dispatch.file_type import classify, detect_file_type
 from docmill.tasks.parse.dispatch.text_signs import regular
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.languages import LANGUAGES
+from docmill.tasks.parse.signatures import KINDS, binary_kind
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 
@@ -206,3 +208,10 @@ def test_languages_are_many_and_share_no_suffix() -> None:
 def test_source_code_is_known_with_and_without_its_name(path: Path) -> None:
     data = path.read_bytes()
     assert detect_file_type("unnamed", data) == detect_file_type(path.name, data)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.signatures], ids=lambda kind: kind.name)
+def test_each_signature_is_found_at_its_place(kind: Any) -> None:
+    for offset, signature in kind.signatures:
+        first = next(one for one in KINDS if (offset, signature) in one.signatures)
+        assert binary_kind(b" " * offset + signature + b" " * 40) in (first.name, "encrypted", "ole", "zip")

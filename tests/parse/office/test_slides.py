@@ -10,6 +10,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.office.open_xml import read_part
 from tests.kit.making.make_golden import FOLDER
 from tests.kit.writers.workbook import with_members
 
@@ -186,3 +187,19 @@ def test_a_header_of_two_rows_names_the_columns() -> None:
         table.cell(row, column).text = text
     drawn = next(one for one in _read(deck).elements if one.kind == "table")
     assert drawn.attributes["cells"] == [["Type", "Output min", "Output max"], ["oak", "5", ""]]
+
+
+def test_a_layout_is_read_once_for_all_slides_that_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    deck = _deck()
+    for layout, text in ((5, "one"), (5, "two"), (1, "three"), (5, "four")):
+        deck.slides.add_slide(deck.slide_layouts[layout]).shapes.title.text = text
+    asked: list[str] = []
+
+    def told(container: zipfile.ZipFile, part: str) -> Any:
+        asked.append(part)
+        return read_part(container, part)
+
+    monkeypatch.setattr("docmill.tasks.parse.office.slides.powerpoint.read_part", told)
+    assert _read(deck).text.split("\n\n") == ["## one", "## two", "## three", "## four"]
+    layouts = [part for part in asked if part.startswith("ppt/slideLayouts/")]
+    assert sorted(layouts) == ["ppt/slideLayouts/slideLayout2.xml", "ppt/slideLayouts/slideLayout6.xml"]

@@ -1,17 +1,22 @@
 """What pandoc is not given of a Word document: unused styles, looks, and runs that are parted for no reason."""
 
+import re
 import zipfile
 from io import BytesIO
+from typing import Any
 
+import pytest
 from docx import Document
 from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml import parse_xml
 from lxml import etree
 
+from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pandoc.word.used_styles import keep_used_styles, used_styles
+from docmill.tasks.parse.pandoc.word import word
+from docmill.tasks.parse.pandoc.word.used_styles import keep_used_styles, used_styles, without_unused_styles
 from docmill.tasks.parse.pandoc.word.word import make_lean
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -26,9 +31,9 @@ def read(data: bytes) -> Parsed:
     return parse(data, FileType("docx"), ParseOptions())
 
 
-def document() -> bytes:
+def document(own_style: str = "Clause & head") -> bytes:
     word, buffer = Document(), BytesIO()
-    own = word.styles.add_style("Clause & head", WD_STYLE_TYPE.PARAGRAPH)
+    own = word.styles.add_style(own_style, WD_STYLE_TYPE.PARAGRAPH)
     own.base_style = word.styles["Heading 2"]
     word.add_paragraph("The race", own)
     paragraph = word.add_paragraph()
@@ -61,6 +66,62 @@ def test_styles_are_those_used_with_what_they_are_based_on() -> None:
     assert "Heading3" not in names
     assert len(names) < 20
     assert kept.find("{*}latentStyles") is None
+
+
+def test_styles_are_cut_before_they_are_parsed_as_after() -> None:
+    with zipfile.ZipFile(BytesIO(document("Clause"))) as container:
+        content, used = container.read("word/styles.xml"), used_styles(container)
+    cut = without_unused_styles(content, used)
+    assert len(cut) < len(content) / 4
+    roots = [etree.fromstring(one) for one in (content, cut)]
+    for root in roots:
+        keep_used_styles(root, used)
+    assert "Clause" in used
+    assert [etree.tostring(style) for style in roots[0]] == [etree.tostring(style) for style in roots[1]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"<w:style ", b"<!-- </w:style> --><w:style "),
+        (b'w:styleId="Heading9"', b"w:styleId='Heading9'"),
+        (b'w:styleId="Heading9"', b'w:styleId="Heading&#57;"'),
+        (b'w:styleId="Heading9"', b'w:styleId="Heading8"'),
+        (b'<w:basedOn w:val="Normal"/>', b'<w:basedOn w:val="Norm&#97;l"/>'),
+        (b'<w:basedOn w:val="Normal"/>', b"<w:basedOn w:val='Normal'/>"),
+        (b"<w:style ", b'<w:style xmlns:w="urn:other" '),
+        (b"wordprocessingml/2006/main", b"wordprocessingml/2007/main"),
+    ],
+    ids=["comment", "quotes", "entity", "twice", "parent", "based", "namespace", "unknown"],
+)
+def test_styles_that_are_written_in_another_way_are_left_to_the_parser(old: bytes, new: bytes) -> None:
+    with zipfile.ZipFile(BytesIO(document("Clause"))) as container:
+        content, used = container.read("word/styles.xml"), used_styles(container)
+    other = content.replace(old, new)
+    assert other != content
+    assert without_unused_styles(other, used) == other
+
+
+def test_what_pandoc_does_not_read_is_not_unpacked_but_there_for_the_second_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[bytes] = []
+
+    def refuse(data: bytes, _: str) -> Any:
+        given.append(data)
+        raise Rejected("corrupt", "it is refused")
+
+    monkeypatch.setattr(word, "read_tree", refuse)
+    parsed = read(document())
+    assert "The upper race" in parsed.text
+    assert "it is refused" in parsed.metadata["read_as"]
+    with zipfile.ZipFile(BytesIO(given[0])) as prepared, zipfile.ZipFile(BytesIO(document())) as whole:
+        assert prepared.namelist() == whole.namelist()
+        empty = {name for name in whole.namelist() if whole.read(name) and not prepared.read(name)}
+    assert {"docProps/core.xml", "word/theme/theme1.xml", "word/stylesWithEffects.xml"} <= empty
+    assert not [
+        name for name in empty if re.match(r"word/(?:document|styles|numbering|settings)\.xml|word/_rels", name)
+    ]
 
 
 def test_runs_are_joined_where_nothing_but_their_looks_differs() -> None:

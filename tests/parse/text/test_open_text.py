@@ -1,10 +1,12 @@
 """OpenDocument texts: what stands in boxes, fields and pictures, and which paragraph is the title."""
 
 import pytest
+from lxml import etree
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.pandoc.formats.odt import keep_used_styles
 from tests.kit.writers.workbook import zipped
 
 _SPACES = " ".join(
@@ -92,3 +94,24 @@ def test_a_table_within_a_cell_is_a_list_in_it() -> None:
     inner = f"<table:table>{row(cell('Rye'), cell('40'))}{row(cell('Oats'), cell('12'))}</table:table>"
     body = f"<table:table>{row(cell('Crop'), cell('Year'))}{row(cell(inner), cell('1911'))}</table:table>"
     assert read(body).text.endswith("| Rye, 40; Oats, 12 | 1911 |")
+
+
+NAMED_STYLES = """
+    <style:font-face style:name="Used font"/><style:font-face style:name="Other font"/>
+    <style:font-face style:name="Base"/>
+    <style:style style:name="Used" style:parent-style-name="Parent"/><style:style style:name="Parent"
+    style:list-style-name="Used list"/><style:style style:name="Unused" style:parent-style-name="Used"/>
+    <text:list-style style:name="Used list"><text:list-level style:font-name="Used font"/></text:list-style>
+    <text:list-style style:name="A &amp;quot; list"/><text:list-style style:name="Unused list"/>
+    <style:default-style><style:text-properties style:font-name="Base"/></style:default-style>
+"""
+
+
+def test_styles_are_those_named_with_what_they_name() -> None:
+    root = etree.fromstring(f"<office:styles {_SPACES}><office:styles>{NAMED_STYLES}</office:styles></office:styles>")
+    keep_used_styles(root, b'<text:p text:style-name="Used"/><text:list text:style-name="A &amp;quot; list"/>')
+    kept = [value for node in root.iter("{*}style", "{*}list-style", "{*}font-face") for value in node.attrib.values()]
+    assert kept == [
+        "Used font", "Base", "Used", "Parent", "Parent", "Used list", "Used list", "A &quot; list"
+    ]  # fmt: skip
+    assert root[0][-1].tag.endswith("default-style")

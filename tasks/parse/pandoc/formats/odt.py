@@ -6,8 +6,11 @@ of headings and items are computed (OpenDocument 1.3, 16.30, 16.34, 19.880); whe
 what a level above that is missing counts for, LibreOffice's way.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from html import unescape
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -44,6 +47,8 @@ _CONTENTS = [_TEXT + word for word in ("table-of-content", "illustration-index",
 _BLOCKS = [*_CONTENTS, *(_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index"))]
 _COMMENT, _AUTHOR = _OF % "office" + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
 _HREF = "{http://www.w3.org/1999/xlink}href"
+_NAMED = (_STYLE + "style", _TEXT + "list-style", _STYLE + "font-face")
+_VALUE = re.compile(rb'="([^"]*)"')
 _PAGE_BREAK = b"<text:soft-page-break"
 _MAX_PARENTS = 10
 """Maximum chain of parent styles: a file may name a style as its own ancestor."""
@@ -65,10 +70,13 @@ def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
         metadata = with_iso_dates(open_document_properties(container))
         body = member(container, "content.xml")
         load = pictures_in(container)
-        prepared, heading = prepare_body(
-            body, read_member(container, "styles.xml"), options.comments, container.NameToInfo, load
-        )
-        data = rewritten(container, lambda name, content: prepared if name == "content.xml" else content)
+        styles = read_member(container, "styles.xml")
+        prepared, heading = prepare_body(body, styles, options.comments, container.NameToInfo, load)
+        changed = {"content.xml": prepared}
+        if styles is not None:
+            keep_used_styles(styles, prepared)
+            changed["styles.xml"] = etree.tostring(styles, encoding="utf-8", xml_declaration=True)
+        data = rewritten(container, lambda name, content: changed.get(name, content))
         tree, page = read_tree(data, "odt"), int(_PAGE_BREAK in body)
         return drawn_document(tree, metadata, page, heading, load)
 
@@ -112,6 +120,28 @@ def prepare_body(
         for part in list(block):
             _unfold(part)
     return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True)), _title(root)
+
+
+def keep_used_styles(styles: Any, content: bytes) -> None:
+    """Remove styles, lists and fonts that `content.xml` does not name; `styles` is the root of `styles.xml`.
+
+    Office programs write a hundred of them, which takes pandoc longer than the text of a small document.
+    """
+    named: dict[str, list[Any]] = {}
+    for node in styles.iter(*_NAMED):
+        named.setdefault(node.get(_STYLE + "name") or "", []).append(node)
+    others = (node for group in styles for node in group if node.tag not in _NAMED)
+    # More than names: any value that is equal to one keeps its style.
+    said = [unescape(one.decode()) for one in _VALUE.findall(content)] + _values(others)
+    while said:
+        said += _values(named.pop(said.pop(), ()))
+    for unused in chain.from_iterable(named.values()):
+        unused.getparent().remove(unused)
+
+
+def _values(nodes: Iterable[Any]) -> list[str]:
+    """Return what the attributes of nodes, and of all within them, say."""
+    return [value for node in nodes for inner in node.iter() for value in inner.attrib.values()]
 
 
 def _make_span(node: Any, text: str) -> None:

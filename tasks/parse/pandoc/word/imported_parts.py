@@ -21,14 +21,14 @@ from docmill.tasks.parse.pandoc.word.word_fields import W, paragraph_of
 from docmill.tasks.parse.plain import parse_text
 
 _KIND = "aFChunk"  # of the relationship that leads to such a part
-_MARK = "\ue010"  # around the id of a part, in a paragraph of its own; of private use
-_MARKED = re.compile(f"{_MARK}([^{_MARK}]*){_MARK}")
+IMPORTED_MARK = "\ue010"  # around the id of a part, in a paragraph of its own; of private use
+_MARKED = re.compile(f"{IMPORTED_MARK}([^{IMPORTED_MARK}]*){IMPORTED_MARK}")
 
 
 def mark_imported(root: Any) -> None:
     """Replace each reference to an imported part by a paragraph that marks it."""
     for chunk in list(root.iter(W + "altChunk")):
-        chunk.getparent().replace(chunk, paragraph_of(f"{_MARK}{reference(chunk)}{_MARK}"))
+        chunk.getparent().replace(chunk, paragraph_of(f"{IMPORTED_MARK}{reference(chunk)}{IMPORTED_MARK}"))
 
 
 def with_imported(blocks: list[Node], container: zipfile.ZipFile, body: str) -> tuple[list[Node], list[str]]:

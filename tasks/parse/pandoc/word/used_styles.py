@@ -4,23 +4,25 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable
 from html import unescape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from docmill.tasks.parse.office.open_xml import member, usual_names
 from docmill.tasks.parse.pandoc.word.word_fields import OFF, W
 from docmill.tasks.parse.trees import xml_tree
 
+_Name = TypeVar("_Name", str, bytes)
 STYLES = "word/styles.xml"
 _USERS = re.compile(r"word/(?:document|footnotes|endnotes|comments|numbering)\.xml")
 _USED = re.compile(rb"tyle(?:Link)?\b[^<>]*?\bval=[\"']([^\"'<>]*)[\"']")
 """What pStyle, rStyle, tblStyle, styleLink and numStyleLink name; a pattern that begins with letters is found fast."""
 _UNREAD = [W + name for name in ("latentStyles", "docDefaults")]
-_STYLE = re.compile(rb"<w:style((?:\s+[\w:]+=\"[^\"<>]*\")*)>")
-_ANY_STYLE = re.compile(rb"<w:style[\s/>]")
 _BOUND = f'xmlns:w="{W[1:-1]}"'.encode()
+_ANY_STYLE = b"<w:style"
+_STYLE = re.compile(rb"<w:style((?: [\w:]+=\"[^\"<>]*\")+)>")
+_ID = re.compile(rb" w:styleId=\"([^\"&]*)\"")
+_BASED = b"basedOn"
+_PARENT = re.compile(rb"basedOn w:val=\"([^\"&]*)\"")
 _END = b"</w:style>"
-_ID = re.compile(rb"\sw:styleId=\"([^\"]*)\"")
-_BASE = re.compile(rb"<w:basedOn w:val=\"([^\"]*)\"/>")
 
 
 def read_styles(container: zipfile.ZipFile) -> Any:
@@ -37,20 +39,16 @@ def read_styles(container: zipfile.ZipFile) -> Any:
 def used_styles(container: zipfile.ZipFile) -> frozenset[str]:
     """Return the ids of the styles that the parts of a Word document name."""
     parts = (member(container, name) for name in container.namelist() if _USERS.fullmatch(name))
-    return frozenset(_said(one) for part in parts for one in _USED.findall(part))
+    return frozenset(unescape(one.decode("utf-8", "replace")) for part in parts for one in _USED.findall(part))
 
 
-def _said(value: bytes) -> str:
-    return unescape(value.decode("utf-8", "replace"))
-
-
-class _Written(NamedTuple):
+class _StyleText(NamedTuple):
     """Where a style begins and ends in the file, whether it may be a default one, and the id of that it is based on."""
 
     start: int
     end: int
     is_default: bool
-    parent: str
+    parent: bytes
 
 
 def without_unused_styles(content: bytes, used: frozenset[str]) -> bytes:
@@ -58,26 +56,33 @@ def without_unused_styles(content: bytes, used: frozenset[str]) -> bytes:
 
     A file that is not written as Word writes it is returned as it is.
     """
-    if content.count(b"xmlns:w=") != 1 or _BOUND not in content or b"<!" in content or content.count(b"<?") > 1:
-        return content  # what looks like a style may be none
-    styles = dict[str, _Written]()
-    tags = list(_STYLE.finditer(content))
-    if len(tags) != len(_ANY_STYLE.findall(content)):
-        return content
-    for tag in tags:
-        name, end = _ID.search(tag[1]), content.find(_END, tag.end())
-        if name is None or end < 0 or _said(name[1]) in styles:
-            return content
-        based = _BASE.search(content, tag.end(), end)
-        parent = _said(based[1]) if based else ""
-        if based is None and content.find(b"basedOn", tag.end(), end) >= 0:
-            return content
-        styles[_said(name[1])] = _Written(tag.start(), end + len(_END), b"w:default=" in tag[1], parent)
-    kept = _kept((*used, *(name for name, one in styles.items() if one.is_default)), styles, lambda one: one.parent)
+    styles = _written_styles(content)
+    defaults = (name for name, one in styles.items() if one.is_default)
+    kept = _kept((*(name.encode() for name in used), *defaults), styles, lambda one: one.parent)
     unused = [style for name, style in styles.items() if name not in kept]
     starts = (0, *(style.end for style in unused))
     ends = (*(style.start for style in unused), len(content))
     return b"".join(content[start:end] for start, end in zip(starts, ends, strict=True))
+
+
+def _written_styles(content: bytes) -> dict[bytes, _StyleText]:
+    """Return the styles by id, in order; none if what looks like a style may be something else."""
+    if content.count(b"xmlns:w=") != 1 or _BOUND not in content or b"<!" in content or content.count(b"<?") > 1:
+        return {}
+    found = [_written_style(content, tag) for tag in _STYLE.finditer(content)]
+    by_name = dict(one for one in found if one)
+    # The root has such a name, too.
+    return by_name if len(by_name) == len(found) == content.count(_ANY_STYLE) - 1 else {}
+
+
+def _written_style(content: bytes, tag: re.Match[bytes]) -> tuple[bytes, _StyleText] | None:
+    """Return a style with its id; None if it is not written as Word writes it."""
+    name, end = _ID.search(tag[1]), content.find(_END, tag.end())
+    based = content.find(_BASED, tag.end(), end)
+    parent = _PARENT.match(content, based) if based >= 0 else None
+    if name is None or end < 0 or (based >= 0 and parent is None):
+        return None
+    return name[1], _StyleText(tag.start(), end + len(_END), b"w:default=" in tag[1], parent[1] if parent else b"")
 
 
 def keep_used_styles(root: Any, used: frozenset[str]) -> None:
@@ -89,9 +94,9 @@ def keep_used_styles(root: Any, used: frozenset[str]) -> None:
         root.remove(one)
 
 
-def _kept(names: Iterable[str], styles: dict[str, Any], parent: Callable[[Any], str]) -> set[str]:
+def _kept(names: Iterable[_Name], styles: dict[_Name, Any], parent: Callable[[Any], _Name]) -> set[_Name]:
     """Return the names of these styles and of all that they are based on."""
-    kept: set[str] = set()
+    kept: set[_Name] = set()
     for used in names:
         name = used
         while name in styles and name not in kept:

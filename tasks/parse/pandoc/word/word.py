@@ -10,6 +10,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -36,7 +37,7 @@ from docmill.tasks.parse.office.slides.slide_text import diagram_of
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, NUMBER_END, NUMBER_MARK, PAGE_MARK
 from docmill.tasks.parse.pandoc.process.program import read_tree
-from docmill.tasks.parse.pandoc.word.imported_parts import mark_imported, with_imported
+from docmill.tasks.parse.pandoc.word.imported_parts import IMPORTED_MARK, mark_imported, with_imported
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering, read_numbering
 from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
 from docmill.tasks.parse.pandoc.word.used_styles import STYLES, read_styles
@@ -106,7 +107,7 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
         metadata = with_iso_dates(core_properties(container))
         comments = comments_in(container) if options.comments else {}
         styles = read_styles(container)
-        changes = _BodyChanges(graphics_in(container), read_numbering(container, styles), comments, styles)
+        changes = _BodyChanges(partial(graphics_in, container), read_numbering(container, styles), comments, styles)
         prepared = rewritten(container, changes.prepared, _UNREAD_PARTS)
         canvas, title, said = _drawn(container, prepared, metadata.get("title", ""))
     return canvas.parsed(metadata.pop("title", "") or title, said | metadata)
@@ -123,7 +124,9 @@ def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Ca
         draw_elements(prepared, canvas, container)
         return canvas, canvas.first_heading(), {"read_as": f"by unstructured; {why.message}"}
     canvas = Canvas()
-    tree["blocks"], unread = with_imported(tree["blocks"], container, _BODY)
+    unread: list[str] = []
+    if IMPORTED_MARK.encode() in prepared:  # whose members are not packed
+        tree["blocks"], unread = with_imported(tree["blocks"], container, _BODY)
     body = container.read(_BODY)
     canvas.page = int(_RENDERED_BREAK in body or _PAGE_BREAK.search(body) is not None)
     for text in furniture(container, "header"):
@@ -158,7 +161,7 @@ def _without_marks(content: bytes) -> bytes:
 class _BodyChanges(NamedTuple):
     """What is written into the text of a document that other parts of the file hold."""
 
-    graphics: dict[str, list[Any]]
+    graphics: Callable[[], dict[str, list[Any]]]
     numbering: WordNumbering
     comments: Comments
     styles: Any
@@ -169,15 +172,17 @@ class _BodyChanges(NamedTuple):
             return bytes(etree.tostring(self.styles, encoding="utf-8", xml_declaration=True))
         if name not in (_BODY, *_NOTES):
             return content
-        return prepare_body(content, self.graphics if name == _BODY else {}, self.numbering, self.comments)
+        return prepare_body(content, self.graphics if name == _BODY else dict, self.numbering, self.comments)
 
 
-def prepare_body(content: bytes, graphics: dict[str, list[Any]], numbering: WordNumbering, comments: Comments) -> bytes:
+def prepare_body(
+    content: bytes, graphics: Callable[[], dict[str, list[Any]]], numbering: WordNumbering, comments: Comments
+) -> bytes:
     """Return `word/document.xml` with boxes below their paragraphs, complete lines and rows, and marks.
 
-    Each paragraph that `numbering` numbers begins with its number. `graphics` is the text of charts and diagrams by id;
-    it is inserted below them, as `comments` are. Marks say where pages begin, and what is a list of contents. Pages are
-    those of the last save in Word, else those of hard page breaks.
+    Each paragraph that `numbering` numbers begins with its number. `graphics` returns the text of charts and diagrams
+    by id; it is inserted below them, as `comments` are. Marks say where pages begin, and what is a list of contents.
+    Pages are those of the last save in Word, else those of hard page breaks.
     """
     root = xml_tree(content)
     for copy in list(root.iter(_FALLBACK)):  # the same drawing again, for old readers
@@ -378,11 +383,13 @@ def graphics_in(container: zipfile.ZipFile) -> dict[str, list[Any]]:
     return found
 
 
-def draw_graphics(root: Any, graphics: dict[str, list[Any]]) -> None:
+def draw_graphics(root: Any, graphics: Callable[[], dict[str, list[Any]]]) -> None:
     """Insert the text of charts and diagrams below the paragraphs that anchor them."""
-    for node in list(root.iter("{*}chart", "{*}relIds")) if graphics else ():
+    nodes = list(root.iter("{*}chart", "{*}relIds"))
+    found = graphics() if nodes else {}
+    for node in nodes:
         below = next(node.iterancestors(W + "p"), None)
-        for shown in graphics.pop(reference(node) or reference(node, "dm"), ()):
+        for shown in found.pop(reference(node) or reference(node, "dm"), ()):
             if below is not None and below.getparent() is not None:
                 below.addnext(shown)
                 below = shown
