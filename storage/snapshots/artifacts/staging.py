@@ -288,12 +288,21 @@ def _next_size(texts: int, took_s: float) -> int:
 
 
 def _join(parts: Sequence[Path], target: Path) -> None:
-    """Join portions into one pack: a look-up searches all packs, one after the other."""
+    """Join portions into one pack: a look-up searches all packs, one after the other.
+
+    Vectors of float32 and of float16 stay apart; those of which there are fewer portions stay under the name of one.
+    """
     if parts in ([], [target]):
         return
-    _write(target, [pq.read_table(path, partitioning=None) for path in parts])
-    for path in parts:  # if the process ends before, these vectors are there twice, which does no harm
-        remove(path)
+    groups: dict[str, list[Path]] = {}
+    for path in parts:
+        groups.setdefault(str(pq.read_schema(path)), []).append(path)
+    *others, largest = sorted(groups.values(), key=len)
+    for group, place in [(largest, target), *((group, group[0]) for group in others)]:
+        _write(place, [pq.read_table(path, partitioning=None) for path in group])
+        for path in group:  # if the process ends before, these vectors are there twice, which does no harm
+            if path != place:
+                remove(path)
 
 
 def _write(target: Path, tables: Sequence[pa.Table], kind: str = "embeddings") -> None:

@@ -93,7 +93,7 @@ def _chosen(root: Path, pieces: Sequence[StoredFile], wanted: pa.Array, everythi
 
 
 def _by_schema(root: Path, pieces: Sequence[StoredFile]) -> list[list[StoredFile]]:
-    """Group packs that fit into one file: vectors of two spaces may differ in their dimension."""
+    """Group packs that fit into one file: vectors may differ in their dimension, or be in float16."""
     groups: dict[str, list[StoredFile]] = {}
     for piece in pieces:
         groups.setdefault(str(pq.read_schema(root / piece.file.path)), []).append(piece)
@@ -148,9 +148,9 @@ def _merge(
 
 
 def _parts(packs: Packs, keys: pa.StringArray, kind: str) -> Iterator[pa.Table]:
-    step = _ROWS_AT_ONCE[kind]
+    step, schema = _ROWS_AT_ONCE[kind], pq.read_schema(packs.paths[0])
     for first in range(0, len(keys), step):
-        yield packs.take(keys[first : first + step])
+        yield packs.take(keys[first : first + step]).cast(schema)
 
 
 SLACK = 16

@@ -1,8 +1,9 @@
 """Measure the store on generated documents: commits, opening, searching, its size, and what small commits leave.
 
-    python -m tests.bench.storing.store [--chunks N] [--queries N] [--commits N]
+    python -m tests.bench.storing.store [--chunks N] [--queries N] [--commits N] [--dtype float32]
 
-A document has ten chunks; its rows, text and vectors are given, so no figure holds parsing or embedding.
+A document has ten chunks; its rows, text and vectors are given, so no figure holds parsing or embedding. Vectors are
+rounded as those that were computed in bfloat16, unless `--dtype` is float32.
 """
 
 import argparse
@@ -25,7 +26,8 @@ from docmill.storage.keys import chunk_keys, document_key, embedding_key, key_of
 from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import Parsed, RunRow
 from docmill.storage.schema_evolution import conform
-from docmill.storage.search.encode.space import EmbeddingSpace, describe_model
+from docmill.storage.search.encode.space import BFLOAT16, FLOAT32, EmbeddingSpace, describe_model
+from docmill.storage.search.encode.text_encoder import half_rounded
 from docmill.storage.search.keywords.keyword_search import KeywordIndex
 from docmill.storage.search.vectors.vectors import VectorIndex
 from docmill.storage.snapshots.artifacts.packs import pack_embeddings, pack_texts, write_pack
@@ -144,16 +146,17 @@ def median(values: Iterable[float]) -> float:
     return statistics.median(values)
 
 
-def measure(count: int, queries: int, commits: int, root: Path) -> list[Figure]:
+def measure(count: int, queries: int, commits: int, root: Path, dtype: str = BFLOAT16) -> list[Figure]:
     """Fill a store with `count` chunks, change it, search it and let it grow."""
     rng = np.random.default_rng(_SEED)
     documents = count // CHUNKS_PER_DOCUMENT
     drawn = make_vectors(count + queries)
-    shop = Shop(root, [text for _, text in make_chunks(count, rng)], drawn[:count])
+    stored = half_rounded(drawn[:count]) if dtype == BFLOAT16 else drawn[:count]
+    shop = Shop(root, [text for _, text in make_chunks(count, rng)], stored)
     text_bytes = sum(len(text.encode()) for text in shop.texts)
     figures = [Figure(f"first commit of {count:,} chunks", shop.put(range(documents)), "s")]
     size = shop.bytes()
-    figures += [Figure("size of the store / size of the texts", size / text_bytes, "", judged=True)]
+    figures += [Figure("size of the store / size of the texts", size / text_bytes, "", 5.0, judged=True)]
     figures += _searches(shop, make_queries(shop.texts, queries, rng), drawn[count:])
     changed = rng.permutation(documents)[: _LARGE_COMMITS * (documents // 100)].reshape(_LARGE_COMMITS, -1)
     several = [shop.put(numbers.tolist(), "changed") for numbers in changed]
@@ -232,10 +235,11 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=100_000, help="chunks in the store")
     parser.add_argument("--queries", type=int, default=100, help="queries of each kind")
     parser.add_argument("--commits", type=int, default=100, help="small commits before the compaction")
+    parser.add_argument("--dtype", choices=(BFLOAT16, FLOAT32), default=BFLOAT16, help="how vectors were computed")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "store"
-        show("The store", measure(arguments.chunks, arguments.queries, arguments.commits, root))
+        show("The store", measure(arguments.chunks, arguments.queries, arguments.commits, root, arguments.dtype))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from docmill.storage.search.encode.bert import Affine
 from docmill.storage.search.encode.encoder import LOADERS, Encoder, load_encoder
 from docmill.storage.search.encode.model_spaces import describe_model
 from docmill.storage.search.encode.numpy_bert import NumpyBert
+from docmill.storage.search.encode.text_encoder import half_rounded
 from docmill.storage.search.encode.torch_bert import (
     TorchBert,
     fastest_linear,
@@ -182,6 +183,9 @@ def test_bfloat16_is_close_and_only_documents_are_computed_by_it(monkeypatch: py
     ours, theirs = short.encode(MANY), exact.encode(MANY)
     assert 1e-5 < np.abs(ours - theirs).max() < agreement.HALF_TOLERANCE
     assert (ours * theirs).sum(axis=1).min() > 0.9995
+    assert np.array_equal(ours, half_rounded(ours)), "float16 keeps all of them"
+    assert np.array_equal(short.encode(MANY[:1]), half_rounded(short.encode(MANY[:1])))
+    assert not np.array_equal(theirs, half_rounded(theirs))
     assert np.abs(short.encode_queries(MANY) - exact.encode_queries(MANY)).max() < 1e-5
 
 
