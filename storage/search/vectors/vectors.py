@@ -328,11 +328,13 @@ class _IdsByRow:
     def __init__(self, table: pa.Table) -> None:
         ordered = table.sort_by("_rowid").combine_chunks()
         self.numbers = ordered.column("_rowid").to_numpy()
+        self._whole = len(ordered) > 0 and int(self.numbers[-1]) == len(ordered) - 1  # each number is a place
         self._ids = ordered.column("chunk_id").combine_chunks()
 
     def of(self, numbers: npt.NDArray[np.uint64]) -> list[str]:
         """Return the chunk id of each row."""
-        found: list[str] = self._ids.take(pa.array(self.numbers.searchsorted(numbers))).to_pylist()
+        places = numbers if self._whole else self.numbers.searchsorted(numbers)
+        found: list[str] = self._ids.take(pa.array(places)).to_pylist()
         return found
 
 

@@ -1,6 +1,6 @@
 """Hits: the results of a search, with their scores and what each step did with them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
@@ -151,6 +151,8 @@ class Hit:
     confidence: float | None = None
 
 
+CandidateNote = tuple[str, float, str, tuple[float, ...]]
+"""The step, the score after it, what it did, and the numbers that fill the places of that."""
 _SCORE, _KEY = attrgetter("score"), attrgetter("key")
 
 
@@ -158,7 +160,8 @@ _SCORE, _KEY = attrgetter("score"), attrgetter("key")
 class Candidate:
     """A chunk on its way through the steps; a step that widens it sets `span` and `text`.
 
-    `copies` are chunks that repeat it and were left out for it. `held` are the keyword hits among which it is.
+    `copies` are chunks that repeat it and were left out for it. `held` are the keyword hits among which it is, and
+    `fused` returns the note of the fusion by the key: one for all, as few candidates become hits.
     """
 
     key: str
@@ -171,7 +174,8 @@ class Candidate:
     matched: str = ""
     span: tuple[int, int] | None = None
     text: str = ""
-    notes: list[tuple[str, float, str, tuple[float, ...]]] = field(default_factory=list)
+    fused: "Callable[[str], CandidateNote] | None" = None
+    notes: "list[CandidateNote] | None" = None
     copies: tuple[ShownChunk, ...] = ()
 
     @property
@@ -190,11 +194,14 @@ class Candidate:
 
     def note(self, step: str, said: str, *numbers: float) -> None:
         """Record what a step did; `numbers` fill the places of `said` if the candidate becomes a hit, as few do."""
+        if self.notes is None:
+            self.notes = []
         self.notes.append((step, self.score, said, numbers))
 
     def steps(self) -> tuple[StepNote, ...]:
         """Return what each step did, in order."""
-        return tuple(StepNote(step, score, said.format(*of) if of else said) for step, score, said, of in self.notes)
+        notes = [*([self.fused(self.key)] if self.fused else []), *(self.notes or [])]
+        return tuple(StepNote(step, score, said.format(*of) if of else said) for step, score, said, of in notes)
 
 
 def in_order(candidates: list[Candidate]) -> list[Candidate]:

@@ -1,6 +1,6 @@
 """Query: one query on its way through the steps, with the data that the steps read for it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, product
@@ -15,7 +15,7 @@ from docmill.storage.search.keywords.analysis.languages import with_given
 from docmill.storage.search.keywords.keyword_search import KeywordHits
 from docmill.storage.search.rank.candidates.chunk_ordinals import Place
 from docmill.storage.search.rank.candidates.fusion import Ranking, fuse, with_learned, with_pictures
-from docmill.storage.search.rank.candidates.hit import Candidate, ShownChunk, in_order
+from docmill.storage.search.rank.candidates.hit import Candidate, CandidateNote, ShownChunk, in_order
 from docmill.storage.search.rank.candidates.long_query import MOST_WORDS, best_words, windows_of
 from docmill.storage.search.rank.candidates.search_options import SearchOptions
 from docmill.storage.search.rank.candidates.snapshot_sources import SnapshotReader, Vector
@@ -163,11 +163,10 @@ class Query:
         if self.pictured or pending:
             self._take_seen(found, parts, pending)
             return
-        said = self._fused_words
-        for key, numbers in parts.items():
+        fused = _noted(options.fusion, self._fused_words, parts)
+        for key, (left, right) in parts.items():
             one = found.get(key) or found.setdefault(key, Candidate(key))
-            one.score = numbers[0] + numbers[1]
-            one.note(options.fusion, said, *numbers)
+            one.score, one.fused = left + right, fused
 
     def _take_seen(
         self, found: dict[str, Candidate], parts: Mapping[str, tuple[float, float]], pending: Collection[str]
@@ -258,3 +257,8 @@ class Query:
                 f"every word of the query {self.text.strip()[:40]!r} is a stop word, which keyword search ignores; "
                 "use mode hybrid or vector"
             )
+
+
+def _noted(fusion: str, said: str, parts: Mapping[str, tuple[float, float]]) -> Callable[[str], CandidateNote]:
+    """Return what says of a chunk what both rankings contribute to its score."""
+    return lambda key: (fusion, sum(parts[key]), said, parts[key])

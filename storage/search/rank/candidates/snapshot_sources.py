@@ -116,9 +116,12 @@ class SnapshotReader:
 
     def unread(self, text: str) -> float:
         """Return the share of a text's letters that the model of the store cannot read; 0 if its tokens are unknown."""
-        space = self.snapshot.space
-        folder = reading_dir(space.model, space.revision)
-        return 0.0 if folder is None else unread_shares([text], str(folder))[0]
+        return unread_shares([text], self._reading_dir)[0] if self._reading_dir else 0.0
+
+    @computed_once
+    def _reading_dir(self) -> str:
+        """The folder of the tokenizer by which the model of the store reads, "" if it is unknown."""
+        return str(reading_dir(self.snapshot.space.model, self.snapshot.space.revision) or "")
 
     @property
     def language(self) -> str:
