@@ -21,6 +21,7 @@ _OPEN = (",", ";", "-", "\u2010", "(", HYPHEN)
 _SAME_SIZE, _SAME_CODE_SIZE = 0.1, 0.05
 _JUSTIFIED = 2  # lines above that end alike: by chance, two do so in ragged text
 _RAGGED = 0.3  # of the font size, by which justified lines may differ: TeX hangs punctuation into the margin
+_ROW_LINES = 2  # of a row that stands apart, such as the name of a group: more are a paragraph between two tables
 _SMALL_PRINT = 0.9  # of it: notices and notes are set in nine tenths of the text's size and less
 
 
@@ -44,15 +45,32 @@ def connect(blocks: list[PageBlock]) -> list[PageBlock]:
 
 
 def _with_whole_tables(blocks: list[PageBlock]) -> Iterator[PageBlock]:
-    """Yield blocks, with the rest of a table at the top of a page appended to it; only furniture may come between."""
+    """Yield blocks, with the rest of a table appended to it; only furniture, or a row of one cell, may come between."""
     before: PageTable | None = None
+    held: list[PageBlock] = []  # what may be a row, until the next block shows whether the table goes on
     for block in blocks:
-        first = block.items[0]
-        table = first if isinstance(first, PageTable) else None
-        if before is not None and table is not None and append_table(before, table):
+        table = _table_of(block)
+        if before is not None and table is not None and append_table(before, table, held[0].lines if held else ()):
+            held = []
             continue
-        before = before if block.kind == "furniture" else table
-        yield block
+        yield from held
+        before, held = None if held else before, []
+        if before is not None and _may_be_row(block):
+            held = [block]
+        else:
+            before = before if block.kind == "furniture" else table
+            yield block
+    yield from held
+
+
+def _table_of(block: PageBlock) -> PageTable | None:
+    first = block.items[0]
+    return first if isinstance(first, PageTable) else None
+
+
+def _may_be_row(block: PageBlock) -> bool:
+    """Return whether a block may be a row of a table, of which only one cell is filled."""
+    return block.kind == "paragraph" and not block.note and 0 < len(block.lines) <= _ROW_LINES
 
 
 def _may_interrupt(block: PageBlock) -> bool:

@@ -4,12 +4,13 @@ Rows at the top of a page may go on the table at the end of the page before.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain, pairwise, takewhile
 from statistics import median
 
 from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Cell, Item, PageTable, Row, Span, in_cells, is_value, span_of
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import merged_spans, spans_over
+from docmill.tasks.parse.pdf.text.pdfium_calls import around, merged_spans, spans_over
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 
 Column = list[Cell]
@@ -346,13 +347,31 @@ def with_header(table: PageTable, row: Row) -> list[Span]:
     return wide
 
 
-def append_table(table: PageTable, more: PageTable) -> bool:
-    """Append a table at the top of a page to the one at the end of the page before; return whether it goes on it.
+def append_table(table: PageTable, more: PageTable, between: Sequence[TextLine] = ()) -> bool:
+    """Append a table to the one before it; return whether it goes on it, at the top of the next page or below a gap.
 
-    It does if its columns are the same. Its header stands once, and a row that the end of the page cuts is one.
+    It does if its columns are the same, and below a gap if it names none itself. Its header stands once, and a row that
+    the end of the page cuts is one. Lines `between` the two are a row, if each stands in one column.
     """
-    if more.page != table.end_page + 1 or not _are_alike(table.columns, more.columns):
+    if not _goes_on(table, more, bool(between)) or not _are_alike(table.columns, more.columns):
         return False
+    places = [spans_over((line.left, line.right), table.columns) for line in between]
+    if any(len(place) != 1 for place in places):
+        return False
+    if between:
+        table.cells.append([""] * len(table.columns))
+    for line, (place,) in zip(between, places, strict=True):
+        table.cells[-1][place] = f"{table.cells[-1][place]} {line.text}".strip()
+    _append_rows(table, more)
+    return True
+
+
+def _goes_on(table: PageTable, more: PageTable, between: bool) -> bool:
+    below = more.page == table.end_page and more.header_rows == 0 and more.box[1] >= table.bottom
+    return below or (more.page == table.end_page + 1 and not between)
+
+
+def _append_rows(table: PageTable, more: PageTable) -> None:
     header = table.cells[: table.header_rows]
     repeated = len(header) if header == more.cells[: len(header)] else 0
     rows = more.cells[repeated:]
@@ -362,8 +381,9 @@ def append_table(table: PageTable, more: PageTable) -> bool:
         shift -= 1
     table.cells += rows
     table.spans += [(row + shift, *rest) for row, *rest in more.spans if row >= repeated]  # type: ignore[misc]
-    table.end_page = more.page
-    return True
+    if more.page == table.page:
+        table.box = around(table.box, more.box)
+    table.end_page, table.bottom = more.page, more.box[3]
 
 
 def _is_right_to_left(row: list[str]) -> bool:

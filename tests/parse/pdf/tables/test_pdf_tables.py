@@ -326,3 +326,26 @@ def test_names_beside_numbers_that_go_down_are_a_table_and_titles_beside_pages_a
             for x, cell in zip((60, 320), row, strict=True):
                 pdf.text(x, 730 - 16 * at, cell)
         assert [one.kind for one in read(pdf).elements].count("table") == tables
+
+
+def test_groups_of_rows_below_gaps_and_the_names_between_them_are_one_table() -> None:
+    pdf = page()
+    columns, y = (60, 240, 320, 400), 740
+    groups = [
+        [
+            ["Kind of business", "Shops", "Sales", "Wages"],
+            ["Car dealers", "122", "645", "29"],
+            ["Tyres", "17", "19", "3"],
+        ],
+        [["Furniture", "64", "71", "9"], ["Floors", "16", "16", "2"], ["Lamps", "35", "30", "4"]],
+        [["Hardware and"], ["gardens", "93", "227", "25"], ["Paint", "8", "7", "1"], ["Seeds", "16", "27", "3"]],
+    ]
+    for group in groups:
+        for row in group:
+            for x, cell in zip(columns, row, strict=False):
+                pdf.text(x, y, cell)
+            y -= 14
+        y -= 16
+    tables = [one for one in read(pdf).elements if one.kind == "table"]
+    assert [(one.attributes["header_rows"], len(one.attributes["cells"])) for one in tables] == [(1, 10)]
+    assert tables[0].attributes["cells"][6:8] == [["Hardware and", "", "", ""], ["gardens", "93", "227", "25"]]
