@@ -18,7 +18,8 @@ from docmill.storage.plugins.secret import Secret
 from docmill.storage.schema import ChunkRow, Element, Parsed
 from docmill.storage.search.encode.plugin_encoder import EncoderPlugin
 from docmill.storage.search.rank.steps.rerankers import RerankerPlugin
-from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader, SourceSettings
+from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader
+from docmill.tasks.connectors.source_settings import SourceSettings
 from docmill.tasks.context.context_input import ContextInput
 from docmill.tasks.context.contextualizer import Lead
 from docmill.tasks.context.contextualizers import ContextualizerPlugin

@@ -1,18 +1,14 @@
-"""Secret: a credential that settings refer to and never hold, and texts without the credentials in them."""
+"""Secret: a credential that settings refer to and never hold."""
 
-import base64
-import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from docmill.storage.errors import ConfigError
 
-HIDDEN = "***"
 _WRITE = 'write { env = "NAME" } or { file = "PATH" }, which name where the credential is'
 
 
@@ -72,24 +68,3 @@ def secrets_in(settings: Any) -> Iterator[Secret]:
     elif isinstance(settings, dict | list | tuple):
         for one in settings.values() if isinstance(settings, dict) else settings:
             yield from secrets_in(one)
-
-
-def without(text: str, values: Iterable[str]) -> str:
-    """Return a text in which `***` stands for each of some credentials, as it is and as URLs and messages spell it."""
-    for form in sorted({form for value in values for form in _forms(value)}, key=len, reverse=True):
-        text = text.replace(form, HIDDEN)
-    return text
-
-
-def _forms(value: str) -> set[str]:
-    packed = base64.b64encode(value.encode()).decode()
-    # A message may repeat it as a URL, a Python literal, JSON, or the header of a request has it.
-    spelled = {
-        value,
-        quote(value, safe=""),
-        quote(value),
-        quote_plus(value),
-        repr(value)[1:-1],
-        json.dumps(value)[1:-1],
-    }
-    return spelled | {packed, packed.rstrip("=")}

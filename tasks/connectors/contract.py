@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
-
-WATCH_S = "How often `docmill watch` asks for changes, in seconds; 0 takes --poll."
-"""The description of `watch_s`, to which a kind of sources may give another default."""
+if TYPE_CHECKING:
+    from docmill.tasks.connectors.source_settings import SourceSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +28,6 @@ class SourceItem:
     size: int = 0
     modified_ns: int = 0
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-
-class SourceSettings(BaseModel):
-    """The settings of a source, which a plugin extends: a frozen pydantic model that refuses unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-    watch_s: float = Field(default=0.0, ge=0, description=WATCH_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +98,7 @@ class SourcePlugin(Protocol):
     """
 
     version: int | str
-    settings: type[SourceSettings]
+    settings: "type[SourceSettings]"
 
     def open(self, settings: Any) -> SourceReader:
         """Return a reader of the source with these settings. Open connections in its methods."""

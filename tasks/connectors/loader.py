@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.storage.plugins.origin import described, place
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.connectors.contract import WATCH_S, SourceSettings
+from docmill.tasks.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.connectors.texts import Entry, Format, TextReader, principals_in
 
 _UNREACHED = ("Timeout", "ConnectionError", "ConnectError", "TooManyRequests", "RateLimit")

@@ -9,8 +9,9 @@ from pydantic import Field, field_validator
 
 from docmill.storage.errors import ConfigError, Rejected, SourceError
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceReader, SourceSettings
+from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourceReader
 from docmill.tasks.connectors.databases import Database, Row, open_database
+from docmill.tasks.connectors.source_settings import SourceSettings
 from docmill.tasks.connectors.spool import Spool
 from docmill.tasks.connectors.texts import (
     SUFFIXES,

@@ -16,8 +16,9 @@ from pydantic import Field, field_validator, model_validator
 from docmill.storage.errors import DocmillError, Rejected, SourceError, Transient
 from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.connectors.contract import WATCH_S, SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.contract import SourceItem, SourceListing
 from docmill.tasks.connectors.page_marks import PageMarks
+from docmill.tasks.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.connectors.spool import Spool
 from docmill.tasks.connectors.texts import Names
 from docmill.tasks.connectors.web_client import AGENT, WebAnswer, WebClient, refused, unpacked

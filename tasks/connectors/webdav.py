@@ -13,7 +13,8 @@ from pydantic import Field, field_validator
 
 from docmill.storage.errors import Rejected, SourceError, Transient
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.connectors.contract import WATCH_S, SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.contract import SourceItem, SourceListing
+from docmill.tasks.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.connectors.web_client import WebAnswer, WebClient, refused
 from docmill.tasks.connectors.web_pages import canonical
 

@@ -6,22 +6,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import Any
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from docmill.storage.described import record_text
 from docmill.storage.errors import REASONS, ConfigError, Rejected, SourceError, Transient
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.origin import Origin, described, place, plugin_failed
 from docmill.storage.plugins.registry import nearest
-from docmill.storage.plugins.secret import Secret, secrets_in, without
+from docmill.storage.plugins.without_secrets import without
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
-from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader, SourceSettings
+from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader
 from docmill.tasks.connectors.own import Connector, name_by
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
 from docmill.tasks.sources.incoming import admitted
 from docmill.tasks.sources.source import DiscoverOptions, Listing, NamedSource, Passing, PathRules, Source, SourceFile
+
+if TYPE_CHECKING:
+    from docmill.storage.plugins.secret import Secret
+    from docmill.tasks.connectors.source_settings import SourceSettings
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """The name of a source of a plugin: it begins uris, and a file of the cache has it."""
@@ -205,6 +207,8 @@ def _check_item(item: SourceItem) -> None:
 
 def kind_of_plugin(giver: Origin, plugin: SourcePlugin) -> SourceKind:
     """Return what opens the sources of a plugin."""
+    from docmill.tasks.connectors.source_settings import SourceSettings
+
     if not (isinstance(plugin.settings, type) and issubclass(plugin.settings, SourceSettings)):
         raise TypeError(f"its settings must extend docmill.plugins.SourceSettings, got {plugin.settings!r}")
 
@@ -239,6 +243,8 @@ class _Asked:
 
     def open(self) -> Source:
         """Return the source; raise `ConfigError` for wrong settings."""
+        from docmill.storage.plugins.secret import secrets_in
+
         if wrong := list(self.faults()):
             raise ConfigError(*(f"{'.'.join(key)}: {what}" for key, what in wrong))
         settings, where = self.plugin.settings(**self.given), self.address.where
@@ -253,6 +259,8 @@ class _Asked:
 
     def faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yield the key of each wrong setting, and what is wrong; raise `SourceError` for a wrong name."""
+        from pydantic import ValidationError  # 0.06 s of CPU, which a run without such sources is spared
+
         if not _NAME.fullmatch(self.table):
             what = "a name of letters, digits, - and _, whose settings are in [source.NAME]"
             kind = self.address.where.partition("://")[0]
@@ -264,7 +272,7 @@ class _Asked:
                 key = ("source", self.table, *map(str, one["loc"]))
                 yield key, _explained(one["type"], one["msg"], str(key[-1]), self.plugin.settings)
 
-    def _value(self, secret: Secret) -> str:
+    def _value(self, secret: "Secret") -> str:
         try:
             return secret.read()
         except ConfigError as error:
@@ -277,7 +285,7 @@ def _kind(asked: Callable[[Address, Tables], _Asked]) -> SourceKind:
     )
 
 
-def _explained(kind: str, message: str, name: str, settings: type[SourceSettings]) -> str:
+def _explained(kind: str, message: str, name: str, settings: "type[SourceSettings]") -> str:
     if kind == "extra_forbidden":
         return f"no such key; {nearest(name, list(settings.model_fields))}"
     wrong = message.removeprefix("Value error, ")

@@ -10,8 +10,8 @@ from enum import EnumMeta
 from functools import partial
 from typing import Any
 
-_TEXTS: dict[type, tuple[Any, ...]] = {str: (str,), list: (list[str],)}
-"""The annotations of texts, by the type of what is typed: typer's own parser yields only texts."""
+_TEXTS: dict[type, tuple[Any, ...]] = {str: (str,), list: (list[str],), bool: (bool,)}
+"""The annotations of texts and flags, by the type of what is typed: typer's own parser yields nothing else."""
 _COUNT = re.compile(r"[0-9]{1,9}")  # what Python and pydantic read as the same number
 
 
@@ -42,6 +42,8 @@ def _plain(parameter: Any, value: Any) -> Any:
         return _count(value, described.parameter_info)
     if isinstance(kind, EnumMeta):
         return next((one for one in list[Any](kind) if one.value == value), None)
+    if kind == list[str] and type(value) is tuple:  # of arguments, where options have a list
+        return list(value)
     return value if kind in _TEXTS.get(type(value), ()) else None
 
 

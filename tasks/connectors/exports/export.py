@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.files import hash_file
 from docmill.storage.keys import hash_bytes
-from docmill.tasks.connectors.contract import WATCH_S, SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.contract import SourceItem, SourceListing
 from docmill.tasks.connectors.exports.confluence_pages import is_confluence_pages, read_confluence_pages
 from docmill.tasks.connectors.exports.confluence_space import is_confluence_space, read_confluence_space
 from docmill.tasks.connectors.exports.export_document import ExportDocument
@@ -20,6 +20,7 @@ from docmill.tasks.connectors.exports.notion import is_notion, read_notion
 from docmill.tasks.connectors.exports.slack import is_slack_export, read_slack
 from docmill.tasks.connectors.exports.takeout import is_takeout, read_takeout
 from docmill.tasks.connectors.exports.teams import is_teams, read_teams
+from docmill.tasks.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.connectors.spool import Spool
 
 

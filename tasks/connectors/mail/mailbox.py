@@ -12,10 +12,11 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import ConfigError, Rejected, SourceError
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.connectors.contract import WATCH_S, SourceItem, SourceListing, SourceSettings
+from docmill.tasks.connectors.contract import SourceItem, SourceListing
 from docmill.tasks.connectors.mail.imap import Imap
 from docmill.tasks.connectors.mail.mail_files import Maildir, MboxFile
 from docmill.tasks.connectors.mail.mails import KnownFolder, MailStore, chosen
+from docmill.tasks.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.connectors.spool import Spool
 from docmill.tasks.connectors.texts import Names
 

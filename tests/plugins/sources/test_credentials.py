@@ -14,7 +14,8 @@ from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import ConfigError, DocmillError
-from docmill.storage.plugins.secret import Secret, without
+from docmill.storage.plugins.secret import Secret
+from docmill.storage.plugins.without_secrets import without
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions
