@@ -124,9 +124,10 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
 
 def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Place) -> tuple[list[Item], LevelRules]:
     """Return lines with those between rules as tables, and the level rules by which others may be found."""
-    tables = may_hold_table(lines)
+    tables = bool(layer.drawn.upright) or may_hold_table(lines)
     # Rules decide nothing on a page of plain text, and to find them is to look at every object that it draws.
     rules = page_rules(page, place, not tables) if tables or may_hold_bullets(lines) else PageRules()
+    rules.level, rules.upright = rules.level + layer.drawn.level, rules.upright + layer.drawn.upright
     with_bullets(lines, rules.dots)
     if not tables:
         return with_marks([*lines]), LevelRules()

@@ -96,10 +96,10 @@ def page_rules(page: int, place: Place, only_dots: bool = False) -> PageRules:
     ask = walk.ask
     count = min(ask["FPDFPage_CountObjects"](page), _MAX_OBJECTS)
     walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))), place, 0)
-    level, upright = _joined(walk.rules.level), _joined(walk.rules.upright)
+    level, upright = joined_rules(walk.rules.level), joined_rules(walk.rules.upright)
     if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
         return PageRules()
-    return PageRules(level, upright, walk.rules.dots, _joined(walk.rules.edges[:_MAX_RULES], _STRAY))
+    return PageRules(level, upright, walk.rules.dots, joined_rules(walk.rules.edges[:_MAX_RULES], _STRAY))
 
 
 class _ObjectWalk:
@@ -222,7 +222,7 @@ def _within(outer: Place, inner: Sequence[float]) -> Place:
     return (a * p + c * q, b * p + d * q, a * r + c * s, b * r + d * s, a * t + c * u + e, b * t + d * u + f)
 
 
-def _joined(rules: list[Rule], apart: float = _SNAP) -> list[Rule]:
+def joined_rules(rules: list[Rule], apart: float = _SNAP) -> list[Rule]:
     """Return rules, those on one line joined that are at most so far apart: fills of cells leave some space."""
     lines: list[list[Rule]] = []
     for rule in sorted(rules):

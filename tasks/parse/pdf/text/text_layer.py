@@ -23,6 +23,7 @@ from docmill.tasks.parse.pdf.text.characters import (
     cuts_within_words,
     in_columns,
 )
+from docmill.tasks.parse.pdf.text.drawn_rules import without_drawn_rules
 from docmill.tasks.parse.pdf.text.gaps import (
     GAP,
     Gap,
@@ -100,7 +101,8 @@ class TextLayer:
         self._origin_at = ctypes.byref(self._origin), ctypes.byref(self._origin, ctypes.sizeof(ctypes.c_double))
         self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
         self._matrix_at = ctypes.byref(self._matrix)
-        self.text = _SIGN_FIRST.sub("\x01", without_cuts(page_text(text_page)))
+        text = _SIGN_FIRST.sub("\x01", without_cuts(page_text(text_page)))
+        self.text, self.drawn = without_drawn_rules(text, self._boxes_of_each)
         self._cuts = cuts_within_words(self.text)
         self._is_leftward = may_be_right_to_left(self.text)  # on few pages, and only their lines are asked
         self._spaces = Spaces(self.text, self._reference)

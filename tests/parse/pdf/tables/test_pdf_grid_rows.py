@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from docmill.tasks.parse.pdf.text.drawn_rules import without_drawn_rules
+from docmill.tasks.parse.pdf.text.ruling_lines import PageRules
 from tests.kit.pdf_pages import page, read
 from tests.kit.writers.pdf import Pdf
 from tests.parse.pdf.tables.test_pdf_looks import cells_of
@@ -101,3 +103,35 @@ def test_a_bold_row_of_sums_is_no_header_of_another_table() -> None:
             pdf.text(x, 741 - 14 * at, cell, font="bold" if at in (0, 5) else "regular") if cell else None
     (cells,) = cells_of(read(pdf))
     assert cells[-1] == ["All", "439", "568", "3005"]
+
+
+DRAWN = [
+    "--------------------------------------",
+    "|CARE        | All loads  | Veterans  |",
+    "|------------+-----+------+-----+-----|",
+    "|(missing)   |  500| 88.7%|  489|88.6%|",
+    "|------------+-----+------+-----+-----|",
+    "|NO          |   63| 11.2%|   62|11.2%|",
+    "|------------+-----+------+-----+-----|",
+    "|YES         |    1|  0.1%|    1| 0.2%|",
+    "---------------------------------------",
+]
+
+
+def test_a_table_drawn_by_characters_is_read_as_one_with_rules() -> None:
+    pdf = page()
+    for number, line in enumerate(DRAWN):
+        pdf.text(60, 740 - 9 * number, line, 8, "mono")
+    (table,) = read(pdf).elements
+    assert table.attributes["header_rows"] == 1
+    assert table.attributes["cells"] == [
+        ["CARE", "All loads", "", "Veterans", ""],
+        ["(missing)", "500", "88.7%", "489", "88.6%"],
+        ["NO", "63", "11.2%", "62", "11.2%"],
+        ["YES", "1", "0.1%", "1", "0.2%"],
+    ]
+
+
+def test_a_pipe_in_a_command_and_a_line_below_a_heading_draw_no_rules() -> None:
+    text = "Usage\n-----\ncat a | sort | uniq\ncat b | sort | uniq\n"
+    assert without_drawn_rules(text, lambda _: []) == (text, PageRules())
