@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -106,8 +107,9 @@ class Player:
 
     def _session(self) -> "subprocess.Popen[str]":
         if self.python is None:
+            warm = shutil.which("python_session", path=self.environment["PATH"])
             self.python = subprocess.Popen(
-                [sys.executable, "-m", "tests.kit.pages.python_session"],
+                [warm] if warm else [sys.executable, "-m", "tests.kit.pages.python_session"],
                 env=self.environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -34,7 +34,7 @@ PRELOADED = (
     "pyarrow.parquet",
     "Stemmer",
 )
-PROGRAMS = ("docmill", "docmill_with_fake_model", "prefect")
+PROGRAMS = ("docmill", "docmill_with_fake_model", "prefect", "python_session")
 """What a fork can become; the second takes the folder of the model as its first argument."""
 OF_PREFECT = ("prefect.main", "prefect.cli", "prefect.server.api.server", "prefect.workers.process")
 
@@ -119,6 +119,11 @@ def main() -> None:
         from prefect.cli import app
 
         app()
+        return
+    if sys.argv[0] == "python_session":
+        from tests.kit.pages.python_session import main as session
+
+        session()
         return
     from docmill.flows.cli.start import main as run
 
