@@ -1,5 +1,6 @@
 """A source and a store in one folder, and the pipeline between them, for tests."""
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -46,8 +47,18 @@ class Workbench:
         return open_store(self.root)
 
     def copy(self, folder: Path) -> Self:
-        """Return a bench in another folder, of the same source and store."""
-        shutil.copytree(self.folder, folder, symlinks=True, dirs_exist_ok=True)
+        """Return a bench in another folder, of the same source and store; names of one file stay so."""
+        made: dict[int, str] = {}
+
+        def copied(source: str, target: str) -> str:
+            number = os.lstat(source).st_ino
+            if number in made:
+                os.link(made[number], target)
+            else:
+                made[number] = shutil.copy2(source, target, follow_symlinks=False)
+            return target
+
+        shutil.copytree(self.folder, folder, symlinks=True, dirs_exist_ok=True, copy_function=copied)
         return replace(self, folder=folder, settings=deepcopy(self.settings))
 
     def write(self, files: Files) -> None:

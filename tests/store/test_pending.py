@@ -30,7 +30,7 @@ from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.counting_encoder import LONG_RUN, PAGES, SMALL, Slow, ingest_slowly, interrupt, slow_model
 from tests.kit.fake_encoder import NAME, TokenCounts, write_model
 from tests.kit.victim import start
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 READERS = 4
@@ -42,11 +42,16 @@ def slow() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
-    made = Workbench(tmp_path / "bench", dict(LONG_RUN))
+@pytest.fixture(scope="module")
+def written(make_bench: MakeBench) -> Workbench:
+    made = make_bench(**LONG_RUN)
     made.write(dict(PAGES))
     return made
+
+
+@pytest.fixture
+def bench(written: Workbench, tmp_path: Path) -> Workbench:
+    return written.copy(tmp_path / "bench")
 
 
 @pytest.fixture
@@ -94,11 +99,17 @@ def test_a_long_run_ends_as_if_it_had_committed_once(bench: Workbench, whole: Wo
     assert bench.ingest().snapshot is None
 
 
+@pytest.fixture(scope="module")
+def interrupted(written: Workbench, tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+    made = written.copy(tmp_path_factory.mktemp("interrupted"))
+    interrupt(made)
+    return made
+
+
 @pytest.fixture
-def halfway(bench: Workbench) -> Workbench:
+def halfway(interrupted: Workbench, tmp_path: Path) -> Workbench:
     """Return a store whose first ingest was interrupted when it had committed some of the vectors."""
-    interrupt(bench)
-    return bench
+    return interrupted.copy(tmp_path / "halfway")
 
 
 def newest(bench: Workbench) -> snapshots.Snapshot:

@@ -18,15 +18,14 @@ from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.flows.serving.web.http_app import http_app
 from tests.kit.counting_encoder import LONG_RUN, PAGES, interrupt
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 
 
-@pytest.fixture(params=[0.0, 0.5], ids=["hardly any vector", "half of the vectors"])
-def halfway(request: pytest.FixtureRequest, tmp_path: Path, fake_model: str) -> Workbench:
-    """Return a store whose first run was stopped."""
-    assert fake_model
-    own = Workbench(tmp_path / "bench", dict(LONG_RUN))
+@pytest.fixture(scope="module", params=[0.0, 0.5], ids=["hardly any vector", "half of the vectors"])
+def halfway(request: pytest.FixtureRequest, make_bench: MakeBench) -> Workbench:
+    """Return a store whose first run was stopped; the tests only read it."""
+    own = make_bench(**LONG_RUN)
     own.write(dict(PAGES))
     interrupt(own, request.param)
     assert own.store.snapshot.pending

@@ -24,23 +24,28 @@ from docmill.storage.snapshots.history.snapshots import newest
 from docmill.storage.snapshots.read.store import open_store
 from docmill.storage.snapshots.tables import tables
 from docmill.storage.snapshots.write import current_folder
-from tests.kit.workbench import Workbench
+from tests.kit.workbench import MakeBench, Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 
 COUNT = 24
 
 
+@pytest.fixture(scope="module")
+def made_once(make_bench: MakeBench) -> Workbench:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "ROWS_PER_BUCKET", 2)
+        made = make_bench({f"{n}.txt": f"Text number {n} of the mill.\n" for n in range(COUNT)})
+        for turn in range(2):
+            change(made, f"Turn {turn} of the wheel.\n")
+        return made
+
+
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
+def bench(made_once: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
     """Return a bench whose store has three snapshots and a bucket for every two chunks."""
     monkeypatch.setattr(tables, "ROWS_PER_BUCKET", 2)
-    made = Workbench(tmp_path)
-    made.write({f"{n}.txt": f"Text number {n} of the mill.\n" for n in range(COUNT)})
-    made.ingest()
-    for turn in range(2):
-        change(made, f"Turn {turn} of the wheel.\n")
-    return made
+    return made_once.copy(tmp_path)
 
 
 def change(bench: Workbench, text: str) -> None:
