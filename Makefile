@@ -10,7 +10,7 @@ verbs:
 	@echo 'make install make .venv, and install everything into it; the other verbs do so first'
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
 	@echo 'make test    install, run every test but those of `make soak`'
-	@echo 'make test-fast   install, run the tests that start no server, no browser and no Prefect, and embed nothing'
+	@echo 'make test-fast   install, run the tests that start no server, no browser and no process, and embed nothing'
 	@echo 'make soak    install, run the long tests, and the property tests with 25 times as many examples (SOAK=25)'
 	@echo 'make soak-store   install, attack stores with 200 kills and with faults, print what was lost'
 	@echo 'make lint    install, check types and style'

@@ -24,6 +24,7 @@ from docmill.tasks.model.clients import circuit_breaker, providers
 from tests.kit import fake_encoder
 from tests.kit.model_server import ModelServer, model_server
 from tests.kit.pages.warm import warm_program
+from tests.kit.processes import starts_processes
 from tests.kit.remote_bench import RemoteBench, make_bucket, object_store
 from tests.kit.skips import pytest_make_collect_report, pytest_runtest_makereport
 from tests.kit.workbench import Files, MakeBench, Workbench
@@ -34,6 +35,7 @@ __all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]  # hooks: 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 let_threads_sleep()  # processes of pytest-xdist encode beside each other
 defer_client()  # before the first test that imports LanceDB: a quarter of the time in which tests are collected
+gc.disable()  # while modules load and tests are collected: all that they make stays
 DATABASE = "created.db"  # in the home of the session's server
 MEMORY = Path("/dev/shm")  # Linux's file system in memory
 SERVERS = {"browser", "cluster", "object_store_environment", "prefect_api", "server"}
@@ -60,7 +62,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the fast tests. Begin with the tests of the whole: at the end all processes would wait for a long one."""
     for item in items:
         asked = {*getattr(item, "fixturenames", ())}
-        if not asked & {*STARTING, MODEL} and not any(map(item.get_closest_marker, ("flow", "slow", "soak"))):
+        marked = any(map(item.get_closest_marker, ("flow", "slow", "soak")))
+        if not marked and not asked & {*STARTING, MODEL} and not starts_processes(item):
             item.add_marker("fast")
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
 
@@ -69,6 +72,7 @@ def pytest_collection_finish() -> None:
     """Look for garbage less often, and not among the modules and tests, which all stay: 3 to 9 % of the CPU time."""
     gc.freeze()
     gc.set_threshold(_NEW_OBJECTS)
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:

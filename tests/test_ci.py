@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from tests.kit.house import ROOT
+from tests.kit.processes import starts
 from tests.kit.skips import ALLOWED
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -116,3 +117,9 @@ def test_workflows_test_every_python_of_the_classifiers_and_publish_only_a_tag_o
     for tag, status in ((f"v{project['version']}", 0), ("v9.9.9", 1)):
         done = subprocess.run(["bash", "-c", check], cwd=ROOT, env={**os.environ, "GITHUB_REF_NAME": tag}, check=False)
         assert done.returncode == status, tag
+
+
+def test_a_test_that_starts_a_process_is_none_of_the_fast_ones() -> None:
+    assert starts(test_tests_that_run_in_the_background_can_interrupt_what_they_start)
+    assert starts(test_programs_are_installed_where_they_lack_and_only_there), "by a function that it calls"
+    assert not starts(test_a_workflow_runs_verbs_and_scripts_that_exist_with_a_bound_and_few_rights)

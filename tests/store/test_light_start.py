@@ -17,6 +17,7 @@ from docmill.storage.schema import indexed_text
 from docmill.storage.search.encode import encoder
 from docmill.storage.search.encode.space import describe_model, model_dir
 from docmill.storage.snapshots.read.store import open_store
+from docmill.storage.sql.process_handle import ProcessHandle
 
 HEAVY = {"torch", "transformers", "sentence_transformers", "prefect", "scipy", "sklearn", "unstructured"}
 _CODE = """
@@ -218,3 +219,15 @@ def test_arrow_makes_the_functions_on_demand_that_it_makes_at_once() -> None:
     ]
     assert made[0] == made[1]
     assert made[0].count("\n") > 250
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: it looks for the libraries of a process")
+def test_the_process_of_statements_loads_arrow_without_pandas() -> None:
+    handle = ProcessHandle()
+    try:
+        handle._wait_until_ready()
+        libraries = Path(f"/proc/{handle._process.pid}/maps").read_text()
+    finally:
+        handle.kill()
+        handle.end()
+    assert [name in libraries for name in ("duckdb", "pyarrow", "pandas")] == [True, True, False]

@@ -22,8 +22,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.stats import rankdata
 
 from docmill.storage.search.rank.candidates import confidence
 from docmill.storage.search.rank.candidates.confidence import FITTED, Floats, evidence
@@ -107,6 +105,8 @@ def _answers(hit: Hit, asked: Asked) -> bool:
 
 def fit(sets: Sequence[Judged]) -> Floats:
     """Return the constant and the weights of the evidence, fitted on the half `look`."""
+    from scipy.optimize import minimize
+
     rows = np.concatenate([one.evidence[one.report == 0] for one in sets])
     inputs = np.column_stack([np.ones(len(rows)), rows])
     right = np.concatenate([one.right[one.report == 0] for one in sets])
@@ -143,6 +143,8 @@ def measured(one: Judged, weights: Sequence[float]) -> list[float]:
 
 def area(values: Floats, positive: Floats) -> float:
     """Return the probability that a positive value is above a negative one; equal ones count half."""
+    from scipy.stats import rankdata
+
     ranks, many = rankdata(values), positive.sum()
     return float((ranks[positive].sum() - many * (many + 1) / 2) / (many * (len(values) - many)))
 

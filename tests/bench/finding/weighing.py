@@ -18,8 +18,6 @@ from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import gaussian_filter1d
-from scipy.optimize import minimize
 
 from docmill.storage.search.rank.candidates.query import Query
 from docmill.storage.search.rank.candidates.search_options import SearchOptions
@@ -112,6 +110,9 @@ class Model:
 
 def fit(sets: Sequence[Weighed]) -> Model:
     """Return the model whose weights are worth most, each set counting once."""
+    from scipy.ndimage import gaussian_filter1d
+    from scipy.optimize import minimize
+
     features = np.vstack([one.features for one in sets])
     mean, spread = features.mean(axis=0), features.std(axis=0) + _LITTLE
     inputs = _with_one((features - mean) / spread)

@@ -149,8 +149,10 @@ def _calls() -> list[tuple[str, str]]:
     calls: list[tuple[str, str]] = []
 
     def see(frame: FrameType, event: str, _argument: object) -> None:
-        lower, upper = frame.f_globals.get("__name__", ""), _caller(frame)
-        if event == "call" and lower.startswith("docmill.") and upper != lower and _is_handed_over(frame):
+        lower = frame.f_globals.get("__name__", "")
+        if event != "call" or not lower.startswith("docmill."):
+            return
+        if (upper := _caller(frame)) != lower and _is_handed_over(frame):
             calls.append((upper, lower))
 
     with tempfile.TemporaryDirectory() as folder, _alone(Path(folder)), InLine() as engine:
