@@ -22,9 +22,9 @@ from docmill.storage.search.vectors.deferred_client import defer_client
 from docmill.storage.snapshots.clean import verify
 from docmill.tasks.model.clients import circuit_breaker, providers
 from tests.kit import fake_encoder
+from tests.kit.house import starts_processes
 from tests.kit.model_server import ModelServer, model_server
 from tests.kit.pages.warm import warm_program
-from tests.kit.processes import starts_processes
 from tests.kit.remote_bench import RemoteBench, make_bucket, object_store
 from tests.kit.skips import pytest_make_collect_report, pytest_runtest_makereport
 from tests.kit.workbench import Files, MakeBench, Workbench

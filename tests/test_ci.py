@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.kit.house import ROOT
-from tests.kit.processes import starts
+from tests.kit.house import ROOT, starts
 from tests.kit.skips import ALLOWED
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
