@@ -11,6 +11,7 @@ from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.headings import Outline, mark_headings
+from docmill.tasks.parse.pdf.layout.cell_columns import release_header
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.list_marks import mark_numbers, marker_of
@@ -20,7 +21,7 @@ from docmill.tasks.parse.pdf.text.annotations import Link
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, Vocabulary, joined, squeeze, unmarked
 from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
-from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks
+from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, step_of_all
 
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LEVEL}|\\d+)\\s*")
 _CIRCLES = ("\u25e6", "\u2218")  # what TeX raises for degrees
@@ -61,25 +62,32 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
 
 def _blocks(pages: list[list[list[Item]]], body: float, code: bool) -> Iterator[PageBlock]:
     """Yield the blocks of all pages."""
+    usual_step = cache(partial(step_of_all, [flow for page in pages for flow in page[1:]]))
     for page in pages:
-        on_page = [block for flow in page for block in blocks(flow, body, code)]
+        on_page = [block for flow in page for block in blocks(flow, body, code, usual_step)]
         _check_notes(on_page)
         yield from on_page
 
 
 def _pages(sheets: list[PageContent], code: bool) -> Iterator[list[list[Item]]]:
-    """Yield the flows of each page."""
+    """Yield the flows of each page; the first rows of a page may go on the table that ends the page before."""
+    before: PageTable | None = None
     for sheet in sheets:
-        yield _flows(sheet, code)
+        if before is not None:
+            release_header(sheet.items, before)
+        flows = _flows(sheet, code, before)
+        last = next((flow[-1] for flow in reversed(flows[1:]) if flow), None)
+        before = last if isinstance(last, PageTable) and last.columns else None
+        yield flows
 
 
-def _flows(sheet: PageContent, code: bool) -> list[list[Item]]:
-    """Return a page's furniture, then its flows in reading order."""
+def _flows(sheet: PageContent, code: bool, before: PageTable | None) -> list[list[Item]]:
+    """Return a page's furniture, then its flows in reading order; `before` is the table that ends the page before."""
     furniture: list[Item] = [item for item in sheet.items if item.furniture]
     text: list[Item] = [item for item in sheet.items if not item.furniture] if furniture else sheet.items
     if sheet.paragraphs:
         return [furniture, *map(_text, sheet.paragraphs)]
-    return [join_rows(furniture), *columns(text, sheet.level, code)]
+    return [join_rows(furniture), *columns(text, sheet.level, code, before)]
 
 
 def _text(lines: list[TextLine]) -> list[Item]:
@@ -314,9 +322,23 @@ def mark_tables(pages: list[list[Item]]) -> None:
     said = cache(partial(_all_said, pages))
     for items in pages:
         tables = [item for item in items if isinstance(item, PageTable)]
-        named = bool(tables) and any(map(_is_name, items))
+        name = next((at for at, item in enumerate(items) if _is_name(item)), None) if tables else None
         for table in tables:
-            table.contents = _is_of_contents(table, named, said)
+            table.contents = _is_of_contents(table, name is not None, said)
+        if name is not None:
+            _mark_parts(items[name + 1 :])
+
+
+def _mark_parts(below: list[Item]) -> None:
+    """Mark the tables directly below the name of a list of contents whose last columns are one list of pages."""
+    parts: list[PageTable] = []
+    for item in below:
+        if not isinstance(item, PageTable):
+            break
+        parts.append(item)
+    if _lists_pages([row[-1] for part in parts for row in part.cells]):
+        for part in parts:
+            part.contents = True
 
 
 def _is_of_contents(table: PageTable, named: bool, said: Callable[[], set[str]]) -> bool:

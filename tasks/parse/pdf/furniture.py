@@ -6,8 +6,9 @@ tops of pages are alike in form and place, too, but they do not count with the p
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import groupby, pairwise
 
 from docmill.tasks.parse.pdf.page_content import PageContent
@@ -71,14 +72,14 @@ def edge_number(text: str) -> int | None:
 def repeat(form: str, lines: Sequence[tuple[int, tuple[int, ...]]]) -> bool:
     """Return whether lines of one form, each a page and its numbers, say the same on all pages but for their numbers.
 
-    Numbers stay the same or count with the pages; without a word beside them they must count.
+    Numbers stay the same, count with the pages, or are those of chapters; without a word beside them they must count.
     """
     columns = list(zip(*(values for _, values in lines), strict=True))
     counted = _counted_columns([page for page, _ in lines], columns, _clause_numbers(form))
     others = _changing(columns, counted)
     if columns and not _has_words(form):
         return not others and bool(counted) and not is_clause(form)
-    return not others
+    return all(map(is_slow, others))
 
 
 def _changing(columns: Sequence[Sequence[int]], counted: set[int]) -> list[Sequence[int]]:
@@ -99,6 +100,11 @@ def counts(pages: Sequence[int], values: Sequence[int]) -> bool:
     both = zip(pairwise(pages), pairwise(values), strict=True)
     steps = [after - before == up - low for (low, up), (before, after) in both]
     return bool(steps) and 2 * sum(steps) > len(steps)
+
+
+def is_slow(values: Sequence[int]) -> bool:
+    """Return whether numbers never go down and stay the same on most pages, as those of chapters in a running title."""
+    return all(before <= after for before, after in pairwise(values)) and 2 * len(set(values)) <= len(values)
 
 
 def pages_in_a_row(pages: Sequence[int], step: int, least: int) -> set[int]:
@@ -128,6 +134,7 @@ of a point; what was scanned is off by more, and lines of the body come at any h
 # headers that the first pages of chapters lack.
 _MOST = 0.5  # of the pages with text
 _MOST_OF_PARITY, _LEAST_OF_PARITY = 0.6, 3  # of the left or of the right ones, and how many of them
+_NEARLY_ALL = 0.8  # of the pages with text: what stands on so many is furniture even where the pages are all alike
 _SENTENCE, _NEXT = 8, 1.0  # words of the first line of a text, and font sizes above the next line, within a sentence
 _LEAST_COUNTED = 3  # pages that a number counts: on two it may do so by chance
 _STEP = 2  # pages from one page number to the next: books number left pages only, or leave out the first of a chapter
@@ -149,11 +156,15 @@ class _Marginal:
 
 @dataclass(slots=True)
 class _Sheets:
-    """What is asked of all pages: which have text, all by number, the size of the body's letters."""
+    """What is asked of all pages: which have text, all by number, the size of the body's letters.
+
+    `inner` gives the text and the place of the lines outside the margins, by page; few documents are asked for them.
+    """
 
     texts: set[int]
     sheets: dict[int, PageContent]
     body: float
+    inner: Callable[[], dict[int, set[tuple[str, int]]]]
 
     @property
     def written(self) -> int:
@@ -182,12 +193,12 @@ class _Sheets:
     def are_of_text(self, group: list[_Marginal]) -> bool:
         """Return whether lines at the tops of pages that say the same are of a text, as of a letter to many people.
 
-        They are part of a sentence over two lines, below what differs from page to page.
+        They are part of a sentence over two lines, below what differs from page to page, or on pages that are alike.
         """
         if not group[0].top or 2 * sum(map(self._is_of_sentence, group)) <= len(group):
             return False
         above = Counter(line.text for one in group for line in self._lines(one) if line.box[3] < one.line.box[1])
-        return any(2 * times <= len(group) for times in above.values())
+        return any(2 * times <= len(group) for times in above.values()) or self.are_alike({one.page for one in group})
 
     def _is_of_sentence(self, one: _Marginal) -> bool:
         level = [line for line in self._lines(one) if line.box[0] < one.line.box[2] and one.line.box[0] < line.box[2]]
@@ -198,12 +209,18 @@ class _Sheets:
     def _lines(self, one: _Marginal) -> list[TextLine]:
         return [item for item in self.sheets[one.page].items if isinstance(item, TextLine)]
 
+    def are_alike(self, pages: set[int]) -> bool:
+        """Return whether pages say the same between their margins, as forms to sign do."""
+        inner = self.inner()
+        said = Counter(one for page in pages for one in inner[page])
+        return 2 * sum(times for times in said.values() if times > 1) >= said.total()
+
 
 def mark_furniture(sheets: list[PageContent], body: float) -> None:
     """Mark text that runs up a margin, and lines in a margin that repeat, or count, on most pages.
 
-    Lines repeat if they say the same at the same place; numbers in them stay the same or count with the
-    pages. What stands beside the number of a page belongs to it: the running title of a chapter does.
+    Lines repeat if they say the same at the same place; numbers in them stay the same, count with the pages, or are
+    those of chapters. What stands beside the number of a page belongs to it: the running title of a chapter does.
     """
     texts = {sheet.number for sheet in sheets if sheet.items}
     written = len(texts)
@@ -211,7 +228,7 @@ def mark_furniture(sheets: list[PageContent], body: float) -> None:
     found = [one for sheet in sheets for one in _in_margins(sheet, margin)]
     if written > 1:
         by_number = {sheet.number: sheet for sheet in sheets}
-        pages = _Sheets(texts, by_number, body)
+        pages = _Sheets(texts, by_number, body, cache(partial(_inner, sheets, margin)))
         _mark_repeated(found, pages)
         _mark_counted(found, pages)
     if written <= 2:
@@ -258,6 +275,19 @@ def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
     return found
 
 
+def _inner(sheets: list[PageContent], margin: float) -> dict[int, set[tuple[str, int]]]:
+    return {
+        sheet.number: {
+            (line.text, round(line.box[3] / _SAME_PLACE))
+            for line in sheet.items
+            if isinstance(line, TextLine)
+            and line.box[3] >= sheet.height * margin
+            and line.box[1] <= sheet.height * (1 - margin)
+        }
+        for sheet in sheets
+    }
+
+
 def _mark_repeated(found: list[_Marginal], pages: _Sheets) -> None:
     """Mark lines that are on most of the pages with text, and what stands beside them.
 
@@ -280,7 +310,9 @@ def _mark_repeated(found: list[_Marginal], pages: _Sheets) -> None:
 def _repeats(group: list[_Marginal], on: set[int], pages: _Sheets) -> bool:
     if not pages.on_most(on) or not _is_said_again(group, pages):
         return False
-    return not pages.are_of_text(group)
+    if pages.are_of_text(group):
+        return False
+    return len(on) >= _NEARLY_ALL * pages.written or not pages.are_alike(on)
 
 
 def _repetitions(found: list[_Marginal], pages: _Sheets) -> Iterable[list[_Marginal]]:

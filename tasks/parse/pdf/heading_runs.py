@@ -45,6 +45,11 @@ def says_no_heading(text: str) -> bool:
     return bool(begins or LEADERS.search(text) or _ADDRESS.search(text))
 
 
+def is_formula(text: str) -> bool:
+    """Return whether text has signs of a formula and at most one word: its large brackets are no large letters."""
+    return _FORMULA.search(text) is not None and len(_THREE_LETTERS.findall(text)) < 2
+
+
 def is_sentence(text: str) -> bool:
     """Return whether text in large letters is a sentence, which headings are not: it stops and is long."""
     return text[-1:] in _NO_ENDS and len(text.split()) >= _SENTENCE_WORDS

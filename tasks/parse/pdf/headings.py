@@ -1,5 +1,6 @@
 """PDF heading levels: by the outline, by the numbers of headings, and by how they are set, in this order."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -11,6 +12,7 @@ from docmill.tasks.parse.pdf.heading_runs import (
     HeadingRun,
     Look,
     depth,
+    is_formula,
     is_sentence,
     reads_as_heading,
     runs_of,
@@ -109,6 +111,14 @@ _FIRST_PAGES = 2  # the cover, and the page that the text begins on
 _BRAND_WORDS, _TITLE_WORDS = 2, range(3, 15)  # of a maker's name at most, and of a title that is read instead of one
 _NEAR = 3  # headings after a maker's name, one of which may be the title
 _BRAND_RATIO = 1.5  # how much larger than the title a maker's name is set
+_BELOW_BYLINE = re.compile(
+    r"abstract|summary|contents|table of contents|zusammenfassung|inhalt(?:sverzeichnis)?|résumé|sommaire|resumen"
+    r"|índice|riassunto|indice|samenvatting|sammanfattning",
+    re.IGNORECASE,
+)
+"""What comes directly below the authors and the date of a paper."""
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_DATE_WORDS = 4  # "Zurich, 3 May 2024"
 _LEAST_LETTERS = 6  # of a title that is looked for within a heading, or the reverse: fewer are there by chance
 
 
@@ -124,7 +134,46 @@ def mark_title(runs: list[HeadingRun], stated: str) -> str:
     title = _agreed(first, stated) or (largest if squeeze(stated) else _below_brand(largest, first, runs))
     if title is not largest and _is_brand(largest, title):
         largest.kept = False
+    for run in _byline(title, runs):
+        run.kept = False
     return stated or title.text
+
+
+def _byline(title: HeadingRun, runs: list[HeadingRun]) -> list[HeadingRun]:
+    """Return the authors and the date below a title: set as no heading of the text, with nothing between them.
+
+    They end with a date, or above a heading that is set larger or names an abstract or a list of contents.
+    """
+    found: list[HeadingRun] = []
+    certain = 0
+    for run in _directly_below(title, runs):
+        if found and (run.look.size > max(one.look.size for one in found) or _BELOW_BYLINE.fullmatch(run.text)):
+            return found
+        if run.outlined or run.look.bold or depth(run.text) or not _is_first(run, title, runs):
+            break
+        found.append(run)
+        if _is_date(run.lines[-1].text):
+            certain = len(found)
+    return found[:certain]
+
+
+def _directly_below(title: HeadingRun, runs: list[HeadingRun]) -> Iterator[HeadingRun]:
+    """Yield the runs below a title that follow one another with no text between them."""
+    place = runs.index(title)
+    for before, run in pairwise(runs[place:]):
+        if before.after is not run.lines[0]:
+            return
+        yield run
+
+
+def _is_first(run: HeadingRun, title: HeadingRun, runs: list[HeadingRun]) -> bool:
+    """Return whether a run is smaller than the title, and no heading on another page is set as it is."""
+    later = (one for one in runs if one.kept and one.look == run.look and one.page > title.page)
+    return run.page == title.page and run.look.size < title.look.size and next(later, None) is None
+
+
+def _is_date(text: str) -> bool:
+    return len(text.split()) <= _DATE_WORDS and _YEAR.search(text) is not None
 
 
 def _front(runs: list[HeadingRun]) -> list[HeadingRun]:
@@ -205,6 +254,16 @@ def _keep(runs: list[HeadingRun], text: BodyText, pages: int) -> None:
     for run in runs:
         weak = coarse or run.look in named or _is_set_off(run, text)
         run.kept = run.outlined or _may_be_heading(run, text, weak)
+    if coarse:
+        _keep_last(runs, text)
+
+
+def _keep_last(runs: list[HeadingRun], text: BodyText) -> None:
+    """Keep the last lines of columns that are set as headings are, and may be some."""
+    looks = {run.look for run in runs if run.kept}
+    for run in runs:
+        if run.after is None and run.look in looks and not run.kept:
+            run.kept = _may_end_column(run, text)
 
 
 def _mark_outlined(pages: Pages, outline: Outline) -> None:
@@ -264,7 +323,7 @@ def _marks_headings(pages: Pages) -> tuple[bool, bool]:
 def _may_be_heading(run: HeadingRun, body: BodyText, weak: bool) -> bool:
     """Return whether lines that stand out are a heading; `weak` signs, such as bold, are allowed or not."""
     text = run.text
-    if run.is_spread() or says_no_heading(text):
+    if run.is_spread() or says_no_heading(text) or _is_within_code(run, body):
         return False
     if body.is_large(run.look):
         return _is_large_heading(run, text, body)
@@ -274,7 +333,7 @@ def _may_be_heading(run: HeadingRun, body: BodyText, weak: bool) -> bool:
 def _is_large_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
     if run.lines[0].font.mono and not run.look.bold:
         return False
-    if len(text) > MAX_HEADING or sum(map(str.isalpha, text)) < 2 or is_sentence(text):
+    if len(text) > MAX_HEADING or sum(map(str.isalpha, text)) < 2 or is_sentence(text) or is_formula(text):
         return False
     return run.look.size >= _LABEL_SIZE * body.size or run.is_placed()
 
@@ -287,6 +346,21 @@ def _is_weak_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
     if len(run.lines) > _MOST_LINES or not run.is_wrapped() or not run.is_placed():
         return False
     return _is_above_text(run, body) and (_is_alone(run) if font.bold else _is_apart(run, body))
+
+
+def _is_within_code(run: HeadingRun, body: BodyText) -> bool:
+    """Return whether small letters of one width are above others of their size: a comment in code, say."""
+    after = run.after
+    if after is None or not (run.lines[0].font.mono and after.font.mono):
+        return False
+    return after.size == run.look.size < body.size
+
+
+def _may_end_column(run: HeadingRun, body: BodyText) -> bool:
+    """Return whether the last line of a column, set as headings are, may be one: its text stands in the next column."""
+    text = run.text
+    reads = reads_as_heading(text, run.lines[0].font.mono) and not (run.is_spread() or says_no_heading(text))
+    return reads and len(run.lines) == 1 and body.is_apart(run.gap_above())
 
 
 def _is_above_text(run: HeadingRun, body: BodyText) -> bool:

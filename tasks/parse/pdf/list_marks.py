@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.columns import DRAWN_BULLET
+from docmill.tasks.parse.pdf.layout.cuts import DRAWN_BULLET
 from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around

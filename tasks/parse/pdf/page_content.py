@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.columns import cut_as_neighbours
+from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
@@ -132,7 +132,7 @@ def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Plac
     if not tables:
         return with_marks([*lines]), LevelRules()
     level = LevelRules(rules.level, rules.edges)
-    pieces = cut_as_neighbours(join_scripts(lines), layer)
+    pieces = cut_as_neighbours(join_scripts(lines), level, layer)
     return with_marks(ruled_tables(pieces, rules, layer)), level
 
 

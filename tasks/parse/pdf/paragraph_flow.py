@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from docmill.tasks.parse.passes.run_in_headings import LedParagraph, headed, is_lead
-from docmill.tasks.parse.pdf.layout.columns import append_table
+from docmill.tasks.parse.pdf.layout.cell_columns import append_table
 from docmill.tasks.parse.pdf.layout.rows import PageTable
 from docmill.tasks.parse.pdf.list_marks import CAPTION
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, clean
@@ -22,12 +22,13 @@ _SAME_SIZE, _SAME_CODE_SIZE = 0.1, 0.05
 _JUSTIFIED = 2  # lines above that end alike: by chance, two do so in ragged text
 _RAGGED = 0.3  # of the font size, by which justified lines may differ: TeX hangs punctuation into the margin
 _ROW_LINES = 2  # of a row that stands apart, such as the name of a group: more are a paragraph between two tables
+_SMALL_PRINT = 0.9  # of it: notices and notes are set in nine tenths of the text's size and less
 
 
 def connect(blocks: list[PageBlock]) -> list[PageBlock]:
     """Return the blocks of a document, with continuations moved to the beginning of their text.
 
-    Only furniture, footnotes, tables and captions may come between; they follow the text.
+    Only furniture, footnotes, tables, captions and small print may come between; they follow the text.
     """
     out: list[PageBlock] = []
     open_text: PageBlock | None = None
@@ -38,7 +39,8 @@ def connect(blocks: list[PageBlock]) -> list[PageBlock]:
             open_text.lines += block.lines
         else:
             out.append(block)
-            open_text = block if block.kind in _GOES_ON else None
+            if open_text is None or not _is_small_print(open_text, block):
+                open_text = block if block.kind in _GOES_ON else None
     return out
 
 
@@ -74,6 +76,14 @@ def _may_be_row(block: PageBlock) -> bool:
 def _may_interrupt(block: PageBlock) -> bool:
     """Return whether a block may interrupt a text at the end of a column or page."""
     return block.kind in ("furniture", "table") or bool(block.note) or _is_caption(block)
+
+
+def _is_small_print(open_text: PageBlock, block: PageBlock) -> bool:
+    """Return whether a block is set smaller than a text that stops within a sentence, as a copyright notice is."""
+    if block.kind != "paragraph" or open_text.kind not in _TEXT or not open_text.lines:
+        return False
+    last = open_text.lines[-1]
+    return block.lines[0].size < _SMALL_PRINT * last.size and _is_open(last.text.rstrip())
 
 
 def _is_caption(block: PageBlock) -> bool:

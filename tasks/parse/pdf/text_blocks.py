@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -24,10 +24,14 @@ SHORT = 0.2  # of the width, by which a line that ends a paragraph is shorter th
 
 
 class FlowMeasure:
-    """The typical measures of a flow's lines; computed on demand, since few flows need them."""
+    """The typical measures of a flow's lines; computed on demand, since few flows need them.
 
-    def __init__(self, flow: list[Item]) -> None:
+    `usual_step` gives that of the whole document, for a flow that has too few lines to tell its own.
+    """
+
+    def __init__(self, flow: list[Item], usual_step: Callable[[], float] = float) -> None:
         self._flow = flow
+        self._usual_step = usual_step
 
     @cached_property
     def lines(self) -> list[TextLine]:
@@ -40,13 +44,25 @@ class FlowMeasure:
         return min(line.box[0] for line in self.lines), max(line.box[2] for line in self.lines)
 
     @cached_property
+    def _within(self) -> list[tuple[TextLine, TextLine]]:
+        """Return lines and those below them that go on their sentences; nothing if they are too few to tell."""
+        return self.within if len(self.within) >= _ENOUGH else []
+
+    @cached_property
+    def within(self) -> list[tuple[TextLine, TextLine]]:
+        """Return lines and those below them that go on their sentences."""
+        return [pair for pair in pairwise(self.lines) if self.is_full(pair[0]) and may_go_on(*pair)]
+
+    @cached_property
     def gap(self) -> float:
         """Return the usual gap between lines of one sentence, in font sizes; 0 if unknown."""
-        within = [pair for pair in pairwise(self.lines) if self.is_full(pair[0]) and may_go_on(*pair)]
-        if len(within) < _ENOUGH:
-            return 0.0
-        usual = median([(lower.box[1] - upper.box[3]) / upper.size for upper, lower in within])
+        usual = median([(lower.box[1] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
         return usual if 0 < usual < _WIDEST else 0.0
+
+    @cached_property
+    def step(self) -> float:
+        """Return the usual distance from the foot of such a line to that of the next, in font sizes; 0 if unknown."""
+        return _usual_step(self._within) or self._usual_step()
 
     @cached_property
     def pitch(self) -> float:
@@ -70,6 +86,16 @@ class FlowMeasure:
         return right - line.box[2] > SHORT * max(right - left, 1)
 
 
+def step_of_all(flows: Iterable[list[Item]]) -> float:
+    """Return the usual step of all flows of a document, in font sizes; 0 if too few lines tell it."""
+    found = [pair for flow in flows for pair in FlowMeasure(flow).within]
+    return _usual_step(found) if len(found) >= _ENOUGH else 0.0
+
+
+def _usual_step(pairs: list[tuple[TextLine, TextLine]]) -> float:
+    return median([(lower.box[3] - upper.box[3]) / upper.size for upper, lower in pairs] or [0.0])
+
+
 def may_go_on(upper: TextLine, lower: TextLine) -> bool:
     """Return whether a line may go on the sentence of the one above it; a command, set as code below it, does not."""
     return lower.text[:1].islower() and upper.size == lower.size and upper.font.mono == lower.font.mono
@@ -91,6 +117,7 @@ _SAME_SIZE = 0.15  # of the font size, by which lines of one block may differ: s
 _TIGHT_GAP = 0.6  # within which lines always belong together
 _WIDE_GAP = 1.5  # the same where a sentence plainly goes on: two lines of one may be all that tell of wide spacing
 _MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs lies about half a line more
+_NEXT_STEP = 1.3  # from foot to foot of two lines: no lines are set closer with more than that to the next paragraph
 _HEADING_GAP = 0.8  # between the lines of one heading; two headings stand further apart
 _BLANK_LINES = 3.4  # as high as two blank lines, which code may hold; more is another listing
 _OFF_GRID = 0.12
@@ -133,14 +160,14 @@ class PageBlock:
         return around_all([item.box for item in self.items])
 
 
-def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
+def blocks(flow: list[Item], body: float, code: bool, usual_step: Callable[[], float]) -> list[PageBlock]:
     """Return the blocks of a flow; monospaced lines are code if `code`.
 
-    `body` is the font size of most of the document's text.
+    `body` is the font size of most of the document's text, `usual_step` its distance from line to line, in font sizes.
     """
     indents: list[float] = []  # of the items that the next may be within
     found: list[PageBlock] = []
-    for group in _groups(flow, FlowMeasure(flow), code):
+    for group in _groups(flow, FlowMeasure(flow, usual_step), code):
         block = _block(group, code) if isinstance(group, list) else PageBlock(group.kind, [group], group.page)
         if block.kind == "title":
             indents = []
@@ -332,6 +359,15 @@ def _begins(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool
     return block[-1].text.endswith(_ENDS) and _begins_paragraph(block, line, measure)
 
 
+def _is_stepped(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
+    """Return whether a line's foot is further below the last one than usual; the boxes of some fonts hide the gap."""
+    step = line.box[3] - block[-1].box[3]
+    if step < _NEXT_STEP * line.size:
+        return False
+    steps = (lower.box[3] - upper.box[3] for upper, lower in pairwise(block[-_RECENT_GAPS:]))
+    return 0 < min(steps, default=measure.step * line.size) < step - _MORE_GAP * line.size
+
+
 def _begins_item(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     mark = marker_of(line.text)
     if mark is None:
@@ -342,6 +378,8 @@ def _begins_item(block: list[TextLine], line: TextLine, measure: FlowMeasure) ->
 def _begins_paragraph(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether a line is indented or follows a short one; one line alone must be short and not in line."""
     last = block[-1]
+    if _is_stepped(block, line, measure):
+        return True
     if len(block) < 2:
         return measure.is_short(last) and _is_indented(last, line, measure)
     recent = block[-_RECENT:]

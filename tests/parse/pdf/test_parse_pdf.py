@@ -43,6 +43,19 @@ def test_three_columns_are_read_in_order() -> None:
     assert text.rindex("second") < text.index("third")
 
 
+def test_a_box_at_the_side_stays_together_though_its_heading_begins_further_left() -> None:
+    pdf = page()
+    pdf.text(340, 736, "In short", font="bold")
+    pdf.lines(360, 716, ["\u2022 412 tonnes ground", "\u2022 three wheels renewed"])
+    pdf.lines(60, 740, [line[:44] for line in LEFT])
+    pdf.lines(
+        60, 650, ["Below both stands a line that goes on over all of the width, so that nothing is beside it at all."]
+    )
+    text = read(pdf).text
+    assert text.index("The left") < text.index("and the millers") < text.index("In short") < text.index("412 tonnes")
+    assert text.index("renewed") < text.index("Below both")
+
+
 def test_page_numbers_and_running_titles_are_furniture_on_left_and_right_pages() -> None:
     pdf = Pdf({})
     for number in range(1, 9):

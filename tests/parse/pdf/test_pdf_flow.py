@@ -39,6 +39,25 @@ def test_a_table_of_rising_pages_below_its_name_is_a_list_of_contents(name: str,
     assert [one.kind for one in read(pdf).elements] == ["title", kind]
 
 
+def test_tables_below_the_name_of_a_list_of_contents_are_parts_of_it() -> None:
+    pdf = page()
+    pdf.text(60, 780, "Contents", 16, "bold")
+    y = 750.0
+    for number, (chapter, sections) in enumerate(
+        {"The river": ["Sources", "Mouth"], "The road": ["Tolls", "Inns"]}.items(), 1
+    ):
+        for place, title in ((str(number), chapter), *((f"  {number}.{n}", one) for n, one in enumerate(sections, 1))):
+            pdf.text(60, y, place, font="bold" if title == chapter else "regular")
+            pdf.text(90, y, title + " . . . . . . . ." * (title != chapter))
+            pdf.text(300, y, str(3 * number), font="bold" if title == chapter else "regular")
+            y -= 14
+        y -= 20
+    pdf.lines(60, y, LEFT)
+    parsed = read(pdf)
+    assert not parts(parsed, "table")
+    assert " ".join(parts(parsed, "toc")).split()[-1] == "6"
+
+
 @pytest.mark.parametrize(
     ("end", "begins", "whole"),
     [
@@ -53,6 +72,16 @@ def test_a_text_goes_on_in_the_next_column_where_its_last_line_is_full(end: str,
     pdf.lines(60, 740, ["and the millers say that he has a mind of the mill,"] * 4 + [end])
     pdf.lines(320, 740, [begins, *RIGHT])
     assert (f"{end} {begins}" in parts(read(pdf), "paragraph")[0]) is whole
+
+
+def test_short_paragraphs_are_told_apart_by_the_distance_of_lines_elsewhere_in_the_document() -> None:
+    pdf = page()
+    for at, line in enumerate(LEFT * 2):
+        pdf.text(60, 760 - 11 * at, line)
+    pdf.add_page()
+    for at, line in enumerate(("Write the page as files.", "Open one of them in a browser.", "List all of them.")):
+        pdf.text(60, 760 - 15 * at, line)
+    assert len(parts(read(pdf), "paragraph")) == 4
 
 
 @pytest.mark.parametrize(("before", "mark"), [("x", "x^1^"), ("5 km", "5 km^1^"), ("the mill", "the mill[^1]")])
@@ -72,6 +101,16 @@ def test_prices_with_leaders_are_no_contents() -> None:
     pdf.lines(60, 750, ["Coffee .......... 3", "Tea .......... 2", "Cake .......... 5"])
     pdf.lines(60, 610, LEFT)
     assert not parts(read(pdf), "toc")
+
+
+def test_small_print_at_the_foot_of_a_column_parts_no_sentence() -> None:
+    pdf = page()
+    pdf.lines(60, 740, [*LEFT[:4], "and the millers say that it has a mind of"])
+    pdf.lines(60, 640, ["Copyright 1911 by the board. Permission to copy", "this page is granted to all members."], 7)
+    pdf.lines(320, 740, ["its own, which nobody has ever changed.", *RIGHT])
+    paragraphs = parts(read(pdf), "paragraph")
+    assert "a mind of its own, which nobody" in paragraphs[0]
+    assert paragraphs[1].startswith("Copyright 1911")
 
 
 @pytest.mark.parametrize(
@@ -95,6 +134,23 @@ def test_a_compound_of_two_words_of_the_document_keeps_its_hyphen() -> None:
         joined(["They under-", "stand it and", "the bread-", "winner"], words)
         == "They understand it and the breadwinner"
     )
+
+
+def test_paragraphs_a_little_apart_are_told_by_the_distance_of_their_feet() -> None:
+    pdf = page()
+    first = [
+        "The mill stands where the river leaves the hills, and",
+        "nobody remembers when it was built or who it was,",
+        "since the papers of the village were all lost in the",
+        "flood that took the church away in one long night.",
+    ]
+    second = [
+        "The inn is older and stands further up, at the road",
+        "to the pass, and its papers are there to this day.",
+    ]
+    for number, line in enumerate([*first, *second]):
+        pdf.text(60, 740 - 12 * number - 5 * (number > 3), line)
+    assert parts(read(pdf), "paragraph") == [" ".join(first), " ".join(second)]
 
 
 @pytest.mark.parametrize("titled", [True, False])

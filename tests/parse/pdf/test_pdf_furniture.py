@@ -2,7 +2,7 @@
 
 import pytest
 
-from docmill.tasks.parse.pdf.furniture import counts, edge_number, form, is_clause, is_lone, numbers
+from docmill.tasks.parse.pdf.furniture import counts, edge_number, form, is_clause, is_lone, is_slow, numbers
 from tests.kit.pdf_pages import LEFT, RIGHT, parts, read
 from tests.kit.writers.pdf import WIDTH, Pdf
 
@@ -45,6 +45,18 @@ def test_numbers_of_clauses_that_go_up_by_one_a_page_stay(number: str) -> None:
     assert all(clause in parsed.text for clause in clauses)
 
 
+def test_pages_to_sign_stay_though_they_are_alike() -> None:
+    pdf = _contract(CLAUSES[:4], "{page}")
+    for party in ("Ann Ltd", "Bert plc", "Carol GmbH", "Dora SA", "Emil AG"):
+        pdf.add_page()
+        pdf.text(60, 760, "IN WITNESS WHEREOF the parties have signed.", 10)
+        for at, line in enumerate((f"For {party}", "By: ________", "Name: ________", "Title: ________")):
+            pdf.text(60, 690 - 30 * at, line, 10)
+    parsed = read(pdf)
+    assert parts(parsed, "furniture") == ["1", "2", "3", "4"]
+    assert parsed.text.count("IN WITNESS WHEREOF") == 5
+
+
 def test_pages_that_count_anew_in_each_part_are_numbered() -> None:
     pdf = Pdf({})
     for page in range(1, 13):
@@ -83,6 +95,9 @@ def test_numbers_count_if_most_go_up_as_pages_do() -> None:
     assert counts([1, 2, 3, 5, 6], [1, 2, 3, 1, 2])
     assert not counts([1, 2, 3, 4], [1, 3, 4, 9])
     assert not counts([1], [1])
+    assert is_slow([1, 1, 2, 2])
+    assert not is_slow([1, 2, 1, 1])
+    assert not is_slow([1, 2, 3, 3])
 
 
 def test_signs_of_code_in_the_margins_are_no_numbers() -> None:

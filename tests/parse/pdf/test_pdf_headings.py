@@ -169,10 +169,33 @@ def _paper(*byline: str, below: str = "", size: float = 12) -> Pdf:
     return pdf
 
 
+@pytest.mark.parametrize(
+    ("byline", "below"),
+    [
+        (("Ada Keller", "May 2024"), ""),
+        (("Ada Keller", "Bruno Frei"), "Abstract"),
+        (("Zurich, 3 May 2024",), "Contents"),
+    ],
+)
+def test_authors_and_a_date_below_a_title_are_no_headings(byline: tuple[str, ...], below: str) -> None:
+    found = [text for _, text in headings(read(_paper(*byline, below=below)))]
+    assert not {*byline} & {*found}
+    assert found[0] == "On the millers of the river"
+    assert found[-1] == "1 The mill"
+
+
 def test_a_heading_below_a_title_stays_though_it_is_set_in_plain_letters() -> None:
     assert (2, "What millers say") in [
         (min(level, 2), text) for level, text in headings(read(_paper("What millers say")))
     ]
+
+
+def test_a_formula_is_no_heading_however_large_its_brackets_are() -> None:
+    pdf = page()
+    y = pdf.lines(60, 760, LEFT) - 20
+    pdf.text(200, y, "f(x) = (d / 2c) + T", 22)
+    pdf.lines(60, y - 40, RIGHT)
+    assert headings(read(pdf)) == []
 
 
 def test_the_mark_of_a_note_is_no_part_of_a_title() -> None:
@@ -181,6 +204,18 @@ def test_the_mark_of_a_note_is_no_part_of_a_title() -> None:
     pdf.text(60 + text_width("On the millers", 17, "bold"), 797, "*", 10)
     pdf.lines(60, 750, LEFT)
     assert headings(read(pdf)) == [(1, "On the millers")]
+
+
+def test_bold_comments_in_code_are_no_headings() -> None:
+    pdf = page()
+    y = pdf.lines(60, 760, LEFT) - 10
+    for line, font in (("# The mill", "mono-bold"), ("", ""), ("grind()", "mono"), ("", ""), ("# Flour", "mono-bold")):
+        if line:
+            pdf.text(60, y, line, 8, font)
+        y -= 10
+    pdf.text(60, y, "bake()", 8, "mono")
+    pdf.lines(60, y - 30, RIGHT)
+    assert [one.kind for one in read(pdf).elements] == ["paragraph", "code", "paragraph"]
 
 
 def test_headings_in_small_capitals_are_of_one_level_whatever_their_numbers_are() -> None:

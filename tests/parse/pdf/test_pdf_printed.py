@@ -181,3 +181,13 @@ def test_cells_in_the_middle_of_rows_between_rules_are_of_one_row_each() -> None
         y -= high + 8
         pdf.rule(60, y, 400)
     assert cells_of(read(pdf)) == [[[name, " ".join(lines), date] for name, lines, date in rows]]
+
+
+def test_gaps_that_are_no_spaces_part_the_cells_of_rows_that_agree() -> None:
+    pdf = page()
+    rows = [("tantivy", "0.14 / 1.0 / 12", "a full rebuild"), ("bm25", "0.18 / 0.7 / 11", "a part of it")]
+    rows += [("sqlite", "1.43 / 3.4 / 23", "as it comes"), ("ours", "0.41 / 2.1 / 25", "no rebuild at all")]
+    for at, (name, figures, text) in enumerate(rows):
+        pdf.text(60, 740 - 16 * at, name)
+        beside(pdf, 140, 740 - 16 * at, [figures, text], 7.5)
+    assert cells_of(read(pdf)) == [[list(row) for row in rows]]

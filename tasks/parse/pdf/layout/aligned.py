@@ -10,14 +10,20 @@ from dataclasses import replace
 from itertools import chain, groupby, pairwise
 from statistics import median
 
-from docmill.tasks.parse.pdf.layout.columns import (
+from docmill.tasks.parse.pdf.layout.cell_columns import (
     are_doubtful,
     columns_of,
     columns_of_figures,
+    fitting_rows,
     has_figures,
     lines_of,
     place_of,
+    repeats_header,
+    rest_of_row,
+    widened,
+    with_header,
 )
+from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
 from docmill.tasks.parse.pdf.layout.growth import grown, parts_by_columns, with_headers
 from docmill.tasks.parse.pdf.layout.rows import (
     LAYOUT,
@@ -27,7 +33,6 @@ from docmill.tasks.parse.pdf.layout.rows import (
     Row,
     Span,
     gap,
-    header_rows,
     in_cells,
     is_parted,
     is_value,
@@ -58,19 +63,22 @@ _LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a 
 _SAME_SIZE = 0.05  # of the font size: more is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
 _HEADER_SIZE = 0.4  # the same of a bold header, which may be set in small capitals
+_LEADING = 0.3  # heights of a line between the lines of one name of a column
 _LEAST_BANDS = 3  # rows that rules part: fewer rules are those around a header and a sum
 _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
 
 
-def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
+def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTable | None = None) -> list[Item]:
     """Return items in their order, with each run of rows that is surely a table as one item.
 
     `rules` are the page's horizontal rules. If letters of one width are `code`, what they align is part of a listing.
+    `before` is the table at the end of the page before, which the first rows may go on.
     """
     rows = rows_of(items, rules)
-    start, out = 0, list[Item]()
-    if _are_single(items, rows):
+    start, more = _more_of(before, rows, rules) if before else (0, list[Item]())
+    out: list[Item] = []
+    if not more and _are_single(items, rows):
         return items
     while start < len(rows):
         if len(rows[start]) < 2:  # as nearly all are: no table begins there
@@ -78,12 +86,45 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
         else:
             some, start = _next_items(rows, start, code, rules)
         out += some
-    return with_headers(out, rules)
+    return more + with_headers(out, rules)
 
 
 def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
     """Return whether so few items stand beside another that these are no table, and there is none among them."""
     return len(items) - len(rows) < _MIN_HEADED and not any(isinstance(item, PageTable) for item in items)
+
+
+def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
+    """Return how many rows go on the table of the page before, and these as a table; 0 and none if none do."""
+    if repeats_header(rows[0], before):
+        return _more_below_header(before, rows, rules)
+    start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1]) if len(row) > 1), 0)  # the rest of a row first
+    if any(_is_heading(row, rows[start]) for row in rows[:start]):
+        return 0, []
+    cut = fitting_rows(rows[: _end(rows, start, rules)], before.columns)
+    table = _more(before.columns, cut, rules)
+    return (0, []) if table is None else (len(cut), [table])
+
+
+def _more_below_header(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
+    """As `_more_of`, where the page repeats the header."""
+    columns = with_header(before, in_cells(rows[0]))
+    rest = rest_of_row(rows[1:], columns)
+    start = 1 + len(rest)
+    end = _end(rows, start, rules) if start < len(rows) else start
+    below = fitting_rows(rows[start:end], columns, headed=True)
+    table = _more(columns, [in_cells(rest), *below] if rest else below, rules)
+    if table is None:
+        return 0, []
+    table.cells.insert(0, before.cells[0])
+    table.cut = bool(rest)
+    return start + len(below), [table]
+
+
+def _more(columns: list[Span], cut: list[Row], rules: LevelRules) -> PageTable | None:
+    spans = widened(columns, cut)
+    cells = _cells(cut, spans, rules) if cut else None
+    return None if cells is None else _made(cells, lines_of(cut), spans)
 
 
 def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span]) -> PageTable:

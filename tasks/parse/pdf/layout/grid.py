@@ -1,59 +1,79 @@
-"""PDF grids: tables between horizontal and vertical rules, and the rows in their cells.
-
-Rules part rows, but not all: a rule may stand below every third row, or none within the body of a table. Rows within
-the cells of one band are told by their lines: they break beside figures, or though there is room, in several columns.
-"""
+"""PDF stacked tables: ruled tables that touch, one directly below the other, told apart by their sides and columns."""
 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise, starmap
 
 import numpy as np
 import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.columns import parted
+from docmill.tasks.parse.pdf.layout.cuts import parted
+from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellRows, header_rows, rows_of_cells
 from docmill.tasks.parse.pdf.layout.growth import Growth, parts_by_letters
-from docmill.tasks.parse.pdf.layout.rows import (
-    LAYOUT,
-    CellRows,
-    Extent,
-    Item,
-    PageTable,
-    are_level,
-    had_room,
-    header_rows,
-    is_value,
-    levels_of,
-    replaced,
-)
-from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
-from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, replaced
+from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
-Pieces = list[TextLine]
-
-
-@dataclass(slots=True)
-class Cell:
-    """A cell of a grid: its rows and columns from the first to the last, its sides, what stands in it."""
-
-    rows: tuple[int, int]
-    columns: tuple[int, int]
-    left: float
-    right: float
-    pieces: Pieces
-
-
 TOUCH = 3.0
 """Points within which rules touch, or stand on one place: less loses corners drawn carelessly, more joins thin rows."""
+_LEAST_ROWS = 2  # of each table; a row that is wider or narrower than the others is one of their table
 
 Rules = tuple[list[Rule], list[Rule]]
+
+
+def stacked(level: list[Rule], upright: list[Rule]) -> list[Rules]:
+    """Return the level and the upright rules of each table, from the top; browsers print tables without a gap."""
+    rows = list(pairwise(steps([where for where, _, _ in level])))
+    places = [_places_in_row(upright, (top + bottom) / 2) for top, bottom in rows]
+    numbers = [0]
+    for one, other in pairwise(places):
+        numbers.append(numbers[-1] + _are_of_two(one, other))
+    groups = [[*group] for _, group in groupby(range(len(rows)), key=lambda row: numbers[row])]
+    if len(groups) < 2 or min(map(len, groups)) < _LEAST_ROWS:
+        return [(level, upright)]
+    return [
+        _rules_within(level, upright, (min(places[first]), max(places[first])), (rows[first][0], rows[last][1]))
+        for first, last in ((group[0], group[-1]) for group in groups)
+    ]
+
+
+def _places_in_row(upright: list[Rule], y: float) -> list[float]:
+    """Return where the rules of a row stand, from the left; of one without any, beyond all others."""
+    return steps([where for where, start, end in upright if start <= y <= end]) or [float("-inf")]
+
+
+def _are_of_two(one: list[float], other: list[float]) -> bool:
+    """Return whether two rows are of two tables: their outer sides differ, or both have columns and none in common."""
+    if max(abs(one[0] - other[0]), abs(one[-1] - other[-1])) > TOUCH:
+        return True
+    inner, outer = one[1:-1], other[1:-1]
+    return bool(inner and outer) and not any(abs(a - b) <= TOUCH for a in inner for b in outer)
+
+
+def _rules_within(
+    level: list[Rule], upright: list[Rule], sides: tuple[float, float], ends: tuple[float, float]
+) -> Rules:
+    """Return the parts of rules that are within a table."""
+    left, right = sides
+    top, bottom = ends
+    return (
+        [
+            (where, max(start, left), min(end, right))
+            for where, start, end in level
+            if top - TOUCH < where < bottom + TOUCH and min(end, right) - max(start, left) > TOUCH
+        ],
+        [
+            (where, max(start, top), min(end, bottom))
+            for where, start, end in upright
+            if min(end, bottom) - max(start, top) > TOUCH
+        ],
+    )
 
 
 def steps(places: list[float]) -> list[float]:
@@ -84,6 +104,7 @@ _LEVEL = 0.5  # of a line's height: pieces whose feet are closer stand side by s
 _MOST_PAIRS = 0.2
 """Share of the lines that may share a cell with the piece beside them. More, and columns without rules were missed."""
 
+_NARROW = 6.0  # points: as wide are the margins of a column without text; what lies between borders is less
 
 _ROUNDING = 0.01  # points: a rule's place went through sums on its way to the grid's
 
@@ -145,7 +166,7 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     lines = [item for item in items if isinstance(item, TextLine)]
     inside = [line for line in lines if _is_inside(line.box, grid.box)]
     held = _held(inside, grid, layer)
-    rows = rows_of_cells(_cells(grid, held))
+    rows = rows_of_cells(_cells(grid, held), {*_empty_columns(grid)})
     texts = {number: [piece.text for piece in pieces] for number, pieces in held.items()}
     if not _is_table(rows.cells, grid, texts) or _is_half_ruled(inside, grid):
         return items
@@ -212,6 +233,14 @@ def _cells(grid: Grid, held: Mapping[int, list[TextLine]]) -> list[Cell]:
     ]
 
 
+def _empty_columns(grid: Grid) -> Iterator[int]:
+    """Yield the columns, wide enough for cells, in which each row has one of its own."""
+    for column, (left, right) in enumerate(pairwise(grid.xs)):
+        own = {numbers[column] for numbers in grid.owner if numbers.count(numbers[column]) == 1}
+        if right - left > _NARROW and len(own) == len(grid.owner):
+            yield column
+
+
 def _places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:
     """Return the rows and the columns of each cell, in the order of their first units."""
     places: dict[int, tuple[set[int], set[int]]] = {}
@@ -254,7 +283,7 @@ def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
 def grids(rules: PageRules) -> list[Grid]:
     """Return the grids that a page's rules make, each of at least two rows and two columns."""
     found = []
-    for level, upright in _components(rules):
+    for level, upright in chain.from_iterable(starmap(stacked, _components(rules))):
         xs, ys = steps(_places(upright, level)), steps(_places(level, upright))
         units = (len(xs) - 1) * (len(ys) - 1)
         if len(xs) > 2 and len(ys) > 2 and units <= _MAX_UNITS:
@@ -345,122 +374,3 @@ def _walls(places: list[float], steps: list[float], rules: list[Rule]) -> list[l
                 break
             wall[step] |= start <= middle
     return walls
-
-
-def rows_of_cells(cells: list[Cell]) -> CellRows:
-    """Return the rows and columns of cells that hold text."""
-    held = [cell for cell in cells if cell.pieces]
-    columns = sorted({cell.columns[0] for cell in held})
-    rows = [*_rows(held)]
-    bands = [band for band, _ in rows]
-    table = CellRows([[""] * len(columns) for _ in rows], [], [extent for _, extent in rows])
-    for cell in held:
-        _place(table, cell, bands, columns)
-    return table
-
-
-def _rows(cells: list[Cell]) -> Iterator[tuple[int, Extent]]:
-    """Yield the rows of cells: the number of the band that each is in, and where it stands."""
-    for band in sorted({cell.rows[0] for cell in cells}):
-        for extent in _extents(band, cells):
-            yield band, extent
-
-
-def _place(table: CellRows, cell: Cell, bands: list[int], columns: list[int]) -> None:
-    """Put what a cell holds into the rows that it stands in: line by line where these are its lines' levels."""
-    within = _numbers_of(bands, cell.rows)
-    column, *more = _numbers_of(columns, cell.columns)
-    wide = 1 + len(more)
-    is_tall = cell.rows[0] < cell.rows[1] or (len(within) > 1 and _is_label(cell))
-    held = _by_rows(cell.pieces, within, table.extents, max(2.0, LAYOUT.beside_tall * len(within)) if is_tall else 1.0)
-    tall = len(within) if is_tall and len(held) == 1 else 1
-    for row, pieces in held.items():
-        table.cells[row][column] = joined(texts_to_join(pieces), Vocabulary())
-        if tall * wide > 1:
-            table.spans.append((row, column, tall, wide))
-
-
-def _numbers_of(numbers: list[int], ends: tuple[int, int]) -> list[int]:
-    """Return the places of the numbers from the first to the last."""
-    return [at for at, number in enumerate(numbers) if ends[0] <= number <= ends[1]]
-
-
-def _by_rows(pieces: Pieces, within: list[int], extents: list[Extent], least: float) -> dict[int, Pieces]:
-    if len(within) == 1:
-        return {within[0]: pieces}
-    found: defaultdict[int, Pieces] = defaultdict(list)
-    for piece in pieces:
-        near = min(within, key=lambda row: abs(sum(extents[row]) / 2 - piece.middle))
-        top, bottom = extents[near]
-        if not top < piece.middle < bottom:
-            return {within[0]: pieces}
-        found[near].append(piece)
-    return dict(found) if len(found) >= least else {within[0]: pieces}
-
-
-def _extents(band: int, cells: list[Cell]) -> list[Extent]:
-    """Return where the rows of a band between rules stand: one, or as many as its lines make."""
-    begun = [cell for cell in cells if cell.rows[0] == band]
-    own = [cell for cell in begun if cell.rows[1] == band]
-    groups = _groups(own) if own else [_all_of(begun)]
-    return [(min(one.box[1] for one in group), max(one.box[3] for one in group)) for group in groups]
-
-
-def _all_of(cells: list[Cell]) -> Pieces:
-    return [*chain.from_iterable(cell.pieces for cell in cells)]
-
-
-def _groups(cells: list[Cell]) -> list[Pieces]:
-    """Return the pieces of the cells of a band by row."""
-    if max(len(cell.pieces) for cell in cells) == 1:  # as in most bands
-        return [_all_of(cells)]
-    levels = levels_of(chain.from_iterable(cell.pieces for cell in cells if not _is_label(cell)))
-    return levels if len(levels) > 1 and _are_rows(cells) else [_all_of(cells)]
-
-
-def _is_label(cell: Cell) -> bool:
-    """Return whether a cell holds words on one line, which name all rows of its band if there are several."""
-    return len(levels_of(cell.pieces)) == 1 and not any(is_value(piece.text) for piece in cell.pieces)
-
-
-def _are_rows(cells: list[Cell]) -> bool:
-    """Return whether the lines in the cells of a band are rows: in several columns they break though there is room."""
-    lines = [(cell, _lines(cell)) for cell in cells]
-    several = [(cell, found) for cell, found in lines if len(found) > 1]
-    breaks = [*_breaks(several, _figures(lines))]
-    if len(several) < 2 or sum(breaks) < LAYOUT.breaks * len(breaks):
-        return False
-    return _hold_figures(several)
-
-
-_Lines = list[tuple[Cell, Pieces]]
-
-
-def _lines(cell: Cell) -> Pieces:
-    """Return the lines of a cell; those of one over several columns are one."""
-    levels = levels_of(cell.pieces)
-    return [_whole(level) for level in (levels if cell.columns[0] == cell.columns[1] else levels[:1])]
-
-
-def _figures(lines: _Lines) -> Pieces:
-    return [piece for _, found in lines for piece in found if is_value(piece.text)]
-
-
-def _hold_figures(lines: _Lines) -> bool:
-    """Return whether a cell holds nothing but figures."""
-    return any(all(is_value(line.text) for line in found) for _, found in lines)
-
-
-def _breaks(several: _Lines, values: Pieces) -> Iterator[bool]:
-    """Yield for each line of a cell below another whether it is none of that: beside a figure, or with room above."""
-    for cell, found in several:
-        for one, other in pairwise(found):
-            yield any(are_level(other, value) for value in values) or had_room(one, other, cell.right - cell.left)
-
-
-def _whole(level: Pieces) -> TextLine:
-    """Return the pieces of one cell on one level as one."""
-    if len(level) == 1:
-        return level[0]
-    level = sorted(level, key=lambda one: one.left)
-    return replace(level[0], text=" ".join(one.text for one in level), box=around_all([one.box for one in level]))

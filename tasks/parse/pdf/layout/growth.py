@@ -10,22 +10,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
 
-from docmill.tasks.parse.pdf.layout.rows import (
-    LAYOUT,
-    CellRows,
-    Extent,
-    Item,
-    PageTable,
-    header_rows,
-    is_value,
-    replaced,
-)
+from docmill.tasks.parse.pdf.layout.cell_columns import within
+from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Extent, header_rows
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, STRAY, Item, PageTable, is_value, replaced, span_of
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
+_TWO = 2  # columns
+_BRACKETS = {("(", ")"), ("[", "]")}
 _MOST_HEADER_LINES = 3  # of a header, which bounds the work
 _MOST_ROWS = 6  # that a table grows by at either end
 
@@ -167,7 +162,7 @@ class Growth:
 
     def _begins_names(self, level: list[TextLine], edge: float) -> bool:
         """Return whether each line of a level is as close above a name of one column as lines of one text are."""
-        if not level or not self._is_alike(level):
+        if not level or self._is_ruled_off(level[0], edge) or not self._is_alike(level):
             return False
         over = [self._over(line) for line in level]
         close = edge - max(line.box[3] for line in level) < LAYOUT.leading * level[0].height
@@ -209,6 +204,10 @@ class Growth:
         self.rows.spans[:] = [(row, column + 1, *size) for row, column, *size in self.rows.spans]  # type: ignore[misc]
         self.around = [line for line in self.around if line not in held]
 
+    def _may_head(self) -> bool:
+        """Return whether a row above may be a header: with two columns, which text has too, there must be none yet."""
+        return len(self.sides) > _TWO + 1 or not header_rows(self.rows.cells)
+
     def _is_of_figures(self, row: _OuterRow) -> bool:
         """Return whether a row has a figure where the table has them."""
         return any(
@@ -218,7 +217,7 @@ class Growth:
 
     def _row(self, level: list[TextLine], edge: float, upwards: bool) -> _OuterRow | None:
         """Return a level of lines as a row, None if it stands too far away or does not fit the columns."""
-        if not level or not self._is_alike(level):
+        if not level or not self._is_alike(level) or not self._is_within(level):
             return None
         cells: dict[int, list[str]] = {}
         for line in level:
@@ -231,7 +230,7 @@ class Growth:
         apart = edge - row.extent[1] if upwards else row.extent[0] - edge
         if not self._is_near(row, apart):
             return None
-        return row if upwards or self._is_of_figures(row) else None
+        return row if (self._may_head() if upwards else self._is_of_figures(row)) else None
 
     def _is_near(self, row: _OuterRow, apart: float) -> bool:
         """Return whether a row fills enough columns, and most of them if it stands further away."""
@@ -243,19 +242,33 @@ class Growth:
 
     def _names_of_columns(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
         """Return the row of names that stand each over several columns, closely above the header, if it is one."""
-        if not level or not self._is_alike(level):
+        if not level or not self._is_alike(level) or not self._is_within(level) or _is_remark(level[0].text):
             return []
-        row = self._over_columns(sorted(level, key=lambda line: line.box[0]))
+        row = self._over_columns(sorted(level, key=lambda line: line.box[0]), edge)
         is_close = edge - row.extent[1] < LAYOUT.close * level[0].height
         return [row] if is_close and len(row.over) == len(level) and row.is_over_several() else []
 
-    def _over_columns(self, level: list[TextLine]) -> _OuterRow:
+    def _over_columns(self, level: list[TextLine], edge: float) -> _OuterRow:
         """Return lines from the left as a row, each in the columns that it stands over."""
         row, last = _OuterRow(level, {}), 0
         for line, right in zip(level, [*(line.box[0] for line in level[1:]), float("inf")], strict=True):
-            first, last = self._centred(line, last + 1, right)
+            first, last = self._over_rule(line, level, edge) or self._centred(line, last + 1, right)
             row.cells[first], row.over[first] = [line.text], last
         return row
+
+    def _is_ruled_off(self, line: TextLine, edge: float) -> bool:
+        """Return whether a rule as wide as the table parts it from a line above."""
+        return self.rules.between((line.box[1] + line.box[3]) / 2, edge + 1, self.spans[0][0], self.spans[-1][1])
+
+    def _over_rule(self, line: TextLine, level: list[TextLine], edge: float) -> tuple[int, int] | None:
+        """Return the first and the last of the columns over which a rule is that underlines one line of a level."""
+        for where, start, end in self.rules.wide():
+            near = line.box[3] - line.size < where < edge + line.size
+            if near and abs(start + end - line.box[0] - line.box[2]) < 2 * LAYOUT.off_centre * line.size:
+                over = within(self.spans, start - STRAY, end + STRAY)
+                if 1 < len(over) < len(self.spans) and len(within([span_of([one]) for one in level], start, end)) == 1:
+                    return over[0], over[-1]
+        return None
 
     def _centred(self, line: TextLine, start: int, end: float) -> tuple[int, int]:
         """Return the first and the last of the most columns in whose middle a line stands; (0, 0) if in none.
@@ -283,8 +296,18 @@ class Growth:
         """Return where the columns begin and end: what the table gives, else the places of its rules."""
         return self.columns or [*pairwise(self.sides)]
 
+    def _is_within(self, level: list[TextLine]) -> bool:
+        """Return whether the middles of all lines stand within the sides of a table; a header may reach over them."""
+        left, right = self.sides[0] - LAYOUT.stray, self.sides[-1] + LAYOUT.stray
+        return all(left < (line.box[0] + line.box[2]) / 2 < right for line in level)
+
     def _is_alike(self, level: list[TextLine]) -> bool:
         return all(abs(line.size - self.size) <= LAYOUT.other_size * self.size for line in level)
+
+
+def _is_remark(text: str) -> bool:
+    """Return whether a line in brackets says something of the whole table, as its unit."""
+    return (text[0], text[-1]) in _BRACKETS
 
 
 def _beside(lines: list[TextLine], extent: Extent) -> list[TextLine]:

@@ -1,12 +1,13 @@
 """PDF rows: tables and lines as the items of a page, and the rows that lines make: by levels, rules, or their order."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
+from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, Rule
 
 Cell = list[TextLine]  # one below the other
 Row = list[Cell]
@@ -19,7 +20,8 @@ class PageTable:
     """A table of a page: its rows of cells, how many of them are its header, and its box.
 
     `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
-    `columns` are where each begins and ends; `end_page` is the page that the table ends on, and `bottom` where.
+    `columns` are where each begins and ends; `end_page` is the page that the table ends on, and `bottom` where. The
+    first row below the header of one that is `cut` is the rest of the last one on the page before.
     """
 
     cells: list[list[str]]
@@ -30,6 +32,7 @@ class PageTable:
     contents: bool = False  # it is a list of contents
     spans: list[CellSpan] = field(default_factory=list)
     columns: list[tuple[float, float]] = field(default_factory=list)
+    cut: bool = False
     end_page: int = field(init=False)
     bottom: float = field(init=False)
 
@@ -58,6 +61,7 @@ class Layout:
     # Levels and rows within the cells of a grid.
     level: float = 0.5  # of a line's height, by which middles on one level are closer; those of the next line are not
     breaks: float = 0.8  # share of a band's line breaks beside a figure or with room above, where its lines are rows
+    even_lines: int = 3  # lines in each cell that make rows without a figure; two are a name and what it means
     beside_tall: float = 0.7  # share of the rows beside a tall cell on whose levels its lines stand, as names of rows
     margin: float = 1.5  # font sizes of a cell's room that its inner margins may take
 
@@ -125,6 +129,130 @@ def span_of(lines: list[TextLine]) -> Span:
     return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
 
 
+_RULE_STRAY = (
+    4.0  # points by which the rules of a table may differ in where they begin and end, and text stand over them
+)
+_LEAST_RULES = 3  # of one width: two are those around a paragraph or a header
+_MOST_ROWS = 0.6
+"""Share of the bands of a table that are surely single rows, from which on all are. With less, rules part groups of
+rows."""
+_LOWEST, _HIGHEST = 6.0, 150.0  # points from one rule to the next: less is a double rule, more no row
+_HALF = 0.5  # of the room of a cell, which a line that goes on below fills
+_MOST_RULES = 200  # of a page that are compared; more are a form or a drawing
+
+
+def in_bands(items: list[Item], rules: LevelRules) -> Iterator[tuple[bool, list[Item]]]:
+    """Yield items in their order, those of each surely single row between two rules apart, and whether they are one."""
+    bands = bands_of(rules)
+    if not bands:
+        yield False, items
+        return
+    groups = [(band, [*group]) for band, group in groupby(items, key=lambda item: _band(item, bands))]
+    rows = _rows_in_bands(groups, bands)
+    rest: list[Item] = []
+    for at, (_, some) in enumerate(groups):
+        if at not in rows:
+            rest += some
+            continue
+        if rest:
+            yield False, rest
+        yield True, some
+        rest = []
+    if rest:
+        yield False, rest
+
+
+def _rows_in_bands(groups: list[tuple[int | None, list[Item]]], bands: list[Box]) -> set[int]:
+    """Return which groups of items, each with its band, are single rows; where most bands are, so are the others."""
+    tables = _tables(bands)
+    by_table: defaultdict[int, list[tuple[int, Row]]] = defaultdict(list)
+    ends: dict[int, float] = {}
+    for at, (band, some) in enumerate(groups):
+        row = _cells(some) if band is not None else []
+        if band is not None and row:
+            by_table[tables[band]].append((at, row))
+            ends[at] = bands[band][2]
+    found = set[int]()
+    for rows in by_table.values():
+        sure = [at for at, row in rows if _is_row(row, ends[at])]
+        found.update([at for at, _ in rows] if len(sure) >= max(_LEAST_RULES, _MOST_ROWS * len(rows)) else sure)
+    return found
+
+
+def _tables(bands: list[Box]) -> list[int]:
+    """Return for each band the number of the table that it is part of: one that touches the one above is of its own."""
+    numbers = [0]
+    for upper, lower in pairwise(bands):
+        numbers.append(numbers[-1] + (upper[3] != lower[1] or upper[0] != lower[0]))
+    return numbers
+
+
+def bands_of(rules: LevelRules) -> list[Box]:
+    """Return the boxes between rules that begin and end where the one above does."""
+    groups: list[list[Rule]] = []
+    for rule in rules.wide()[:_MOST_RULES]:
+        for group in groups:
+            y, left, right = group[-1]
+            alike = abs(left - rule[1]) < _RULE_STRAY and abs(right - rule[2]) < _RULE_STRAY
+            if alike and rule[0] - y < _HIGHEST:
+                group.append(rule)
+                break
+        else:
+            groups.append([rule])
+    return [
+        (upper[1], upper[0], upper[2], lower[0])
+        for group in groups
+        if len(group) >= _LEAST_RULES
+        for upper, lower in pairwise(group)
+        if lower[0] - upper[0] > _LOWEST
+    ]
+
+
+def _band(item: Item, bands: list[Box]) -> int | None:
+    """Return the number of the band that a line stands in, None for none."""
+    if not isinstance(item, TextLine):
+        return None
+    left, top, right, bottom = item.box
+    middle = (top + bottom) / 2
+    for number, (start, upper, end, lower) in enumerate(bands):
+        if upper < middle < lower and start - _RULE_STRAY < left and right < end + _RULE_STRAY:
+            return number
+    return None
+
+
+def _cells(some: list[Item]) -> Row:
+    """Return the cells that lines in a band make, none unless they stand beside one another.
+
+    Cells that stand over one another are those of several rows.
+    """
+    cells = in_cells(some)
+    spans = [*map(span_of, cells)]
+    if len(cells) < 2 or any(left[1] > right[0] for left, right in pairwise(spans)):
+        return []
+    return cells
+
+
+def _is_row(cells: Row, end: float) -> bool:
+    """Return whether cells are surely those of one row: one has one line, and those of others go on below.
+
+    No first word of a line had room in the line above; `end` is where the last cell ends.
+    """
+    if min(map(len, cells)) > 1:
+        return False
+    sides = pairwise([*(span_of(cell)[0] for cell in cells), end])
+    return all(
+        _has_no_room(one, other, right - left)
+        for cell, (left, right) in zip(cells, sides, strict=True)
+        for one, other in pairwise(cell)
+    )
+
+
+def _has_no_room(one: TextLine, other: TextLine, room: float) -> bool:
+    if other.box[1] <= one.box[1] or not any(map(str.isalpha, one.text + other.text)):
+        return False
+    return one.right - one.left > _HALF * room and not had_room(one, other, room)
+
+
 STRAY = 4.0  # points: edges of one column differ by less, in its rounding and in its letters; columns by far more
 _SHARED = 0.3  # of the height, which pieces on one level share
 _RISE = 1.6  # so many heights of a line may a cell begin above the middle of its row
@@ -136,6 +264,13 @@ _MOST_LINES = 12  # of a cell: with more, what is joined as one row is rather a 
 
 def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
     """Return items in their order, with those on one level, or between two rules of a table, as one row."""
+    rows: list[list[Item]] = []
+    for is_row, some in in_bands(items, rules):
+        rows += [some] if is_row else _on_levels(some, rules)
+    return rows
+
+
+def _on_levels(items: list[Item], rules: LevelRules) -> list[list[Item]]:
     rows = [items[:1]]
     for item in items[1:]:
         if len(rows[-1]) == 1 and item.box[0] < rows[-1][0].box[2]:  # as nearly all: it is not right of the last one
@@ -288,58 +423,3 @@ def levels_of(lines: Iterable[TextLine]) -> list[list[TextLine]]:
 def are_level(one: TextLine, other: TextLine) -> bool:
     """Return whether two lines stand on one level."""
     return abs(other.middle - one.middle) < LAYOUT.level * min(one.height, other.height)
-
-
-Extent = tuple[float, float]  # where a row begins and ends, in points from the top
-
-
-_YEAR = range(1800, 2200)
-"""Figures that are years: a header may be made of these, and of no other figures."""
-
-
-_YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
-
-
-@dataclass(slots=True)
-class CellRows:
-    """The rows of a table: its cells by row and column, those that span several, and where each row stands."""
-
-    cells: list[list[str]]
-    spans: list[CellSpan]
-    extents: list[Extent]
-
-
-def header_rows(cells: list[list[str]]) -> int:
-    """Return 0 if a table's first row has figures in half of the columns of figures or more, else 1.
-
-    If there are no such columns, that is half of the row. Years, and numbers that count on, may name columns.
-    """
-    names = [cells[0][at] for at in _telling(cells)]
-    figures = [*filter(_is_figure, names)]
-    counted = len(figures) < sum(map(bool, cells[0])) and _count_on(figures)
-    return int(counted or 2 * len(figures) < max(len(names), 1))
-
-
-def _telling(cells: list[list[str]]) -> list[int]:
-    """Return the columns of figures among those that the first row of a table fills, or all of these."""
-    filled = [at for at, cell in enumerate(cells[0]) if cell]
-    return [at for at in filled if _has_figures(cells, at)] or filled
-
-
-def _has_figures(cells: list[list[str]], column: int) -> bool:
-    """Return whether most cells of a column below its first are figures."""
-    below = [row[column] for row in cells[1:] if row[column]]
-    return 2 * sum(map(_is_figure, below)) > len(below)
-
-
-def _count_on(figures: list[str]) -> bool:
-    """Return whether figures are numbers of columns: each is one more than the one before."""
-    whole = len(figures) > 1 and all(map(str.isdecimal, figures))
-    return whole and all(int(other) - int(one) == 1 for one, other in pairwise(figures))
-
-
-def _is_figure(text: str) -> bool:
-    if text[:1].isalpha() or text[-1:].isalpha():  # as most cells
-        return False
-    plain = text.strip(" $€£%()+-–").replace(",", "").replace(".", "").replace(" ", "")
-    return plain.isdecimal() and not (len(text) == _YEAR_DIGITS and int(plain) in _YEAR)

@@ -20,6 +20,7 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 _GRID = 3  # points: text that begins closer than this begins on one place
 _CANDIDATES = 8  # places that are tried, those where most lines begin: each costs a pass over all runs
+_OUTDENT = 15  # of _GRID, 45 points: how far left of its text the heading of a side box may begin
 _MIN_GUTTER = 5.0  # points: narrower ones are spaces between words
 _SLACK = 3.0  # points by which text may reach into a gutter, as hanging punctuation does
 _MIN_SHARED = 1.5  # font sizes that both sides must share down the page: one line beside another is no column
@@ -82,7 +83,13 @@ def _starts(held: list[ColumnRun]) -> list[int]:
         weights[round(run.left / _GRID)] += len(run.items)
     first = min(weights)
     chosen = {start for start, lines in weights.most_common(_CANDIDATES) if start > first and lines > 1}
-    return sorted(chosen)
+    return sorted(chosen | _outdented(chosen, weights, first))
+
+
+def _outdented(chosen: set[int], weights: Counter[int], first: int) -> set[int]:
+    """Return for each place the first one near its left: a heading may begin left of what stands below it."""
+    found = (min(other for other in weights if start - _OUTDENT <= other) for start in chosen)
+    return {max(first + 1, start) for start in found} & {*weights}
 
 
 class _Sides(NamedTuple):
@@ -213,15 +220,16 @@ _STACKED = 0.4  # of the font size, which runs below one another may share
 _IN_ROW = 0.5  # of the font size, or of the run where that is lower: runs that share more stand side by side
 
 
-def columns(items: list[Item], level: LevelRules, code: bool) -> list[list[Item]]:
+def columns(items: list[Item], level: LevelRules, code: bool, before: PageTable | None = None) -> list[list[Item]]:
     """Return the items of a page in flows: each is a column, or the text above, below or between columns.
 
-    `level` are the page's horizontal rules; letters of one width are `code`, or those of a typewriter.
+    `level` are the page's horizontal rules; letters of one width are `code`, or those of a typewriter. `before` is the
+    table that ends the page before.
     """
     if _is_column(items):
         return [items]
     joined = join_cut(items)
-    whole = with_level_tables(joined, with_tables(joined, level, code), level, code)
+    whole = with_level_tables(joined, with_tables(joined, level, code, before), level, code)
     flows = _flows(runs(whole), 0)
     alone = len(flows) > 1  # in a column of text, a table has no other text beside it
     return [

@@ -1,5 +1,7 @@
 """Names of columns of tables that stand further above the rows, in several lines, or above several blocks of rows."""
 
+import pytest
+
 from docmill.storage.schema import Element
 from tests.kit.pdf_pages import page, read
 from tests.kit.writers.pdf import Pdf, text_width
@@ -62,10 +64,11 @@ def test_names_in_several_lines_are_whole() -> None:
     assert _table(pdf).attributes["cells"] == [names, *YEARS]
 
 
-def test_a_name_over_several_columns_is_a_row_of_the_header() -> None:
+@pytest.mark.parametrize(("over", "depth"), [("Schools", 2), ("(Schools in thousands)", 1)])
+def test_a_name_over_several_columns_is_no_remark_in_brackets(over: str, depth: int) -> None:
     pdf = _rows([*NAMES, *YEARS])
-    pdf.text((XS[2] + 15 + XS[3] + 40 - text_width("Schools", 10)) / 2, 714, "Schools")
-    assert _table(pdf).attributes["header_rows"] == 2
+    pdf.text((XS[2] + 15 + XS[3] + 40 - text_width(over, 10)) / 2, 714, over)
+    assert _table(pdf).attributes["header_rows"] == depth
 
 
 def test_each_of_several_names_is_over_its_own_columns() -> None:

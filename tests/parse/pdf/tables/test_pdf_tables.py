@@ -3,7 +3,7 @@
 import pytest
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.pdf.layout.columns import parted
+from docmill.tasks.parse.pdf.layout.cuts import parted
 from docmill.tasks.parse.pdf.pdf_file import open_pdf, opened_page
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
@@ -144,7 +144,7 @@ def test_cells_of_several_lines_are_whole_wherever_they_stand_in_their_rows() ->
 
 def test_a_first_cell_of_three_lines_is_whole_and_a_header_is_cut_as_its_cells() -> None:
     pdf = page()
-    x = 60 + text_width("Name of the part", 10) + 9
+    x = 60 + text_width("Name of the part", 10) + 5
     pdf.text(60, 760, "Name of the part")
     pdf.text(x, 760, "What it is for")
     pdf.rule(58, 755, 300)
@@ -190,6 +190,15 @@ def test_tables_that_stand_apart_are_two() -> None:
         for x, cell in zip((60, 200, 300), row, strict=True):
             pdf.text(x, 740 - 16 * number - 12 * (number > 3), cell or "-")
     assert [len(cells) for cells in cells_of(read(pdf))] == [4, 4]
+
+
+def test_a_list_of_contents_and_a_frame_are_no_tables() -> None:
+    pdf = page()
+    pdf.box(50, 500, 480, 300)
+    for number, title in enumerate(("Before you go up", "The mast", "Probes", "Wiring", "Care")):
+        pdf.text(60, 740 - 16 * number, title)
+        pdf.text(500, 740 - 16 * number, str(number + 2))
+    assert not [one for one in read(pdf).elements if one.kind == "table"]
 
 
 def test_marks_that_pdfium_reads_as_one_word_stand_in_their_rows() -> None:
@@ -268,6 +277,14 @@ def test_a_piece_of_a_line_that_is_cut_again_stays_apart_from_the_piece_behind_i
     assert [(piece.text, piece.ruled) for piece in pieces] == [("one", True), ("two", True), ("three", False)]
 
 
+def test_a_ruled_column_without_text_is_one() -> None:
+    rows = [("argument", "", "meaning"), ("file", "", "what is read"), ("to", "", "where it is put")]
+    pdf = page()
+    pdf.table(60, 740, (60, 20, 120), rows)
+    (table,) = (one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [[*row] for row in rows]
+
+
 def test_rows_that_are_drawn_large_and_scaled_down_are_rows() -> None:
     pdf = page()
     pdf.pages[-1].append("0.06 0 0 0.06 0 0 cm")
@@ -298,6 +315,17 @@ def test_a_name_in_the_middle_of_some_columns_is_a_row_of_the_header(x: int, wid
     table = next(one for one in read(pdf).elements if one.kind == "table")
     assert table.attributes["cells"] == [*over, *rows]
     assert table.attributes["header_rows"] == len(over) + 1
+
+
+def test_names_beside_numbers_that_go_down_are_a_table_and_titles_beside_pages_are_none() -> None:
+    names = ["Dropping out of training", "Staff with formal qualifications", "Staff that is being trained", "Visits"]
+    for numbers, tables in ((["15", "13", "6", "4"], 1), (["4", "6", "13", "15"], 0)):
+        pdf = page()
+        pdf.text(60, 760, "These are the figures of the year, as they were said.")
+        for at, row in enumerate(zip(names, numbers, strict=True)):
+            for x, cell in zip((60, 320), row, strict=True):
+                pdf.text(x, 730 - 16 * at, cell)
+        assert [one.kind for one in read(pdf).elements].count("table") == tables
 
 
 def test_groups_of_rows_below_gaps_and_the_names_between_them_are_one_table() -> None:

@@ -1,213 +1,17 @@
-"""PDF columns: lines cut at the gaps between cells, where the columns of rows stand, and what goes on a table."""
+"""PDF cell columns: where the columns of rows of cells stand, whether they are those of a table, and what goes on one.
 
-from bisect import bisect_left, insort
+Rows at the top of a page may go on the table at the end of the page before.
+"""
+
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import chain, pairwise, takewhile
+from statistics import median
 
-from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Cell, PageTable, Row, Span, is_value, span_of
-from docmill.tasks.parse.pdf.text.gaps import Gap
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Cell, Item, PageTable, Row, Span, in_cells, is_value, span_of
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around, merged_spans, spans_over
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
-from docmill.tasks.parse.pdf.text.text_layer import TextLayer
-
-DRAWN_BULLET = "\u2022"
-
-_NEAR_ROWS, _FAR_ROWS = 5.5, 16.0
-"""Heights of a line: the gaps of rows further up or down are of another table. Only where none is near, those further
-away: cells of several lines stand between."""
-_LEVEL = -0.3
-"""Share of the lower line's height, which lines side by side share: a cell in the middle of its row is off by half."""
-_MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
-_SAME_EDGE = 1.2  # points that the edges of one column may be apart
-_EXACT = 0.3  # the same for words behind a narrower gap, which begin so near to the edge of a column by chance only
-_GAP, _MONO_GAP = 0.4, 0.7
-"""Font sizes. A gap must be wider than the spaces of a line, which in fonts of one width are as wide as letters."""
-_FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, or in a row of them, is as wide
-_END_GAP = 0.7
-"""Font sizes of a gap in such a strip, in a line above or below all of its rows: a line of text stands there, too, and
-the space beside a word in another font is half a size wide."""
-_SHARED = 0.25  # font sizes that a gap and a strip share: a header that is centred may reach into its column's gap
-_MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work for each line
-_OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
-_UNDRAWN_GAP = 0.6  # font sizes of a gap for which the page draws no space: beside code in a margin of its own is less
-_LEAST_GAPS = 3  # of a line: with more, one for which the page draws no space tells something
-
-_Gaps = list[tuple[Gap, bool]]  # of a line, each with whether the page draws no space there
-_RowGap = tuple[float, float, float]  # between two cells: the height of their middle, where it begins, where it ends
-
-
-def parted(line: TextLine, places: Sequence[float], layer: TextLayer) -> list[TextLine]:
-    """Return a line in pieces, cut between words at each of the places, from the left.
-
-    A bullet that is drawn as a shape is none of the page's letters, of which the pieces are made.
-    """
-    if not places:
-        return [line]
-    pieces = layer.parted(line, places)
-    pieces[-1].ruled = line.ruled
-    first = pieces[0]
-    if first is not line and line.text.startswith(DRAWN_BULLET) and not first.text.startswith(DRAWN_BULLET):
-        first.text = f"{DRAWN_BULLET} {first.text}"
-        first.box = (line.box[0], *first.box[1:])
-    return pieces
-
-
-@dataclass(slots=True)
-class _Strip:
-    """What the gaps of some rows have in common, from the top."""
-
-    left: float
-    right: float
-    gaps: list[_RowGap]
-
-    def sides(self, height: float) -> int:
-        """Return on how many sides of a height, above and below, its rows are."""
-        return len({gap[0] > height for gap in self.gaps})
-
-    def sides_alike(self, height: float, gap: Gap, stray: float) -> int:
-        """Return on how many sides rows have a cell that ends, or one that begins, where a gap does."""
-        return max(
-            len({row > height for row, end, _ in self.gaps if abs(end - gap[0]) < stray}),
-            len({row > height for row, _, start in self.gaps if abs(start - gap[1]) < stray}),
-        )
-
-
-def cut_as_neighbours(lines: list[TextLine], layer: TextLayer) -> list[TextLine]:
-    """Return lines, those of rows cut at the gaps that rows near them leave free, too, and between figures."""
-    gaps, places = _gaps_of_rows(lines)
-    found: list[TextLine] = []
-    for index, line in enumerate(lines):
-        near = _crossing(line, gaps)
-        beside = index in places
-        figures = not any(map(str.isalpha, line.text))
-        may_be_row = " " in line.text and (near or beside or figures)
-        pieces = parted(line, _cuts(line, near, beside, figures, layer), layer) if may_be_row else [line]
-        for one, other in pairwise(pieces):  # they tell where the next row is to be cut
-            insort(gaps, (line.middle, one.right, other.left))
-        found += pieces
-    return found
-
-
-def _gaps_of_rows(lines: list[TextLine]) -> tuple[list[_RowGap], set[int]]:
-    """Return the gaps between lines side by side, from the top, and the places of these lines: others are text."""
-    gaps: list[_RowGap] = []
-    places = set[int]()
-    for index, other in enumerate(lines):
-        # Those before are the lines of the cell to the left, or of its own cell.
-        place = _neighbour(lines, index)
-        if place is not None:
-            gaps.append((other.middle, lines[place].right, other.left))
-            places |= {place, index}
-    return sorted(gaps), places
-
-
-def _neighbour(lines: list[TextLine], index: int) -> int | None:
-    """Return which of the lines before one, all of them left of it or in its column, stands beside it."""
-    left, top, _, bottom = lines[index].box
-    for at in range(index - 1, max(index - _MOST_LINES, 0) - 1, -1):
-        start, upper, end, lower = lines[at].box
-        if -_SAME_EDGE < left - start < _SAME_EDGE:
-            continue
-        if left < end:
-            return None
-        if min(lower, bottom) - max(upper, top) > _LEVEL * min(lower - upper, bottom - top):
-            return at
-    return None
-
-
-def _crossing(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:
-    """Return the gaps of rows near a line that are over or under its words."""
-    if " " not in line.text:
-        return []
-    for heights in (_NEAR_ROWS, _FAR_ROWS):
-        reach = heights * max(line.height, line.size)
-        first, last = bisect_left(gaps, (line.middle - reach,)), bisect_left(gaps, (line.middle + reach,))
-        near = gaps[first : min(last, first + _MOST_NEAR)]
-        found = [gap for gap in near if gap[1] < line.right and gap[2] > line.left]
-        if found:
-            return found
-    return []
-
-
-def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, layer: TextLayer) -> list[float]:
-    """Return where a line is to be cut: at gaps that rows leave free, that no space is drawn in, or between figures.
-
-    A line that stands `beside` none is a row only if its cells begin, or end, where those above and below do.
-    """
-    gaps = _gaps_of(line, layer)
-    least = (_MONO_GAP if line.font.mono else _GAP) * line.size
-    wide = [gap for gap, undrawn in gaps if undrawn or _width(gap) > least]
-    strips = _strips(near, least)
-    exact = {*_exact(line, gaps, wide, strips)}
-    between = {*_between(wide, strips, line)}
-    cut = {*exact, *_undrawn(gaps, between, beside, line.size)}
-    if beside:
-        cut.update(_outliers(gaps, between, exact))
-    if figures:
-        cut.update(gap for gap, _ in gaps if _width(gap) > _FIGURES_GAP * line.size)
-    return [sum(gap) / 2 for gap in sorted(cut)]
-
-
-def _outliers(gaps: _Gaps, between: set[Gap], exact: set[Gap]) -> Iterator[Gap]:
-    """Yield the gaps in strips that are wider than the spaces of their line."""
-    plain = max((_width(gap) for gap, undrawn in gaps if not undrawn and gap not in between | exact), default=0.0)
-    return (gap for gap in between if _width(gap) > _OUTLIER * plain)
-
-
-def _undrawn(gaps: _Gaps, between: set[Gap], beside: bool, size: float) -> Iterator[Gap]:
-    """Yield the gaps for which the page draws no space, and two of three other signs speak."""
-    for gap, undrawn in gaps:
-        if undrawn and beside + (gap in between) + (_width(gap) > _UNDRAWN_GAP * size) > 1:
-            yield gap
-
-
-def _exact(line: TextLine, gaps: _Gaps, wide: list[Gap], strips: list[_Strip]) -> Iterator[Gap]:
-    """Yield the gaps at which cells both above and below end, or begin."""
-    for gap, _ in gaps:
-        stray = _SAME_EDGE if gap in wide else _EXACT
-        if any(strip.sides_alike(line.middle, gap, stray) > 1 for strip in strips):
-            yield gap
-
-
-def _gaps_of(line: TextLine, layer: TextLayer) -> _Gaps:
-    """Return the gaps between a line's words, each with whether the page draws no space there, but most others."""
-    gaps, undrawn = layer.gaps(line)
-    if len(gaps) > _LEAST_GAPS and 2 * sum(undrawn) > len(gaps):  # a font for which some programs draw no spaces
-        undrawn = [False] * len(gaps)
-    # Words that are read from the right have none between one and the next.
-    return [both for both in zip(gaps, undrawn, strict=True) if _width(both[0]) > 0]
-
-
-def _strips(gaps: list[_RowGap], least: float) -> list[_Strip]:
-    """Return the strips wider than `least` that rows leave free, as columns do."""
-    strips = list[_Strip]()
-    for gap in gaps:
-        for strip in strips:
-            left, right = max(strip.left, gap[1]), min(strip.right, gap[2])
-            if right - left > least:
-                strip.left, strip.right = left, right
-                strip.gaps.append(gap)
-                break
-        else:
-            strips.append(_Strip(*gap[1:], [gap]))
-    return strips
-
-
-def _between(wide: list[Gap], strips: list[_Strip], line: TextLine) -> Iterator[Gap]:
-    """Yield the widest of a line's gaps in each strip; at an end of the rows it is wider than elsewhere."""
-    for strip in strips:
-        over = [gap for gap in wide if min(gap[1], strip.right) - max(gap[0], strip.left) > _SHARED * line.size]
-        found = max(over, key=_width, default=None)
-        if found is not None and (strip.sides(line.middle) > 1 or _width(found) > _END_GAP * line.size):
-            yield found
-
-
-def _width(gap: Gap) -> float:
-    return gap[1] - gap[0]
-
 
 Column = list[Cell]
 
@@ -220,6 +24,7 @@ _ALIGNED = 2.5
 
 Less loses tables whose cells are indented or rounded; more takes lines of text with wide spaces for rows.
 """
+_NAME, _LEAST_NAMES = 14, 2  # letters of a figure or a name, and columns of these beside one of text
 _MOST_PARTED = 0.75
 """Share of the rows with one piece at most in each column. In the others, the words of a cell stand far apart, as those
 of justified text do in a narrow column; with less, lines of such text are rows."""
@@ -328,7 +133,7 @@ def _are_parted(row: Row, spans: list[Span]) -> bool:
 def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool) -> bool:
     """Return whether something says that columns, below a header or not, in rows that are `banded`, are no table's."""
     columns = _columns(rows, spans)
-    if _are_long(columns, _SHORT) and not (banded or _may_hold_text(rows, columns, headed)):
+    if _are_contents(columns) or (_are_long(columns, _SHORT) and not (banded or _may_hold_text(rows, columns, headed))):
         return True
     held = _in_one(columns, spans) if banded else columns
     return any(_stands_askew(rows, column, headed, len(spans)) for column in held[1:])
@@ -341,7 +146,7 @@ def _in_one(columns: list[Column], spans: list[Span]) -> list[Column]:
 
 def _may_hold_text(rows: list[Row], columns: list[Column], headed: bool) -> bool:
     """Return whether cells may hold sentences: below a header, or in cells of several lines beside names."""
-    if _are_long(columns, _SENTENCES):
+    if _begin_with_text(columns) or _are_long(columns, _SENTENCES):
         return False
     return headed or (_has_taller_cells(rows) and not _are_marked(columns))
 
@@ -395,6 +200,15 @@ def _are_long(columns: list[Column], bounds: tuple[int, int]) -> bool:
     return sum(letters) > mean * len(letters) or max(letters) > most
 
 
+def _begin_with_text(columns: list[Column]) -> bool:
+    """Return whether the first column holds text, as columns of text below a rule do, and no names of rows.
+
+    Columns of figures or names beside it are none of text.
+    """
+    first, *others = (median(map(_letters, column)) for column in columns)
+    return first > _SHORT[0] and sum(letters <= _NAME for letters in others) < _LEAST_NAMES
+
+
 def _are_marked(columns: list[Column]) -> bool:
     """Return whether the first of two columns holds numbers of clauses, signs of items or names of speakers."""
     if len(columns) > 2:
@@ -405,6 +219,16 @@ def _are_marked(columns: list[Column]) -> bool:
 
 def _is_mark(text: str) -> bool:
     return not any(map(str.isalpha, text)) or text.endswith(":") or (len(text) <= _MARK and text.endswith((".", ")")))
+
+
+def _are_contents(columns: list[Column]) -> bool:
+    """Return whether two columns are those of a list of contents: titles, and pages that never go down."""
+    if len(columns) > 2:
+        return False
+    titles, numbers = ([line.text.strip(". ") for cell in column for line in cell] for column in columns)
+    if not any(map(str.isalpha, "".join(titles))) or not all(map(str.isdecimal, numbers)):
+        return False
+    return all(before <= after for before, after in pairwise(map(int, numbers)))
 
 
 def _letters(cell: Cell) -> int:
@@ -432,8 +256,95 @@ def lines_of(rows: list[Row]) -> list[TextLine]:
     return [*chain.from_iterable(chain.from_iterable(rows))]
 
 
+_LEAST_CELLS = 2  # of a header: one word alone may be the page's
+_MOST_REST = 12  # lines of the rest of a row; more are a text below the table
+_CLOSE = 0.6  # of a line's height, by which the lines of a cell are closer; as wide a gap parts rows
 _LOWER_START = "([{\"'\u201e\u201c\u2018\u00ab\u2013\u2014-,;.:%&/+"
 """Signs, besides small letters, that the rest of a cell may begin with; a new cell begins with a letter or a figure."""
+
+
+def release_header(items: list[Item], table: PageTable) -> None:
+    """Take the header of a table, repeated at the top of the next page, out of that page's furniture."""
+    header = " ".join(table.cells[0])
+    lines = [item for item in items if isinstance(item, TextLine) and item.text in header]
+    held = [line for line in lines if line.furniture]
+    if _count_level(lines, held) >= _LEAST_CELLS:
+        for line in held:
+            line.furniture = False
+
+
+def _count_level(lines: list[TextLine], held: list[TextLine]) -> int:
+    """Return how many lines stand on the level of the first of some."""
+    return sum(_are_level(line, held[0]) for line in lines) if held else 0
+
+
+def _are_level(one: TextLine, other: TextLine) -> bool:
+    return one.box[1] < other.box[3] and other.box[1] < one.box[3]
+
+
+def repeats_header(row: list[Item], table: PageTable) -> bool:
+    """Return whether a row says what the header of a table does, perhaps in other pieces."""
+    header = [cell for cell in table.cells[0] if cell]
+    said = " ".join(item.text for item in row if isinstance(item, TextLine))
+    return len(header) >= _LEAST_CELLS and said.split() == " ".join(header).split()
+
+
+def rest_of_row(rows: list[list[Item]], spans: list[Span]) -> list[Item]:
+    """Return the lines below a header that go on the row that the end of the page before cut: single ones in a column.
+
+    A row of its own has several cells.
+    """
+    rest: list[Item] = []
+    for row in rows[:_MOST_REST]:
+        line = row[0]
+        near = not rest or line.box[1] - rest[-1].box[3] < _CLOSE * (line.box[3] - line.box[1])
+        if len(row) > 1 or not isinstance(line, TextLine) or not near or len(places_over([line], spans)) != 1:
+            break
+        rest.append(line)
+    return rest
+
+
+def fitting_rows(rows: list[list[Item]], spans: list[Span], headed: bool = False) -> list[Row]:
+    """Return the cells of the first rows whose cells stand each in one of some columns; none unless one row has two.
+
+    Below a header that is repeated, `headed`, one of several cells may stand over several columns.
+    """
+    found: list[Row] = []
+    for row in rows:
+        cells = in_cells(row)
+        places = [places_over(cell, spans) for cell in cells]
+        if not cells or not ((headed and len(cells) > 1 and all(places)) or _are_apart(places)):
+            break
+        found.append(cells)
+    while found and len(found[-1]) < 2:
+        found.pop()
+    return found
+
+
+def _are_apart(places: list[list[int]]) -> bool:
+    """Return whether cells, by the columns that each stands over, stand in one each and in different ones."""
+    return all(len(over) == 1 for over in places) and len({*chain(*places)}) == len(places)
+
+
+def widened(spans: list[Span], rows: list[Row]) -> list[Span]:
+    """Return columns with the cells of more rows that stand in one each."""
+    wide = [*spans]
+    for cell in chain.from_iterable(rows):
+        place, *more = places_over(cell, spans)
+        if not more:
+            left, right = span_of(cell)
+            wide[place] = min(wide[place][0], left), max(wide[place][1], right)
+    return wide
+
+
+def with_header(table: PageTable, row: Row) -> list[Span]:
+    """Return the columns of a table with its header as the next page repeats it."""
+    places = [place for place, cell in enumerate(table.cells[0]) if cell]
+    wide = [*table.columns]
+    for place, cell in zip(places, row, strict=False) if len(places) == len(row) else ():
+        left, right = span_of(cell)
+        wide[place] = min(wide[place][0], left), max(wide[place][1], right)
+    return wide
 
 
 def append_table(table: PageTable, more: PageTable, between: Sequence[TextLine] = ()) -> bool:
@@ -465,7 +376,7 @@ def _append_rows(table: PageTable, more: PageTable) -> None:
     repeated = len(header) if header == more.cells[: len(header)] else 0
     rows = more.cells[repeated:]
     shift = len(table.cells) - repeated
-    if rows and not _is_right_to_left(rows[0]) and _is_rest(table.cells[-1], rows[0]):
+    if rows and not _is_right_to_left(rows[0]) and (more.cut or _is_rest(table.cells[-1], rows[0])):
         table.cells[-1] = [f"{one} {other}".strip() for one, other in zip(table.cells[-1], rows.pop(0), strict=True)]
         shift -= 1
     table.cells += rows

@@ -1,0 +1,229 @@
+"""PDF grid cells: what stands in the cells of a grid, in the rows that its rules and the levels of its lines make.
+
+Rules part rows, but not all: a rule may stand below every third row, or none within the body of a table. Rows within
+the cells of one band are told by their lines: they break beside figures, or though there is room, in several columns.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, CellSpan, are_level, had_room, is_value, levels_of
+from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
+from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
+
+Extent = tuple[float, float]  # where a row begins and ends, in points from the top
+
+
+_YEAR = range(1800, 2200)
+"""Figures that are years: a header may be made of these, and of no other figures."""
+_YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
+
+
+Pieces = list[TextLine]
+
+
+@dataclass(slots=True)
+class Cell:
+    """A cell of a grid: its rows and columns from the first to the last, its sides, what stands in it."""
+
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+    left: float
+    right: float
+    pieces: Pieces
+
+
+@dataclass(slots=True)
+class CellRows:
+    """The rows of a table: its cells by row and column, those that span several, and where each row stands."""
+
+    cells: list[list[str]]
+    spans: list[CellSpan]
+    extents: list[Extent]
+
+
+def rows_of_cells(cells: list[Cell], keep: set[int]) -> CellRows:
+    """Return the rows and columns of cells that hold text; those of the columns to `keep` though they hold none."""
+    held = [cell for cell in cells if cell.pieces]
+    columns = sorted({cell.columns[0] for cell in held} | keep)
+    rows = [*_rows(held)]
+    bands = [band for band, _ in rows]
+    table = CellRows([[""] * len(columns) for _ in rows], [], [extent for _, extent in rows])
+    for cell in held:
+        _place(table, cell, bands, columns)
+    return table
+
+
+def _rows(cells: list[Cell]) -> Iterator[tuple[int, Extent]]:
+    """Yield the rows of cells: the number of the band that each is in, and where it stands."""
+    for band in sorted({cell.rows[0] for cell in cells}):
+        for extent in _extents(band, cells):
+            yield band, extent
+
+
+def _place(table: CellRows, cell: Cell, bands: list[int], columns: list[int]) -> None:
+    """Put what a cell holds into the rows that it stands in: line by line where these are its lines' levels."""
+    within = _places(bands, cell.rows)
+    column, *more = _places(columns, cell.columns)
+    wide = 1 + len(more)
+    is_tall = cell.rows[0] < cell.rows[1] or (len(within) > 1 and _is_label(cell))
+    held = _by_rows(cell.pieces, within, table.extents, max(2.0, LAYOUT.beside_tall * len(within)) if is_tall else 1.0)
+    tall = len(within) if is_tall and len(held) == 1 else 1
+    for row, pieces in held.items():
+        table.cells[row][column] = joined(texts_to_join(pieces), Vocabulary())
+        if tall * wide > 1:
+            table.spans.append((row, column, tall, wide))
+
+
+def _places(numbers: list[int], ends: tuple[int, int]) -> list[int]:
+    """Return the places of the numbers from the first to the last."""
+    return [at for at, number in enumerate(numbers) if ends[0] <= number <= ends[1]]
+
+
+def _by_rows(pieces: Pieces, within: list[int], extents: list[Extent], least: float) -> dict[int, Pieces]:
+    if len(within) == 1:
+        return {within[0]: pieces}
+    found: defaultdict[int, Pieces] = defaultdict(list)
+    for piece in pieces:
+        near = min(within, key=lambda row: abs(sum(extents[row]) / 2 - piece.middle))
+        top, bottom = extents[near]
+        if not top < piece.middle < bottom:
+            return {within[0]: pieces}
+        found[near].append(piece)
+    return dict(found) if len(found) >= least else {within[0]: pieces}
+
+
+def _extents(band: int, cells: list[Cell]) -> list[Extent]:
+    """Return where the rows of a band between rules stand: one, or as many as its lines make."""
+    begun = [cell for cell in cells if cell.rows[0] == band]
+    own = [cell for cell in begun if cell.rows[1] == band]
+    groups = _groups(own) if own else [_all_of(begun)]
+    return [(min(one.box[1] for one in group), max(one.box[3] for one in group)) for group in groups]
+
+
+def _all_of(cells: list[Cell]) -> Pieces:
+    return [*chain.from_iterable(cell.pieces for cell in cells)]
+
+
+def _groups(cells: list[Cell]) -> list[Pieces]:
+    """Return the pieces of the cells of a band by row."""
+    if max(len(cell.pieces) for cell in cells) == 1:  # as in most bands
+        return [_all_of(cells)]
+    levels = levels_of(chain.from_iterable(cell.pieces for cell in cells if not _is_label(cell)))
+    return _joined_levels(levels, cells) if len(levels) > 1 and _are_rows(cells) else [_all_of(cells)]
+
+
+def _is_label(cell: Cell) -> bool:
+    """Return whether a cell holds words on one line, which name all rows of its band if there are several."""
+    return len(levels_of(cell.pieces)) == 1 and not any(is_value(piece.text) for piece in cell.pieces)
+
+
+def _are_rows(cells: list[Cell]) -> bool:
+    """Return whether the lines in the cells of a band are rows: in several columns they break though there is room."""
+    lines = [(cell, _lines(cell)) for cell in cells]
+    several = [(cell, found) for cell, found in lines if len(found) > 1]
+    breaks = [*_breaks(several, _figures(lines))]
+    if len(several) < 2 or sum(breaks) < LAYOUT.breaks * len(breaks):
+        return False
+    return _hold_figures(several) or _are_even(lines)
+
+
+_Lines = list[tuple[Cell, Pieces]]
+
+
+def _lines(cell: Cell) -> Pieces:
+    """Return the lines of a cell; those of one over several columns are one."""
+    levels = levels_of(cell.pieces)
+    return [_whole(level) for level in (levels if cell.columns[0] == cell.columns[1] else levels[:1])]
+
+
+def _figures(lines: _Lines) -> Pieces:
+    return [piece for _, found in lines for piece in found if is_value(piece.text)]
+
+
+def _hold_figures(lines: _Lines) -> bool:
+    """Return whether a cell holds nothing but figures."""
+    return any(all(is_value(line.text) for line in found) for _, found in lines)
+
+
+def _breaks(several: _Lines, values: Pieces) -> Iterator[bool]:
+    """Yield for each line of a cell below another whether it is none of that: beside a figure, or with room above."""
+    for cell, found in several:
+        for one, other in pairwise(found):
+            yield any(are_level(other, value) for value in values) or had_room(one, other, cell.right - cell.left)
+
+
+def _are_even(lines: _Lines) -> bool:
+    """Return whether all cells have as many lines, and so many that these are no name and what it means."""
+    return len({len(found) for _, found in lines}) == 1 and len(lines[0][1]) >= LAYOUT.even_lines
+
+
+def _whole(level: Pieces) -> TextLine:
+    """Return the pieces of one cell on one level as one."""
+    if len(level) == 1:
+        return level[0]
+    level = sorted(level, key=lambda one: one.left)
+    return replace(level[0], text=" ".join(one.text for one in level), box=around_all([one.box for one in level]))
+
+
+def _joined_levels(levels: list[Pieces], cells: list[Cell]) -> list[Pieces]:
+    """Return levels, those that only go on a name above them as part of its row."""
+    groups: list[Pieces] = []
+    for level in levels:
+        if groups and _goes_on(groups[-1], level, cells):
+            groups[-1] = groups[-1] + level
+        else:
+            groups.append(level)
+    return groups
+
+
+def _goes_on(above: Pieces, level: Pieces, cells: list[Cell]) -> bool:
+    """Return whether all that stands on a level are words that had no room in the line above them."""
+    return all(not is_value(piece.text) and _is_wrapped(above, piece, cells) for piece in level)
+
+
+def _is_wrapped(above: Pieces, piece: TextLine, cells: list[Cell]) -> bool:
+    cell = next(one for one in cells if piece in one.pieces)
+    upper = [one for one in above if one in cell.pieces]
+    if not upper:
+        return False
+    return piece.text[:1].islower() or not had_room(upper[-1], piece, cell.right - cell.left)
+
+
+def header_rows(cells: list[list[str]]) -> int:
+    """Return 0 if a table's first row has figures in half of the columns of figures or more, else 1.
+
+    If there are no such columns, that is half of the row. Years, and numbers that count on, may name columns.
+    """
+    names = [cells[0][at] for at in _telling(cells)]
+    figures = [*filter(_is_figure, names)]
+    counted = len(figures) < sum(map(bool, cells[0])) and _count_on(figures)
+    return int(counted or 2 * len(figures) < max(len(names), 1))
+
+
+def _telling(cells: list[list[str]]) -> list[int]:
+    """Return the columns of figures among those that the first row of a table fills, or all of these."""
+    filled = [at for at, cell in enumerate(cells[0]) if cell]
+    return [at for at in filled if _has_figures(cells, at)] or filled
+
+
+def _has_figures(cells: list[list[str]], column: int) -> bool:
+    """Return whether most cells of a column below its first are figures."""
+    below = [row[column] for row in cells[1:] if row[column]]
+    return 2 * sum(map(_is_figure, below)) > len(below)
+
+
+def _count_on(figures: list[str]) -> bool:
+    """Return whether figures are numbers of columns: each is one more than the one before."""
+    whole = len(figures) > 1 and all(map(str.isdecimal, figures))
+    return whole and all(int(other) - int(one) == 1 for one, other in pairwise(figures))
+
+
+def _is_figure(text: str) -> bool:
+    if text[:1].isalpha() or text[-1:].isalpha():  # as most cells
+        return False
+    plain = text.strip(" $€£%()+-–").replace(",", "").replace(".", "").replace(" ", "")
+    return plain.isdecimal() and not (len(text) == _YEAR_DIGITS and int(plain) in _YEAR)
