@@ -83,7 +83,7 @@ class Features:
 
     def of_words(self, words: frozenset[str]) -> float:
         """Return the share of words that are in a set."""
-        return sum(self.vocabulary[word] for word in words) / self.words
+        return sum(map(self.vocabulary.__getitem__, self.vocabulary.keys() & words)) / self.words
 
     def is_contract(self) -> bool:
         """Return whether a text has legal words and numbered clauses."""
@@ -96,8 +96,7 @@ class Features:
 
     def most_used(self, words: frozenset[str], number: int) -> Sequence[str]:
         """Return the most frequent words of a set."""
-        found = [word for word in words if self.vocabulary[word]]
-        return sorted(found, key=lambda word: (-self.vocabulary[word], word))[:number]
+        return sorted(self.vocabulary.keys() & words, key=lambda word: (-self.vocabulary[word], word))[:number]
 
 
 def _heading(element: Element, source: str) -> str:
