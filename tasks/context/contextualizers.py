@@ -50,7 +50,7 @@ def contextualizer_of_plugin(origin: Origin, plugin: ContextualizerPlugin) -> Co
     return Contextualizer(origin.name, origin.version(plugin.version), origin.guarded(say, plugin_failed))
 
 
-STRUCTURAL = 11
+STRUCTURAL = 12
 """The version of the structural context, with which other contexts begin. Prompts have their own version."""
 
 

@@ -60,6 +60,9 @@ def _holding(elements: list[Element], span: Span) -> Element | None:
     return elements[before] if before >= 0 and span.start < elements[before].end_char else None
 
 
+_GROUP_WORDS = 2  # that the names of columns of a group begin with; one, such as "Total", may be of each name alone
+
+
 def _header(setting: ContextInput, table: Element, span: Span) -> str:
     """Return the names of a table's columns, or where these are too long, of the cells filled in a span.
 
@@ -72,24 +75,24 @@ def _header(setting: ContextInput, table: Element, span: Span) -> str:
         return header
     filled = _filled_columns(setting, table, span)
     own = [name for column, name in enumerate(names) if column in filled]
-    tried = [_joined(own), _joined(_shortened(names)), _joined(_shortened(own))]
-    if 2 * len(own) > len(names):
-        tried[:2] = tried[1::-1]
-    return next((header for header in tried if _fits(setting, header)), "")
+    shorter, own_shorter = ([_shortened(some, least) for least in (_GROUP_WORDS, 1)] for some in (names, own))
+    tried = [*shorter, own, *own_shorter] if 2 * len(own) > len(names) else [own, *shorter, *own_shorter]
+    return next((header for header in map(_joined, tried) if _fits(setting, header)), "")
 
 
 def _fits(setting: ContextInput, header: str) -> bool:
     return setting.count(header) < max(setting.budget, setting.widest)
 
 
-def _shortened(names: Sequence[str]) -> list[str]:
-    """Return names, each without the words that it begins with as the one before it."""
+def _shortened(names: Sequence[str], least: int) -> list[str]:
+    """Return names, each without the words that it begins with as the one before it, if these are so many."""
     pairs = zip(["", *names], names, strict=False)
-    return [" ".join(name.split()[_count_shared(before.split(), name.split()[:-1]) :]) for before, name in pairs]
+    return [" ".join(name.split()[_count_shared(before.split(), name.split()[:-1], least) :]) for before, name in pairs]
 
 
-def _count_shared(one: list[str], other: list[str]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _count_shared(one: list[str], other: list[str], least: int) -> int:
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return shared if shared >= least else 0
 
 
 def _joined(names: Sequence[str]) -> str:
