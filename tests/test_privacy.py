@@ -8,6 +8,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import PathDistribution, packages_distributions
 from pathlib import Path
 
@@ -50,6 +51,7 @@ cluster.wait()
 sys.exit(done.returncode)
 """
 
+distributions = cache(packages_distributions)  # it reads the files of all that is installed
 KEYS = ("COHERE_API_KEY", "GEMINI_API_KEY", "VOYAGE_API_KEY")
 BY_LITELLM = """
 from pathlib import Path
@@ -145,7 +147,7 @@ def test_a_dask_worker_reaches_nobody(run: Callable[..., Trace], token_counts_fo
 @pytest.mark.parametrize("extra", sorted({*EXTRAS} - {"all"}))
 def test_an_extra_reaches_nobody_while_it_is_imported(extra: str, run: Callable[..., Trace], tmp_path: Path) -> None:
     wanted = {canonicalize_name(Requirement(one).name) for one in EXTRAS[extra]}
-    given = packages_distributions().items()
+    given = distributions().items()
     modules = [module for module, givers in given if {*map(canonicalize_name, givers)} & wanted and module[0] != "_"]
     assert modules
     adapter = [f"docmill.adapters.{ADAPTERS[extra]}"] if extra in ADAPTERS else []
