@@ -127,7 +127,9 @@ def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Plac
     tables = bool(layer.drawn.upright) or may_hold_table(lines)
     # Rules decide nothing on a page of plain text, and to find them is to look at every object that it draws.
     rules = page_rules(page, place, not tables) if tables or may_hold_bullets(lines) else PageRules()
-    rules.level, rules.upright = rules.level + layer.drawn.level, rules.upright + layer.drawn.upright
+    if layer.drawn.upright:
+        rules.level = sorted(rules.level + layer.drawn.level)
+        rules.upright = sorted(rules.upright + layer.drawn.upright)
     with_bullets(lines, rules.dots)
     if not tables:
         return with_marks([*lines]), LevelRules()

@@ -7,7 +7,7 @@ from itertools import chain
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, joined_rules
 
-_RULE_LINE = re.compile(r"^[ \t]*(?=[^\n]*[-=_]{3})[-=_+|][-=_+| \t]*\r?$", re.MULTILINE)
+_RULE_LINE = re.compile(r"^[ \t]*+(?=[^\n]*[-=_]{3})[-=_+|][-=_+| \t]*\r?$", re.MULTILINE)
 _BARRED_LINE = re.compile(r"^[^\n|]*\|[^\n|]*\|", re.MULTILINE)
 _RUN, _BAR = re.compile(r"[-=_+]+"), re.compile(r"\|")
 _LEAST = 3  # of both kinds of line: fewer are a heading that is underlined, or a pipe in a command

@@ -135,3 +135,9 @@ def test_a_table_drawn_by_characters_is_read_as_one_with_rules() -> None:
 def test_a_pipe_in_a_command_and_a_line_below_a_heading_draw_no_rules() -> None:
     text = "Usage\n-----\ncat a | sort | uniq\ncat b | sort | uniq\n"
     assert without_drawn_rules(text, lambda _: []) == (text, PageRules())
+
+
+def test_a_long_line_of_blanks_takes_no_time() -> None:
+    blanks = " " * 100_000
+    text = f"|{blanks}\n{blanks}.\n" * 2
+    assert without_drawn_rules(text, lambda _: []) == (text, PageRules())
