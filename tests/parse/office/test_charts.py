@@ -136,6 +136,13 @@ def test_a_point_without_a_value_is_blank() -> None:
     assert "| 1911 |  | 12 |\n| 1912 |  | 9 |" in drawn_open(broken)
 
 
+def test_blank_points_that_are_written_once_keep_their_columns() -> None:
+    blanks = '<table:table-cell table:number-columns-repeated="2"/>'
+    cells = "".join(f"<table:table-cell><text:p>{one}</text:p></table:table-cell>" for one in ("40.5", "12"))
+    assert cells in OPEN_CHART
+    assert "| 1911 |  |  |" in drawn_open(OPEN_CHART.replace(cells, blanks))
+
+
 def test_a_chart_of_opendocument_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_objects, "MOST_CELLS", 7)
     text = drawn_open(OPEN_CHART)

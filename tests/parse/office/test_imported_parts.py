@@ -47,3 +47,18 @@ def test_a_part_that_cannot_be_read_is_named_and_costs_nothing_else() -> None:
     parsed = read("a.odd", "?")
     assert parsed.text == "Before it.\n\nAfter it."
     assert parsed.metadata["read_as"] == "Word without a.odd: unsupported: parts of the kind .odd are not read"
+
+
+def test_a_part_within_a_cell_is_read_below_the_table() -> None:
+    document = docx.Document()
+    part = Part(PackURI("/word/a.html"), "text/html", HTML.encode(), document.part.package)
+    chunk = parse_xml(f'<w:altChunk {SPACES} r:id="{document.part.relate_to(part, KIND)}"/>')
+    table = document.add_table(2, 2)
+    for number, cell in enumerate(table._cells):
+        cell.text = f"cell {number}"
+    table.cell(0, 0).paragraphs[0]._p.addprevious(chunk)
+    document.add_paragraph("After it.")
+    document.save(buffer := io.BytesIO())
+    kinds = found(parse(buffer.getvalue(), FileType("docx"), ParseOptions()))
+    assert kinds[0][0] == "table"
+    assert kinds[1:] == [*IN_IT, ("paragraph", "After it.")]

@@ -4,7 +4,6 @@ Source: OpenDocument 1.3, part 3, 11 "Charts"; programs store the points of a ch
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 from lxml import etree
@@ -20,6 +19,8 @@ OBJECT = _DRAW + "object"
 """The element of a frame that holds another document, or names the folder that it is in."""
 BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
 """The shapes that hold paragraphs of their own."""
+_REPEATED = _TABLE + "number-columns-repeated"
+_FEW_TIMES = frozenset(map(str, range(1, 100)))  # more are the empty end of a table
 _NO_NUMBER = ("NaN", "1.#NAN")  # LibreOffice writes these for a point without a value
 
 
@@ -64,13 +65,41 @@ def _words(titled: Any) -> str:
 def _rows(table: Any) -> Iterator[list[str]]:
     """Yield the names of columns, then the points of each category; rows without any are left out."""
     left = MOST_CELLS
-    for row in () if table is None else table.iter(_TABLE + "table-row"):
-        cells = [_shown(cell) for cell in islice(row.iterchildren(tag=etree.Element), max(left, 0))]
+    for row in () if table is None else table_rows(table):
+        cells = ["" if words in _NO_NUMBER else words for words in row[: max(left, 0)]]
         left -= len(cells)
         if any(cells):
             yield cells
 
 
-def _shown(cell: Any) -> str:
-    words = " ".join(map(words_in, cell.iterchildren(_TEXT + "p")))
-    return "" if words in _NO_NUMBER else words
+def table_rows(table: Any) -> Iterator[list[str]]:
+    """Yield the texts of the cells of a table, row by row."""
+    for row in table.iter(_TABLE + "table-row"):
+        cells: list[str] = []
+        for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
+            words = all_words(cell)
+            cells += [words] if words else [""] * _times(cell.get(_REPEATED))
+        yield cells
+
+
+def _times(stated: str | None) -> int:
+    """Return how often an empty cell stands; a repeated cell with text, which could be any number, counts once."""
+    return int(stated) if stated in _FEW_TIMES else 1
+
+
+def all_words(shape: Any) -> str:
+    """Return the text of all paragraphs within a node in one line."""
+    lines = [line_words(line) for line in shape.iter(_TEXT + "p", _TEXT + "h")]
+    return " ".join(filter(None, lines))
+
+
+def line_words(line: Any) -> str:
+    """Return the text of a paragraph; spaces, tabs and line breaks are elements of their own."""
+    parts = [line.text or ""]
+    for node in line.iterdescendants():
+        if node.tag in (_TEXT + "s", _TEXT + "tab", _TEXT + "line-break"):
+            parts.append(" ")
+        elif isinstance(node.tag, str):
+            parts.append(node.text or "")
+        parts.append(node.tail or "")
+    return " ".join("".join(parts).split())

@@ -12,7 +12,14 @@ from docmill.tasks.parse.formulas.formula_tex import fill_mathml
 from docmill.tasks.parse.office.flat_document import open_container
 from docmill.tasks.parse.office.open_xml import member, pictures_in
 from docmill.tasks.parse.office.properties import open_document_properties
-from docmill.tasks.parse.office.sheets.open_objects import OBJECT, embedded, open_charts
+from docmill.tasks.parse.office.sheets.open_objects import (
+    OBJECT,
+    all_words,
+    embedded,
+    line_words,
+    open_charts,
+    table_rows,
+)
 from docmill.tasks.parse.office.slides.slide_text import may_be_title
 from docmill.tasks.parse.pictures.addresses import Loader
 from docmill.tasks.parse.trees import words_in, xml_tree
@@ -25,8 +32,6 @@ _CLASS, _NAME = _SHOW + "class", _DRAW + "name"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _FURNITURE = ("header", "footer", "date-time", "page-number")
 _NO_TEXT = ("notes", "page", "handout")  # what else may be a placeholder: pictures of the slide
-_REPEATED = _TABLE + "number-columns-repeated"
-_FEW_TIMES = frozenset(map(str, range(1, 100)))  # more are the empty end of a table
 _UNITS = {"cm": 28.35, "mm": 2.835, "in": 72.0, "pt": 1.0}
 _ROW = 20.0  # points: shapes whose tops differ by less stand in one row, and are read from the left
 _MAX_DEPTH = 10  # of lists within one another, and of groups of shapes
@@ -53,9 +58,9 @@ def _draw_page(canvas: Canvas, page: Any, called: str, load: Loader) -> None:
         if shape is not title:
             _draw_shape(below, shape, load)
     for line in page.iterfind(f"{_SHOW}notes//{_TEXT}p"):
-        below.paragraph(_words(line), role="notes")
+        below.paragraph(line_words(line), role="notes")
     if title is not None:
-        canvas.heading(_all_words(title), 1 if canvas.page == 1 else 2)
+        canvas.heading(all_words(title), 1 if canvas.page == 1 else 2)
     elif below.blocks:
         canvas.heading(_name(page, f"{called} {canvas.page}"), 2)
     canvas.add(below.parsed())
@@ -92,12 +97,12 @@ def _points(length: str) -> float:
 
 def _title(shapes: list[Any]) -> Any:
     """Return the title of a slide, else a first short text, or None."""
-    filled = [shape for shape in shapes if _all_words(shape)]
+    filled = [shape for shape in shapes if all_words(shape)]
     stated = next((shape for shape in filled if shape.get(_CLASS) == "title"), None)
     if stated is not None or len(filled) < 2:
         return stated
     first = filled[0]
-    return first if may_be_title(_all_words(first)) and first.find(f".//{_TABLE}table") is None else None
+    return first if may_be_title(all_words(first)) and first.find(f".//{_TABLE}table") is None else None
 
 
 def _draw_shape(canvas: Canvas, shape: Any, load: Loader) -> None:
@@ -105,12 +110,12 @@ def _draw_shape(canvas: Canvas, shape: Any, load: Loader) -> None:
     if kind in _NO_TEXT:
         return
     if kind in _FURNITURE:
-        canvas.paragraph(_all_words(shape), kind="furniture")
+        canvas.paragraph(all_words(shape), kind="furniture")
         return
     if _draw_object(canvas, shape, load):
         return
     for table in shape.iter(_TABLE + "table"):
-        canvas.table([*_rows(table)])
+        canvas.table([*table_rows(table)])
     if shape.find(f".//{_TABLE}table") is None:
         for box in (shape, *shape.iterchildren(_DRAW + "text-box")):
             _draw_text(canvas, box, 0)
@@ -138,7 +143,7 @@ def _draw_text(canvas: Canvas, parent: Any, depth: int) -> None:
             for item in node:
                 _draw_text(canvas, item, depth + 1)
         elif node.tag in (_TEXT + "p", _TEXT + "h"):
-            canvas.block(_words(node), item=depth)
+            canvas.block(line_words(node), item=depth)
 
 
 def _draw_picture(canvas: Canvas, shape: Any, load: Loader) -> None:
@@ -156,34 +161,3 @@ def _box(shape: Any) -> Box | None:
     """Return the box of a shape on its page in points, or None if it states none."""
     left, top, width, height = (_points(shape.get(_SVG + name) or "") for name in ("x", "y", "width", "height"))
     return (left, top, left + width, top + height) if width > 0 and height > 0 else None
-
-
-def _rows(table: Any) -> Iterator[list[str]]:
-    for row in table.iter(_TABLE + "table-row"):
-        cells: list[str] = []
-        for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
-            words = _all_words(cell)
-            cells += [words] if words else [""] * _times(cell.get(_REPEATED))
-        yield cells
-
-
-def _times(stated: str | None) -> int:
-    """Return how often an empty cell stands; a repeated cell with text, which could be any number, counts once."""
-    return int(stated) if stated in _FEW_TIMES else 1
-
-
-def _all_words(shape: Any) -> str:
-    lines = [_words(line) for line in shape.iter(_TEXT + "p", _TEXT + "h")]
-    return " ".join(filter(None, lines))
-
-
-def _words(line: Any) -> str:
-    """Return the text of a paragraph; spaces, tabs and line breaks are elements of their own."""
-    parts = [line.text or ""]
-    for node in line.iterdescendants():
-        if node.tag in (_TEXT + "s", _TEXT + "tab", _TEXT + "line-break"):
-            parts.append(" ")
-        elif isinstance(node.tag, str):
-            parts.append(node.text or "")
-        parts.append(node.tail or "")
-    return " ".join("".join(parts).split())

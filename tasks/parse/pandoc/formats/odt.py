@@ -213,7 +213,7 @@ def _insert_charts(anchor: Any, charts: Iterable[Chart]) -> None:
             row = etree.SubElement(parent, _TABLE + "table-row")
             for cell in cells:
                 row.append(_holding(_TABLE + "table-cell", cell))
-        for shown in (_holding(_TEXT + "section", chart.title), table):
+        for shown in (_holding(_TEXT + "section", chart.title), *([table] if chart.rows else [])):
             anchor.addnext(shown)
             anchor = shown
 

@@ -26,9 +26,12 @@ _MARKED = re.compile(f"{IMPORTED_MARK}([^{IMPORTED_MARK}]*){IMPORTED_MARK}")
 
 
 def mark_imported(root: Any) -> None:
-    """Replace each reference to an imported part by a paragraph that marks it."""
-    for chunk in list(root.iter(W + "altChunk")):
-        chunk.getparent().replace(chunk, paragraph_of(f"{IMPORTED_MARK}{reference(chunk)}{IMPORTED_MARK}"))
+    """Replace each reference to an imported part by a paragraph that marks it, below the table that it stands in."""
+    body = root.find(W + "body")
+    for chunk in reversed(list(root.iter(W + "altChunk")) if body is not None else []):
+        top = next(one for one in (chunk, *chunk.iterancestors()) if one.getparent() is body)
+        top.addnext(paragraph_of(f"{IMPORTED_MARK}{reference(chunk)}{IMPORTED_MARK}"))
+        chunk.getparent().remove(chunk)
 
 
 def with_imported(blocks: list[Node], container: zipfile.ZipFile, body: str) -> tuple[list[Node], list[str]]:
