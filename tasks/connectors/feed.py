@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from html import escape
 from io import BytesIO
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin
 
 from pydantic import Field, field_validator
 
@@ -60,8 +60,7 @@ class FeedReader:
 
     def __init__(self, settings: FeedSettings) -> None:
         self._url = settings.url
-        host = urlsplit(settings.url).hostname or ""
-        self._client = WebClient(host, "", settings.private, settings.timeout_s, 0.0, _MOST_BYTES)
+        self._client = WebClient(self._url, "", settings.private, settings.timeout_s, 0.0, _MOST_BYTES)
         self._spool = Spool()
         self._links: dict[str, str] = {}
         self._marks = PageMarks(self._client)
@@ -106,7 +105,7 @@ class FeedReader:
     def _items(self, data: bytes) -> dict[str, SourceItem]:
         items, names = dict[str, SourceItem](), Names(".html")
         for entry in _entries(data, self._url):
-            name = names.of(entry.get("id") or entry.get("guid") or entry["link"] or entry["title"])
+            name = names.of(entry.get("id") or entry.get("guid") or entry.get("address") or entry["title"])
             page = _page(entry)
             self._spool.put(name, page)
             self._links[name] = entry["link"]
@@ -140,10 +139,17 @@ def _entry(node: Any, url: str) -> dict[str, str]:
         name = one.tag.rpartition("}")[2] if isinstance(one.tag, str) else ""
         text = "".join(one.itertext()).strip()
         if name == "link" and one.get("rel", "alternate") == "alternate":
-            text = canonical(url, one.get("href") or text)
+            named, text = _address(url, one.get("href") or text)
+            found.setdefault("address", named)
         if text and not found.get(name):
             found[name] = text
     return found
+
+
+def _address(url: str, link: str) -> tuple[str, str]:
+    """Return a link as it names an entry without an id, and as it is asked for; both are empty if it is none."""
+    plain = canonical(url, link)
+    return urljoin(url, link) if plain else "", plain
 
 
 def _page(entry: dict[str, str]) -> bytes:

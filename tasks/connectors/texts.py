@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from posixpath import splitext
 from typing import Any, Literal
 
 from docmill.storage.errors import Rejected
@@ -86,18 +87,25 @@ class TextReader:
 
 
 class Names:
-    """Gives each id a name that is a plain path with a suffix; ids that would share a name get a hash each."""
+    """Gives each id a name that is a plain path with a suffix; ids that would share a name get a hash each.
 
-    def __init__(self, suffix: str) -> None:
+    Ids of `known` keep their names.
+    """
+
+    def __init__(self, suffix: str, known: Mapping[str, str] | None = None) -> None:
         self._suffix = suffix
-        self._taken: dict[str, str] = {}
+        self._known = known or {}
+        self._taken = {name.casefold(): id for id, name in self._known.items()}
 
     def of(self, id: str) -> str:
         """Return the name of an id, the same for the same id."""
+        if id in self._known:
+            return self._known[id]
         plain = safe_name(id)
         name = plain if plain.endswith(self._suffix) else f"{plain}{self._suffix}"
         if self._taken.setdefault(name.casefold(), id) != id:
-            name = f"{name.removesuffix(self._suffix)}-{key_of(id)[:8]}{self._suffix}"
+            stem, suffix = (name.removesuffix(self._suffix), self._suffix) if self._suffix else splitext(name)
+            name = f"{stem}-{key_of(id)[:8]}{suffix}"
         return name
 
 

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
 from fnmatch import fnmatchcase
 from functools import partial
-from urllib.parse import urljoin, urlsplit
-from urllib.robotparser import RobotFileParser
+from urllib.parse import unquote, urljoin, urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
@@ -21,10 +20,21 @@ from docmill.tasks.connectors.page_marks import PageMarks
 from docmill.tasks.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.connectors.spool import Spool
 from docmill.tasks.connectors.texts import Names
-from docmill.tasks.connectors.web_client import AGENT, WebAnswer, WebClient, refused, unpacked
-from docmill.tasks.connectors.web_pages import Sitemap, canonical, in_own_charset, path_of, said_by, sitemap_in
+from docmill.tasks.connectors.web_client import AGENT, REDIRECTS, WebAnswer, WebClient, refused, unpacked
+from docmill.tasks.connectors.web_pages import (
+    Robots,
+    Sitemap,
+    begins_sitemap,
+    canonical,
+    in_own_charset,
+    path_of,
+    robots_in,
+    said_by,
+    sitemap_in,
+)
 
-_GONE = (404, 410)
+_ELSEWHERE = (*REDIRECTS, 404, 410)
+"""The statuses of a page that is gone, or leads to where the source does not read."""
 _MOST_SITEMAPS = 500
 """Sitemaps that one index may name: each may have 50,000 pages."""
 _NS = 1_000_000_000
@@ -81,7 +91,7 @@ class WebSettings(SourceSettings):
 class WebConnector:
     """The connector `web`."""
 
-    version = 1
+    version = 2
     settings = WebSettings
 
     def open(self, settings: WebSettings) -> "WebReader":
@@ -91,8 +101,12 @@ class WebConnector:
 
 @dataclass
 class Known:
-    """What is known of a page: what to ask with, the name and version of its document, and its links."""
+    """What is known of a page: what to ask with, the path, name and version of its document, and its links.
 
+    `own` is the address that the page or a redirect gives as its own, "" for that at which it was asked for.
+    """
+
+    path: str = ""
     name: str = ""
     version: str = ""
     etag: str = ""
@@ -116,13 +130,14 @@ class WebReader:
     def __init__(self, settings: WebSettings) -> None:
         self._settings = settings
         token = f"Bearer {settings.token.read()}" if settings.token else ""
-        first = urlsplit(settings.starts[0])
-        self._host = first.netloc
+        first = settings.starts[0]
+        self._host = urlsplit(first).netloc
         self._client = WebClient(
-            first.hostname or "", token, settings.private, settings.timeout_s, settings.delay_s, settings.page_bytes
+            first, token, settings.private, settings.timeout_s, settings.delay_s, settings.page_bytes
         )
         self._spool = Spool()
-        self._urls: dict[str, str] = {}
+        self._urls: dict[str, tuple[str, str]] = {}
+        """Where each document was read, and its own address."""
         self._marks = PageMarks(self._client)
 
     def list(self, checkpoint: str) -> SourceListing:
@@ -137,10 +152,10 @@ class WebReader:
     def _items(self, before: dict[str, Known], found: dict[str, Known]) -> Iterator[SourceItem]:
         """Yield the documents of pages as these are looked at, and note in `found` what is known of each page."""
         try:
-            for url, known in self._pages(before, Names("")):
+            for url, known in self._pages(before, Names("", {known.path: known.name for known in before.values()})):
                 found[url] = known
                 if not known.hidden and known.name not in self._urls:
-                    self._urls[known.name] = known.own or url
+                    self._urls[known.name] = url, known.own or url
                     yield SourceItem(known.name, known.version, modified_ns=known.time_ns())
         except Rejected as error:  # of robots.txt or a sitemap, without which nothing is known
             raise SourceError(error.message) from None
@@ -152,14 +167,14 @@ class WebReader:
             return data
         if item.name not in self._urls:
             raise Rejected("unreadable", "no page of this name was listed")
-        answer = self._client.get(self._urls[item.name])
+        answer = self._client.get(self._urls[item.name][0])
         if error := refused(answer):
             raise Rejected("unreadable", str(error))
         return in_own_charset(answer.data, answer.headers.get("content-type", ""))
 
     def link(self, item: SourceItem) -> str:
         """Return the address of the page."""
-        return self._urls.get(item.name, "")
+        return self._urls.get(item.name, ("", ""))[1]
 
     def mark(self) -> str | None:
         """Return what changes with the first pages, or with the times in their sitemaps; None for a crawl."""
@@ -186,15 +201,15 @@ class WebReader:
 
     def _pages(self, before: dict[str, Known], names: Names) -> Iterator[tuple[str, Known]]:
         """Yield pages with what is known of them now, breadth first."""
-        rules = self._rules()
+        tour = _Tour(self._rules(), names)
         due = deque((url, 0, "") for url in self._settings.starts)
         seen, count = {*self._settings.starts}, 0
         while due and count < self._settings.most_pages:
             url, depth, lastmod = due.popleft()
-            if not rules.can_fetch(AGENT, url):
+            if not tour.rules.allow(url):
                 self._refuse_start(url, depth)
                 continue
-            known, pages = self._look(url, depth, lastmod, before.get(url), names)
+            known, pages = self._look(_Due(url, depth, lastmod, before.get(url)), tour)
             if known is not None:
                 count += 1
                 yield url, known
@@ -211,41 +226,65 @@ class WebReader:
         parts, settings = urlsplit(url), self._settings
         if parts.netloc != self._host:
             return False
-        included = not settings.include or any(fnmatchcase(parts.path, one) for one in settings.include)
-        return included and not any(fnmatchcase(parts.path, one) for one in settings.exclude)
+        paths = parts.path, unquote(parts.path)
+        included, excluded = (
+            any(fnmatchcase(path, one) for one in patterns for path in paths)
+            for patterns in (settings.include, settings.exclude)
+        )
+        return (included or not settings.include) and not excluded
 
-    def _look(
-        self, url: str, depth: int, lastmod: str, known: Known | None, names: Names
-    ) -> tuple[Known | None, Mapping[str, str]]:
+    def _look(self, due: "_Due", tour: "_Tour") -> tuple[Known | None, Mapping[str, str]]:
         """Return what is known of a page now, None if it is gone or a sitemap, and the pages of a sitemap."""
-        if known and lastmod and known.lastmod == lastmod:
+        known = due.known
+        if known and due.lastmod and known.lastmod == due.lastmod:
             return known, {}
         try:
-            answer = self._asked(url, depth, known)
+            answer = self._asked(due, tour.rules)
+            if answer.status in _ELSEWHERE:
+                return None, {}
+            if answer.status == _SAME and known:
+                known.lastmod = due.lastmod
+                return known, {}
+            sitemap = self._sitemap(answer)
+            self._check_host(due, answer, is_list=sitemap is not None)
+            return (None, sitemap.pages) if sitemap else (self._read(due, answer, tour.names), {})
         except DocmillError as error:
-            return self._unseen(url, depth, known, names, error), {}
-        if answer.status in _GONE:
-            return None, {}
-        if answer.status == _SAME and known:
-            known.lastmod = lastmod
-            return known, {}
-        if sitemap := self._sitemap(answer):
-            return None, sitemap.pages
-        return self._read(url, lastmod, answer, names), {}
+            return self._unseen(due, tour.names, error), {}
 
-    def _asked(self, url: str, depth: int, known: Known | None) -> WebAnswer:
-        """Return the answer for a page; raise if it could not be looked at. Only a page that is linked may be gone."""
-        answer = self._client.get(url, known.etag if known else "", known.modified if known else "")
+    def _asked(self, due: "_Due", rules: Robots) -> WebAnswer:
+        """Return the answer for a page; raise if it could not be looked at. A page may be gone, or lead elsewhere.
+
+        A first page may not, which would take all others with it, unless it is one of a list and was there before.
+        """
+
+        def follows(to: str) -> bool:
+            is_here = urlsplit(to).netloc == self._host
+            return (rules.allow(to) or not is_here) if due.depth == 0 else (rules.allow(to) and self._is_wanted(to))
+
+        known = due.known
+        answer = self._client.get(
+            due.url, known.etag if known else "", known.modified if known else "", follows=follows
+        )
         error = refused(answer)
-        if error and not (depth and answer.status in _GONE):
+        if error and (answer.status not in _ELSEWHERE or self._is_needed(due)):
             raise error
         return answer
 
-    def _unseen(self, url: str, depth: int, known: Known | None, names: Names, error: DocmillError) -> Known:
+    def _is_needed(self, due: "_Due") -> bool:
+        """Return whether nothing is known of a source without this page."""
+        return due.depth == 0 and (not due.known or self._settings.depth > 0 or len(self._settings.starts) == 1)
+
+    def _check_host(self, due: "_Due", answer: WebAnswer, is_list: bool) -> None:
+        """Raise `SourceError` if the pages that a first page names would all be of another host."""
+        if (is_list or self._settings.depth) and due.depth == 0 and urlsplit(answer.url).netloc != self._host:
+            raise SourceError(f"{due.url} leads to {answer.url}, which is another host: give that address")
+
+    def _unseen(self, due: "_Due", names: Names, error: DocmillError) -> Known:
         """Return what is known of a page that could not be looked at; of one that is not known, that it is unread."""
-        if depth == 0:
+        if self._is_needed(due):
             raise error if isinstance(error, Transient) else SourceError(_message(error)) from None
-        return known or Known(names.of(path_of(url, "text/html")), f"{_UNREAD} {key_of(_message(error))}")
+        path = path_of(due.url, "text/html")
+        return due.known or Known(path, names.of(path), f"{_UNREAD} {key_of(_message(error))}")
 
     def _sitemap(self, answer: WebAnswer) -> Sitemap | None:
         """Return the sitemap in an answer, with the pages of those that it names."""
@@ -262,32 +301,49 @@ class WebReader:
         return Sitemap(pages)
 
     def _sitemap_in(self, answer: WebAnswer) -> Sitemap | None:
-        is_packed = answer.data.startswith(b"\x1f\x8b")
-        data = unpacked(answer.data, self._settings.page_bytes) if is_packed else answer.data
-        return sitemap_in(data, answer.url)
+        return sitemap_in(unpacked(answer.data, self._settings.page_bytes, begins_sitemap), answer.url)
 
-    def _read(self, url: str, lastmod: str, answer: WebAnswer, names: Names) -> Known:
+    def _read(self, due: "_Due", answer: WebAnswer, names: Names) -> Known:
         """Return what an answer tells of a page, whose bytes are kept."""
         kind = answer.headers.get("content-type", "")
-        data, said = in_own_charset(answer.data, kind), said_by(answer.data, kind, answer.url)
-        own = said.own if said.own and urlsplit(said.own).netloc == self._host else ""
-        name = names.of(path_of(own or url, kind))
+        data, said = in_own_charset(answer.data, kind), said_by(answer.data, answer.headers, answer.url)
+        here = (one for one in (said.own, answer.url) if urlsplit(one).netloc == self._host and one != due.url)
+        own = next(here, "")
+        path = path_of(own or due.url, kind)
+        name = names.of(path)
         self._spool.put(name, data)
         etag, modified = answer.headers.get("etag", ""), answer.headers.get("last-modified", "")
-        return Known(name, hash_bytes(data), etag, modified, lastmod, said.links, own, said.is_hidden)
+        return Known(path, name, hash_bytes(data), etag, modified, due.lastmod, said.links, own, said.is_hidden)
 
-    def _rules(self) -> RobotFileParser:
+    def _rules(self) -> Robots:
         """Return what robots.txt allows; raise `Transient` if it cannot be looked at."""
-        rules, said = RobotFileParser(), ""
+        said = ""
         if self._settings.robots:
             answer = self._client.get(urljoin(self._settings.starts[0], "/robots.txt"))
             if answer.status >= _BROKEN:
                 raise Transient(f"{answer.url} answers {answer.status}, so what may be read is not known")
             said = answer.data.decode("utf-8", "replace") if answer.status == _OK else ""
-        rules.parse(said.splitlines())  # without any it allows everything
-        wait = rules.crawl_delay(AGENT)
-        self._client.delay_s = max(self._settings.delay_s, min(float(wait or 0), _MOST_DELAY_S))
+        rules = robots_in(said, AGENT)  # without any it allows everything
+        self._client.delay_s = max(self._settings.delay_s, min(rules.delay_s, _MOST_DELAY_S))
         return rules
+
+
+@dataclass(frozen=True, slots=True)
+class _Tour:
+    """What one listing of a site goes by: its robots.txt, and the names of its documents."""
+
+    rules: Robots
+    names: Names
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A page to look at: over how many links it was found, when its sitemap says it changed, and what is known."""
+
+    url: str
+    depth: int
+    lastmod: str
+    known: Known | None
 
 
 _OK, _SAME, _BROKEN = 200, 304, 500

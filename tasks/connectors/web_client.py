@@ -5,7 +5,7 @@ import re
 import socket
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from threading import BoundedSemaphore
@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from docmill.storage.errors import ConfigError, Rejected, SourceError, Transient
+from docmill.tasks.connectors.web_pages import canonical
 
 AGENT = "docmill"
 _MOST_REDIRECTS = 5
@@ -24,10 +25,11 @@ _MOST_WAIT_S = 60.0
 """Seconds that a `retry-after` makes a run wait; what takes longer is left to the next run."""
 _PIECE = 1 << 20
 """Bytes that unpacking gives at a time, so that a bomb is noticed after one piece."""
+_GZIP, _SLICE = b"\x1f\x8b", 1 << 16
 _BUSY = (429, 502, 503, 504)
 _WITH_DATA = (200, 207)
 """The statuses of answers whose data counts: a page, and a listing of WebDAV."""
-_REDIRECTS = (301, 302, 303, 307, 308)
+REDIRECTS = (301, 302, 303, 307, 308)
 _LOGIN = re.compile(r"(?i)[/?&._-](log-?in|sign-?in|sso|oauth2?|saml)\b")
 
 
@@ -105,11 +107,12 @@ class WebClient:
     """Asks servers for pages, at most `connections` at a time.
 
     Args:
-        credentials: the value of the header that signs in, sent to `host` alone.
+        first: the first address of the source, as `canonical` writes it.
+        credentials: the value of the header that signs in, sent to the server of `first` alone.
         delay_s: seconds between two requests.
     """
 
-    host: str
+    first: str
     credentials: str = ""
     private: bool = False
     timeout_s: float = 30.0
@@ -122,10 +125,20 @@ class WebClient:
         self._free = BoundedSemaphore(self.connections)
         self._client = httpx.Client(transport=_CheckedTransport(self.private), timeout=self.timeout_s, trust_env=False)
 
-    def get(self, url: str, etag: str = "", modified: str = "", *, method: str = "GET", body: bytes = b"") -> WebAnswer:
+    def get(
+        self,
+        url: str,
+        etag: str = "",
+        modified: str = "",
+        *,
+        follows: Callable[[str], bool] = lambda _: True,
+        method: str = "GET",
+        body: bytes = b"",
+    ) -> WebAnswer:
         """Return the answer for a page, after redirects: of status 304 if it is the one of `etag` or `modified`.
 
-        Raises `Rejected` for what can never be read, and `Transient` if the server does not answer or is busy.
+        A redirect to an address that `follows` refuses is returned as it is. Raises `Rejected` for what can never be
+        read, and `Transient` if the server does not answer or is busy.
         """
         asked = {"If-None-Match": etag} if etag else {"If-Modified-Since": modified} if modified else {}
         if body:
@@ -133,13 +146,22 @@ class WebClient:
         at = url
         for _ in range(_MOST_REDIRECTS + 1):
             answer = self._patient(WebQuestion(method, at, asked, body))
-            if answer.status not in _REDIRECTS or "location" not in answer.headers:
+            if answer.status not in REDIRECTS or "location" not in answer.headers:
                 return answer
-            at = self._led(url, urljoin(at, answer.headers["location"]))
+            to = self._led(url, at, answer.headers["location"])
+            if not follows(to):
+                return answer
+            at = to
         raise Rejected("unreadable", f"{url} redirects more than {_MOST_REDIRECTS} times")
 
-    def _led(self, url: str, to: str) -> str:
+    def _led(self, url: str, at: str, location: str) -> str:
+        """Return where a redirect leads, with blanks and letters of other scripts written as browsers send them."""
+        try:
+            to = urljoin(at, location.strip())
+        except ValueError:
+            to = location
         check_url(to)
+        to = canonical(at, to)
         if _LOGIN.search(to) and not _LOGIN.search(url):
             raise Rejected("unreadable", f"{url} leads to a login page ({urlsplit(to).hostname}); set `token`")
         return to
@@ -161,8 +183,8 @@ class WebClient:
         check_url(url)
         time.sleep(max(0.0, self._next - time.monotonic()))
         self._next = time.monotonic() + self.delay_s
-        headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip, deflate", **asked.headers}
-        if self.credentials and urlsplit(url).hostname == self.host:
+        headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip", **asked.headers}
+        if self.credentials and self._may_sign(url):
             headers["Authorization"] = self.credentials
         try:
             with self._client.stream(asked.method, url, headers=headers, content=asked.body) as response:
@@ -172,6 +194,11 @@ class WebClient:
             raise _explained(url, error) from None
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
             raise Rejected("unreadable", f"{url[:200]} is no address that can be asked: {error}") from None
+
+    def _may_sign(self, url: str) -> bool:
+        """Return whether an address gets the credentials: one of the same server, or of its host with encryption."""
+        own, at = urlsplit(self.first), urlsplit(canonical(url, url))
+        return (at.scheme, at.netloc) in ((own.scheme, own.netloc), ("https", own.hostname))
 
     def _unpacked(self, url: str, response: httpx.Response) -> bytes:
         packed = response.headers.get("content-encoding", "").strip().lower()
@@ -198,20 +225,32 @@ def _pieces(raw: Iterator[bytes], is_packed: bool) -> Iterator[bytes]:
     unpacking = zlib.decompressobj(wbits=47)  # the format shows itself
     for chunk in raw:
         rest = chunk
-        while rest and not unpacking.eof:
+        while rest:
+            if unpacking.eof:
+                if rest[:1] != _GZIP[:1]:  # zeros, with which some fill up a file
+                    break
+                unpacking = zlib.decompressobj(wbits=47)  # a file of gzip may have several members
             yield unpacking.decompress(rest, _PIECE)
-            rest = unpacking.unconsumed_tail
+            rest = unpacking.unconsumed_tail or unpacking.unused_data
     if not unpacking.eof:
         raise zlib.error("cut off")
 
 
-def unpacked(data: bytes, most_bytes: int) -> bytes:
-    """Return a file packed by gzip, unpacked up to a number of bytes; raise `Rejected` if there are more."""
-    unpacking = zlib.decompressobj(wbits=47)
-    found = unpacking.decompress(data, most_bytes)
-    if unpacking.unconsumed_tail:
-        raise Rejected("too_large", f"it unpacks to more than {most_bytes} bytes (page_bytes)")
-    return found
+def unpacked(data: bytes, most_bytes: int, is_meant: Callable[[bytes], bool]) -> bytes:
+    """Return a file, unpacked if it is one of gzip and `is_meant` takes how it begins; raise `Rejected` for a bomb."""
+    if not data.startswith(_GZIP):
+        return data
+    found = bytearray()
+    try:
+        for piece in _pieces((data[at : at + _SLICE] for at in range(0, len(data), _SLICE)), is_packed=True):
+            found += piece
+            if not is_meant(bytes(found[:4096])):
+                return data
+            if len(found) > most_bytes:
+                raise Rejected("too_large", f"it unpacks to more than {most_bytes} bytes (page_bytes)")
+    except zlib.error:
+        return bytes(found) or data  # it is cut off, or is no such file
+    return bytes(found)
 
 
 def check_url(url: str) -> None:

@@ -1,12 +1,13 @@
-"""Web pages: what a page or a sitemap says: links, its own address, and what it is."""
+"""Web pages: what a page, a sitemap or robots.txt says: links, its own address, what it is, and what may be read."""
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from io import BytesIO
 from typing import Any
-from urllib.parse import urldefrag, urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit, urlunsplit
 
 from docmill.storage.errors import SourceError
 
@@ -28,6 +29,13 @@ SUFFIXES: Mapping[str, str] = {
 _HTML = ("text/html", "application/xhtml+xml")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}$", re.IGNORECASE)
+_PLAIN = "%/?:@!$&'()*+,;=~[]"
+"""What stays as it is in an address beside letters, digits and `_.-`; `%` begins what is quoted already."""
+_BETWEEN = re.compile(r"[,\s]+")
+_MOST_OF_ROBOTS = 500_000
+"""Characters that are read, as many as RFC 9309 asks of a program: a longer file would slow down each page."""
+_KEYS = ("allow", "disallow", "crawl-delay")
+
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -78,24 +86,30 @@ class PageWords:
     is_hidden: bool = False
 
 
-def said_by(data: bytes, content_type: str, url: str) -> PageWords:
-    """Return what a page says; nothing if it is not HTML."""
-    if kind_of(content_type) not in _HTML:
-        return PageWords()
+def said_by(data: bytes, headers: Mapping[str, str], url: str) -> PageWords:
+    """Return what a page says, or its server in `X-Robots-Tag`; what is not HTML has no links."""
+    kind = headers.get("content-type", "")
     reading = _PageNotes()
-    reading.feed(data.decode(_declared(content_type) or "utf-8", "replace"))
-    base = urljoin(url, reading.base)
-    followed = () if "nofollow" in reading.robots or "none" in reading.robots else reading.links
+    if kind_of(kind) in _HTML:
+        with suppress(AssertionError):  # the parser gives up a page with a broken declaration
+            reading.feed(data.decode(_declared(kind) or "utf-8", "replace"))
+    # What comes before a colon in the header is for all programs: behind it are dates, and words for another program.
+    words = {*_BETWEEN.split(f"{reading.robots},{headers.get('x-robots-tag', '').lower().partition(':')[0]}")}
+    base = canonical(url, reading.base) or url
+    followed = () if words & {"nofollow", "none"} else reading.links
     links = dict.fromkeys(one for link in followed if (one := canonical(base, link)))
-    hidden = "noindex" in reading.robots or "none" in reading.robots
-    return PageWords(tuple(links), canonical(base, reading.told) if reading.told else "", hidden)
+    own = canonical(base, reading.told) if reading.told else ""
+    return PageWords(tuple(links), own, bool(words & {"noindex", "none"}))
 
 
 def canonical(base: str, link: str) -> str:
-    """Return a link as one spelling of its address: without fragment and default port, or "" if it is none."""
+    """Return a link as one spelling of its address, or "" if it is none.
+
+    It has no fragment and no default port, and blanks and letters of other scripts are written as browsers send them.
+    """
     try:
         parts = urlsplit(urldefrag(urljoin(base, link.strip())).url)
-        host, port = (parts.hostname or "").rstrip("."), parts.port
+        host, port = (parts.hostname or "").rstrip(".").encode("idna").decode(), parts.port
     except ValueError:
         return ""
     if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc:
@@ -103,7 +117,8 @@ def canonical(base: str, link: str) -> str:
     shown = f"[{host}]" if ":" in host else host
     if port and port != {"http": 80, "https": 443}[parts.scheme]:
         shown = f"{shown}:{port}"
-    return urlunsplit((parts.scheme, shown, parts.path or "/", parts.query, ""))
+    path, query = (quote(one, _PLAIN, errors="replace") for one in (parts.path or "/", parts.query))
+    return urlunsplit((parts.scheme, shown, path, query, ""))
 
 
 def kind_of(content_type: str) -> str:
@@ -137,16 +152,21 @@ def path_of(url: str, content_type: str) -> str:
     path = f"{parts.path}index" if parts.path.endswith("/") else parts.path
     suffix, found = SUFFIXES.get(kind_of(content_type), ""), _SUFFIX.search(path)
     own = found[0].lower() if found else ""
-    if parts.query:
-        return f"{path}-{parts.query}{suffix or own}"
+    if parts.query:  # with the mark of a query, which no path has
+        return f"{path}?{parts.query}{suffix or own}"
     # Many servers say text/plain or XML of files whose names tell more.
     is_told = bool(own) and (suffix != ".html" or own in (".html", ".htm", ".xhtml"))
     return f"{path}{'' if is_told else suffix}"
 
 
+def begins_sitemap(data: bytes) -> bool:
+    """Return whether a file begins as a sitemap, or an index of sitemaps, does."""
+    return re.search(rb"<(?:\w+:)?(?:urlset|sitemapindex)\b", data[:4096]) is not None
+
+
 def sitemap_in(data: bytes, url: str) -> Sitemap | None:
     """Return a sitemap, or None if the file is none; raise `SourceError` if it is damaged."""
-    if not re.search(rb"<(?:\w+:)?(?:urlset|sitemapindex)\b", data[:4096]):
+    if not begins_sitemap(data):
         return None
     from lxml import etree
 
@@ -177,3 +197,67 @@ def _entries(data: bytes) -> Iterator[tuple[str, dict[str, str]]]:
 
 def _name(node: Any) -> str:
     return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """The rules for one program: patterns of paths, each with whether it allows them, and seconds between requests."""
+
+    rules: tuple[tuple[str, bool], ...] = ()
+    delay_s: float = 0.0
+
+    def allow(self, url: str) -> bool:
+        """Return whether a page may be read."""
+        parts = urlsplit(url)
+        path = unquote(f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}")
+        fitting = [(len(pattern), allows) for pattern, allows in self.rules if _fits(pattern, path)]
+        return max(fitting, default=(0, True))[1]
+
+
+def robots_in(text: str, agent: str) -> Robots:
+    """Return the rules for a program: those of its own groups if there are any, else those for all."""
+    groups = dict[str, list[tuple[str, str]]]()
+    for names, key, value in _robots_lines(text[:_MOST_OF_ROBOTS]):
+        for name in names:
+            groups.setdefault(name, []).append((key, value))
+    own = groups.get(agent, groups.get("*", []))
+    delays = [0.0]
+    for key, value in own:
+        with suppress(ValueError):
+            delays += [float(value)] if key == "crawl-delay" else []
+    rules = ((unquote(value), key == "allow") for key, value in own if key in _KEYS[:2] and value)
+    return Robots(tuple(dict.fromkeys(rules)), max(one for one in delays if one >= 0))
+
+
+def _robots_lines(text: str) -> Iterator[tuple[frozenset[str], str, str]]:
+    """Yield the lines of each group with the names of the programs for which it is; one without lines has ("", "")."""
+    names, is_open = frozenset[str](), True
+    for line in text.removeprefix("\ufeff").splitlines():
+        key, _, value = (one.strip() for one in line.partition("#")[0].partition(":"))
+        if key.lower() == "user-agent":
+            names = (names if is_open else frozenset()) | {value.partition("/")[0].lower()}
+            is_open = True
+            yield names, "", ""
+        elif key.lower() in _KEYS:
+            is_open = False
+            yield names, key.lower(), value
+
+
+def _fits(pattern: str, path: str) -> bool:
+    """Return whether a path begins as a pattern says, in which `*` is any text, and `$` at its end is that of the path.
+
+    Each piece is looked for from where the one before ends, so that no pattern takes more than one pass.
+    """
+    is_whole = pattern.endswith("$")
+    first, *pieces = pattern.removesuffix("$").split("*")
+    if not path.startswith(first):
+        return False
+    at, last = len(first), pieces.pop() if is_whole and pieces else None
+    for piece in pieces:
+        at = path.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    if last is not None:
+        return path.endswith(last) and len(path) - len(last) >= at
+    return not is_whole or at == len(path)

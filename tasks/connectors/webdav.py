@@ -49,7 +49,7 @@ class WebDavSettings(SourceSettings):
     @property
     def root(self) -> str:
         """The address of the folder, with a slash at its end."""
-        return f"{canonical('', self.url.removeprefix('dav+')).rstrip('/')}/"
+        return _plain(canonical("", self.url.removeprefix("dav+")), is_folder=True)
 
     def credentials(self) -> str:
         """Return the value of the header that signs in, "" without a credential."""
@@ -94,9 +94,8 @@ class WebDavReader:
 
     def __init__(self, settings: WebDavSettings) -> None:
         self._root = settings.root
-        host = urlsplit(self._root).hostname or ""
         self._client = WebClient(
-            host, settings.credentials(), settings.private, settings.timeout_s, 0.0, settings.file_bytes,
+            self._root, settings.credentials(), settings.private, settings.timeout_s, 0.0, settings.file_bytes,
             settings.connections,
         )  # fmt: skip
 
@@ -146,6 +145,8 @@ class WebDavReader:
             raise SourceError(error.message) from None
         if answer.status in _GONE and url != self._root:
             return []
+        if urljoin(answer.url, "/") != urljoin(url, "/"):
+            raise SourceError(f"{url} leads to {answer.url}, on another server: give that address")
         if answer.status != _MANY:
             raise refused(answer) or SourceError(f"{url} is no folder of WebDAV: it answers {answer.status}")
         return [one for one in _entries(answer) if one.url != url and self._is_below(one.url, url)]

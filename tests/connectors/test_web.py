@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from docmill.storage.errors import ConfigError, Rejected, SourceError, Transient
@@ -111,9 +112,10 @@ def test_an_index_of_packed_sitemaps_is_read(site: Site) -> None:
     index = f"<sitemapindex><sitemap><loc>{site.url}/one.xml.gz</loc></sitemap></sitemapindex>"
     site.pages["/sitemap.xml"], site.pages["/one.xml.gz"] = index, gzip.compress(sitemap(site, {"/a": ""}))
     assert listed(f"{site.url}/sitemap.xml") == ["a.html"]
-    site.pages["/one.xml.gz"] = gzip.compress(sitemap(site, {"/a": ""})[:-30])
-    with pytest.raises(SourceError, match=r"the sitemap \S+/one.xml.gz is damaged or cut off"):
-        listed(f"{site.url}/sitemap.xml")
+    for cut in (gzip.compress(sitemap(site, {"/a": ""})[:-30]), gzip.compress(sitemap(site, {"/a": ""}))[:-12]):
+        site.pages["/one.xml.gz"] = cut
+        with pytest.raises(SourceError, match=r"the sitemap \S+/one.xml.gz is damaged or cut off"):
+            listed(f"{site.url}/sitemap.xml")
 
 
 def test_gone_is_told_from_could_not_look(site: Site, bench: Callable[..., Workbench]) -> None:
@@ -293,6 +295,29 @@ def test_a_token_stays_with_its_host(site: Site, monkeypatch: pytest.MonkeyPatch
     listed(f"{site.url}/b", **token)
     listed(f"{site.url}/a", **token)
     assert tokens == ["Bearer hunter2-hunter2", None]
+
+
+def test_a_token_is_sent_to_no_other_port_and_never_less_encrypted(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths, context = write_certificates(tmp_path), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(paths["tls_cert"], paths["tls_key"])
+    tokens: list[str | None] = []
+
+    def told(request: Any) -> None:
+        tokens.append(request.headers.get("Authorization"))
+        request.page(b"<p>Told.</p>")
+
+    site.pages["/plain"] = told
+    monkeypatch.setenv("SITE_TOKEN", "hunter2-hunter2")
+    with site_on_loopback() as other, site_on_loopback(context) as secure:
+        other.pages["/"] = secure.pages["/"] = moved(f"{site.url}/plain")
+        for first in (f"{other.url}/", f"https://127.0.0.1:{secure.port}/"):
+            source = opened(first, token={"env": "SITE_TOKEN"})
+            client = source.reader._client  # type: ignore[attr-defined]
+            client._client = httpx.Client(verify=False)  # its certificate is the test's own
+            client.get(first)
+    assert tokens == [None, None]
 
 
 @pytest.mark.parametrize(

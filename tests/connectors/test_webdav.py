@@ -78,6 +78,19 @@ def test_a_server_may_not_name_what_is_elsewhere(share: Share) -> None:
     assert listed(share) == ["good.md"]
 
 
+def test_a_folder_is_known_in_each_spelling_of_its_address(share: Share) -> None:
+    for path in ("a b", "a%20b", "%61%20b/"):
+        source = open_source(f"share={share.url}/{path}", {"share": QUICK})
+        assert [file.uri for file in source.list(ALL, Checkpoints()).found] == ["share/deep/c.md", "share/pond & co.md"]
+
+
+def test_a_folder_that_has_moved_to_another_server_is_told(share: Share) -> None:
+    with share_on_loopback() as other:
+        share.fault = lambda request: request.answer(301, Location=f"{other.url}/".removeprefix("dav+")) or True
+        with pytest.raises(SourceError, match="on another server: give that address"):
+            listed(share)
+
+
 def test_a_folder_that_goes_while_it_is_listed_is_gone_and_an_error_deletes_nothing(
     share: Share, bench: Callable[..., Workbench]
 ) -> None:
