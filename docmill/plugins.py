@@ -18,13 +18,13 @@ from docmill.storage.plugins.secret import Secret
 from docmill.storage.schema import ChunkRow, Element, Parsed
 from docmill.storage.search.encode.plugin_encoder import EncoderPlugin
 from docmill.storage.search.rank.steps.rerankers import RerankerPlugin
-from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader
-from docmill.tasks.connectors.source_settings import SourceSettings
 from docmill.tasks.context.context_input import ContextInput
 from docmill.tasks.context.contextualizer import Lead
 from docmill.tasks.context.contextualizers import ContextualizerPlugin
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.parser import NoOptions, ParserPlugin
+from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader
+from docmill.tasks.sources.connectors.source_settings import SourceSettings
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.span import Span

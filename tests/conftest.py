@@ -20,7 +20,7 @@ from docmill.storage.process.sleeping_threads import let_threads_sleep
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.vectors.deferred_client import defer_client
 from docmill.storage.snapshots.clean import verify
-from docmill.tasks.model.clients import circuit_breaker, providers
+from docmill.tasks.model import circuit_breaker, providers
 from tests.kit import fake_encoder
 from tests.kit.house import starts_processes
 from tests.kit.model_server import ModelServer, model_server

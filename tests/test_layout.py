@@ -28,7 +28,10 @@ from tests.kit.house import (
 
 ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/", "docmill/adapters/prefect.py"),
-    "duckdb": ("storage/sql/sandbox.py", "tasks/connectors/databases.py"),  # the second reads databases of others
+    "duckdb": (
+        "storage/sql/sandbox.py",
+        "tasks/sources/databases/databases.py",
+    ),  # and databases of others
     "lancedb": ("storage/search/vectors/",),
     "sentence_transformers": (
         "storage/search/encode/encoder.py",
@@ -54,7 +57,10 @@ LARGEST = 500
 MOST_MODULES = 16  # in a folder: what one can still look over
 MOST_BRANCHES = 10
 MOST_DENSE, DENSE = 8, 0.8  # more branches than the first need fewer a line than the second
-NAMED_LIKE = {"flows/prefect": "holds all that docmill does with Prefect, and is what one looks for"}
+NAMED_LIKE = {  # what one looks for
+    "flows/prefect": "holds all that docmill does with Prefect",
+    "flows/serving/mcp": "serves the protocol of this name",
+}
 NAMED_TWICE: dict[str, str] = {}  # class names with several meanings, each with its reason
 ORDER = (  # each folder imports only those before it
     "storage", "storage/search", "storage/snapshots", "storage/remote", "storage/process", "storage/plugins",
@@ -64,23 +70,22 @@ ORDER = (  # each folder imports only those before it
     "storage/snapshots/history", "storage/remote/mirror", "storage/snapshots/tables", "storage/snapshots/artifacts",
     "storage/search/pictures", "storage/snapshots/write", "storage/access", "storage/snapshots/change",
     "storage/search/rank/candidates", "storage/search/rank/steps", "storage/search/rank", "storage/snapshots/clean",
-    "storage/exports/destinations", "storage/exports", "storage/snapshots/read", "tasks/work", "tasks/paths",
-    "tasks/counting", "tasks/model/clients", "tasks/model", "tasks/parse/titles", "tasks/parse/passes",
-    "tasks/parse/pictures", "tasks/parse/pandoc/process", "tasks/parse/formulas", "tasks/parse", "tasks/parse/markup",
-    "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md", "tasks/parse/office",
-    "tasks/parse/office/sheets", "tasks/parse/office/slides", "tasks/parse/pandoc", "tasks/parse/partition",
-    "tasks/parse/pandoc/formats", "tasks/parse/pandoc/word",
-    "tasks/parse/records", "tasks/parse/mail", "tasks/parse/pdf/text",
-    "tasks/parse/pdf/layout", "tasks/parse/pdf", "tasks/parse/dispatch", "tasks/archive", "tasks/split/spans",
-    "tasks/split/parts", "tasks/split/syntax", "tasks/split/general", "tasks/split/content",
-    "tasks/split", "tasks/detect", "tasks/context", "tasks/chunking", "tasks/work/pool", "tasks/work/document",
-    "tasks/evaluate", "tasks/work/batch", "tasks/work/remote", "tasks/connectors", "tasks/connectors/mail",
-    "tasks/connectors/exports", "tasks/sources", "tasks/publishing", "tasks", "flows/config", "flows/runs",
-    "flows/cluster", "flows/watching", "flows/prefect/records", "flows/measure", "flows", "flows/maintenance",
-    "flows/prefect", "flows/serving", "flows/serving/protocol", "flows/serving/page", "flows/serving/web",
-    "flows/cli/terminal", "flows/cli/pages", "flows/cli/commands", "flows/cli/commands/start",
-    "flows/cli/commands/ask", "flows/cli/commands/versions", "flows/cli/commands/quality",
-    "flows/cli/commands/cluster", "flows/cli/commands/maintenance", "flows/cli",
+    "storage/exports", "storage/snapshots/read", "tasks/work", "tasks/paths", "tasks/counting", "tasks/model",
+    "tasks/parse/titles", "tasks/parse/passes", "tasks/parse/pictures", "tasks/parse/pandoc/process",
+    "tasks/parse/formulas", "tasks/parse", "tasks/parse/markup", "tasks/parse/markup/html", "tasks/parse/markup/xml",
+    "tasks/parse/markup/md", "tasks/parse/office", "tasks/parse/office/sheets", "tasks/parse/office/slides",
+    "tasks/parse/pandoc", "tasks/parse/partition", "tasks/parse/pandoc/formats", "tasks/parse/pandoc/word",
+    "tasks/parse/records", "tasks/parse/mail", "tasks/parse/pdf/text", "tasks/parse/pdf/layout", "tasks/parse/pdf",
+    "tasks/parse/dispatch", "tasks/archive", "tasks/split/spans", "tasks/split/parts", "tasks/split/syntax",
+    "tasks/split/general", "tasks/split/content", "tasks/split", "tasks/detect", "tasks/context", "tasks/chunking",
+    "tasks/work/pool", "tasks/work/document", "tasks/evaluate", "tasks/work/batch", "tasks/work/remote",
+    "tasks/sources/connectors", "tasks/sources/web", "tasks/sources/databases", "tasks/sources/mail",
+    "tasks/sources/exports", "tasks/sources", "tasks/publishing", "tasks", "flows/config", "flows/runs",
+    "flows/cluster", "flows/watching", "flows/prefect/records", "flows/measure", "flows", "flows/deploy",
+    "flows/maintenance", "flows/prefect", "flows/serving", "flows/serving/mcp", "flows/serving/page",
+    "flows/serving/http", "flows/cli/terminal", "flows/cli/pages", "flows/cli/commands", "flows/cli/commands/start",
+    "flows/cli/commands/ask", "flows/cli/commands/versions", "flows/cli/commands/quality", "flows/cli/commands/cluster",
+    "flows/cli/commands/maintenance", "flows/cli",
 )  # fmt: skip
 
 

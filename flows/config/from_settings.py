@@ -23,7 +23,7 @@ from docmill.tasks.chunking.route import Route, RouteTable, default_routes, size
 from docmill.tasks.context.contextualizer import PHRASED
 from docmill.tasks.model.budget import Budget
 from docmill.tasks.model.client import ModelAccess, model_key
-from docmill.tasks.model.clients.completion import ModelOptions
+from docmill.tasks.model.completion import ModelOptions
 from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable

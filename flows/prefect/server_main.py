@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docmill.flows.prefect.prefect_server_settings import HOSTS, ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins
+from docmill.flows.deploy.prefect_server_settings import HOSTS, ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins
 from docmill.flows.prefect.server_secret import SERVER_VARIABLE, provide
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""The chunks of a snapshot in files and databases of other programs, which follow the store by what changed in it."""
+"""Exports: the chunks of a snapshot in files and databases of other programs, which follow what changed in it."""

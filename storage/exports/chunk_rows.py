@@ -10,8 +10,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.exports.destinations.columns import DELETED
-from docmill.storage.exports.destinations.stamp import VERSION, Stamp
+from docmill.storage.exports.columns import DELETED
+from docmill.storage.exports.stamp import VERSION, Stamp
 from docmill.storage.keys import bucket_of, hash_bytes
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, text_keys
 from docmill.storage.snapshots.artifacts.packs import Packs

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from docmill.storage.access.narrowed_folder import NarrowedFolder
 from docmill.storage.errors import ConfigError
+from docmill.storage.exports.by_address import destination_of
 from docmill.storage.exports.chunk_rows import Selection, rows_of, select, since
-from docmill.storage.exports.destinations.by_address import destination_of
-from docmill.storage.exports.destinations.stamp import Destination, Revision, Stamp, check_stamp
+from docmill.storage.exports.stamp import Destination, Revision, Stamp, check_stamp
 from docmill.storage.files import OWNER_ONLY, write_whole
 from docmill.storage.snapshots.artifacts.packs import Packs
 from docmill.storage.snapshots.history.folder import StoredSnapshot

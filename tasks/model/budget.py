@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from docmill.storage.errors import ConfigError
-from docmill.tasks.model.clients.completion import Usage
+from docmill.tasks.model.completion import Usage
 from docmill.tasks.model.prompt import Prompt, estimate
 
 LEAST_CACHED = 4096

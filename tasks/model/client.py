@@ -24,10 +24,10 @@ from docmill.storage.schema import CostRow
 from docmill.storage.snapshots.artifacts.packs import Packs
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.tasks.model.budget import Budget, BudgetTracker, Forecast, Purse, purse_of
-from docmill.tasks.model.clients.completion import Model, ModelOptions, Reply, SentPicture, Usage
-from docmill.tasks.model.clients.providers import load_model
+from docmill.tasks.model.completion import Model, ModelOptions, Reply, SentPicture, Usage
 from docmill.tasks.model.journal import REPLIES, SHARED, Journal, PaidCall, costs_of, recover
 from docmill.tasks.model.prompt import Answer, Pictures, Prompt, no_pictures
+from docmill.tasks.model.providers import load_model
 
 
 class CallSchedule:

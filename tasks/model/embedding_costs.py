@@ -7,7 +7,7 @@ from docmill.storage.errors import BudgetReached
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.tasks.model.budget import Budget, Purse, forget_purse, purse_of
 from docmill.tasks.model.client import Spent
-from docmill.tasks.model.clients.completion import Usage
+from docmill.tasks.model.completion import Usage
 from docmill.tasks.model.journal import Journal, PaidCall, costs_of
 
 PURPOSE = "embedding"

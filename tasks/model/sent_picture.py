@@ -6,7 +6,7 @@ from io import BytesIO
 
 from docmill.storage.errors import Terminal
 from docmill.storage.schema import KeptPicture
-from docmill.tasks.model.clients.completion import SentPicture
+from docmill.tasks.model.completion import SentPicture
 
 LONGEST_SIDE = 1024
 """Pixels of a side. Providers shrink larger pictures to between 768 and 1,568, and charge by the pixel; the words of a

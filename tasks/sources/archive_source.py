@@ -12,8 +12,8 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.contents import LISTING_VERSION, ContainedFile, Contents
 from docmill.tasks.archive.kinds import HEAD_BYTES, KEPT, may_hold
 from docmill.tasks.archive.names import UNSAFE_PATH, uncompressed
-from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
+from docmill.tasks.sources.connectors.contract import SourceItem
 from docmill.tasks.sources.fingerprint import SETTLED_NS
 from docmill.tasks.sources.listings import decode_contents, encode_contents
 from docmill.tasks.sources.source import (

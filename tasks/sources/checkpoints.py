@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from docmill.storage.described import record_of, record_text
 from docmill.storage.files import write_whole
-from docmill.tasks.connectors.contract import SourceItem
+from docmill.tasks.sources.connectors.contract import SourceItem
 
 _SCHEMA = pa.schema(
     [

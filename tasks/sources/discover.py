@@ -13,11 +13,11 @@ from docmill.storage.errors import ALLOW_DELETE, DocmillError, Rejected, SourceE
 from docmill.storage.foreign_address import why_foreign
 from docmill.storage.plugins.registry import Registry, Seam
 from docmill.storage.remote.objects.providers import PROVIDERS
-from docmill.tasks.connectors.contract import SourcePlugin
-from docmill.tasks.connectors.own import CONNECTORS, name_by
 from docmill.tasks.paths.local_file import ANYWHERE, Reach
 from docmill.tasks.sources.archive_source import ArchiveSource, Opener, begins_as_archive
 from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.connectors.contract import SourcePlugin
+from docmill.tasks.sources.connectors.own import CONNECTORS, name_by
 from docmill.tasks.sources.object_source import open_prefix
 from docmill.tasks.sources.plugin_source import Address, SourceKind, Tables, kind_of_connector, kind_of_plugin
 from docmill.tasks.sources.source import (

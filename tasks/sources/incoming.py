@@ -16,8 +16,8 @@ from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.files import remove, temporary, write_whole
 from docmill.storage.keys import key_of
 from docmill.storage.name_grammar import fault
-from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.connectors.contract import SourceItem
 from docmill.tasks.sources.source import (
     OBJECTS,
     UNSAFE_PATH,

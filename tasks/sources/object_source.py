@@ -11,8 +11,8 @@ from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.name_grammar import fault, steps
 from docmill.storage.remote.objects.bucket import Objects, Vanished, connect
 from docmill.storage.remote.objects.exact_listing import ObjectEntry
-from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.connectors.contract import SourceItem
 from docmill.tasks.sources.incoming import admitted
 from docmill.tasks.sources.source import (
     OBJECTS,

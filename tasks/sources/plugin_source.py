@@ -15,15 +15,15 @@ from docmill.storage.plugins.origin import Origin, described, place, plugin_fail
 from docmill.storage.plugins.registry import nearest
 from docmill.storage.plugins.without_secrets import without
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
-from docmill.tasks.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader
-from docmill.tasks.connectors.own import Connector, name_by
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
+from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader
+from docmill.tasks.sources.connectors.own import Connector, name_by
 from docmill.tasks.sources.incoming import admitted
 from docmill.tasks.sources.source import DiscoverOptions, Listing, NamedSource, Passing, PathRules, Source, SourceFile
 
 if TYPE_CHECKING:
     from docmill.storage.plugins.secret import Secret
-    from docmill.tasks.connectors.source_settings import SourceSettings
+    from docmill.tasks.sources.connectors.source_settings import SourceSettings
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """The name of a source of a plugin: it begins uris, and a file of the cache has it."""
@@ -207,7 +207,7 @@ def _check_item(item: SourceItem) -> None:
 
 def kind_of_plugin(giver: Origin, plugin: SourcePlugin) -> SourceKind:
     """Return what opens the sources of a plugin."""
-    from docmill.tasks.connectors.source_settings import SourceSettings
+    from docmill.tasks.sources.connectors.source_settings import SourceSettings
 
     if not (isinstance(plugin.settings, type) and issubclass(plugin.settings, SourceSettings)):
         raise TypeError(f"its settings must extend docmill.plugins.SourceSettings, got {plugin.settings!r}")

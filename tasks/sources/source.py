@@ -12,11 +12,11 @@ from pathlib import Path
 from threading import Event
 from typing import Literal, Protocol
 
-from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.paths.content import FileContent, PictureBeside, content_of
 from docmill.tasks.paths.local_file import ANYWHERE, LocalFile, Reach
 from docmill.tasks.paths.patterns import PathPatterns, patterns_in, patterns_of
 from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.connectors.contract import SourceItem
 
 OBJECTS = "an object store"
 """The kind of a source whose files have addresses that other machines can read."""

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from docmill.storage.snapshots.history.source_log import SourceCounts
 from docmill.storage.snapshots.tables.row_columns import RowColumns
-from docmill.tasks.connectors.contract import SourceItem
+from docmill.tasks.sources.connectors.contract import SourceItem
 from docmill.tasks.sources.source import Source, SourceFile
 
 _EVERY_S = 0.1

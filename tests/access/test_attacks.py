@@ -14,8 +14,8 @@ import pytest
 
 from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import DocmillError, QueryError
 from docmill.storage.snapshots.read.store import Store, open_store
 from tests.access.company import files, founded, visible

@@ -13,9 +13,9 @@ import pytest
 from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.audit import AuditLog
+from docmill.flows.serving.http.http_app import LOOK_S, http_app
+from docmill.flows.serving.mcp.mcp_server import RESOURCE, mcp_http_app, mcp_server
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.protocol.mcp_server import RESOURCE, mcp_http_app, mcp_server
-from docmill.flows.serving.web.http_app import LOOK_S, http_app
 from docmill.storage.errors import ConfigError
 from tests.access.company import PRINCIPALS, files, founded, visible
 from tests.kit.workbench import Workbench

@@ -7,9 +7,9 @@ import pytest
 
 from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.kept_searches import KeptSearches
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.web.http_app import http_app
 from tests.access.company import files, founded
 from tests.serving.http_server import running
 

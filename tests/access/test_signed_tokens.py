@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.signed_tokens import SKEW_S
-from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import ConfigError
 from tests.kit.workbench import MakeBench
 from tests.serving.http_server import running

@@ -19,7 +19,7 @@ from docmill.flows.cluster.cluster import secured
 from docmill.flows.cluster.dask_cluster import security_of
 from docmill.flows.cluster.dask_processes import scheduler
 from docmill.flows.config.settings import ClusterSettings
-from docmill.flows.prefect.project_files import project_files
+from docmill.flows.deploy.project_files import project_files
 from docmill.storage.errors import ConfigError
 from tests.kit.faults.machines import free_port, wait_for
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from docmill.storage.errors import SourceError
-from docmill.tasks.connectors.web_pages import robots_in
 from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.web.web_pages import robots_in
 from tests.connectors.test_web import ALL, QUICK, listed, moved, opened, page
 from tests.kit.site import Site, site_on_loopback
 from tests.kit.workbench import Workbench, summary

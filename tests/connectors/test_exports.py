@@ -275,8 +275,8 @@ def test_a_newer_export_reads_only_what_changed_and_the_same_one_nothing(
     work = bench(it={"path": str(path)})
     assert summary(work.ingest("export://it")) == {"added": 4, "parsed": 4, "embedded": 4}
     unpacked: list[str] = []
-    from docmill.tasks.connectors.exports import export
-    from docmill.tasks.connectors.exports.export_files import ExportFiles
+    from docmill.tasks.sources.exports import export
+    from docmill.tasks.sources.exports.export_files import ExportFiles
 
     def counted(*args: Any) -> ExportFiles:
         unpacked.append("")
@@ -363,7 +363,7 @@ class TestExport(SourceSuite):
 
 
 def test_a_document_that_was_not_listed_is_refused(tmp_path: Path) -> None:
-    from docmill.tasks.connectors.contract import SourceItem
+    from docmill.tasks.sources.connectors.contract import SourceItem
 
     source = open_source("export://it", {"it": {"path": str(write_zip(tmp_path / "e.zip", NOTION))}})
     with pytest.raises(Rejected, match="no such document"):

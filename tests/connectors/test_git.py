@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from docmill.storage.errors import ConfigError, SourceError, Transient
-from docmill.tasks.connectors.git import GitConnector, GitSettings
 from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.connectors.git import GitConnector, GitSettings
 from docmill.tasks.sources.discover import likely_name, open_source
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.testing import SourceSuite
@@ -98,7 +98,7 @@ def test_only_changed_files_are_read_and_nothing_is_asked_of_the_same_commit(
         calls.append((arguments[0], given.decode()) if given else tuple(arguments[:1]))
         return call(self, arguments, given)
 
-    monkeypatch.setattr("docmill.tasks.connectors.git.Git._call", counted)
+    monkeypatch.setattr("docmill.tasks.sources.connectors.git.Git._call", counted)
     work = bench()
     work.ingest(repository.address)
     calls.clear()
@@ -216,7 +216,7 @@ def test_a_server_that_does_not_answer_is_asked_again(repository: Repository) ->
 def test_links_lead_to_the_page_of_the_file_and_stay(repository: Repository) -> None:  # noqa: ARG001  its cache
     def link(url: str, **more: Any) -> str:
         reader = GitConnector().open(GitSettings(url=url, **more))
-        from docmill.tasks.connectors.contract import SourceItem
+        from docmill.tasks.sources.connectors.contract import SourceItem
 
         return reader.link(SourceItem("a b.md", "1"))
 

@@ -11,8 +11,8 @@ import pytest
 from docmill.flows.watching import observer
 from docmill.flows.watching.watch_options import WatchOptions
 from docmill.storage.errors import Transient
-from docmill.tasks.connectors.mail import imap
 from docmill.tasks.sources.discover import open_source
+from docmill.tasks.sources.mail import imap
 from docmill.tasks.sources.source import Source
 from tests.connectors.test_mailbox import mail
 from tests.flows.watching.watching import Watching

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from docmill.storage.errors import ConfigError, DocmillError, Rejected, SourceError, Transient
-from docmill.tasks.connectors.mail import imap
-from docmill.tasks.connectors.mail.mailbox import MailConnector, MailSettings
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
+from docmill.tasks.sources.mail import imap
+from docmill.tasks.sources.mail.mailbox import MailConnector, MailSettings
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.testing import SourceSuite
 from tests.kit.servers.faults import at_fault
@@ -302,7 +302,7 @@ def test_a_hostile_subject_is_a_safe_name(account: Account) -> None:
 
 def test_a_mail_has_no_link() -> None:
     reader = MailConnector().open(MailSettings(mailbox="post.mbox"))
-    from docmill.tasks.connectors.contract import SourceItem
+    from docmill.tasks.sources.connectors.contract import SourceItem
 
     assert reader.link(SourceItem("a.eml", "1")) == ""
 

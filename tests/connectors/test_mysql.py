@@ -99,7 +99,7 @@ def test_what_is_wrong_is_told_in_one_line(
 
 
 def test_a_server_elsewhere_must_encrypt(desk: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from docmill.tasks.connectors import mysql
+    from docmill.tasks.sources.databases import mysql
 
     monkeypatch.setattr(mysql, "_HERE", ())
     with pytest.raises(ConfigError, match=r"SSL is required .*; write \?tls=off behind `database`"):

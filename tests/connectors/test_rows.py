@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from docmill.storage.errors import ConfigError, SourceError, Transient
-from docmill.tasks.connectors import databases
 from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.databases import databases
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.testing import SourceSuite

@@ -13,11 +13,11 @@ import httpx
 import pytest
 
 from docmill.storage.errors import ConfigError, Rejected, SourceError, Transient
-from docmill.tasks.connectors import web_client
-from docmill.tasks.connectors.web_client import is_public
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions, Source
+from docmill.tasks.sources.web import web_client
+from docmill.tasks.sources.web.web_client import is_public
 from docmill.testing import SourceSuite
 from tests.kit.servers.faults import FAULTS, at_fault
 from tests.kit.site import Site, site_on_loopback

@@ -12,10 +12,10 @@ from mcp_types import ImageContent
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
+from docmill.flows.serving.mcp.mcp_server import mcp_http_app, mcp_server
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.report_files import write_report
-from docmill.flows.serving.protocol.mcp_server import mcp_http_app, mcp_server
-from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.keys import hash_bytes
 from docmill.storage.remote.mirror.mirror_folder import open_folder
 from tests.kit.workbench import MakeBench, Workbench

@@ -12,7 +12,7 @@ from docmill.storage.schema import CostRow
 from docmill.tasks.model import ledger
 from docmill.tasks.model.budget import LEAST_CACHED, Budget, BudgetTracker, Forecast
 from docmill.tasks.model.client import CallSchedule, ModelAccess, ModelClient
-from docmill.tasks.model.clients.completion import ModelOptions, Usage
+from docmill.tasks.model.completion import ModelOptions, Usage
 from docmill.tasks.model.journal import COSTS, REPLIES, Journal, PaidCall
 from docmill.tasks.model.prompt import Answer, Prompt
 from tests.kit.model_server import ModelServer

@@ -16,10 +16,10 @@ from docmill.flows.config.search_settings import how_of
 from docmill.flows.config.settings import SearchSettings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.kept_searches import KeptSearches
+from docmill.flows.serving.mcp.mcp_server import mcp_http_app, mcp_server
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.protocol.mcp_server import mcp_http_app, mcp_server
-from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import QueryError
 from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.storage.search.keywords.analysis.language_tags import READ_AS, TAGS

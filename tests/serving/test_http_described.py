@@ -8,8 +8,8 @@ from hypothesis import given
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.web.http_app import http_app
 from tests.kit.drawing import examples
 from tests.kit.workbench import Workbench
 

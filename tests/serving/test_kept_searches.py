@@ -6,9 +6,9 @@ import pytest
 
 from docmill.flows.serving import answers, kept_searches
 from docmill.flows.serving.answers import AskedSearch, Searching
+from docmill.flows.serving.http.metrics import Metrics
 from docmill.flows.serving.kept_searches import KeptSearches
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
-from docmill.flows.serving.web.metrics import Metrics
 from docmill.storage.errors import QueryError
 from docmill.storage.search.rank.candidates.search_options import Mode
 from docmill.storage.snapshots.read.store import Store

@@ -25,11 +25,11 @@ from starlette.responses import Response
 from docmill.flows.serving.access import Access, Patience
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.guard import TooManyWaiting, Turns
+from docmill.flows.serving.http.http_app import http_app
+from docmill.flows.serving.mcp import mcp_tools
+from docmill.flows.serving.mcp.mcp_server import mcp_http_app, mcp_server
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.answers_ahead import KeptAnswers
-from docmill.flows.serving.protocol import mcp_tools
-from docmill.flows.serving.protocol.mcp_server import mcp_http_app, mcp_server
-from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.process.asker import Abandoned, Asker, asked_by, current_asker
 from docmill.storage.sql import statement_pool
 from docmill.storage.sql.statement_pool import StatementPlaces

@@ -9,8 +9,8 @@ import pytest
 from docmill.source_suite import check_bytes, check_checkpoint, check_links, check_listing, check_missing
 from docmill.storage.errors import Rejected
 from docmill.storage.remote.objects.bucket import connect
-from docmill.tasks.connectors.contract import SourceItem
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
+from docmill.tasks.sources.connectors.contract import SourceItem
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions, Source
 from tests.kit.house import MODULES, imports, name_of, syntax

@@ -16,8 +16,8 @@ from docmill.flows.serving.open_stores import ServedStore
 from docmill.flows.serving.page.page_bundle import FOLDER, bundle, index
 from docmill.flows.serving.page.report_data import held_of, values_of
 from docmill.storage.errors import ConfigError
-from docmill.storage.exports.destinations.claim import claim
-from docmill.storage.exports.destinations.folder_swap import draft_of, settle_swap, swap
+from docmill.storage.exports.claim import claim
+from docmill.storage.exports.folder_swap import draft_of, settle_swap, swap
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import explain_full_disk
 

@@ -36,7 +36,7 @@ from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
 from docmill.tasks.evaluate.overlap import Passage, overlap, precision_omega
 from docmill.tasks.model.client import ModelAccess
-from docmill.tasks.model.clients.completion import ModelOptions
+from docmill.tasks.model.completion import ModelOptions
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions

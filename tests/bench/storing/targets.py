@@ -21,9 +21,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from docmill.storage.exports.destinations.by_address import destination_of
-from docmill.storage.exports.destinations.columns import row_schema
-from docmill.storage.exports.destinations.stamp import Revision, Stamp
+from docmill.storage.exports.by_address import destination_of
+from docmill.storage.exports.columns import row_schema
+from docmill.storage.exports.stamp import Revision, Stamp
 from docmill.storage.search.vectors import vectors as lance_vectors
 from docmill.storage.search.vectors.vectors import VectorIndex
 from tests.bench.storing.vectors import DIMENSION, SPACE, Vectors, make_vectors, rows_of

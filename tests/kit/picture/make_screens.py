@@ -15,8 +15,8 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.measure.evaluation import evaluate, keep, subject_of, ways_of
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.web.http_app import http_app
 from docmill.tasks.evaluate.questions import load_questions
 from tests.kit.house import ROOT
 from tests.serving.http_server import running

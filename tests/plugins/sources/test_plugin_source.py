@@ -16,7 +16,7 @@ from docmill.flows.watching.watch_options import WatchOptions
 from docmill.plugins import SourceListing
 from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.storage.snapshots.clean.verify import verify
-from docmill.tasks.connectors.contract import SourceItem
+from docmill.tasks.sources.connectors.contract import SourceItem
 from docmill.tasks.sources.discover import SOURCES
 from tests.kit.workbench import Workbench, summary
 from tests.kit.writers.archives import zipped

@@ -12,7 +12,7 @@ from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.search.encode.space import model_dir
 from docmill.tasks.model.client import ModelAccess
-from docmill.tasks.model.clients.completion import ModelOptions
+from docmill.tasks.model.completion import ModelOptions
 from docmill.tasks.model.query_wordings import Rewriter, wordings
 from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench

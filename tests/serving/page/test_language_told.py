@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.web.http_app import http_app
 from tests.flows.test_warnings import JAPANESE
 from tests.kit.workbench import MakeBench
 from tests.serving.http_server import running

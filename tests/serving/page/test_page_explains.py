@@ -9,10 +9,10 @@ from axe_playwright_python.sync_playwright import Axe
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.report_data import held_of, values_of
 from docmill.flows.serving.page.report_files import write_report
-from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.storage.snapshots.read.store import open_store
 from tests.kit.model_server import model_server

@@ -11,9 +11,9 @@ import pytest
 
 from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.report_files import write_report
-from docmill.flows.serving.web.http_app import http_app
 from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 

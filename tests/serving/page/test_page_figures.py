@@ -9,9 +9,9 @@ from axe_playwright_python.sync_playwright import Axe
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.report_files import write_report
-from docmill.flows.serving.web.http_app import http_app
 from tests.kit.site import site_on_loopback
 from tests.kit.workbench import MakeBench, Workbench
 from tests.kit.writers.figures import data_uri, drawn

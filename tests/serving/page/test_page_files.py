@@ -9,9 +9,9 @@ from starlette.testclient import TestClient
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.page_bundle import FOLDER, bundle
-from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.search.keywords.analysis.folding import fold
 
 

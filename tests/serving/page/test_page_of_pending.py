@@ -14,9 +14,9 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.measure.chunk_quality import Looking, chunk_quality
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.page_bundle import questions
-from docmill.flows.serving.web.http_app import http_app
 from tests.kit.counting_encoder import LONG_RUN, PAGES, interrupt
 from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running

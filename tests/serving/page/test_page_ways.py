@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.map_columns import gaps
 from docmill.flows.serving.page.report_data import held_of, values_of
 from docmill.flows.serving.page.report_files import write_folder
-from docmill.flows.serving.web.http_app import http_app
 from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 

@@ -14,7 +14,7 @@ from docmill.flows.serving.page.page_bundle import bundle, questions
 from docmill.flows.serving.page.report_files import write_folder, write_report
 from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError
-from docmill.storage.exports.destinations import folder_swap
+from docmill.storage.exports import folder_swap
 from tests.kit.workbench import MakeBench, Workbench
 
 DOCUMENTS: dict[str, str | bytes] = {

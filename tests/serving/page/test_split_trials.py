@@ -6,8 +6,8 @@ from starlette.testclient import TestClient
 from docmill.flows.config.settings import Settings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.web.http_app import http_app
 from tests.kit.workbench import MakeBench
 
 DOCUMENTS: dict[str, str | bytes] = {

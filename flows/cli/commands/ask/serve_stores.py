@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from docmill.flows.serving.access import Access
     from docmill.flows.serving.answers import Searching
     from docmill.flows.serving.audit import AuditLog
+    from docmill.flows.serving.mcp.mcp_runs import RunTools
     from docmill.flows.serving.open_stores import OpenStores
     from docmill.flows.serving.page.adding import Adding
-    from docmill.flows.serving.protocol.mcp_runs import RunTools
 
 LOOPBACK, PORT = "127.0.0.1", 8642
 Stores = Annotated[
@@ -81,7 +81,7 @@ def mcp(
     from docmill.storage.process.extras import extra
 
     with extra("mcp", "`docmill mcp`"):
-        from docmill.flows.serving.protocol.mcp_server import mcp_http_app, mcp_server
+        from docmill.flows.serving.mcp.mcp_server import mcp_http_app, mcp_server
     if http and principal:
         raise ConfigError("--principal is for one client: with --http, DOCMILL_TOKENS names those of each token")
     access = _access(host, port, no_token, allow_host, ()) if http else None
@@ -139,8 +139,8 @@ def serve(
     from docmill.storage.sql.statement_pool import prepare
 
     prepare()  # the page's first question is SQL, whose process starts while this one loads its libraries
+    from docmill.flows.serving.http.http_app import http_app
     from docmill.flows.serving.listening import listen
-    from docmill.flows.serving.web.http_app import http_app
 
     access = _access(host, port, no_token, allow_host, allow_origin or ())
     served = _opened(stores, settings, access.without_asker, "--allow-ingest" if allow_ingest else "--watch" * watch)
@@ -278,6 +278,6 @@ def _noted(settings: "Settings", door: str) -> "Searching":
 
 
 def _runs(settings: "Settings", name: str) -> "RunTools":
-    from docmill.flows.serving.protocol.mcp_runs import RunTools
+    from docmill.flows.serving.mcp.mcp_runs import RunTools
 
     return RunTools(settings, name)

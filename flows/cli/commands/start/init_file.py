@@ -50,7 +50,7 @@ def init(
     With `--source`, it also lists the settings of a kind of source. They are added to a docmill.toml that exists.
     """
     from docmill.flows.config.configuration import FILE_NAME
-    from docmill.flows.prefect.project_files import SECRETS, project_files
+    from docmill.flows.deploy.project_files import SECRETS, project_files
 
     blocks, is_project = "".join(map(source_block, source or ())), prefect or docker or k8s
     if blocks and (folder / FILE_NAME).exists() and not is_project:
@@ -120,7 +120,7 @@ def _section(section: tuple[str, ...], members: list["Key"]) -> Iterator[str]:
 def source_block(kind: str) -> str:
     """Return the settings of a kind of source, each commented out; raise `ConfigError` if there is no such kind."""
     from docmill.storage.plugins.registry import nearest
-    from docmill.tasks.connectors.own import CONNECTORS
+    from docmill.tasks.sources.connectors.own import CONNECTORS
 
     kinds = {one.kind: (scheme, one) for scheme, one in reversed(CONNECTORS.items())}
     if kind not in kinds:

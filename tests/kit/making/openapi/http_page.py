@@ -13,8 +13,8 @@ from docmill.flows.config.settings import SearchSettings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.guard import MOST_BYTES
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.web.http_app import http_app
 from tests.kit.making.reference.markdown import code, entries, page, prose
 
 HEAD = f"""\

@@ -24,9 +24,9 @@ def made() -> str:
     """Return the page."""
     # Here, because each process of the tests imports this module, and `mcp` takes a second of CPU time.
     from docmill.flows.serving.answers import Searching
+    from docmill.flows.serving.mcp.mcp_runs import RunTools
+    from docmill.flows.serving.mcp.mcp_server import RESOURCE, mcp_server
     from docmill.flows.serving.open_stores import OpenStores
-    from docmill.flows.serving.protocol.mcp_runs import RunTools
-    from docmill.flows.serving.protocol.mcp_server import RESOURCE, mcp_server
 
     runs = RunTools(Settings(sources=("docs",)), "store")
     tools = asyncio.run(

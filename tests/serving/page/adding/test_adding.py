@@ -13,10 +13,10 @@ from docmill.flows.cli.commands.ask.serve_stores import _adding
 from docmill.flows.config.settings import Settings
 from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import SEES_ALL, OpenStores
 from docmill.flows.serving.page import adding
 from docmill.flows.serving.page.adding import Adding, Uploads, check_name
-from docmill.flows.serving.web.http_app import http_app
 from docmill.storage.errors import ConfigError, QueryError
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import MakeBench, Workbench

@@ -9,9 +9,9 @@ import pytest
 from docmill.flows.config.settings import Settings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.adding import Adding
-from docmill.flows.serving.web.http_app import http_app
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running

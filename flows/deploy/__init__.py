@@ -1,0 +1,1 @@
+"""Deploy: the files of a project for Prefect, Docker and Kubernetes."""

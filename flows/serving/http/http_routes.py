@@ -1,0 +1,284 @@
+"""HTTP routes: the paths of `docmill serve`, each a question to a store. They run side by side in threads."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Path, Query, Response
+from pydantic import BaseModel, Field
+
+from docmill.flows.serving import answers
+from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
+from docmill.flows.serving.asked_store import asked_store
+from docmill.flows.serving.http.metrics import Metrics
+from docmill.flows.serving.http.questions import (
+    MOST,
+    At,
+    ChunkId,
+    Earlier,
+    FigureKey,
+    JudgementId,
+    JudgementQuestion,
+    Later,
+    Most,
+    SearchQuestion,
+    StatementQuestion,
+    StoreName,
+    Uri,
+    Where,
+)
+from docmill.flows.serving.json_response import as_json
+from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
+from docmill.storage.errors import QueryError
+from docmill.storage.search.rank.candidates.search_options import LONGEST_QUERY
+from docmill.storage.snapshots.read.figure import SHOWN_TYPES
+from docmill.storage.snapshots.read.stored_documents import row_of
+
+
+class Failure(BaseModel):
+    """What went wrong, in the form in which `--json` tells it."""
+
+    kind: str = Field(description="A class of `docmill.errors`, or UsageError.")
+    message: str
+    retry: bool = Field(description="Whether the same request may work later.")
+    status: int
+
+
+class FailureAnswer(BaseModel):
+    """The answer to a request that failed."""
+
+    error: Failure
+
+
+class StoreAnswer(BaseModel):
+    """An answer: where it comes from, and what the path adds."""
+
+    model_config = {"extra": "allow"}
+
+    store: str
+    snapshot: int
+
+
+_FAILURES: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The question cannot be answered.", "model": FailureAnswer},
+    401: {"description": "The token is missing or wrong.", "model": FailureAnswer},
+    403: {"description": "Pages of this origin may not ask.", "model": FailureAnswer},
+    404: {"description": "There is no such document, chunk, snapshot or store.", "model": FailureAnswer},
+    408: {"description": "The request did not arrive in time.", "model": FailureAnswer},
+    413: {"description": "The request is too large.", "model": FailureAnswer},
+    421: {"description": "The server is not called so.", "model": FailureAnswer},
+    422: {"description": "The request is malformed.", "model": FailureAnswer},
+    429: {"description": "Too many requests of this client wait.", "model": FailureAnswer},
+    500: {"description": "The store is damaged; see `docmill verify`.", "model": FailureAnswer},
+    503: {"description": "Try again later.", "model": FailureAnswer},
+}
+_PICTURE = {"content": {one: {"schema": {"type": "string", "format": "binary"}} for one in SHOWN_TYPES}}
+_PICTURE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",  # should a browser take it for anything but a picture
+    "Content-Disposition": "inline",
+    "Cache-Control": "private, max-age=31536000, immutable",  # its key is its content
+}
+_PLAIN = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics for Prometheus."}
+
+
+class HttpRoutes:
+    """The paths, over the stores in service."""
+
+    def __init__(self, stores: OpenStores, searching: Searching, metrics: Metrics, judging: bool = False) -> None:
+        self._judging = judging
+        self._stores = stores
+        self._searching = searching
+        self._metrics = metrics
+
+    def router(self) -> APIRouter:
+        """Return the routes."""
+        router = APIRouter(redirect_slashes=False, responses=_FAILURES)
+        for method, path, answer in (
+            ("POST", "/search", self.search),
+            ("GET", "/documents", self.documents),
+            ("GET", "/documents/{uri:path}", self.document),
+            ("GET", "/chunks/{chunk_id}", self.chunk),
+            ("GET", "/facets/{name}", self.facets),
+            ("POST", "/sql", self.sql),
+            ("GET", "/snapshots", self.snapshots),
+            ("GET", "/diff/{old}/{new}", self.diff),
+            ("GET", "/status", self.status),
+            ("GET", "/queries", self.queries),
+            ("GET", "/gaps", self.gaps),
+            ("GET", "/replay/{old}/{new}", self.replay),
+            ("GET", "/judgements", self.judgements),
+            ("POST", "/judgements", self.judge),
+            ("POST", "/judgements/{judgement_id}/withdrawn", self.withdraw),
+        ):
+            router.add_api_route(path, answer, methods=[method], response_model=StoreAnswer)
+        router.add_api_route(
+            "/figures/{key}", self.figure, methods=["GET"], response_class=Response, responses={200: _PICTURE}
+        )
+        router.add_api_route("/healthz", self.healthz, methods=["GET"], response_model=dict[str, str])
+        router.add_api_route(
+            "/metrics", self.metrics, methods=["GET"], response_class=Response, responses={200: _PLAIN}
+        )
+        return router
+
+    def search(self, asked: SearchQuestion) -> Response:
+        """Find the chunks that answer a question best: hits as `docmill search --json` prints them."""
+        served = self._at(asked.store, asked.at)
+        self._metrics.searched(served.name, asked.mode)
+        own = self._searching
+        notes, kept = (None, None) if asked.typing else (own.notes, own.kept)
+        how = Searching(asked.how(own.how), own.rewrite, notes, kept)
+        question = AskedSearch(asked.query, asked.k, asked.mode, asked.where, how, asked.max_characters)
+        return as_json(answers.found(served, question))
+
+    def documents(
+        self,
+        where: Where = None,
+        prefix: Annotated[str, Query(max_length=4000, description="Only uris that begin so.")] = "",
+        after: Annotated[str, Query(max_length=4000, description="`next` of the page before.")] = "",
+        limit: Annotated[int, Query(ge=1, le=10_000, description="How many documents to return at most.")] = 100,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """List documents by uri, without their texts, a page at a time."""
+        asked = AskedPage(where, prefix, after, limit, most)
+        return as_json(answers.documents(self._at(store, at), asked))
+
+    def document(
+        self,
+        uri: Uri,
+        start_char: Annotated[int, Query(ge=0, description="Offset at which to start.")] = 0,
+        end_char: Annotated[int | None, Query(ge=0, description="Offset before which to stop.")] = None,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """Read a document as Markdown, whole or from one offset to another."""
+        served = self._at(store, at)
+        _there(lambda one: row_of(served.store, one), uri)
+        return as_json(answers.document(served, uri, start_char, end_char, most))
+
+    def chunk(
+        self,
+        chunk_id: ChunkId,
+        before: Annotated[int, Query(ge=0, le=1000, description="Chunks before it to return.")] = 0,
+        after: Annotated[int, Query(ge=0, le=1000, description="Chunks after it to return.")] = 0,
+        parent: Annotated[bool, Query(description="Whether to return the chunk that contains it.")] = False,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """Read a chunk, with the chunks around it if asked."""
+        asked = AskedChunk(chunk_id, before, after, parent, most)
+        return as_json(_there(lambda _: answers.chunk(self._at(store, at), asked), chunk_id))
+
+    def facets(
+        self,
+        name: Annotated[str, Path(max_length=200, description="Key of [metadata], or a column such as format.")],
+        query: Annotated[str | None, Query(max_length=20_000, description="Count only its 100 best hits.")] = None,
+        where: Where = None,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """Count the documents, and their chunks, of each value of a key of `[metadata]`."""
+        return as_json(answers.facets(self._at(store, at), name, query, where, most))
+
+    def figure(self, key: FigureKey, at: At = None, store: StoreName = None) -> Response:
+        """Return the picture of a figure: PNG, JPEG, GIF or WebP."""
+        picture = _there(self._at(store, at).store.figure, key)
+        if picture.media_type not in SHOWN_TYPES:
+            raise HTTPException(404, f"the figure {key} is no picture that a browser shows")
+        return Response(picture.data, media_type=picture.media_type, headers=_PICTURE_HEADERS)
+
+    def sql(self, asked: StatementQuestion) -> Response:
+        """Run one SELECT in a process of its own, with limits of time and memory. It can read the store alone."""
+        served = self._at(asked.store, asked.at)
+        return as_json(answers.sql(served, asked.query, asked.max_rows, asked.seconds, asked.max_characters))
+
+    def snapshots(self, store: StoreName = None, most: Most = MOST) -> Response:
+        """List the kept snapshots, oldest first, as `docmill history --json` does, and the tags."""
+        return as_json(answers.snapshots(self._at(store, None), most))
+
+    def diff(
+        self,
+        old: Earlier,
+        new: Later,
+        text: Annotated[bool, Query(description="Whether to show the changed lines of chunks.")] = False,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """Show what changed between two snapshots, as `docmill diff --json` does."""
+        return as_json(answers.difference(self._at(store, new), self._at(store, old), text, most))
+
+    def status(self, at: At = None, store: StoreName = None, most: Most = MOST) -> Response:
+        """Show what a store contains, as `docmill status --json` does, and name the served stores."""
+        return as_json({**answers.status(self._at(store, at), most), "stores": self._stores.names})
+
+    def queries(self, store: StoreName = None, most: Most = MOST) -> Response:
+        """List the logged queries, the most frequent first, as `docmill queries list --json` does."""
+        self._check_whole()
+        logging = self._searching.notes is not None
+        return as_json({**answers.queries(self._at(store, None), most), "logging": logging})
+
+    def gaps(self, at: At = None, store: StoreName = None, most: Most = MOST) -> Response:
+        """List the queries without a good answer, grouped by meaning, as `docmill queries gaps --json` does."""
+        self._check_whole()
+        return as_json(answers.gaps(self._at(store, at), most))
+
+    def replay(self, old: Earlier, new: Later, store: StoreName = None, most: Most = MOST) -> Response:
+        """Ask the most frequent queries of two snapshots, and show what moved, as `docmill replay --json` does."""
+        self._check_whole()
+        return as_json(answers.replay(self._at(store, new), self._at(store, old), self._searching, most))
+
+    def judgements(
+        self,
+        query: Annotated[str | None, Query(max_length=LONGEST_QUERY, description="Only those of this query.")] = None,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """List what people have judged, as `docmill judge list --json` does, the newest as far as they fit."""
+        return as_json({**answers.judged(self._at(store, at), query, most), "judging": self._judging})
+
+    def judge(self, asked: JudgementQuestion) -> Response:
+        """Save a person's judgement of an answer to a query, in place of an earlier one."""
+        self._check_judging()
+        own = self._at(asked.store, asked.at)
+        opinion = asked.model_dump(exclude={"query", "chunk_id", "relevant", "at", "store"})
+        made = own.store.judge(asked.query, asked.chunk_id or None, asked.relevant, **opinion)
+        return as_json({**own.head, "judgement": asdict(made)})
+
+    def withdraw(self, judgement_id: JudgementId, store: StoreName = None) -> Response:
+        """Take a judgement back."""
+        self._check_judging()
+        own = self._at(store, None)
+        return as_json({**own.head, "withdrawn": asdict(own.store.withdraw(judgement_id))})
+
+    def _check_judging(self) -> None:
+        if not self._judging:
+            raise HTTPException(403, "this server was started with --no-judging")
+
+    async def healthz(self) -> Response:  # in the event loop: threads may all be busy
+        """Health check, without a token."""
+        return as_json({"status": "ok"})
+
+    def metrics(self) -> Response:
+        """Return the metrics of all clients, to clients that see everything."""
+        self._check_whole()
+        return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    def _check_whole(self) -> None:
+        if self._stores.principals != SEES_ALL:
+            raise HTTPException(403, "this token may not read what other clients ask")
+
+    def _at(self, store: str | None, at: int | str | None) -> ServedStore:
+        return asked_store(self._stores, store, at)
+
+
+def _there(look: Callable[[str], Any], name: str) -> Any:
+    """Return what a look at a named thing finds; what is not there is another failure than a wrong question."""
+    try:
+        return look(name)
+    except QueryError as error:
+        raise HTTPException(404, str(error)) from error

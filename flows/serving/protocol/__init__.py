@@ -1,1 +1,0 @@
-"""Protocol: the Model Context Protocol, by which language models search and read stores."""

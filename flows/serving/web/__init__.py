@@ -1,1 +1,0 @@
-"""Web: the stores over HTTP, for programs and for what measures them."""

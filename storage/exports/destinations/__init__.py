@@ -1,1 +1,0 @@
-"""Where exports go: one module for each kind of file and database."""

@@ -1,0 +1,182 @@
+"""Parts folder: an export in a folder of files. A change writes the files that it touches, then swaps the folder."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from docmill.storage.errors import StoreError
+from docmill.storage.exports.claim import claim
+from docmill.storage.exports.columns import HELD
+from docmill.storage.exports.folder_swap import draft_of, settle_swap, swap
+from docmill.storage.exports.row_files import RowFormat
+from docmill.storage.exports.stamp import Revision, Stamp, read_stamp
+from docmill.storage.failpoints import boundary
+from docmill.storage.files import (
+    OWNER_ONLY,
+    close_to_others,
+    explain_full_disk,
+    hash_file,
+    link,
+    open_to_readers,
+    remove,
+    sync_folder,
+    write_whole,
+)
+from docmill.storage.keys import bucket_of
+
+MANIFEST = "_export.json"
+"""The stamp of the folder and the names of its files. Programs that read folders pass over names with `_`."""
+_DIGITS = 8  # of the content's hash in the name of a file: no name is used for another content
+
+
+class PartFile(NamedTuple):
+    """A file of a folder: its name, its rows, and its size in bytes."""
+
+    name: str
+    rows: int
+    bytes: int
+
+
+class Manifest(NamedTuple):
+    """What a folder holds: its stamp, and its files by their buckets."""
+
+    stamp: Stamp
+    parts: dict[int, PartFile]
+
+    def encode(self) -> bytes:
+        """Return the content of the manifest's file."""
+        return self.stamp.as_json(parts=self.parts).encode()
+
+
+@dataclass(frozen=True)
+class PartsFolder:
+    """A folder of files of rows. A row is in the file of its id's bucket, of which there are `Stamp.parts`.
+
+    The new folder is made beside the old one, with links to the files that stay, and takes its name in one step.
+    """
+
+    root: Path
+    rows: RowFormat
+    stem: str = "part"
+    takes_deltas = True
+
+    @property
+    def name(self) -> str:
+        """The path of the folder."""
+        return str(self.root)
+
+    @property
+    def figures(self) -> Path:
+        """The folder `NAME.figures` beside it."""
+        return self.root.with_name(f"{self.root.name}.figures")
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep other exports of this machine away from the folder."""
+        if self.root.exists() and not self.root.is_dir():
+            raise StoreError(f"{self.root} is a file; name a folder")
+        with explain_full_disk(self.root), claim(self.root):
+            settle_swap(self.root)
+            yield
+
+    def stamp(self) -> Stamp | None:
+        """Return what the folder was exported with."""
+        found = {path.name for path in self.root.iterdir()} if self.root.is_dir() else set()
+        manifest = self._manifest()
+        own = {MANIFEST, *(part.name for part in manifest.parts.values())} if manifest else set()
+        if strange := sorted(found - own):
+            raise StoreError(
+                f"{self.root} holds {strange[0]!r}, which no export wrote; name a new folder, or move it away"
+            )
+        return manifest.stamp if manifest else None
+
+    def held(self) -> pa.Table:
+        """Return the chunk ids and digests in the folder."""
+        parts = self._whole().parts.values()
+        return pa.concat_tables([HELD.empty_table(), *(self.rows.held(self.root / part.name) for part in parts)])
+
+    def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
+        """Make the new folder and swap it with the old one, or write the manifest alone if no row changes."""
+        before = None if revision.anew else self._whole()
+        draft = draft_of(self.root)
+        with boundary("export parts"):
+            after = Manifest(revision.stamp, dict(self._made(draft, revision, before, rows)))
+        revision.check(self.name, sum(part.rows for part in after.parts.values()))
+        if before is not None and before.parts == after.parts:
+            remove(draft)
+            return write_whole(self.root / MANIFEST, after.encode())
+        write_whole(draft / MANIFEST, after.encode())
+        close_to_others(draft, self.root, OWNER_ONLY)
+        sync_folder(draft)
+        return swap(draft, self.root)
+
+    def _made(
+        self, draft: Path, revision: Revision, before: Manifest | None, rows: Iterator[pa.Table]
+    ) -> Iterator[tuple[int, PartFile]]:
+        """Yield the files of the new folder by bucket, without those that would have no row."""
+        count, done = revision.stamp.parts, set()
+        for table in rows:
+            bucket = bucket_of(table.column("chunk_id")[0].as_py(), count)
+            done.add(bucket)
+            yield from self._part(draft, revision, before, bucket, [table])
+        if before is None:
+            return
+        is_same = before.stamp.parts == count
+        touched = {bucket_of(key, count) for key in revision.gone} if is_same else set(range(count))
+        for bucket in sorted(touched - done):
+            yield from self._part(draft, revision, before, bucket, [])
+        for bucket in sorted({*before.parts} - touched - done if is_same else ()):
+            link(self.root / before.parts[bucket].name, draft / before.parts[bucket].name)
+            yield bucket, before.parts[bucket]
+
+    def _part(
+        self, draft: Path, revision: Revision, before: Manifest | None, bucket: int, rows: Sequence[pa.Table]
+    ) -> Iterator[tuple[int, PartFile]]:
+        """Write the file of a bucket: new rows, and the rows of older files that stay."""
+        count, path = revision.stamp.parts, draft / f"{bucket:05d}"
+        left = {*revision.gone, *(key for table in rows for key in table.column("chunk_id").to_pylist())}
+
+        def stays(key: str) -> bool:
+            return key not in left and bucket_of(key, count) == bucket
+
+        written = self.rows.write(path, revision.stamp.schema, rows, self._sources(before, bucket, count), stays)
+        if written:
+            name = f"{self.stem}-{bucket:05d}-of-{count:05d}-{hash_file(path)[:_DIGITS]}{self.rows.suffix}"
+            open_to_readers(path)
+            yield bucket, PartFile(name, written, path.rename(draft / name).stat().st_size)
+        else:
+            path.unlink()
+
+    def _sources(self, before: Manifest | None, bucket: int, count: int) -> list[Path]:
+        """Return the files that can hold rows of a bucket; both counts of buckets are powers of two."""
+        if before is None:
+            return []
+        shared = min(count, before.stamp.parts)
+        return [self.root / part.name for key, part in before.parts.items() if key % shared == bucket % shared]
+
+    def _whole(self) -> Manifest:
+        """Return the manifest; raise `StoreError` if a file is not as it was written."""
+        manifest = self._manifest()
+        if manifest is None:
+            raise StoreError(f"{self.root} is no export any more; another program has changed it")
+        for part in manifest.parts.values():
+            path = self.root / part.name
+            if not path.is_file() or path.stat().st_size != part.bytes:
+                raise StoreError(
+                    f"{path} is missing or has changed since it was exported; write all anew with --replace"
+                    " (in Python: replace=True)"
+                )
+        return manifest
+
+    def _manifest(self) -> Manifest | None:
+        try:
+            text = (self.root / MANIFEST).read_text(encoding="utf-8")
+            stamp, parts = read_stamp(text), json.loads(text)["parts"]
+            return Manifest(stamp, {int(key): PartFile(*part) for key, part in parts.items()}) if stamp else None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None

@@ -1,0 +1,135 @@
+"""Row files: exported rows in one file, as JSON lines or as Parquet."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from docmill.storage.errors import StoreError
+from docmill.storage.exports.columns import HELD
+
+Keeps = Callable[[str], bool]
+_COMPRESSED = ("text", "context")
+_REPEATED = ("uri", "source_url", "page", "headings.list.element", "content_type", "strategy", "language", "lang",
+             "figures.list.element", "snapshot")  # fmt: skip
+_LINES_AT_ONCE = 4_096
+
+
+class RowFormat(Protocol):
+    """A kind of file that holds exported rows."""
+
+    suffix: str
+
+    def held(self, path: Path) -> pa.Table:
+        """Return the chunk ids and digests of a file."""
+
+    def write(self, path: Path, schema: pa.Schema, rows: Iterable[pa.Table], old: Iterable[Path], keeps: Keeps) -> int:
+        """Write new rows, and after them those of older files whose ids `keeps` accepts; return how many.
+
+        The file is on the disk when this returns. `keeps` is called when all new rows are written.
+        """
+
+
+class JsonLines:
+    """One JSON object a line. A vector is written with the fewest digits that give the same float32 again."""
+
+    suffix = ".jsonl"
+
+    def held(self, path: Path) -> pa.Table:
+        """Return the chunk ids and digests of a file."""
+        try:
+            pairs = [(row["chunk_id"], row["digest"]) for row in map(orjson.loads, _lines(path))]
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{path} is damaged: {error}; remove it and export again") from error
+        return pa.table(list(map(list, zip(*pairs, strict=True))) or [[], []], schema=HELD)
+
+    def write(  # as for Parquet, which has a schema without a row, too
+        self,
+        path: Path,
+        schema: pa.Schema,  # noqa: ARG002
+        rows: Iterable[pa.Table],
+        old: Iterable[Path],
+        keeps: Keeps,
+    ) -> int:
+        """Write new rows, and after them those lines of older files whose ids `keeps` accepts."""
+        count = 0
+        with path.open("wb") as file:
+            for table in rows:
+                file.writelines(_encoded(table))
+                count += table.num_rows
+            for line in (line for one in old for line in _lines(one)):
+                if keeps(orjson.loads(line)["chunk_id"]):
+                    file.write(line)
+                    count += 1
+            _settle(file)
+        return count
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from file
+
+
+def _encoded(table: pa.Table) -> Iterator[bytes]:
+    vectors = table.column("vector").combine_chunks()
+    numbers = vectors.flatten().to_numpy().reshape(-1, vectors.type.list_size)
+    filled = iter(numbers)
+    for row, has_vector in zip(table.drop_columns(["vector"]).to_pylist(), vectors.is_valid().to_pylist(), strict=True):
+        row["vector"] = next(filled) if has_vector else None
+        yield orjson.dumps(_shown(row), option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """Return what a line has of a row; of a chunk that has left, that is its id."""
+    return {name: value for name, value in row.items() if value is not None} if row.get("deleted") else row
+
+
+class Parquet:
+    """One Parquet file."""
+
+    suffix = ".parquet"
+
+    def held(self, path: Path) -> pa.Table:
+        """Return the chunk ids and digests of a file."""
+        try:
+            return pq.read_table(path, columns=HELD.names, partitioning=None).cast(HELD)
+        except (OSError, pa.ArrowInvalid, ValueError) as error:
+            raise StoreError(f"{path} is damaged: {error}; remove it and export again") from error
+
+    def write(self, path: Path, schema: pa.Schema, rows: Iterable[pa.Table], old: Iterable[Path], keeps: Keeps) -> int:
+        """Write new rows, and after them those rows of older files whose ids `keeps` accepts."""
+        count = 0
+        with path.open("wb") as file:
+            # The bits of floats are as good as random: compressing vectors takes time and saves next to nothing.
+            compression = dict.fromkeys(_COMPRESSED, "zstd")
+            with pq.ParquetWriter(file, schema, compression=compression, use_dictionary=list(_REPEATED)) as writer:
+                for table in rows:
+                    writer.write_table(table)
+                    count += table.num_rows
+                for table in (table for one in old for table in _kept(one, keeps)):
+                    writer.write_table(table)
+                    count += table.num_rows
+            _settle(file)
+        return count
+
+
+def _kept(path: Path, keeps: Keeps) -> Iterator[pa.Table]:
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(_LINES_AT_ONCE):
+            mask = pa.array([keeps(key) for key in batch.column("chunk_id").to_pylist()], pa.bool_())
+            if pc.any(mask).as_py():
+                yield pa.Table.from_batches([batch.filter(mask)])
+
+
+def _settle(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+JSON_LINES, PARQUET = JsonLines(), Parquet()
+FORMATS: dict[str, RowFormat] = {one.suffix: one for one in (JSON_LINES, PARQUET)}

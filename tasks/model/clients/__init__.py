@@ -1,1 +1,0 @@
-"""Clients of language model providers, behind a circuit breaker."""

@@ -1,0 +1,113 @@
+"""Providers: the client of each, behind a breaker.
+
+`openai` is a model behind OpenAI's chat completions, on their servers or on any compatible server; `anthropic` is one
+behind Anthropic's API, where the shared prefix of prompts is marked for caching.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from docmill.storage.errors import ConfigError
+from docmill.storage.process.client_errors import RETRIES, explained
+from docmill.storage.process.extras import extra
+from docmill.tasks.model.circuit_breaker import Breaker
+from docmill.tasks.model.completion import Model, ModelOptions, Reply, SentPicture, Usage
+
+OPENAI_KEY = "OPENAI_API_KEY"
+
+
+class Chat:
+    """A `Model` by the official `openai` client; your own server (`base_url`) needs no key."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        with extra("openai", "[model] provider openai"):
+            import openai
+        key = os.environ.get(OPENAI_KEY) or ("none" if options.base_url else "")
+        if not key:
+            raise ConfigError(f"[model] provider openai needs a key in the environment variable {OPENAI_KEY}")
+        self._errors = openai
+        self._options = options
+        self._client = openai.OpenAI(
+            api_key=key, base_url=options.base_url or None, timeout=options.timeout_s, max_retries=RETRIES
+        )
+
+    def complete(self, parts: Sequence[str], max_tokens: int, picture: SentPicture | None = None) -> Reply:
+        """Return the reply; the parts are sent as one message, so that servers can cache a common prefix."""
+        text = "\n\n".join(parts)
+        content: Any = text if picture is None else [_as_url(picture), {"type": "text", "text": text}]
+        most = max_tokens + self._options.thinking_tokens
+        limit = {"max_tokens" if self._options.base_url else "max_completion_tokens": most}
+        with explained(self._errors, self._errors.OpenAIError, OPENAI_KEY):
+            answer = self._client.chat.completions.create(
+                model=self._options.model,
+                messages=[{"role": "user", "content": content}],
+                extra_body=limit,
+            )
+        if not answer.choices:
+            return Reply("", Usage(), False, ending="no choices")
+        choice, used = answer.choices[0], answer.usage
+        details = used.prompt_tokens_details if used else None
+        usage = (
+            Usage(used.prompt_tokens, (details.cached_tokens or 0) if details else 0, used.completion_tokens)
+            if used
+            else Usage()
+        )
+        ending = choice.finish_reason
+        return Reply(choice.message.content or "", usage, ending == "stop", ending == "length", ending or "")
+
+
+def _as_url(picture: SentPicture) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{picture.media_type};base64,{picture.encoded}"}}
+
+
+ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
+
+
+class Messages:
+    """A `Model` by the official `anthropic` client."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        with extra("anthropic", "[model] provider anthropic"):
+            import anthropic
+        key = os.environ.get(ANTHROPIC_KEY)
+        if not key:
+            raise ConfigError(f"[model] provider anthropic needs a key in the environment variable {ANTHROPIC_KEY}")
+        self._errors = anthropic
+        self._options = options
+        self._client = anthropic.Anthropic(
+            api_key=key, base_url=options.base_url or None, timeout=options.timeout_s, max_retries=RETRIES
+        )
+
+    def complete(self, parts: Sequence[str], max_tokens: int, picture: SentPicture | None = None) -> Reply:
+        """Return the reply; every part but the last is a block, cached up to the last such block."""
+        blocks: list[Any] = [{"type": "text", "text": part} for part in parts]
+        if len(blocks) > 1:
+            blocks[-2]["cache_control"] = {"type": "ephemeral"}
+        if picture is not None:
+            blocks.insert(0, _as_source(picture))
+        with explained(self._errors, self._errors.AnthropicError, ANTHROPIC_KEY):
+            answer = self._client.messages.create(
+                model=self._options.model,
+                max_tokens=max_tokens + self._options.thinking_tokens,
+                messages=[{"role": "user", "content": blocks}],
+            )
+        text = "".join(block.text for block in answer.content if block.type == "text")
+        used = answer.usage
+        cached = used.cache_read_input_tokens or 0
+        written = used.cache_creation_input_tokens or 0
+        usage = Usage(used.input_tokens + cached + written, cached, used.output_tokens, written)
+        ending = answer.stop_reason
+        return Reply(text, usage, ending == "end_turn", ending == "max_tokens", ending or "")
+
+
+def _as_source(picture: SentPicture) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": picture.media_type, "data": picture.encoded}}
+
+
+_CLIENTS: dict[str, type[Chat | Messages]] = {"openai": Chat, "anthropic": Messages}
+
+
+def load_model(options: ModelOptions) -> Model:
+    """Return the model; raise `ConfigError` if its client is not installed or its key is not set."""
+    return Breaker(_CLIENTS[options.provider](options))

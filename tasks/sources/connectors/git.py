@@ -1,0 +1,364 @@
+"""Git: the files of a repository at a branch, tag or commit; of each change only the files that differ are read.
+
+`git` runs on a bare repository and runs nothing of it: no hooks, no filters, no settings.
+"""
+
+import json
+import os
+import re
+import subprocess
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from urllib.parse import quote
+
+from pydantic import Field, field_validator
+
+from docmill.storage.address import user_cache
+from docmill.storage.errors import ConfigError, Rejected, SourceError, Transient
+from docmill.storage.keys import key_of
+from docmill.storage.plugins.secret import Secret
+from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
+
+_SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "credential.helper": "",
+    "fetch.fsckObjects": "true",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "submodule.recurse": "false",
+    "protocol.allow": "never",
+}
+_KEPT = ("HOME", "PATH", "LANG", "SSH_AUTH_SOCK", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "TMPDIR")
+"""Variables that `git` gets: none of those by which it would run programs, or take another repository."""
+_WORDS = (
+    (r"could not read (Username|Password)|Authentication failed|returned error: 40[13]|Permission denied \(publickey",
+     ConfigError, "it wants credentials: set `token`, or for ssh load a key into ssh-agent"),
+    (r"[Rr]epository .* not found|returned error: 404|does not appear to be a git repository",
+     SourceError, "there is no such repository, or it wants credentials (`token`)"),
+    (r"certificate|SSL", SourceError, "its certificate is not accepted"),
+    (r"[Cc]ould not resolve host|[Cc]onnect|returned error: (429|5\d\d)|early EOF|hung up|RPC failed|timed out",
+     Transient, "it does not answer"),
+    (r"dubious ownership", SourceError, "another user owns it; git reads only your own repositories (safe.directory)"),
+)  # fmt: skip
+_LONGEST = 200
+"""Characters of what `git` says in a message."""
+
+
+@dataclass(frozen=True)
+class Git:
+    """The program on a bare repository at `folder`, which may reach other repositories by `protocol` alone."""
+
+    folder: Path
+    protocol: str
+    token: str = ""
+    timeout_s: float = 600.0
+
+    def run(self, *arguments: str, given: bytes = b"") -> bytes:
+        """Return what a command prints; raise `SourceError`, `ConfigError` or `Transient` if it fails."""
+        done = self._call(arguments, given)
+        if done.returncode:
+            raise _explained(done.stderr.decode("utf-8", "replace"))
+        return done.stdout
+
+    def found(self, *arguments: str, given: bytes = b"") -> bytes | None:
+        """Return what a command prints, or None if it fails."""
+        done = self._call(arguments, given)
+        return None if done.returncode else done.stdout
+
+    def _call(self, arguments: Sequence[str], given: bytes) -> subprocess.CompletedProcess[bytes]:
+        command = ["git", f"--git-dir={self.folder}", *arguments]
+        try:
+            return subprocess.run(
+                command, input=given, capture_output=True, env=self._environment(), timeout=self.timeout_s, check=False
+            )
+        except FileNotFoundError:
+            raise ConfigError("the program git is not installed") from None
+        except subprocess.TimeoutExpired:
+            raise Transient(f"git took longer than {self.timeout_s:g} s (timeout_s)") from None
+
+    def _environment(self) -> dict[str, str]:
+        # By variables: other users of this machine see the arguments of a program.
+        settings = {**_SETTINGS, f"protocol.{self.protocol}.allow": "always"}
+        if self.token:
+            packed = b64encode(f"x-access-token:{self.token}".encode()).decode()
+            settings |= {"http.extraHeader": f"Authorization: Basic {packed}", "http.followRedirects": "false"}
+        numbered = [
+            pair
+            for number, (key, value) in enumerate(settings.items())
+            for pair in ((f"GIT_CONFIG_KEY_{number}", key), (f"GIT_CONFIG_VALUE_{number}", value))
+        ]
+        return {
+            **{name: os.environ[name] for name in _KEPT if name in os.environ},
+            "LC_ALL": "C",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ASKPASS": "true",
+            "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_ALLOW_PROTOCOL": self.protocol,
+            "GIT_CONFIG_COUNT": str(len(settings)),
+            **dict(numbered),
+        }
+
+
+def _explained(said: str) -> Exception:
+    """Return a failure of `git` in one line."""
+    lines = [line for line in said.splitlines() if line.startswith(("fatal:", "error:", "remote:"))]
+    short = " ".join(" ".join(lines or said.splitlines()[-1:]).split())[:_LONGEST]
+    for pattern, kind, hint in _WORDS:
+        if re.search(pattern, said):
+            return kind(f"{hint} ({short})")
+    return SourceError(f"git failed: {short}")
+
+
+_URL = re.compile(r"git\+(?P<url>(?P<protocol>https|http|ssh|file)://[^\s/]*/[^\s@]+)(?:@(?P<ref>\S+))?")
+_REF = re.compile(r"[\w][\w./+-]{0,200}")  # never an option, which begins with a dash
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_FILES = (b"100644", b"100755")
+"""The modes of files: a link may lead anywhere, and a submodule is another repository."""
+_POINTER = b"version https://git-lfs.github.com/spec/"
+_HOSTS = {
+    "github.com": "https://{host}/{path}/blob/{ref}/{name}",
+    "gitlab.com": "https://{host}/{path}/-/blob/{ref}/{name}",
+    "codeberg.org": "https://{host}/{path}/src/{ref}/{name}",
+    "bitbucket.org": "https://{host}/{path}/src/{ref}/{name}",
+}
+"""Where a person opens a file, by host."""
+_BATCH = 1_000
+"""Files that one request asks for: a server takes more, but what a cut-off connection loses is then more as well."""
+_NS = 1_000_000_000
+Paths = list[str]
+
+
+class GitSettings(SourceSettings):
+    """A git repository, read by the program `git`. Nothing of the repository is run, and nothing is checked out."""
+
+    url: str = Field(
+        description="git+https://HOST/PATH, git+ssh://USER@HOST/PATH or git+file:///PATH, with @REF for a branch, a tag"
+        " or a commit. The address of the source sets it."
+    )
+    ref: str = Field(default="", description="Branch, tag or commit; empty takes that of the address, or the default.")
+    folder: str = Field(default="", description="Read only this folder of the repository.")
+    token: Secret | None = Field(default=None, description="Token for https.")
+    timeout_s: float = Field(default=600.0, gt=0, description="Seconds that a call of git may take.")
+    watch_s: float = Field(default=30.0, ge=0, description=WATCH_S)
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        found = _URL.fullmatch(url)
+        if not found:
+            raise ValueError("write git+https://HOST/PATH, git+ssh://USER@HOST/PATH or git+file:///PATH")
+        if re.match(r"git\+https?://[^/]*@", url):
+            raise ValueError("leave user and password out of the address, and set `token`")
+        return url
+
+    @field_validator("ref")
+    @classmethod
+    def _check_ref(cls, ref: str) -> str:
+        if ref and not _REF.fullmatch(ref):
+            raise ValueError("a branch, a tag or a commit has letters, digits and . / _ + -")
+        return ref
+
+    @field_validator("folder")
+    @classmethod
+    def _check_folder(cls, folder: str) -> str:
+        steps = [step for step in folder.split("/") if step not in ("", ".")]
+        if ".." in steps:
+            raise ValueError("give a path within the repository, without ..")
+        return "/".join(steps)
+
+
+class GitConnector:
+    """The connector `git`."""
+
+    version = 1
+    settings = GitSettings
+
+    def open(self, settings: GitSettings) -> "GitReader":
+        """Return what reads the repository; `git` is called when it is listed."""
+        found = _URL.fullmatch(settings.url)
+        assert found
+        ref = settings.ref or found["ref"] or "HEAD"
+        if not _REF.fullmatch(ref):
+            raise ConfigError(f"{ref!r} is no branch, tag or commit")
+        token = settings.token.read() if settings.token else ""
+        folder = user_cache().expanduser() / "git" / key_of(found["url"])
+        return GitReader(found["url"], ref, settings.folder, Git(folder, found["protocol"], token, settings.timeout_s))
+
+
+@dataclass
+class GitReader:
+    """Reads a repository at `url` by a copy in the user's cache, which gets the files that are asked for."""
+
+    url: str
+    ref: str
+    folder: str
+    git: Git
+
+    def __post_init__(self) -> None:
+        self._commit = ""
+        self._due: list[str] = []
+        self._lock = Lock()
+
+    def list(self, checkpoint: str) -> SourceListing:
+        """Return what changed since the commit of the checkpoint, or all files; the checkpoint is the commit."""
+        before = json.loads(checkpoint)["commit"] if checkpoint else ""
+        self._prepare()
+        self._commit = self._resolved()
+        state = json.dumps({"commit": self._commit})
+        if self._commit == before:
+            return SourceListing((), state, gone=())
+        self._obtain(self._commit)
+        if before and self._has(before):
+            changed, gone = self._difference(before)
+            return SourceListing(self._items(changed, f"{before}..{self._commit}"), state, gone)
+        entries = _entries(self.git.run("ls-tree", "-r", "-z", "--full-tree", self._commit, "--", *self._paths()))
+        return SourceListing(self._items(entries, self._commit), state)
+
+    def fetch(self, item: SourceItem) -> bytes:
+        """Return the bytes of a file; the first call brings all files that the listing named."""
+        with self._lock:
+            self._bring()
+        path = f"{self.folder}/{item.name}" if self.folder else item.name
+        data = self.git.found("cat-file", "blob", f"{self._commit}:{path}")
+        if data is None:
+            raise Rejected("unreadable", f"the commit {self._commit[:12]} has no such file")
+        if data.startswith(_POINTER):
+            raise Rejected("unreadable", "a pointer of Git LFS; its content is not in the repository")
+        return data
+
+    def mark(self) -> str:
+        """Return the commit that the branch or tag names now."""
+        self._prepare()
+        return self._resolved()
+
+    def link(self, item: SourceItem) -> str:
+        """Return the page of a file where the host is known. It has the branch, not the commit, to stay the same."""
+        host, _, path = self.url.partition("://")[2].rpartition("@")[2].partition("/")
+        path, name = path.strip("/").removesuffix(".git"), f"{self.folder}/{item.name}".lstrip("/")
+        return _HOSTS.get(host, "").format(host=host, path=quote(path), ref=quote(self.ref), name=quote(name))
+
+    def _prepare(self) -> None:
+        if not (self.git.folder / "HEAD").exists():
+            self.git.folder.parent.mkdir(parents=True, exist_ok=True)
+            self.git.run("init", "--quiet", "--bare", "--template=", str(self.git.folder))
+            self.git.run("config", "remote.origin.url", self.url)
+            # What is lacking is asked for in batches, and never by a command that happens to need it.
+            self.git.run("config", "remote.origin.promisor", "true")
+            self.git.run("config", "remote.origin.partialclonefilter", "blob:none")
+            self.git.run("config", "extensions.partialClone", "origin")
+            self.git.run("config", "core.repositoryFormatVersion", "1")
+
+    def _resolved(self) -> str:
+        """Return the commit that the branch or tag names now."""
+        if _COMMIT.fullmatch(self.ref):
+            return self.ref
+        wanted = ["HEAD"] if self.ref == "HEAD" else [f"refs/{one}/{self.ref}" for one in ("heads", "tags")]
+        said = self.git.run("ls-remote", self.url, *wanted, *(f"{one}^{{}}" for one in wanted))
+        found = {name: commit for commit, name in (line.split("\t") for line in said.decode().splitlines())}
+        for name in (wanted[0], f"{wanted[-1]}^{{}}", wanted[-1]):
+            if name in found:
+                return found[name]
+        raise ConfigError(f"there is no branch or tag {self.ref!r}; set `ref`, or write @REF behind the address")
+
+    def _has(self, commit: str) -> bool:
+        return self.git.found("rev-list", "--max-count=1", "--missing=allow-promisor", commit) is not None
+
+    def _obtain(self, commit: str) -> None:
+        """Bring a commit with its history and folders, but no files."""
+        # A reference of its own, so that the next fetch says that we have it.
+        self.git.run(
+            "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none",
+            "origin", f"+{commit}:refs/docmill/{key_of(self.ref)}",
+        )  # fmt: skip
+
+    def _bring(self) -> None:
+        """Bring the files that the listing named."""
+        due, self._due = self._due, []
+        for start in range(0, len(due), _BATCH):
+            given = "\n".join(due[start : start + _BATCH]).encode() + b"\n"
+            # A server that gives no single files has given all before; and `cat-file` says what cannot be had.
+            self.git.found(
+                "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                "--recurse-submodules=no", "--filter=blob:none", "--stdin", "origin", given=given,
+            )  # fmt: skip
+
+    def _difference(self, before: str) -> tuple[dict[str, str], Paths]:
+        """Return the files that are new or changed, and the names of those that are gone."""
+        said = self.git.run(
+            "diff-tree", "-r", "-z", "--no-renames", "--raw", before, self._commit, "--", *self._paths()
+        )
+        fields = said.split(b"\0")[:-1]
+        changed, gone = dict[str, str](), list[str]()
+        for head, path in zip(fields[::2], fields[1::2], strict=True):
+            _, mode, _, blob, _ = head.split(b" ")
+            if mode in _FILES:
+                changed[_named(path)] = blob.decode()
+            else:
+                gone.append(self._inner(_named(path)))
+        return changed, gone
+
+    def _items(self, entries: Mapping[str, str], range_: str) -> Iterator[SourceItem]:
+        self._due = sorted({*entries.values()})
+        last = self._last_commits(range_)
+        for path, blob in entries.items():
+            commit = last.get(path, _Commit())
+            yield SourceItem(self._inner(path), blob, modified_ns=commit.time * _NS, metadata=commit.told())
+
+    def _last_commits(self, range_: str) -> dict[str, "_Commit"]:
+        """Return the last commit of a range that changed each file."""
+        said = self.git.run(
+            "log", "--format=%x01%ct%x02%H%x02%an", "--name-only", "-z", "--no-renames", range_, "--", *self._paths()
+        )
+        found, now = dict[str, _Commit](), _Commit()
+        for field in said.replace(b"\n", b"\0").split(b"\0"):
+            if field.startswith(b"\x01"):
+                time, id, author = field[1:].decode("utf-8", "replace").split("\x02", 2)
+                now = _Commit(int(time), id, author)
+            elif field:
+                found.setdefault(_named(field), now)
+        return found
+
+    def _paths(self) -> Sequence[str]:
+        return [f":(literal){self.folder}"] if self.folder else []
+
+    def _inner(self, path: str) -> str:
+        return path.removeprefix(f"{self.folder}/") if self.folder else path
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """A commit: when it was made, in seconds since 1970, its id, and who wrote it."""
+
+    time: int = 0
+    id: str = ""
+    author: str = ""
+
+    def told(self) -> dict[str, str]:
+        """Return what is said of the files that it changed."""
+        if not self.id:
+            return {}
+        when = datetime.fromtimestamp(self.time, UTC).isoformat()
+        return {"author": self.author, "commit": self.id, "committed": when}
+
+
+def _entries(said: bytes) -> dict[str, str]:
+    """Return the files of a tree: their hashes by path."""
+    found = dict[str, str]()
+    for line in said.split(b"\0")[:-1]:
+        head, _, path = line.partition(b"\t")
+        mode, _, blob = head.split(b" ")
+        if mode in _FILES:
+            found[_named(path)] = blob.decode()
+    return found
+
+
+def _named(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")

@@ -1,0 +1,1 @@
+"""Databases: the rows of a SELECT as sources."""

@@ -1,0 +1,205 @@
+"""Databases: rows of a SELECT in a server, SQLite or DuckDB, or over files in a folder; nothing is ever written."""
+
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote
+
+from docmill.storage.errors import ConfigError, SourceError, Transient
+from docmill.storage.keys import key_of
+from docmill.storage.process.extras import extra
+from docmill.tasks.sources.databases.mysql import MYSQL, Mysql
+
+if TYPE_CHECKING:
+    import duckdb
+
+Row = dict[str, Any]
+
+_ROWS_AT_ONCE = 1_000
+"""Rows that come at a time: few enough for rows of a megabyte, many enough that the way to a server does not count."""
+_CONNECT_S = 10
+"""Seconds to wait for a connection; a server that is there takes less than one."""
+_POSTGRES = ("postgresql://", "postgres://")
+_PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|[?&](?:ssl)?password=", re.IGNORECASE)
+_SQLITE = b"SQLite format 3\0"
+_HEADER = 100
+"""Bytes of the header of a file of SQLite, which counts the changes; that of its log has 32."""
+_FILE = re.compile(r"'([^'/][^']*\.(?:parquet|csv|tsv|json|jsonl|ndjson)(?:\.gz)?)'")
+"""A file in a query, by its path in the folder."""
+_SEALED = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",
+    "TimeZone": "'UTC'",
+}
+"""Settings of DuckDB: no extension is downloaded, no variable of this program is read, and times are the same
+everywhere."""
+
+
+class Database(Protocol):
+    """Where a SELECT runs. `parameter` stands for one in its SQL, and `quote` is around names of columns."""
+
+    parameter: str
+    quote: str
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        """Yield the rows by their columns; raise `SourceError` for wrong SQL, and `Transient` if it does not answer."""
+        ...
+
+    def mark(self, sql: str) -> str | None:
+        """Return a text that changes whenever the files change that a SELECT reads; None for a server."""
+        ...
+
+
+def open_database(where: str, password: str, timeout_s: float) -> Database:
+    """Return the database at a path or an address; raise `ConfigError` if there is none. Nothing is connected yet."""
+    if "://" in where and _PASSWORD.search(where):
+        raise ConfigError("leave the password out of `database`, and set `password` instead")
+    if where.startswith(_POSTGRES):
+        return _Postgres(where, password, timeout_s)
+    if where.startswith(MYSQL):
+        return Mysql(where, password, timeout_s)
+    if "://" in where:
+        raise ConfigError(
+            f"database {where.partition('://')[0]}:// is not read; give postgresql://…, mysql://…, a file or a folder"
+        )
+    path = Path(where)
+    if not path.exists():
+        raise SourceError(f"database {where} does not exist")
+    if path.is_dir():
+        return _Duck(None, path)
+    with path.open("rb") as file:
+        return _Sqlite(path) if file.read(len(_SQLITE)) == _SQLITE else _Duck(path, None)
+
+
+class _Sqlite:
+    parameter, quote = "?", '"'
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def mark(self, sql: str) -> str:  # noqa: ARG002
+        # Writes of one tick have one time: the counter in the header of the file, and that of its log, tell more.
+        log = self._path.with_name(f"{self._path.name}-wal")
+        return key_of(*map(_state, (self._path, log)), *map(_header, (self._path, log)))
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        try:
+            with closing(sqlite3.connect(f"file:{quote(str(self._path))}?mode=ro", uri=True)) as connection:
+                cursor = connection.execute(sql, tuple(values))
+                names = [column[0] for column in cursor.description]
+                while found := cursor.fetchmany(_ROWS_AT_ONCE):
+                    yield from (dict(zip(names, row, strict=True)) for row in found)
+        except sqlite3.Error as error:
+            locked = getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+            raise (Transient if locked else SourceError)(f"{self._path.name}: {error}") from None
+
+
+class _Duck:
+    parameter, quote = "?", '"'
+
+    def __init__(self, path: Path | None, folder: Path | None) -> None:
+        self._path, self._folder = path, folder
+
+    def mark(self, sql: str) -> str:
+        if self._path:
+            return key_of(*map(_state, (self._path, self._path.with_name(f"{self._path.name}.wal"))))
+        folder = self._folder or Path()
+        found = {path for name in _FILE.findall(sql) for path in folder.glob(name)}
+        return key_of(*(f"{path.name} {_state(path)}" for path in sorted(found)))
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        import duckdb
+
+        try:
+            with closing(duckdb.connect(str(self._path or ":memory:"), read_only=bool(self._path))) as connection:
+                self._prepare(connection, sql)
+                cursor = connection.execute(sql, list(values))
+                names = [column[0] for column in cursor.description or ()]
+                while found := cursor.fetchmany(_ROWS_AT_ONCE):
+                    yield from (dict(zip(names, row, strict=True)) for row in found)
+        except duckdb.Error as error:
+            said = str(error).partition("\n")[0]
+            locked = isinstance(error, duckdb.IOException) and "lock" in said.lower()
+            raise (Transient if locked else SourceError)(
+                f"{(self._path or self._folder or Path()).name}: {said}"
+            ) from None
+
+    def _prepare(self, connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
+        """Close everything to a statement but the files of the folder, each of which is a table of its own name."""
+        for name, value in _SEALED.items():
+            connection.execute(f"SET {name} = {value}")
+        if self._folder is None:
+            connection.execute("SET enable_external_access = false")
+            return
+        folder = str(self._folder.resolve()).replace("'", "''")
+        connection.execute(f"SET allowed_directories = ['{folder}/']")
+        connection.execute("SET enable_external_access = false")
+        for name in {*_FILE.findall(sql)}:
+            quoted = name.replace('"', '""')
+            connection.execute(f"CREATE VIEW \"{quoted}\" AS SELECT * FROM '{folder}/{name}'")
+
+
+class _Postgres:
+    parameter, quote = "%s", '"'
+
+    def __init__(self, address: str, password: str, timeout_s: float) -> None:
+        self._address, self._password, self._timeout_s = address, password, timeout_s
+
+    def mark(self, sql: str) -> None:  # noqa: ARG002
+        return None
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        with extra("postgres", "a source in PostgreSQL"):
+            import psycopg
+            from psycopg.rows import dict_row
+        more: dict[str, Any] = {"password": self._password} if self._password else {}
+        try:
+            with psycopg.connect(self._address, connect_timeout=_CONNECT_S, row_factory=dict_row, **more) as connection:
+                connection.read_only = True
+                connection.execute(f"SET statement_timeout = {int(self._timeout_s * 1000)}")
+                connection.execute("SET TIME ZONE 'UTC'")
+                with connection.cursor("docmill") as cursor:
+                    cursor.itersize = _ROWS_AT_ONCE
+                    yield from cursor.execute(sql.encode(), tuple(values) or None)
+        except psycopg.Error as error:
+            raise _explained(error, isinstance(error, psycopg.OperationalError)) from None
+
+
+def _state(path: Path) -> str:
+    """Return the size and the time of a file, "" if it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    return f"{found.st_size} {found.st_mtime_ns}"
+
+
+def _header(path: Path) -> str:
+    """Return the beginning of a file of SQLite, with its counter of changes; "" if it is not there."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEADER).hex()
+    except OSError:
+        return ""
+
+
+_WORDS = (
+    (re.compile(r"no password supplied|password authentication failed"), ConfigError, "; set `password`"),
+    (re.compile(r"database \S+ does not exist|role \S+ does not exist|no pg_hba"), ConfigError, "; correct `database`"),
+    (re.compile(r"statement timeout"), Transient, "; raise `timeout_s`, or ask for less"),
+)
+
+
+def _explained(error: Exception, is_unreached: bool) -> Exception:
+    """Return a failure of PostgreSQL in one line, with what to set."""
+    said = " ".join(str(error).partition("\nLINE")[0].split())
+    for pattern, kind, hint in _WORDS:
+        if pattern.search(said):
+            return kind(f"PostgreSQL: {said}{hint}")
+    return (Transient if is_unreached else SourceError)(f"PostgreSQL: {said}")

@@ -1,0 +1,70 @@
+"""Export document: one page, thread, note or mail of an export, and what several kinds of exports do with theirs."""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from docmill.storage.keys import key_of
+from docmill.tasks.sources.connectors.texts import safe_name
+
+_LINK = re.compile(r"(?P<before>\]\(<?|\b(?:href|src)=\")(?P<target>[^)>\"\s#?]+)")
+_HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
+_METAS = {"author": "author", "created": "dcterms.created", "modified": "dcterms.modified"}
+"""The names that pages of HTML have for what is said of a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportDocument:
+    """A document: its name with a suffix, its bytes or where they are, and what the export says of it.
+
+    `version` is the hash of the bytes where these are read only when they are fetched.
+    """
+
+    name: str
+    data: bytes | Path | Callable[[], bytes]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    link: str = ""
+    modified_ns: int = 0
+    version: str = ""
+    size: int = 0
+
+
+def named(names: Iterable[str], plain: Callable[[str], str]) -> dict[str, str]:
+    """Return a new name for each name in an export, no two the same; `plain` makes it."""
+    found, taken = dict[str, str](), set[str]()
+    for name in names:
+        stem, suffix = posixpath.splitext(safe_name(plain(name)))
+        new = f"{stem}{suffix}"
+        if new.casefold() in taken:  # two pages may have one title
+            new = f"{stem}-{key_of(name)[:8]}{suffix}"
+        taken.add(new.casefold())
+        found[name] = new
+    return found
+
+
+def relinked(text: str, here: str, names: Mapping[str, str]) -> str:
+    """Return a page of Markdown or HTML whose links to other files of the export lead to their new names.
+
+    `here` is the name that the page had, `names` has the new names by the old ones.
+    """
+    own = posixpath.dirname(f"/{names[here]}")
+
+    def led(found: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(here), unquote(found["target"])))
+        new = names.get(target)
+        return found[0] if new is None else found["before"] + quote(posixpath.relpath(f"/{new}", own))
+
+    return _LINK.sub(led, text)
+
+
+def with_metas(page: str, told: Mapping[str, str]) -> bytes:
+    """Return a page of HTML that says in its head who wrote it and when."""
+    metas = "".join(f'<meta name="{_METAS[name]}" content="{escape(value)}">' for name, value in told.items() if value)
+    head = _HEAD.search(page)
+    whole = f"{page[: head.end()]}{metas}{page[head.end() :]}" if head else f"<head>{metas}</head>{page}"
+    return whole.encode()
