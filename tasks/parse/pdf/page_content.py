@@ -134,7 +134,7 @@ def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Plac
     if not tables:
         return with_marks([*lines]), LevelRules()
     level = LevelRules(rules.level, rules.edges)
-    pieces = cut_as_neighbours(join_scripts(lines), level, layer)
+    pieces = cut_as_neighbours(join_scripts(lines), layer)
     return with_marks(ruled_tables(pieces, rules, layer)), level
 
 

@@ -133,7 +133,8 @@ def _are_parted(row: Row, spans: list[Span]) -> bool:
 def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool) -> bool:
     """Return whether something says that columns, below a header or not, in rows that are `banded`, are no table's."""
     columns = _columns(rows, spans)
-    if _are_contents(columns) or (_are_long(columns, _SHORT) and not (banded or _may_hold_text(rows, columns, headed))):
+    long = _are_long(columns, _SHORT)
+    if not banded and (_are_marked(columns, long) or (long and not _may_hold_text(rows, columns, headed))):
         return True
     held = _in_one(columns, spans) if banded else columns
     return any(_stands_askew(rows, column, headed, len(spans)) for column in held[1:])
@@ -148,7 +149,7 @@ def _may_hold_text(rows: list[Row], columns: list[Column], headed: bool) -> bool
     """Return whether cells may hold sentences: below a header, or in cells of several lines beside names."""
     if _begin_with_text(columns) or _are_long(columns, _SENTENCES):
         return False
-    return headed or (_has_taller_cells(rows) and not _are_marked(columns))
+    return headed or _has_taller_cells(rows)
 
 
 def _columns(rows: list[Row], spans: list[Span]) -> list[Column]:
@@ -209,26 +210,21 @@ def _begin_with_text(columns: list[Column]) -> bool:
     return first > _SHORT[0] and sum(letters <= _NAME for letters in others) < _LEAST_NAMES
 
 
-def _are_marked(columns: list[Column]) -> bool:
-    """Return whether the first of two columns holds numbers of clauses, signs of items or names of speakers."""
+def _are_marked(columns: list[Column], long: bool) -> bool:
+    """Return whether the first of two columns holds signs of items, or names of clauses or speakers beside long text."""
     if len(columns) > 2:
         return False
-    marks = sum(_is_mark(" ".join(line.text for line in cell)) for cell in columns[0])
-    return 2 * marks > len(columns[0])
+    texts = [" ".join(line.text for line in cell) for cell in columns[0]]
+    marks = sum(_is_item_sign(text) or (long and _is_name_of_text(text)) for text in texts)
+    return 2 * marks > len(texts)
 
 
-def _is_mark(text: str) -> bool:
-    return not any(map(str.isalpha, text)) or text.endswith(":") or (len(text) <= _MARK and text.endswith((".", ")")))
+def _is_item_sign(text: str) -> bool:
+    return len(text) <= _MARK and (text.endswith((".", ")")) or not any(map(str.isalnum, text)))
 
 
-def _are_contents(columns: list[Column]) -> bool:
-    """Return whether two columns are those of a list of contents: titles, and pages that never go down."""
-    if len(columns) > 2:
-        return False
-    titles, numbers = ([line.text.strip(". ") for cell in column for line in cell] for column in columns)
-    if not any(map(str.isalpha, "".join(titles))) or not all(map(str.isdecimal, numbers)):
-        return False
-    return all(before <= after for before, after in pairwise(map(int, numbers)))
+def _is_name_of_text(text: str) -> bool:
+    return text.endswith(":") or not any(map(str.isalpha, text))
 
 
 def _letters(cell: Cell) -> int:
