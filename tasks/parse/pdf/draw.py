@@ -318,7 +318,10 @@ def _counts(page: list[TextLine], row: list[int]) -> bool:
 
 
 def mark_tables(pages: list[list[Item]]) -> None:
-    """Mark the tables of contents: a line of their page names them, or the document has their titles as lines."""
+    """Mark the tables of contents.
+
+    A line of their page names them, the document has their titles as lines, or they are nothing but texts and pages.
+    """
     said = cache(partial(_all_said, pages))
     for items in pages:
         tables = [item for item in items if isinstance(item, PageTable)]
@@ -345,7 +348,8 @@ def _is_of_contents(table: PageTable, named: bool, said: Callable[[], set[str]])
     first, last = ([row[side] for row in table.cells] for side in (0, -1))
     if named:
         return _lists_pages(first) or _lists_pages(last)
-    return _rises(last) and _are_titles(table, said())
+    bare = len(table.cells[0]) == 2 and not table.header_rows and not _numbers(first)
+    return _lists_pages(last) if bare else _rises(last) and _are_titles(table, said())
 
 
 def _all_said(pages: list[list[Item]]) -> set[str]:

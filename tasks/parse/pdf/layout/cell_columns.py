@@ -211,7 +211,7 @@ def _begin_with_text(columns: list[Column]) -> bool:
 
 
 def _are_marked(columns: list[Column], long: bool) -> bool:
-    """Return whether the first of two columns holds signs of items, or names of clauses or speakers beside long text."""
+    """Return whether the first of two columns holds signs of items, or names of clauses or speakers beside text."""
     if len(columns) > 2:
         return False
     texts = [" ".join(line.text for line in cell) for cell in columns[0]]

@@ -4,6 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from docmill.tasks.parse.pdf.text.gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -30,6 +31,8 @@ _MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work f
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
 _UNDRAWN_GAP = 0.6  # font sizes of a gap for which the page draws no space: beside code in a margin of its own is less
 _LEAST_GAPS = 3  # of a line: with more, one for which the page draws no space tells something
+
+_LOOSE, _LOOSE_TIMES = 0.55, 1.8  # font sizes, and times the usual gap of its line, of one that is no space
 
 _Gaps = list[tuple[Gap, bool]]  # of a line, each with whether the page draws no space there
 _RowGap = tuple[float, float, float]  # between two cells: the height of their middle, where it begins, where it ends
@@ -73,7 +76,7 @@ class _Strip:
 
 def cut_as_neighbours(lines: list[TextLine], layer: TextLayer) -> list[TextLine]:
     """Return lines, those of rows cut at the gaps that rows near them leave free, too, and between figures."""
-    gaps, places = _gaps_of_rows(lines)
+    gaps, places = _gaps_of_rows(lines, layer)
     found: list[TextLine] = []
     for index, line in enumerate(lines):
         near = _crossing(line, gaps)
@@ -87,7 +90,7 @@ def cut_as_neighbours(lines: list[TextLine], layer: TextLayer) -> list[TextLine]
     return found
 
 
-def _gaps_of_rows(lines: list[TextLine]) -> tuple[list[_RowGap], set[int]]:
+def _gaps_of_rows(lines: list[TextLine], layer: TextLayer) -> tuple[list[_RowGap], set[int]]:
     """Return the gaps between lines side by side, from the top, and the places of these lines: others are text."""
     gaps: list[_RowGap] = []
     places = set[int]()
@@ -97,7 +100,17 @@ def _gaps_of_rows(lines: list[TextLine]) -> tuple[list[_RowGap], set[int]]:
         if place is not None:
             gaps.append((other.middle, lines[place].right, other.left))
             places |= {place, index}
+    layer.ask_for_words(map(lines.__getitem__, places))
+    for at in places:
+        gaps += [(lines[at].middle, *gap) for gap in _loose(lines[at], layer)]
     return sorted(gaps), places
+
+
+def _loose(line: TextLine, layer: TextLayer) -> list[Gap]:
+    """Return the gaps of a line that are far wider than its usual one: no spaces between words."""
+    gaps = [gap for gap, _ in _gaps_of(line, layer)] if " " in line.text else []
+    least = max(_LOOSE * line.size, _LOOSE_TIMES * median(map(_width, gaps)) if gaps else 0.0)
+    return [gap for gap in gaps if _width(gap) > least]
 
 
 def _neighbour(lines: list[TextLine], index: int) -> int | None:
@@ -122,7 +135,7 @@ def _crossing(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:
         reach = heights * max(line.height, line.size)
         first, last = bisect_left(gaps, (line.middle - reach,)), bisect_left(gaps, (line.middle + reach,))
         near = gaps[first : min(last, first + _MOST_NEAR)]
-        found = [gap for gap in near if gap[1] < line.right and gap[2] > line.left]
+        found = [gap for gap in near if gap[1] < line.right and gap[2] > line.left and gap[0] != line.middle]
         if found:
             return found
     return []

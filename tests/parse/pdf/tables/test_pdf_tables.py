@@ -144,7 +144,7 @@ def test_cells_of_several_lines_are_whole_wherever_they_stand_in_their_rows() ->
 
 def test_a_first_cell_of_three_lines_is_whole_and_a_header_is_cut_as_its_cells() -> None:
     pdf = page()
-    x = 60 + text_width("Name of the part", 10) + 5
+    x = 60 + text_width("Name of the part", 10) + 8
     pdf.text(60, 760, "Name of the part")
     pdf.text(x, 760, "What it is for")
     pdf.rule(58, 755, 300)
@@ -190,6 +190,15 @@ def test_tables_that_stand_apart_are_two() -> None:
         for x, cell in zip((60, 200, 300), row, strict=True):
             pdf.text(x, 740 - 16 * number - 12 * (number > 3), cell or "-")
     assert [len(cells) for cells in cells_of(read(pdf))] == [4, 4]
+
+
+@pytest.mark.parametrize("sign", ["-", "\u2022", "A."])
+def test_items_whose_signs_are_drawn_apart_are_a_list(sign: str) -> None:
+    pdf = page()
+    for at, text in enumerate(("Before you go up", "The mast", "Probes", "Wiring", "Care")):
+        pdf.text(60, 740 - 16 * at, sign)
+        pdf.text(90, 740 - 16 * at, text)
+    assert not [one for one in read(pdf).elements if one.kind == "table"]
 
 
 def test_a_list_of_contents_and_a_frame_are_no_tables() -> None:
@@ -317,15 +326,15 @@ def test_a_name_in_the_middle_of_some_columns_is_a_row_of_the_header(x: int, wid
     assert table.attributes["header_rows"] == len(over) + 1
 
 
-def test_names_beside_numbers_that_go_down_are_a_table_and_titles_beside_pages_are_none() -> None:
+def test_names_beside_numbers_that_go_down_are_a_table_and_titles_beside_pages_are_contents() -> None:
     names = ["Dropping out of training", "Staff with formal qualifications", "Staff that is being trained", "Visits"]
-    for numbers, tables in ((["15", "13", "6", "4"], 1), (["4", "6", "13", "15"], 0)):
+    for numbers, kind in ((["15", "13", "6", "4"], "table"), (["4", "6", "13", "15"], "toc")):
         pdf = page()
         pdf.text(60, 760, "These are the figures of the year, as they were said.")
         for at, row in enumerate(zip(names, numbers, strict=True)):
             for x, cell in zip((60, 320), row, strict=True):
                 pdf.text(x, 730 - 16 * at, cell)
-        assert [one.kind for one in read(pdf).elements].count("table") == tables
+        assert [one.kind for one in read(pdf).elements] == ["paragraph", kind]
 
 
 def test_groups_of_rows_below_gaps_and_the_names_between_them_are_one_table() -> None:
