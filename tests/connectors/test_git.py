@@ -113,6 +113,44 @@ def test_only_changed_files_are_read_and_nothing_is_asked_of_the_same_commit(
     assert [one for one in calls if one == ("cat-file",)] == [("cat-file",)]
 
 
+def test_a_file_of_any_name_is_read_and_has_its_commit(repository: Repository, bench: Callable[..., Workbench]) -> None:
+    odd = [b"gr\xfcn.md", b"two\nlines.md", b"\x01start.md", b"back\\slash.md", b"caf\xc3\xa9.md"]
+    for number, name in enumerate(odd):
+        (repository.folder / os.fsdecode(name)).write_text(f"# Odd {number}\n\nA name.\n")
+    commit = repository.commit({}, at="2026-02-01T00:00:00Z")
+    work = bench()
+    report = work.ingest(repository.address)
+    assert (report.documents.added, report.rejects) == (8, [])
+    with work.store as store:
+        rows = store.sql("SELECT title, described FROM documents WHERE title LIKE 'Odd%' ORDER BY 1").to_pylist()
+    assert [row["title"] for row in rows] == [f"Odd {number}" for number in range(len(odd))]
+    assert {json.loads(row["described"])["commit"] for row in rows} == {commit}
+
+
+def test_a_run_that_was_killed_leaves_no_half_of_a_copy(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = GitConnector.open.__globals__["Git"].run
+
+    def killed(self: Any, *arguments: str, given: bytes = b"") -> bytes:
+        if arguments[0] == "config":
+            raise SystemExit
+        return bytes(run(self, *arguments, given=given))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("docmill.tasks.connectors.git.Git.run", killed)
+        with pytest.raises(SystemExit):
+            listed(repository.address)
+    assert len(listed(repository.address)) == 3
+    (copy,) = (tmp_path / "cache" / "docmill" / "git").iterdir()
+    (copy / "refs" / "docmill").mkdir(parents=True, exist_ok=True)
+    for name in (copy / "refs" / "docmill").iterdir():
+        name.with_name(f"{name.name}.lock").touch()
+    repository.commit({"new.md": "# New\n"})
+    with pytest.raises(Transient, match="if none is, delete that folder"):
+        listed(repository.address)
+
+
 def test_a_file_that_was_not_asked_for_is_not_in_the_copy(repository: Repository, tmp_path: Path) -> None:
     source = open_source(repository.address)
     source.list(ALL, Checkpoints())

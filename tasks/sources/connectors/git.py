@@ -9,9 +9,11 @@ import re
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from urllib.parse import quote
 
@@ -34,6 +36,13 @@ _SETTINGS = {
     "submodule.recurse": "false",
     "protocol.allow": "never",
 }
+_PARTIAL = {
+    "remote.origin.promisor": "true",
+    "remote.origin.partialclonefilter": "blob:none",
+    "extensions.partialClone": "origin",
+    "core.repositoryFormatVersion": "1",
+}
+"""Settings of the copy: what it lacks is asked for in batches, and never by a command that happens to need it."""
 _KEPT = ("HOME", "PATH", "LANG", "SSH_AUTH_SOCK", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "TMPDIR")
 """Variables that `git` gets: none of those by which it would run programs, or take another repository."""
 _WORDS = (
@@ -44,6 +53,8 @@ _WORDS = (
     (r"certificate|SSL", SourceError, "its certificate is not accepted"),
     (r"[Cc]ould not resolve host|[Cc]onnect|returned error: (429|5\d\d)|early EOF|hung up|RPC failed|timed out",
      Transient, "it does not answer"),
+    (r"\.lock': File exists", Transient,
+     "another git is at work on the copy in ~/.cache/docmill/git; if none is, delete that folder"),
     (r"dubious ownership", SourceError, "another user owns it; git reads only your own repositories (safe.directory)"),
 )  # fmt: skip
 _LONGEST = 200
@@ -120,6 +131,7 @@ def _explained(said: str) -> Exception:
 _URL = re.compile(r"git\+(?P<url>(?P<protocol>https|http|ssh|file)://[^\s/]*/[^\s@]+)(?:@(?P<ref>\S+))?")
 _REF = re.compile(r"[\w][\w./+-]{0,200}")  # never an option, which begins with a dash
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_HEAD = re.compile(rb"\x01(?P<time>\d+)\x02(?P<id>[0-9a-f]{40,64})\x02(?P<author>.*)", re.DOTALL)
 _FILES = (b"100644", b"100755")
 """The modes of files: a link may lead anywhere, and a submodule is another repository."""
 _POINTER = b"version https://git-lfs.github.com/spec/"
@@ -226,8 +238,10 @@ class GitReader:
         """Return the bytes of a file; the first call brings all files that the listing named."""
         with self._lock:
             self._bring()
-        path = f"{self.folder}/{item.name}" if self.folder else item.name
-        data = self.git.found("cat-file", "blob", f"{self._commit}:{path}")
+        path = f"{self._commit}:{self.folder}/{item.name}" if self.folder else f"{self._commit}:{item.name}"
+        data = self.git.found("cat-file", "blob", path)
+        if data is None:
+            data = self.git.found("cat-file", "blob", _raw(path))
         if data is None:
             raise Rejected("unreadable", f"the commit {self._commit[:12]} has no such file")
         if data.startswith(_POINTER):
@@ -246,15 +260,17 @@ class GitReader:
         return _HOSTS.get(host, "").format(host=host, path=quote(path), ref=quote(self.ref), name=quote(name))
 
     def _prepare(self) -> None:
-        if not (self.git.folder / "HEAD").exists():
-            self.git.folder.parent.mkdir(parents=True, exist_ok=True)
-            self.git.run("init", "--quiet", "--bare", "--template=", str(self.git.folder))
-            self.git.run("config", "remote.origin.url", self.url)
-            # What is lacking is asked for in batches, and never by a command that happens to need it.
-            self.git.run("config", "remote.origin.promisor", "true")
-            self.git.run("config", "remote.origin.partialclonefilter", "blob:none")
-            self.git.run("config", "extensions.partialClone", "origin")
-            self.git.run("config", "core.repositoryFormatVersion", "1")
+        whole = self.git.folder
+        if not (whole / "HEAD").exists():
+            whole.parent.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(prefix=f"{whole.name}-", dir=whole.parent) as folder:
+                # A run that is killed leaves no half of it, and of two at once the second has that of the first.
+                draft = replace(self.git, folder=Path(folder) / "draft")
+                draft.run("init", "--quiet", "--bare", "--template=", str(draft.folder))
+                for key, value in {"remote.origin.url": self.url, **_PARTIAL}.items():
+                    draft.run("config", key, value)
+                with suppress(OSError):
+                    draft.folder.rename(whole)
 
     def _resolved(self) -> str:
         """Return the commit that the branch or tag names now."""
@@ -318,12 +334,11 @@ class GitReader:
             "log", "--format=%x01%ct%x02%H%x02%an", "--name-only", "-z", "--no-renames", range_, "--", *self._paths()
         )
         found, now = dict[str, _Commit](), _Commit()
-        for field in said.replace(b"\n", b"\0").split(b"\0"):
-            if field.startswith(b"\x01"):
-                time, id, author = field[1:].decode("utf-8", "replace").split("\x02", 2)
-                now = _Commit(int(time), id, author)
-            elif field:
-                found.setdefault(_named(field), now)
+        for field in said.split(b"\0"):
+            if head := _HEAD.fullmatch(field):
+                now = _Commit(int(head["time"]), head["id"].decode(), head["author"].decode("utf-8", "replace"))
+            elif field:  # the first file behind a head is on a line of its own
+                found.setdefault(_named(field.removeprefix(b"\n")), now)
         return found
 
     def _paths(self) -> Sequence[str]:
@@ -362,3 +377,8 @@ def _entries(said: bytes) -> dict[str, str]:
 
 def _named(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")
+
+
+def _raw(name: str) -> str:
+    """Return the path of a name that `_named` gave to one that is not UTF-8, as a program is called with it."""
+    return os.fsdecode(re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes.fromhex(found[1].decode()), name.encode()))
