@@ -138,7 +138,7 @@ def test_a_run_that_was_killed_leaves_no_half_of_a_copy(
         return bytes(run(self, *arguments, given=given))
 
     with monkeypatch.context() as patched:
-        patched.setattr("docmill.tasks.connectors.git.Git.run", killed)
+        patched.setattr("docmill.tasks.sources.connectors.git.Git.run", killed)
         with pytest.raises(SystemExit):
             listed(repository.address)
     assert len(listed(repository.address)) == 3

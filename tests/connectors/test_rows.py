@@ -123,6 +123,20 @@ def test_a_row_that_is_gone_is_removed_and_an_error_removes_nothing(
     assert work.ingest("sql://desk", allow_delete=True).documents.deleted == 1
 
 
+def test_bytes_are_text_only_in_the_column_of_the_text(desk: Path, bench: Callable[..., Workbench]) -> None:
+    run(desk, "UPDATE tickets SET body = CAST(x'4772fcdf65' AS TEXT), owner = x'00ff' WHERE id = 1")
+    run(desk, "UPDATE tickets SET body = CAST('Grüße.' AS BLOB), owner = x'00ff' WHERE id = 2")
+    for table in (TABLE, BY_TIME):
+        work = bench(desk={"database": str(desk), **table, "metadata": ["owner"]})
+        work.ingest("sql://desk")
+        with work.store as store:
+            rows = store.sql(
+                "SELECT metadata->'front_matter' AS front FROM documents WHERE uri < 'desk/3' ORDER BY 1"
+            ).to_pylist()
+        assert sorted(chunk.text for chunk in work.chunks())[:2] == ["Grüße.", "Gr��e"]
+        assert [row["front"] for row in rows] == ['{"title":"Gate"}', '{"title":"Mill"}']
+
+
 def test_files_of_a_folder_are_queried_and_no_others(tmp_path: Path) -> None:
     folder = tmp_path / "exports"
     folder.mkdir()

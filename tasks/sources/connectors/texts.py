@@ -143,9 +143,14 @@ def _front_matter(values: Mapping[str, Any]) -> str:
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
-    """Return a value of metadata as front matter can hold it: text, numbers, truth values, lists and tables of them."""
+    """Return a value of metadata as front matter can hold it: text, numbers, truth values, lists and tables of them.
+
+    Bytes, which are a picture more often than a text, are left out.
+    """
     if isinstance(value, bool | int | None):
         return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return None
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if depth < _MOST_DEPTH and isinstance(value, Mapping):

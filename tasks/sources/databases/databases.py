@@ -91,6 +91,7 @@ class _Sqlite:
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         try:
             with closing(sqlite3.connect(f"file:{quote(str(self._path))}?mode=ro", uri=True)) as connection:
+                connection.text_factory = lambda data: data.decode("utf-8", "replace")  # one row must not stop all
                 cursor = connection.execute(sql, tuple(values))
                 names = [column[0] for column in cursor.description]
                 while found := cursor.fetchmany(_ROWS_AT_ONCE):

@@ -171,9 +171,15 @@ def _entry(row: Row, settings: RowsSettings) -> Entry:
     """Return a row as a text with metadata; raise `ConfigError` if a column lacks that the settings name."""
     for key in ("text", "title", "link", "access"):
         _check_column(row, key, getattr(settings, key))
-    text = "" if row[settings.text] is None else str(row[settings.text])
     link = str(row.get(settings.link) or "")
-    return Entry(text, _metadata(row, settings), _id(row, settings), link, _access(row, settings))
+    return Entry(_text(row[settings.text]), _metadata(row, settings), _id(row, settings), link, _access(row, settings))
+
+
+def _text(value: Any) -> str:
+    """Return a value as the text of a document; that of a column of bytes is taken for UTF-8."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).decode("utf-8", "replace")
+    return "" if value is None else str(value)
 
 
 def _access(row: Row, settings: RowsSettings) -> frozenset[str] | None:
