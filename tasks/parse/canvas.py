@@ -12,7 +12,7 @@ from typing import Any
 from docmill.storage.schema import Element, KeptPicture, Parsed
 from docmill.tasks.parse.passes.drawn_block import Box, DrawnBlock, figure_block, heading_block
 from docmill.tasks.parse.passes.run_in_headings import with_run_in_headings
-from docmill.tasks.parse.passes.table_rows import Rows, header_depth, one_header
+from docmill.tasks.parse.passes.table_rows import Rows, header_depth, one_header, titles_above
 from docmill.tasks.parse.pictures.album import LEFT_OUT, Album
 from docmill.tasks.parse.titles.contents_list import leads_within, with_contents
 
@@ -90,18 +90,29 @@ class Canvas:
             self._draw("code", f"{fence}{language}\n{text}\n{fence}", 0, box, {"language": language})
 
     def table(
-        self, rows: Rows, header_rows: int | None = 1, box: Box | None = None, whole: bool = False, **attributes: Any
+        self,
+        rows: Rows,
+        header_rows: int | None = 1,
+        box: Box | None = None,
+        whole: bool = False,
+        captioned: bool = False,
+        **attributes: Any,
     ) -> None:
         """Write a pipe table, one row a line; without header rows its header line is empty.
 
-        Several header rows become one that names each column; with None, their number is guessed by the cells. A table
-        that is `whole` keeps them, and its columns without text.
+        Several header rows become one that names each column; with None, their number is guessed by the cells. Titles
+        above the names of the columns are its caption, else, if it is `captioned`, the block before. A table that is
+        `whole` keeps its titles, the rows of its header, and its columns without text.
         """
         cells = _spaced(rows) if whole else even(rows)
         if any(map(any, cells)):
+            if titles := 0 if whole else titles_above(cells, header_rows):
+                self.paragraph("\n".join(row[0] for row in cells[:titles]), box)
+                cells, header_rows = even(cells[titles:]), (header_rows or titles) - titles or None
             depth = header_depth(cells, header_rows)
             cells, depth = (cells, depth) if whole else (one_header(cells, depth), min(depth, 1))
-            attributes |= {"cells": cells, "header_rows": depth}
+            said = {"caption": self.blocks[-1].text} if captioned or titles else {}
+            attributes |= said | {"cells": cells, "header_rows": depth}
             self._draw("table", pipe_table(cells, depth), 0, box, attributes)
 
     def figure(self, data: bytes, alt: str = "", caption: str = "", box: Box | None = None) -> bool:

@@ -23,6 +23,9 @@ _CODES = re.compile(
 _TITLED = re.compile(rb"\x1b\][^\x07\x1b\n]*\x07")  # the title of a window, an address: the only ones with a bell
 _OVERSTRUCK = re.compile(rb"_\x08(?=[^\s\x08])|([!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})\x08(?=\1)")
 """A letter that is printed over itself, or a line below it, as in the pages of `man`: bold and underlined letters."""
+_LETTERS_ONCE = re.compile("[\x80-\x84\x86-\x9f]")  # controls, but for the end of a line, which some systems write
+_OF_WINDOWS = {code: bytes((code,)).decode("cp1252", "ignore") or chr(code) for code in range(0x80, 0xA0)}
+"""What a control stands for where a text of Windows was taken for Latin-1, such as quotation marks and dashes."""
 _ESCAPES = re.compile(rb"\x1b\$[@B(]")  # to Japanese letters, in bytes of ASCII
 _BY_ESCAPES = "iso2022_jp_2"
 _MAX_CONTROLS = 0.005
@@ -61,9 +64,12 @@ class Decoded(NamedTuple):
 def decode(data: bytes, declared: str = "") -> Decoded:
     """Return the text of a file: by byte order mark, zero bytes, escapes, UTF-8, `declared`, then statistics.
 
-    Newlines are unchanged; codes for terminals are left out. Raise Rejected `undecodable` if the data is not text.
+    Newlines are unchanged; codes for terminals are left out, and controls that were letters of Windows are these again.
+    Raise Rejected `undecodable` if the data is not text.
     """
     found = _decode(_OVERSTRUCK.sub(b"", data) if b"\b" in data else data, declared)
+    if not found.text.isascii() and _LETTERS_ONCE.search(found.text):
+        found = found._replace(text=found.text.translate(_OF_WINDOWS))
     return found._replace(text=_CODES.sub("", found.text)) if "\x1b" in found.text else found
 
 

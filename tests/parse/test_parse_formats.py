@@ -13,6 +13,7 @@ import pytest
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
@@ -151,6 +152,25 @@ def test_encodings_are_found_and_recorded(make: Callable[[str], bytes], encoding
     text = "Grüße aus Zürich: der Fluß fließt größer, schöner, früher und kühler als gewöhnlich.\n" * 3
     parsed = parse(make(text), FileType("text"), ParseOptions())
     assert (parsed.text, parsed.metadata) == (text, {"encoding": encoding})
+
+
+def test_controls_that_were_letters_of_windows_are_these() -> None:
+    found = decode("Ä \x91Rose\x92 \x96 here\x85".encode())
+    assert found.text == "Ä \u2018Rose\u2019 \u2013 here\u2026"
+    assert decode("line\x85line ä".encode()).text == "line\x85line ä"  # the end of a line on other systems
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("a,b\n'x, y',1\n'it''s','z'\n'u',2\n", ["x, y", "1"]),
+        ('a, b\n"x", "y, z"\n', ["x", "y, z"]),
+        ("a,b\n'twas,x\n", ["'twas", "x"]),
+    ],
+)
+def test_fields_may_be_between_single_quotation_marks_and_behind_a_blank(text: str, row: list[str]) -> None:
+    parsed = parse(text.encode(), FileType("csv"), ParseOptions())
+    assert parsed.elements[0].attributes["cells"][1] == row
 
 
 def test_japanese_mail_encoding_is_told_by_its_escapes_and_colours_are_none() -> None:

@@ -22,6 +22,7 @@ PAGE_MARK, DEEPER_MARK = "\ue00b", "\ue00c"
 CONTENTS_MARK = "\ue00f"  # in an entry of a list of contents
 NUMBER_MARK, NUMBER_END = "\ue00d", "\ue00e"  # around the number of a paragraph, at its beginning
 SAID = "#docmill-said="  # in the address of a picture, before the words that stand for it
+KEPT = "kept"  # the language of raw markup that is shown as it is written
 NUMBER = re.compile(f"{NUMBER_MARK}([^{NUMBER_END}]*){NUMBER_END}")
 _QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
 _WRAPPED = frozenset(("Emph", "Strong", "Underline", "SmallCaps"))
@@ -168,6 +169,8 @@ def raw_text(language: str, source: str) -> str:
         parts = _MATH.split(source)
         parts[::2] = [_COMMAND.sub("", part).replace("~", " ") for part in parts[::2]]
         return "".join(parts)
+    if language == KEPT:
+        return source
     if language == "html":
         return "\n" if source.lower().startswith("<br") else _TAG.sub("", source)
     return ""

@@ -346,16 +346,18 @@ class PandocWalker:
     def _table(self, content: Any) -> None:
         table = read_table(content)
         self._marker = ""
-        self.blocks(table.caption)
         if table.boxed is not None:
-            self.blocks(table.boxed)
+            self.blocks([*table.caption, *table.boxed])
         else:
             self._draw_rows(table)
 
     def _draw_rows(self, table: PandocTable) -> None:
+        drawn = len(self.canvas.blocks)
+        self.blocks(table.caption)
+        captioned = len(self.canvas.blocks) > drawn
         inlines = Inlines(self._notes + 1, self._take)
         cells, pages = _without_page_marks(self._rows(inlines, table.rows))
-        self.canvas.table(cells, table.header_rows or None, links=inlines.links)
+        self.canvas.table(cells, table.header_rows or None, captioned=captioned, links=inlines.links)
         self._turn(pages)
         self._below(inlines)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from itertools import chain, islice, pairwise, takewhile
 from typing import TypeVar
 
 Rows = Sequence[Sequence[str]]
@@ -10,12 +10,13 @@ Rows = Sequence[Sequence[str]]
 REPEATED = 80  # characters of a cell up to which it is repeated in each row that it spans: names, and no passages
 MOST_HEADER_ROWS = 4  # more are rows of data whose cells are all of the kind of a header
 _LEAST_ROWS = 2  # a header needs a row below it
-_LEAST_GROUPED = 3  # rows of a table whose first two are a header
 _SAMPLE = 20  # rows in which figures are looked for
 _LEAST_NAMES = 2  # of a row below groups; one name alone is a value
+_LEAST_TITLED = 3  # names below a title: of two, the first is often the name of a value and not of a column
 _FIGURES = 0.5  # share of the columns of such names with figures below: with less, the row may be one of data
 _YEARS = range(1800, 2200)
 """Numbers that may name columns. A wider range takes amounts for years, a narrower one cuts off history or plans."""
+_YEAR = re.compile(r"(\d{4})(?: ?[-\u2013/] ?(?:\d\d){1,2})?")  # 2023, or a year of accounts: 2023-24
 _NUMBER = re.compile(r"[$\u20ac\u00a3]?[-+\u2212(]?[$\u20ac\u00a3]?\.?\d(?:.*\d)?\.?\)?(?: ?[$\u20ac\u00a3])?|.*%")
 MOST_SPANNED = 100
 """Columns or rows of one cell. Files state thousands to mean "all of them", which would be drawn one by one; a cell
@@ -31,19 +32,35 @@ def is_number(text: str) -> bool:
 
 def is_year(text: str) -> bool:
     """Return whether a number may name a column."""
-    return text.isdecimal() and int(text) in _YEARS
+    year = _YEAR.fullmatch(text)
+    return year is not None and int(year[1]) in _YEARS
 
 
 def header_depth(rows: Rows, stated: int | None = None) -> int:
     """Return how many rows name the columns: as stated, or 1 if the first reads like names.
 
-    Two do if the first names groups of what the second names, which formats often leave unsaid.
+    More do if those above name groups of what the last one names, which formats often leave unsaid.
     """
-    if stated in (None, 1) and _are_groups(rows):
-        return 2
+    if stated in (None, 1) and (depth := _groups_above(rows)):
+        return depth
     if stated is None:
         return int(len(rows) >= _LEAST_ROWS and _are_names(rows[0]))
     return stated
+
+
+def titles_above(rows: Rows, stated: int | None = None) -> int:
+    """Return how many rows are titles of a table and stand above the names of its columns.
+
+    A title stands over all columns: it is in each of a stated header, or alone in a row above names.
+    """
+    if stated:
+        each = (len(row) > 1 and len(set(row)) == 1 for row in rows[: min(stated, len(rows) - 1)])
+        return sum(takewhile(bool, each))
+    count = sum(1 for _ in takewhile(lambda row: row[0] and not any(row[1:]), rows[:MOST_HEADER_ROWS]))
+    below = rows[count:]
+    if not count or len(below) < _LEAST_ROWS or not header_depth(below):
+        return 0
+    return count if sum(map(bool, column_names(below, header_depth(below)))) >= _LEAST_TITLED else 0
 
 
 def column_names(rows: Rows, depth: int) -> list[str]:
@@ -61,29 +78,43 @@ def _are_names(row: Sequence[str]) -> bool:
     return len(filled) > 1 or len(row) < 2
 
 
-def _are_groups(rows: Rows) -> bool:
-    """Return whether the first row names groups of columns, and the second each column of them.
+def _groups_above(rows: Rows) -> int:
+    """Return the number of rows of a header whose last row names columns, and each above it groups of those below it.
 
-    Where the first is blank, beside a name, the second is filled; below the second, there are figures.
+    All columns have names, but the first may have none. Either the last row is blank below each name that stands above
+    one column, or there are figures below it.
     """
-    if len(rows) < _LEAST_GROUPED or len(rows[0]) != len(rows[1]):
-        return False
-    named = [column for column, name in enumerate(rows[1]) if name]
-    if len(named) < _LEAST_NAMES or any(map(_is_figure, (*rows[0], *rows[1]))):
-        return False
-    return _spans(rows[0], rows[1]) and _have_figures(rows[2:_SAMPLE], named)
+    heads = (rows[:depth] for depth in range(_LEAST_ROWS, min(MOST_HEADER_ROWS, len(rows) - 1) + 1))
+    for head in takewhile(_may_name, heads):
+        if all(map(any, islice(zip(*head, strict=True), 1, None))) and _spans(head[-2], head[-1]):
+            named = [column for column, name in enumerate(head[-1]) if name]
+            sure = _completes(head[-2], head[-1]) or _have_figures(rows[len(head) : _SAMPLE], named)
+            return len(head) if len(named) >= _LEAST_NAMES and sure else 0
+    return 0
+
+
+def _may_name(head: Rows) -> bool:
+    """Return whether rows are of one width, without a figure, and each but the last spans names below it."""
+    even = len({*map(len, head)}) == 1 and not any(map(_is_figure, chain(*head)))
+    return even and all(_spans(*pair, most=1) for pair in pairwise(head))
 
 
 def _is_figure(text: str) -> bool:
     return is_number(text) and not is_year(text)
 
 
-def _spans(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Return whether all columns are named, and a name in the first row stands above several of the second."""
-    if not all(map(max, first, second)):
-        return False
+def _spans(first: Sequence[str], second: Sequence[str], most: int = 0) -> bool:
+    """Return whether a name in the first row stands above several of the second, with at most so many of them blank."""
     pairs = zip(pairwise(first), pairwise(second), strict=True)
-    return any(left and right in ("", left) and one and other and one != other for (left, right), (one, other) in pairs)
+    above = (two for (left, right), two in pairs if left and right in ("", left))
+    return any(one != other and (one, other).count("") <= most for one, other in above)
+
+
+def _completes(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return whether the second row is blank below each name that stands above one column, of which there are some."""
+    pairs = zip(("", *first), first, (*first[1:], None), second, strict=False)
+    below = [under for before, name, after, under in pairs if name and before != name and after not in ("", name)]
+    return bool(below) and not any(below)
 
 
 def _have_figures(rows: Rows, columns: Sequence[int]) -> bool:
@@ -109,7 +140,9 @@ def one_header(rows: Rows, depth: int) -> list[list[str]]:
     drawn = [list(row) for row in rows]
     if not 1 < depth < len(drawn):
         return _named_once(drawn) if depth == 1 else drawn
-    head = [*map(_filled, drawn[: depth - 1], drawn[1:depth]), drawn[depth - 1]]
+    head = drawn[:depth]
+    for above in range(depth - 2, -1, -1):
+        head[above] = _filled(head[above], head[above + 1])
     width = max(map(len, head))
     names = (dict.fromkeys(row[column] for row in head if column < len(row)) for column in range(width))
     return _named_once([[" ".join(filter(None, parts)) for parts in names], *drawn[depth:]])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain, pairwise
+from typing import Any
 
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
@@ -174,7 +175,7 @@ class _PageDrawing:
             # Its first column is the rightmost; figures alone are read as the page around them.
             cells = [row[::-1] for row in cells]
             spans = [(row, len(cells[row]) - at - columns, rows, columns) for row, at, rows, columns in spans]
-        more = {"spans": [[*span] for span in spans]} if spans else {}
+        more: dict[str, Any] = {"spans": [[*span] for span in spans]} if spans else {}
         self.canvas.table(cells, table.header_rows, box, whole=True, **block.attributes, **more)
 
     def _draw_text(self, block: PageBlock, text: str, box: Box) -> None:

@@ -4,8 +4,9 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
+from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
@@ -40,6 +41,7 @@ _SAMPLE_LINES = 500
 _READ_AGAIN = 10
 """Times that the lines of a file may be read again because of quotation marks that do not end. With fewer, a list of
 sizes in inches loses rows; with no limit, a file made for it takes quadratic time."""
+_LEAST_QUOTED = 3  # fields between single quotation marks; one or two may be quotations
 _STATED = re.compile(r"\ufeff?sep=([,;\t|])\r?\n", re.IGNORECASE)  # written by Excel
 
 
@@ -64,7 +66,7 @@ def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
     above = _above(rows)
     for row in rows[:above]:
         canvas.paragraph(" ".join(row).lstrip("# "))
-    canvas.table(rows[above:], header_rows=None)
+    canvas.table(rows[above:], header_rows=None, captioned=above == 1)
     return canvas.parsed(metadata=found.metadata | {"delimiter": delimiter, "rows": len(rows)})
 
 
@@ -74,11 +76,11 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
     A row that swallows further lines shows it: its first line alone has as many fields as most lines have, and the row
     has another number, or each of its lines has that.
     """
-    text = _with_doubled_quotes(text, delimiter)
+    text, quote = _with_doubled_quotes(text, delimiter), _quote_of(text, delimiter)
     lines = _LINE.findall(text)
     width, at, budget = _usual_width(lines, delimiter), 0, _READ_AGAIN * len(lines)
     while at < len(lines):
-        reader = csv.reader(map(lines.__getitem__, range(at, len(lines))), delimiter=delimiter)
+        reader = _reader(map(lines.__getitem__, range(at, len(lines))), delimiter, quote)
         begun = 0
         for row in reader:
             taken, begun = reader.line_num - begun, reader.line_num
@@ -91,6 +93,19 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
             at += taken
         else:
             return
+
+
+def _quote_of(text: str, delimiter: str) -> str:
+    """Return the sign around fields: a single one, if fields are between these and none begins with a double one."""
+    sample, sign = text[:_SAMPLE_CHARACTERS], re.escape(delimiter)
+    if re.search(rf'(?:^|{sign}) *"', sample, re.MULTILINE):
+        return '"'
+    fields = re.findall(rf"(?:^|{sign}) *'(?:[^'\n]|'')*'(?={sign}|\r?$)", sample, re.MULTILINE)
+    return "'" if len(fields) >= _LEAST_QUOTED else '"'
+
+
+def _reader(lines: Iterable[str], delimiter: str, quote: str = '"') -> Any:
+    return csv.reader(lines, delimiter=delimiter, quotechar=quote, skipinitialspace=delimiter != "\t")
 
 
 def _is_torn(row: list[str], lines: list[str], width: int, delimiter: str) -> bool:
@@ -150,6 +165,6 @@ def _evenness(sample: str, delimiter: str) -> float:
 def rows_of(text: str, delimiter: str) -> Iterator[list[str]]:
     """Yield the fields of each row, up to the first row that cannot be read."""
     try:
-        yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        yield from _reader(io.StringIO(text, newline=""), delimiter)
     except csv.Error:
         return

@@ -42,10 +42,10 @@ def bound_captions(parsed: Parsed) -> Captions:
 
 
 def _stated(text: str, blocks: Sequence[Element]) -> dict[int, int]:
-    """Return the captions that files state, by the figures that they are of, both as numbers of blocks."""
+    """Return the captions that files state, by the tables and figures that they are of, both as numbers of blocks."""
     found = dict[int, int]()
     for number, one in enumerate(blocks):
-        caption = one.attributes.get("caption") if one.kind == "figure" else None
+        caption = one.attributes.get("caption") if one.kind in _CAPTIONED else None
         beside = (at for step in range(1, _REACH + 1) for at in (number + step, number - step)) if caption else ()
         for at in beside:
             if 0 <= at < len(blocks) and text[blocks[at].start_char : blocks[at].end_char] == caption:

@@ -43,6 +43,29 @@ def test_boxes_with_content_of_their_own_are_read(box: str) -> None:
     assert not furniture(f"{ARTICLE}{box}")
 
 
+ROOF = "<p>A new roof is needed above the old wheel, and the town has to find the money for it.</p>"
+LONG = PROSE * 30  # beside which an introduction is too little to count
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("<h1>The mill</h1><div>{}</div><div>{}</div>", ""),
+        ("<div>{}</div><h1>The mill</h1><div>{}</div>", "A new roof is needed"),  # the teaser of another page
+        (
+            "<h1>The mill</h1><div>{0}</div><div>{1}{0}</div>",
+            "A new roof",
+        ),
+        ("<h1>The mill</h1><aside>{}</aside><div>{}</div>", "A new roof is needed"),
+    ],
+    ids=["below the title", "above it", "repeated", "aside"],
+)
+def test_an_introduction_in_a_box_of_its_own_is_read(page: str, said: str) -> None:
+    found = furniture(page.format(ROOF, LONG))
+    assert found.startswith(said)
+    assert bool(found) == bool(said)
+
+
 def test_notes_beside_the_prose_are_read() -> None:
     marked = ARTICLE.replace("river", 'river<sup><a href="#n1">1</a></sup>', 1)
     assert not furniture(f'{marked}<div><p id="n1">1 The Alder.</p></div>')

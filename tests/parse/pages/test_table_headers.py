@@ -5,7 +5,8 @@ import pytest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.passes.table_rows import column_names, header_depth, is_number, is_year
+from docmill.tasks.parse.passes.table_rows import column_names, header_depth, is_number, is_year, titles_above
+from docmill.tasks.split.parts.captions import bound_captions
 
 
 def read(page: str) -> Parsed:
@@ -81,7 +82,10 @@ NAMES = ["City", "Wheat sown", "Wheat reaped", "Rye sown", "Rye reaped"]
         ([["City", "2023", "", "2024", ""], *GROUPED[1:]], 2),
         ([["", "Wheat", "", "Rye", ""], ["City", *GROUPED[1][1:]], *FIGURES], 2),
         ([["City", "Wheat", "", "Rye", ""], *FIGURES], 1),  # below it is data
-        ([*GROUPED[:2], ["Leeds", "much", "little", "none", "all"]], 1),  # no figures tell names from data
+        ([*GROUPED[:2], ["Leeds", "much", "little", "none", "all"]], 2),  # below the name of one column is a blank
+        ([GROUPED[0], ["Leeds", *GROUPED[1][1:]], ["York", "much", "little", "none", "all"]], 1),  # or else figures
+        ([["", "2023", "", "2024", ""], ["", "Q1", "Q2", "Q1", "Q2"], *FIGURES], 2),  # the corner has no name
+        ([["City", "Grain", "", "", ""], ["", "Wheat", "", "Rye", ""], *GROUPED[1:]], 3),
         ([["City", "Land", "Use", "Soil", "Owner"], *GROUPED[1:]], 1),  # no group
         (FIGURES, 0),
         ([["1850", "1900"], ["5", "6"]], 0),
@@ -91,6 +95,45 @@ NAMES = ["City", "Wheat sown", "Wheat reaped", "Rye sown", "Rye reaped"]
 )
 def test_header_rows_are_guessed_by_one_rule(rows: list[list[str]], depth: int) -> None:
     assert header_depth(rows) == depth
+
+
+def test_names_of_groups_of_groups_are_in_the_names_of_the_columns() -> None:
+    rows = [["City", "Grain", "", "", ""], ["", "Wheat", "", "Rye", ""], *GROUPED[1:]]
+    assert column_names(rows, 3) == ["City", *(f"Grain {name}" for name in NAMES[1:])]
+
+
+NAMED = [["Gate", "Made", "Height"], ["north", "1850", "4 m"], ["south", "1860", "3 m"]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "stated", "titles"),
+    [
+        ([["Gates", "", ""], *NAMED], None, 1),
+        ([["Gates", "", ""], ["of the canal", "", ""], *NAMED], None, 2),
+        ([["Gates"] * 3, *NAMED], 1, 1),  # of a cell of a header over all columns
+        (NAMED, None, 0),
+        ([["Gates", "", ""], ["north", "7", "4"], ["south", "6", "3"]], None, 0),  # the name of a group of rows
+        ([["Gates", ""], ["north", "open"], ["south", "shut"]], None, 0),
+        ([["Gates"] * 3], 1, 0),
+    ],
+)
+def test_rows_above_the_names_of_columns_are_titles(rows: list[list[str]], stated: int | None, titles: int) -> None:
+    assert titles_above(rows, stated) == titles
+
+
+def test_a_title_in_a_table_is_its_caption_in_every_format() -> None:
+    rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in NAMED)
+    lines = "\n".join(",".join(row) for row in NAMED)
+    texts = {
+        "html": f"<table><tr><td colspan=3>Gates of 1850</td></tr>{rows}</table>",
+        "csv": f"Gates of 1850,,\n{lines}",
+    }
+    for name, text in texts.items():
+        parsed = parse(text.encode(), FileType(name), ParseOptions())
+        table = next(one for one in parsed.elements if one.kind == "table")
+        assert table.attributes["cells"][0] == NAMED[0]
+        (caption,) = bound_captions(parsed).of.values()
+        assert parsed.text[caption.start_char : caption.end_char] == "Gates of 1850"
 
 
 def test_a_stated_row_of_groups_has_the_names_below_it_with_it_in_every_format() -> None:
@@ -107,3 +150,6 @@ def test_figures_and_amounts_are_numbers_and_only_years_may_name_a_column() -> N
     assert all(map(is_number, ("5", "-3.2", "$1,200.50", "1,200 €", "(42)", "12 %", "2021-03-05", ".5")))
     assert not any(map(is_number, ("Q3", "a5", "-", "", "km 5", "5 km")))
     assert [is_year(text) for text in ("1799", "1800", "2199", "2200", "19.5")] == [False, True, True, False, False]
+    assert is_year("2023-24")
+    assert is_year("1998/1999")
+    assert not is_year("2300-01")

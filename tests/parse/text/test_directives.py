@@ -161,3 +161,26 @@ def test_directives_that_need_another_file_name_it() -> None:
     parsed = read(f"Mill\n====\n\n{needs}{more}The *end*.\n", "rst")
     assert "read_as" not in parsed.metadata
     assert parsed.text == "# Mill\n\nPrices `prices.csv`\n\n`more.rst`\n\n`mill.py`\n\n`page.html`\n\nThe end."
+
+
+def test_light_markup_that_pandoc_refuses_loses_its_paragraph_alone() -> None:
+    rst = "Mill\n====\n\nOne\n---\n\nSee `the wheel`_ and `a gate`__ here.\n\nTwo\n---\n\nDeep\n~~~~\n\nThe *end*.\n\n"
+    parsed = read(rst + ".. _the wheel: https://example.org/wheel\n", "rst")
+    assert parsed.metadata["read_as"].startswith("rst in parts, 1 of them as text; cannot be read as rst: ")
+    titles = [(one.level, one.attributes["text"]) for one in parsed.elements if one.kind == "title"]
+    assert titles == [(1, "Mill"), (2, "One"), (2, "Two"), (3, "Deep")]
+    assert parsed.text.endswith("`a gate`__ here.\n\n## Two\n\n### Deep\n\nThe end.")
+
+
+def test_a_macro_of_org_that_another_file_defines_leaves_its_words() -> None:
+    text = "#+MACRO: mill the /$1/ mill\nPress {{{kbd(C-c)}}} at {{{mill(old)}}}.{{{nothing}}}\n"
+    assert read(text, "org").text == "Press C-c at the old mill."
+
+
+def test_attributes_of_asciidoc_name_others_and_pages_of_components_are_no_terms() -> None:
+    text = (
+        ":site: https://example.org\n:docs: {site}/docs\n\n* link:{docs}/a[The mill^]\n* xref:mill::wheel.adoc[Wheel]\n"
+    )
+    parsed = read(text, "asciidoc")
+    assert parsed.text == "- The mill\n- Wheel"
+    assert parsed.elements[0].attributes["links"][0]["url"] == "https://example.org/docs/a"

@@ -86,7 +86,8 @@ def test_its_elements_are_what_the_page_says() -> None:
     ]
     assert parsed.elements[2].attributes["links"] == [{"text": "a link", "url": "https://example.org/a"}]
     (table,) = [one for one in parsed.elements if one.kind == "table"]
-    assert table.attributes == {"cells": [["Name", "Size"], ["a|b", "1 2"], ["c", "1 2"]], "header_rows": 1}
+    cells = [["Name", "Size"], ["a|b", "1 2"], ["c", "1 2"]]
+    assert table.attributes == {"caption": "Sizes", "cells": cells, "header_rows": 1}
     assert parsed.elements[-1].kind == "furniture"
 
 
@@ -226,3 +227,10 @@ def test_all_authors_of_a_page_are_told() -> None:
     names = ("author", "Ann Reed"), ("dc.creator", "Bo Lind"), ("author", "Ann Reed")
     head = "".join(f"<meta name='{name}' content='{content}'>" for name, content in names)
     assert html(f"<head>{head}<p>Text.").metadata["author"] == "Ann Reed, Bo Lind"
+
+
+def test_the_words_for_a_picture_are_said_once_on_a_page() -> None:
+    card = '<li><a href="/mill"><img src="/a.png" alt="The old mill"></a><p>The  old mill</p></li>'
+    far = "<p>Text.</p>" * 50
+    said = html(f'<ul>{card}</ul>{far}<img alt="Its wheel">{far}<img alt="Its wheel">').text
+    assert said.count("old mill") == said.count("Its wheel") == 1

@@ -6,7 +6,8 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.pandoc.formats import rst_org_latex
+from docmill.tasks.parse.pandoc.formats import source_parts
+from docmill.tasks.parse.pandoc.formats.rst_org_latex import read_tex_parts
 from docmill.tasks.parse.pandoc.formats.tex_source import prepared
 
 
@@ -119,13 +120,13 @@ def test_a_preamble_that_fails_costs_its_macros() -> None:
 
 
 def test_what_pandoc_refuses_is_looked_for_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rst_org_latex, "_MAX_CALLS", 4)
+    monkeypatch.setattr(source_parts, "_MAX_CALLS", 4)
     body = "\n\n".join(f"Text {at}{' }' if at > 4 else ''} here." for at in range(10))
-    tree, raw = rst_org_latex.read_parts(f"\\begin{{document}}{body}\\end{{document}}", "latex+raw_tex")
+    tree, raw = read_tex_parts(f"\\begin{{document}}{body}\\end{{document}}", "latex+raw_tex")
     assert raw == 2  # of them pieces of several paragraphs
     assert str(tree["blocks"]).count("Text") == 10
     with pytest.raises(Rejected, match="corrupt"):
-        rst_org_latex.read_parts("\\begin{foo text.", "latex+raw_tex")
+        read_tex_parts("\\begin{foo text.", "latex+raw_tex")
 
 
 @pytest.mark.parametrize("damage", ["\\begin{frame}", "\\end{frame}", "\\begin{CJK*}{", "\\begin{verbatim} \\end{x}"])

@@ -7,12 +7,17 @@ page, and lists of contents.
 
 import re
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from lxml import etree
 
 from docmill.tasks.parse.trees import drop, whole, words_in
 
+_CARD_LEVELS = 3  # elements around a picture: its link, its box, and that of its title
+_CARD_TEXTS = 40
+"""Texts of such a box. With fewer, cards of several lines are missed; a larger one is a part of the page, whose words
+may be those of a picture by chance."""
 _HIDING = frozenset(("hidden", "aria-hidden", "style"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
@@ -99,6 +104,18 @@ def caption_of(picture: Any) -> str:
     figure = next(picture.iterancestors("figure"), None)
     said = None if figure is None else figure.find(".//figcaption")
     return "" if said is None else words_in(said)
+
+
+def is_said_beside(picture: Any, said: str) -> bool:
+    """Return whether the words that stand for a picture are those of its card, its caption or its link, too."""
+    wanted = " ".join(said.split()).casefold()
+    for around in islice(picture.iterancestors(), _CARD_LEVELS):
+        texts = list(islice(around.itertext(), _CARD_TEXTS))
+        if len(texts) == _CARD_TEXTS:
+            return False
+        if wanted in " ".join("".join(texts).split()).casefold():
+            return True
+    return False
 
 
 def leads_back(node: Any) -> bool:

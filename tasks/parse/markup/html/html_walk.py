@@ -20,6 +20,7 @@ from docmill.tasks.parse.markup.html.html_nodes import (
     is_contents,
     is_hidden,
     is_named_footer,
+    is_said_beside,
     is_site_header,
     leads_back,
     says_chrome,
@@ -69,6 +70,7 @@ class PageWalk:
     def __init__(self, notes: dict[Any, str], load: Loader = of_data_uri) -> None:
         self.canvas = Canvas()
         self._load = load
+        self._said = set[str]()  # of the words that stand for pictures
         self._shown: list[tuple[KeptPicture, str, str]] = []  # pictures of the current block, alt and caption of each
         self.places: list[Any] = []  # the node in which each block of the canvas stands
         self._notes = notes  # the nodes of footnotes, each with its mark
@@ -156,8 +158,9 @@ class PageWalk:
             return True
         if (formula := shown_formula(said)) != said:
             self._text.append(formula)
-        elif " " in said:  # one word is a file name or an icon
-            self._text.append(f" {said} ")
+        elif " " in said and said not in self._said:  # one word is a file name or an icon
+            self._said.add(said)
+            self._text.append("" if is_said_beside(node, said) else f" {said} ")
         return False
 
     def _begin_block(self, node: Any) -> bool:
@@ -345,7 +348,7 @@ class PageWalk:
         links = self._links
         self._text, self._links, self._marker, self._inner = [], [], "", 0
         self.canvas.paragraph(caption)
-        self.canvas.table(rows, header_rows, links=links)
+        self.canvas.table(rows, header_rows, captioned=bool(caption), links=links)
         for picture in node.iter("img"):
             self._takes(picture, picture.get("alt") or "")
         self._draw_pictures()

@@ -113,6 +113,7 @@ class _PlacedBlocks:
         self.spans = _spans(places)
         told = [len(block.text) if _is_told(block) else 0 for block in blocks]
         self.scant = sum(told) < _LEAST
+        self.told = _sums(told)
         self.prose = _sums((len(block.text) for block in blocks) if self.scant else told)
         self.stated = any(box.tag in _STATED for box in self.spans)
         tops = (number for number, block in enumerate(blocks) if block.kind == "title" and block.level == 1)
@@ -186,9 +187,19 @@ def _around(page: _PlacedBlocks, beside: set[int]) -> Iterator[range]:
     """Yield the boxes beside the innermost one that holds nearly all prose; what is known to be beside it is none."""
     sums = _main_prose(page, beside)
     around = {box for box, span in page.spans.items() if _share(sums, span) >= _SHARE}
+    innermost = min((page.spans[box] for box in around), key=len, default=range(0))
     for box, span in page.spans.items():
-        if box not in around and _is_in(box.getparent(), around) and _may_be_beside(page, box):
+        apart = box not in around and _is_in(box.getparent(), around) and _may_be_beside(page, box)
+        if apart and not _introduces(page, box, innermost):
             yield span
+
+
+def _introduces(page: _PlacedBlocks, box: Any, main: range) -> bool:
+    """Return whether a box below the page's title and above its main content has prose that this does not repeat."""
+    span = page.spans[box]
+    if _is_apart(box) or not 0 <= page.top < span.start < span.stop <= main.start or not _share(page.told, span):
+        return False
+    return {page.blocks[number].text for number in span}.isdisjoint(page.blocks[number].text for number in main)
 
 
 def _main_prose(page: _PlacedBlocks, beside: set[int]) -> list[int]:

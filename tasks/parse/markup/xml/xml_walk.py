@@ -277,8 +277,9 @@ class XmlWalk:
     def _table(self, node: Any, table: Any) -> None:
         self._flush()
         rows, header_rows, caption = table_rows(table, _BREAK)
-        self.canvas.paragraph(self._take_label() + caption)
-        self.canvas.table(rows, header_rows, path=str(self._path), links=links_in(node.iter()))
+        caption, links = self._take_label() + caption, links_in(node.iter())
+        self.canvas.paragraph(caption)
+        self.canvas.table(rows, header_rows, captioned=bool(caption), path=str(self._path), links=links)
 
     def _attributes(self, node: Any) -> None:
         if self._prose or not node.attrib or str(node.tag).startswith(_SVG):

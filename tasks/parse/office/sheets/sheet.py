@@ -166,7 +166,7 @@ def _draw_block(canvas: Canvas, block: list[Row], sheet: Worksheet) -> None:
     first, last = _table_in(block)
     _draw_lines(canvas, block[:first], sheet)
     if last > first:
-        _draw_table(canvas, block[first:last], sheet)
+        _draw_table(canvas, block[first:last], sheet, captioned=first == 1)
     _draw_lines(canvas, block[last:], sheet)
 
 
@@ -198,7 +198,7 @@ def _draw_lines(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
         canvas.paragraph(" ".join(row[1].values()), sheet=sheet.name, links=_links([row], sheet))
 
 
-def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
+def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet, captioned: bool) -> None:
     about: dict[str, Any] = {"sheet": sheet.name, "links": _links(rows, sheet)}
     columns = _columns(rows)
     if _is_strewn(rows, columns):
@@ -212,7 +212,7 @@ def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
     deep = _header_rows(rows, columns, sheet)
     if deep:
         table[:deep] = _filled(rows[:deep], columns, sheet)
-    canvas.table(table, deep or None, **about)
+    canvas.table(table, deep or None, captioned=captioned, **about)
 
 
 def _header_rows(rows: list[Row], columns: list[int], sheet: Worksheet) -> int:

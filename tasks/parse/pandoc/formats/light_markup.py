@@ -6,8 +6,9 @@ cell is put.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from lxml import etree
@@ -18,15 +19,18 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document, read_or_keep
+from docmill.tasks.parse.pandoc.formats.source_parts import read_light_parts
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, Node
 from docmill.tasks.parse.pandoc.process.program import read_tree
-from docmill.tasks.parse.pictures.addresses import named_by_key
+from docmill.tasks.parse.pictures.addresses import named_by_key, nowhere
 from docmill.tasks.parse.pictures.beside import loader_beside
 from docmill.tasks.parse.trees import xml_tree
 
 _SET = re.compile(r"^:([\w-]+):(?:[ \t]|$)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
+_XREF = re.compile(r"(\bxref:[^\s:\[\]]+:?[^\s:\[\]]*)::(?=\S)")  # to a page of a component of Antora: no term
+_WINDOW = re.compile(r"(?<=\w)\^\](?!\])")  # in a link, asks for a window of its own
 _INCLUDE = re.compile(r"^include::([^\[\n]+)\[[^\]\n]*\]$", re.MULTILINE)
 _HELD = re.compile(r"\bimage::?data:image/[^\[\]\s]++\[", re.IGNORECASE)
 """A picture in its address, at whose colon pandoc would take the macro for words."""
@@ -55,12 +59,20 @@ def parse_asciidoc(data: bytes, options: ParseOptions) -> Parsed:
     """Return an AsciiDoc document; attributes stand where they are referred to, included files are only named."""
     found = decode(data)
     text = found.text.replace("\r\n", "\n")
-    values = dict(_ATTRIBUTE.findall(text))
-    text = _REFERENCE.sub(lambda match: values.get(match[1], match[0]), text)
+    values = dict[str, str]()
+    for name, value in _ATTRIBUTE.findall(text):
+        values[name] = _referred(value, values)
+    text = _WINDOW.sub("]", _XREF.sub(r"\1:", _referred(text, values)))
     text = _INCLUDE.sub(r"`\1`", conditioned(text, frozenset(_SET.findall(text))))
     held = dict[str, bytes]()
     text = _HELD.sub(lambda match: _named(match[0], held), text)
-    return read_or_keep(text, "asciidoc", found, loader_beside(options.pictures, data, held))
+    load = loader_beside(options.pictures, data, held)
+    return read_or_keep(text, "asciidoc", found, load, partial(read_light_parts, load))
+
+
+def _referred(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with the values of the attributes that it refers to."""
+    return _REFERENCE.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 def _named(macro: str, held: dict[str, bytes]) -> str:
@@ -75,13 +87,14 @@ def parse_mediawiki(data: bytes, _: ParseOptions) -> Parsed:
     if is_dump(data):
         return parse_dump(data)
     found = decode(data)
-    return read_or_keep(prepared_wiki(found.text), "mediawiki", found)
+    return read_or_keep(prepared_wiki(found.text), "mediawiki", found, otherwise=partial(read_light_parts, nowhere))
 
 
 def parse_textile(data: bytes, options: ParseOptions) -> Parsed:
     """Return a Textile document."""
     found = decode(data)
-    return read_or_keep(found.text, "textile", found, loader_beside(options.pictures))
+    load = loader_beside(options.pictures)
+    return read_or_keep(found.text, "textile", found, load, partial(read_light_parts, load))
 
 
 def parse_typst(data: bytes, options: ParseOptions) -> Parsed:
@@ -91,7 +104,7 @@ def parse_typst(data: bytes, options: ParseOptions) -> Parsed:
     if "read_as" not in parsed.metadata:
         return parsed
     # A rule that pandoc does not know fails the whole file, and most rules only lay out.
-    plainer = read_or_keep(_TYPST_SETTING.sub("", found.text), "typst", found, load)
+    plainer = read_or_keep(_TYPST_SETTING.sub("", found.text), "typst", found, load, partial(read_light_parts, load))
     return plainer if "read_as" not in plainer.metadata else parsed
 
 

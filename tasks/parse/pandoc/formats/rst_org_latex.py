@@ -1,8 +1,7 @@
 """RST, Org, LaTeX: reStructuredText, Org and LaTeX, read by pandoc.
 
 Such a document is drawn as Markdown, not kept as written: readers want the meaning of a directive, a macro or a grid
-table, which pandoc knows better than line rules would. A LaTeX source that pandoc refuses is read in parts, so that
-one macro costs its paragraph and not the document.
+table, which pandoc knows better than line rules would.
 """
 
 import re
@@ -11,11 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pandoc.document import as_text, drawn_document, read_or_keep
+from docmill.tasks.parse.pandoc.formats.source_parts import RefusedParts, read_light_parts, read_parts
 from docmill.tasks.parse.pandoc.formats.tex_source import prepared
 from docmill.tasks.parse.pandoc.inlines import Node
 from docmill.tasks.parse.pandoc.process.program import read_tree
@@ -31,6 +30,8 @@ _OBJECT = re.compile(
 _OPTIONS = re.compile(r"^([ \t]*#\+OPTIONS:.*?)\b(?:H|arch):\w+", re.MULTILINE | re.IGNORECASE)
 # Dates below a headline, which pandoc takes for its own; behind a blank line they are text.
 _PLANNED = re.compile(r"^(\*+ .*\n)(?=[ \t]*(?:DEADLINE|SCHEDULED|CLOSED):)", re.MULTILINE)
+_DEFINED = re.compile(r"^[ \t]*#\+MACRO:[ \t]+(\S+)", re.MULTILINE | re.IGNORECASE)
+_CALL = re.compile(r"\{\{\{([\w-]+)(?:\(((?:[^\n]|\n(?!\n))*?)\))?\}\}\}")
 _ENVIRONMENT = re.compile(r"(?<!\\)%.*|\\(begin|end)\s*\{([\w*]+)\}")
 _VERBATIM = ("verbatim", "lstlisting", "minted", "comment")
 _BACKTRACKED = ("itemize", "enumerate", "tabular", "longtable")
@@ -80,10 +81,6 @@ _MACRO = re.compile(
     re.MULTILINE,
 )
 _SECTION_COMMAND = re.compile(r"^(?=[ \t]*\\(?:part|chapter|(?:sub){0,2}section)\b)", re.MULTILINE)
-_PARAGRAPH = re.compile(r"\n(?=[ \t]*\n)")
-_MAX_CALLS = 60
-"""Runs of pandoc for one source, each of a tenth of a second and more: ten faults in a thousand paragraphs take as
-many. What is still refused by then is kept as raw text."""
 _HEADING = re.compile(
     r"^[ \t]*\\(?P<name>part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]]*\])?\{(?P<title>(?:[^{}]|\{[^{}]*\})*)\}",
     re.MULTILINE,
@@ -101,7 +98,8 @@ def parse_rst(data: bytes, options: ParseOptions) -> Parsed:
     text = _VERSION.sub(lambda m: f"{m[1]}{_VERSIONS[m[2]]} {m[3]}: {m[4]}".rstrip(": "), text)
     text = _ELSEWHERE.sub(_named, text)
     text = with_sessions(_FIRST_TERM.sub(_WALL, text, count=1))
-    return read_or_keep(text, "rst", found, loader_beside(options.pictures))
+    load = loader_beside(options.pictures)
+    return read_or_keep(text, "rst", found, load, partial(read_light_parts, load))
 
 
 def _named(found: re.Match[str]) -> str:
@@ -116,7 +114,11 @@ def parse_org(data: bytes, options: ParseOptions) -> Parsed:
     # Otherwise headings below the third level are lists, snake_case has a subscript, and archived parts are left out.
     text = _PLANNED.sub(r"\1\n", found.text.replace("\r\n", "\n"))
     text = "#+OPTIONS: H:99 ^:nil arch:t\n" + _OPTIONS.sub(r"\1", text)
-    return read_or_keep(text, "org", found, loader_beside(options.pictures))
+    known = frozenset(_DEFINED.findall(text))
+    # Of a macro that another file defines, what it is called with.
+    text = _CALL.sub(lambda call: call[0] if call[1] in known else (call[2] or ""), text) if "{{{" in text else text
+    load = loader_beside(options.pictures)
+    return read_or_keep(text, "org", found, load, partial(read_light_parts, load))
 
 
 def parse_latex(data: bytes, options: ParseOptions) -> Parsed:
@@ -130,7 +132,7 @@ def parse_latex(data: bytes, options: ParseOptions) -> Parsed:
 
 def _in_parts(load: Loader, text: str, reader: str, because: str) -> Parsed:
     """Return a source that pandoc refuses as a whole, read in parts; raise Rejected if it refuses all of them."""
-    tree, raw = read_parts(text, reader)
+    tree, raw = read_tex_parts(text, reader)
     said = f"LaTeX in parts, {raw} of them as text" if raw else "LaTeX without its own macros"
     parsed = drawn_document(tree, load=load)
     return replace(parsed, metadata=parsed.metadata | {"read_as": f"{said}; {because}"})
@@ -195,7 +197,7 @@ def _language(directive: str, stated: str) -> str:
     return _LANGUAGES.get(directive, "python")
 
 
-def read_parts(text: str, reader: str) -> tuple[dict[str, Any], int]:
+def read_tex_parts(text: str, reader: str) -> tuple[dict[str, Any], int]:
     """Return the syntax tree of a source, and how many of its parts are raw because pandoc refuses them.
 
     Of the preamble, the definitions of theorems and simple macros are kept; a paragraph that is refused with the macros
@@ -204,61 +206,13 @@ def read_parts(text: str, reader: str) -> tuple[dict[str, Any], int]:
     found = _BODY.search(text)
     top, body = (text[: found.start()], found[1]) if found else ("", text)
     head = "\n".join(_CLASS.findall(top) + _DECLARATION.findall(top) + _ABOUT.findall(top))
-    reading = _PartReading(reader, head, "\n".join(_MACRO.findall(top)))
-    blocks = reading.blocks(body)
-    if not reading.read:
-        raise Rejected("corrupt", reading.reason)
-    return {"meta": reading.meta, "blocks": blocks}, reading.raw
+    macros = "\n".join(_MACRO.findall(top))
 
+    def read(own: str, part: str) -> dict[str, Any]:
+        return read_tree(f"{head}\n{own}\n\\begin{{document}}\n{part}\n\\end{{document}}\n".encode(), reader)
 
-class _PartReading:
-    """Halves what pandoc refuses until it finds the paragraph; `raw` counts these, `read` the other parts."""
-
-    def __init__(self, reader: str, head: str, macros: str) -> None:
-        self._reader = reader
-        self._head = head
-        self._macros = macros
-        self._calls = 0
-        self.meta: dict[str, Any] = {}
-        self.raw = self.read = 0
-        self.reason = ""
-
-    def blocks(self, text: str) -> list[Node]:
-        """Return the blocks of a part of the body."""
-        if not text.strip():
-            return []
-        try:
-            return self._tree(text, self._macros)
-        except Rejected as why:
-            self._refused(why)
-        halves = _halves(text) if self._calls < _MAX_CALLS else ()
-        if not halves:
-            return self._alone(text)
-        return [block for half in halves for block in self.blocks(half)]
-
-    def _alone(self, text: str) -> list[Node]:
-        """Return the blocks of a paragraph that is refused: as it is read without macros, or raw."""
-        if self._macros and self._calls < _MAX_CALLS:
-            try:
-                return self._tree(text, "")
-            except Rejected as why:
-                self._refused(why)
-        self.raw += 1
-        return list(_raw(text))
-
-    def _refused(self, why: Rejected) -> None:
-        if why.reason != "corrupt":
-            raise why
-        self.reason = why.message
-
-    def _tree(self, text: str, macros: str) -> list[Node]:
-        self._calls += 1
-        head = f"{self._head}\n{macros}"
-        tree = read_tree(f"{head}\n\\begin{{document}}\n{text}\n\\end{{document}}\n".encode(), self._reader)
-        self.read += 1
-        self.meta = self.meta or tree["meta"]
-        blocks: list[Node] = tree["blocks"]
-        return blocks
+    ways = [partial(read, own) for own in dict.fromkeys((macros, ""))]
+    return read_parts(body, RefusedParts(_SECTION_COMMAND, ways, lambda part: list(_raw(part))))
 
 
 def _raw(text: str) -> Iterator[Node]:
@@ -270,13 +224,3 @@ def _raw(text: str) -> Iterator[Node]:
         yield {"t": "Header", "c": [max(1, _LEVELS.index(heading["name"]) - 1), ["", [], []], title]}
         at = heading.end()
     yield {"t": "RawBlock", "c": ["latex", text[at:]]}
-
-
-def _halves(text: str) -> tuple[str, ...]:
-    """Return the two halves of a text, cut before the section in its middle, else between paragraphs; () of one."""
-    for pattern in (_SECTION_COMMAND, _PARAGRAPH):
-        cuts = [match.start() for match in pattern.finditer(text) if text[: match.start()].strip()]
-        if cuts:
-            cut = min(cuts, key=lambda at: abs(at - len(text) // 2))
-            return text[:cut], text[cut:]
-    return ()
