@@ -11,7 +11,7 @@ from docmill.storage.access.narrowed_folder import NarrowedFolder
 from docmill.storage.errors import ConfigError
 from docmill.storage.exports.by_address import destination_of
 from docmill.storage.exports.chunk_rows import Selection, rows_of, select, since
-from docmill.storage.exports.stamp import Destination, Revision, Stamp, check_stamp
+from docmill.storage.exports.stamp import A_PART, Destination, Revision, Stamp, check_stamp
 from docmill.storage.files import OWNER_ONLY, write_whole
 from docmill.storage.snapshots.artifacts.packs import Packs
 from docmill.storage.snapshots.history.folder import StoredSnapshot
@@ -167,6 +167,6 @@ def _stamp(stored: StoredSnapshot, old: StoredSnapshot | None, where: str | None
 def _first_run(stored: StoredSnapshot) -> str:
     """Return the id of the store's first run, which its copies share, and no other store."""
     if isinstance(stored.folder, NarrowedFolder):
-        return f"{_first_run(stored.folder.whole)}, a part"
+        return f"{_first_run(stored.folder.whole)}{A_PART}"
     runs = read_table(stored, "runs", ["snapshot", "run_id"]).to_pylist()
     return str(min(runs, key=lambda run: run["snapshot"])["run_id"]) if runs else ""

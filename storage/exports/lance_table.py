@@ -95,7 +95,8 @@ class LanceTable:
         except (ValueError, RuntimeError, OSError) as error:
             if os.strerror(errno.ENOSPC) in str(error):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.name) from error
-            raise StoreError(f"{self.name}: {str(error).splitlines()[0]}") from error
+            said = str(error).splitlines()[0]
+            raise StoreError(f"{self.name}: {said}; if it is damaged, replace it with --replace") from error
 
 
 def _merge(table: Any, revision: Revision, rows: Iterator[pa.Table]) -> None:

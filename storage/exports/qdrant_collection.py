@@ -1,6 +1,7 @@
 """Qdrant collection: an export in a collection of a Qdrant server, or of a folder in the local mode of its client."""
 
 import os
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -152,6 +153,8 @@ class QdrantCollection:
             if error.status_code in (401, 403):
                 raise ConfigError(f"{self.name}: the server refuses this user; set {KEY_VARIABLE}") from error
             raise StoreError(f"{self.name}: {error.status_code} {error.reason_phrase}") from error
+        except (OSError, sqlite3.Error) as error:  # the local mode keeps points in SQLite
+            raise StoreError(f"{self.name}: {error}; free some space if there is none, and export again") from error
         except RuntimeError as error:
             if "already accessed" not in str(error):
                 raise

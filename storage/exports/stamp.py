@@ -78,6 +78,10 @@ class Revision:
             )
 
 
+A_PART = ", a part"
+"""What ends the name of a store in the stamp of an export of what some principals may see of it."""
+
+
 class Destination(Protocol):
     """Where an export goes. All but `claimed` is called within the block of `claimed`."""
 
@@ -121,7 +125,11 @@ def _version(held: Stamp, wanted: Stamp) -> str:
 
 
 def _store(held: Stamp, wanted: Stamp) -> str:
-    return "" if held.store == wanted.store else "holds an export of another store"
+    if held.store == wanted.store:
+        return ""
+    if held.store.removesuffix(A_PART) != wanted.store.removesuffix(A_PART):
+        return "holds an export of another store"
+    return f"was exported {'with' if held.store.endswith(A_PART) else 'without'} --principal"
 
 
 def _space(held: Stamp, wanted: Stamp) -> str:

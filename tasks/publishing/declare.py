@@ -14,7 +14,8 @@ from docmill.storage.instants import instant
 from docmill.tasks.parse.metadata import as_date
 
 _SHOWN = 60  # characters of a value in a warning
-_TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
+_TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+"""How truth values are written; databases without a type for them have 1 and 0."""
 
 
 class Declared(NamedTuple):

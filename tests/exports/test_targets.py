@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,31 @@ def test_a_full_disk_leaves_the_export_before(store: Store, first: Store, here: 
         store.export(to)
         assert same(read(here), after)
         assert not [name for name in entries(here) if name.startswith(".")], "nothing is left lying"
+
+
+@pytest.mark.usefixtures("here")
+def test_a_local_qdrant_on_a_full_disk_ends_in_one_line(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    local = pytest.importorskip("qdrant_client.local.persistence")
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(local.CollectionPersistence, "persist", full)
+        with pytest.raises(StoreError, match=r"chunks: disk I/O error; free some space if there is none"):
+            store.export("qdrant:points")
+    assert store.export("qdrant:points").chunks
+
+
+@pytest.mark.usefixtures("here")
+def test_an_export_in_the_name_of_principals_is_not_that_of_all(store: Store) -> None:
+    store.export("out.jsonl")
+    seen = store.seen_by(["all"])
+    with pytest.raises(StoreError, match=r"out\.jsonl was exported without --principal; name another target"):
+        seen.export("out.jsonl")
+    seen.export("out.jsonl", replace=True)
+    with pytest.raises(StoreError, match=r"out\.jsonl was exported with --principal"):
+        store.export("out.jsonl")
 
 
 def test_a_file_that_has_changed_is_not_taken_for_an_export(store: Store, here: Path) -> None:

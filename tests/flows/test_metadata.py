@@ -42,7 +42,7 @@ def test_the_nearest_one_that_says_something_counts(tmp_path: Path) -> None:
         "_metadata.toml": 'team = "all"\nprice = 1\ntags = ["top"]\naccess = ["everyone"]',
         "part/_metadata.toml": 'team = "part"\naccess = ["some"]',
         "part/page.md": f"{FRONT}The words of a page.",
-        "part/page.md.meta.toml": "price = 3.5\ndue = 2028-01-02",
+        "part/page.md.meta.toml": "price = 3.5\ndue = 2028-01-02\nopen = 0",
         "part/other.md": "Other words of a page.",
         "alone.md": f"{FRONT}Words of a page alone.",
         "alone.md.meta.json": '{"team": "json", "open": true}',
@@ -57,7 +57,7 @@ def test_the_nearest_one_that_says_something_counts(tmp_path: Path) -> None:
         "part/page.md": ("part", 3.5, ["top"]),
     }
     assert [str(told[uri]["due"]) for uri in ("part/page.md", "alone.md")] == ["2028-01-02", "2027-03-01"]
-    assert told["alone.md"]["open"] is True
+    assert (told["alone.md"]["open"], told["part/page.md"]["open"]) == (True, False)
     access = {row.uri: record_of(row.described)["access"] for row in bench.store.documents()}
     assert access == {"alone.md": ["everyone"], "part/other.md": ["some"], "part/page.md": ["some"]}
 
