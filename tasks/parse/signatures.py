@@ -222,7 +222,7 @@ def _zip_kind(data: bytes) -> str:
 
 def kind_of_zip(archive: zipfile.ZipFile) -> str:
     """Return the kind of document in a zip container, "zip" for a plain archive of files."""
-    names = archive.namelist()
+    names = [name.replace("\\", "/") for name in archive.namelist()]
     declared = b""
     if "mimetype" in names:
         with archive.open("mimetype") as member:

@@ -132,6 +132,12 @@ def test_a_name_decides_between_kinds_that_look_alike() -> None:
     assert detect_file_type("a.c", text.encode()) == FileType("code", "c")
 
 
+def test_many_comments_above_a_root_cost_no_time() -> None:
+    data = b"<?xml version='1.0'?>" + b"<!-- a -->\n" * 30 + b"<TEI><p>Words.</p></TEI>"  # 2 to the power of 30 ways
+    assert detect_file_type("a.bin", data) == FileType("xml")
+    assert detect_file_type("a.bin", data.replace(b"TEI", b"html")) == FileType("html")
+
+
 def test_delimiters_within_quotes_make_no_fields() -> None:
     assert regular(TALKS)
     assert not regular(TALKS.replace('"', ""))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
@@ -226,8 +227,9 @@ def words_in(value: Any) -> list[str]:
 @examples(80)
 @given(
     st.sampled_from(["chat", "log"]),
-    # Bytes with zeros may be UTF-16, and two of them are; terminal codes, which begin with an escape, are left out.
-    st.lists(WORDS | st.text(st.characters(codec="utf-8", exclude_characters="\0\x1b"), max_size=10), max_size=40).map(
+    # Bytes with zeros may be UTF-16, and two of them are; terminal codes, which begin with an escape, are left out, and
+    # so are controls, which may be letters of Windows.
+    st.lists(WORDS | st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=10), max_size=40).map(
         "".join
     ),
 )
@@ -266,3 +268,14 @@ def test_words_of_any_xml_are_in_its_text(tree: str) -> None:
 def test_any_subtitles_have_exact_spans(text: str) -> None:
     with suppress(Rejected):
         assert faults(read("subtitles", text)) == []
+
+
+def test_dialogue_of_substation_alpha_is_read_in_the_order_of_its_times() -> None:
+    top = "[Script Info]\n; by hand\n\n[Events]\nFormat: Layer, Start, End, Style, Name, L, R, V, Effect, Text\n"
+    late = "Dialogue: 0,0:00:09.00,0:00:12.50,Default,Ann,0,0,0,,It turns, {\\i1}slowly{\\i0}.\\NAnd well.\n"
+    early = "Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{a note}The mill.\n"
+    remark = "Comment: 0,0:00:03.00,0:00:04.00,Default,,0,0,0,,No.\n"
+    assert detect_file_type("mill.ass", (top + late).encode()) == FileType("subtitles")
+    parsed = read("subtitles", top + late + early + remark)
+    assert parsed.text == "The mill.\n\nAnn: It turns, slowly. And well."
+    assert [one.attributes["time"] for one in parsed.elements] == ["00:00:01", "00:00:09"]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from itertools import islice
+from zipfile import ZipFile
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
@@ -20,6 +22,8 @@ _MAX_MESSAGE = 400
 """Characters of a library's error to keep: some libraries quote the whole file in theirs."""
 _BLANK = b"\0 \t\r\n"
 _BEGINNING = 1_000  # bytes searched first for a non-blank one: enough for nearly all large files
+_ZIP = b"PK\x03\x04"
+_MAX_MEMBERS = 1_000  # of a container, of which names are corrected: each takes a pass over the file
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MAX_ERROR = 100  # characters of a library's message: some quote the damaged bytes
 _PAD = b"\x36"  # what MS-OFFCRYPTO fills a key with
@@ -35,13 +39,27 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions, reader: Chose
     if not data[:_BEGINNING].strip(_BLANK) and not data.strip(_BLANK):  # `strip` copies the whole
         raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
     parser_for(file_type, reader)  # first, for a password is of no use to a file that nothing reads
-    opened = unlocked(data, options.passwords)
+    opened = _slashed(unlocked(data, options.passwords))
     if opened is not data and (inner := binary_kind(opened)) in FORMATS:
         file_type = replace(file_type, format=inner)
     parser, chosen = parser_for(file_type, reader)
     limits = replace(options, language=file_type.language)
     parsed = _guarded(parser, opened, file_type, lambda content: parser.parse(content, file_type, limits, chosen))
     return _checked(file_type.format, with_own_title(parsed), options)
+
+
+def _slashed(data: bytes) -> bytes:
+    """Return a container in which slashes part the names of its members, where a program has written backslashes."""
+    if not data.startswith(_ZIP):
+        return data
+    try:
+        with ZipFile(io.BytesIO(data)) as container:
+            names = [info.orig_filename for info in islice(container.infolist(), _MAX_MEMBERS)]
+    except Exception:  # a damaged container, of which its parser says more
+        return data
+    for name in (name.encode() for name in names if "\\" in name):
+        data = data.replace(name, name.replace(b"\\", b"/"))
+    return data
 
 
 @contextmanager

@@ -48,7 +48,9 @@ _LEAST_EVEN = 0.9  # of rows, those with as many fields as the first: a few hold
 _SHORT_LINE = 40
 """Average characters of a column's lines: longer ones are prose without line-end punctuation."""
 
-_HTML = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_HTML = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
 _TAGS = re.compile(TAGGED, re.I)
 _XML = re.compile(r"\s*(?:<\?xml\b|<!DOCTYPE\s+(?!html\b)\w)", re.I)
 _MARKDOWN = re.compile(

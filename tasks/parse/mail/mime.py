@@ -337,6 +337,9 @@ def _enclosed(part: Message) -> list[tuple[str, bytes]]:
 
 
 def _name(part: Message) -> str:
+    for name, said in part.raw_items():  # in bare bytes, which `get_param` replaces
+        if not said.isascii():
+            part.replace_header(name, said.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
     value = part.get_param("filename", None, "content-disposition") or part.get_param("name")
     return decoded(collapse_rfc2231_value(value)) if value else ""
 

@@ -32,7 +32,7 @@ _PROSE_ROLES = frozenset(("ref", "doc", "term", "abbr", "guilabel", "menuselecti
 _NUMBERED_ROLES = ("pep", "rfc")
 _FILE = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|bmp|tiff?|webp|emf|wmf|pdf|eps)", re.IGNORECASE)
 _UNSEEN = re.compile(
-    r"\\(?:label|vspace|hspace|index|input|include|bibliography(?:style)?|includegraphics|usepackage|documentclass"
+    r"\\(?:label|vspace|hspace|index\w*|input|include|bibliography(?:style)?|includegraphics|usepackage|documentclass"
     r"|documentstyle|pagestyle|thispagestyle|setlength|setcounter|addtocounter|newcommand|renewcommand|newtheorem"
     r"|newenvironment|def|let|setstretch|vskip|hskip|color|fontsize|newcounter|numberwithin|theoremstyle|hypersetup"
     r"|graphicspath|addcontentsline|addtocontents|orcidID|orcidlink|orcid|captionsetup|definecolor|lstset|newif|PassOptionsToPackage|titleformat|geometry)\*?"

@@ -1,4 +1,4 @@
-"""Subtitles (SubRip, WebVTT): the spoken text, without cue numbers and times.
+"""Subtitles (SubRip, WebVTT, SubStation Alpha): the spoken text, without cue numbers and times.
 
 A cue ends where the screen is full, often in the middle of a sentence. So cues are joined to turns, each with its
 speaker, if stated, and the times of its first and last cue.
@@ -21,6 +21,8 @@ _GROUPS = 4  # of one time in the pattern
 _HOUR_S, _MINUTE_S = 3_600, 60
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]+)>")
 _MARKUP = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
+_DIALOGUE = re.compile(rf"Dialogue:[^,]*,[ \t]*({_TIME}),[ \t]*({_TIME}),[^,]*,([^,]*),(?:[^,]*,){{4}}(.*)")
+_COMMENT = re.compile(r"\{[^{}]*\}")  # in SubStation Alpha, also how a line looks
 _NAMED = re.compile(r"(?:>>[ \t]*)?([A-Z][\w.'-]*(?:[ ][A-Z][\w.'-]*){0,3})(?:[ ]\([^()]{1,30}\))?:[ \t]+(?=\S)")
 _CHANGE = re.compile(r"(?:-[ \t]*|>>[ \t]*)(?=\S)")
 _SENTENCE_END = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*\Z")
@@ -57,7 +59,7 @@ def parse_subtitles(data: bytes, _: ParseOptions) -> Parsed:
     lines = re.split(r"\r\n?|\n", found.text)
     canvas = Canvas()
     turn: list[CueLine] = []
-    for line in _said(lines):
+    for line in _said(_cues_of(lines) or lines):
         if turn and _ends(turn, line):
             _draw(canvas, turn)
             turn = []
@@ -69,6 +71,23 @@ def parse_subtitles(data: bytes, _: ParseOptions) -> Parsed:
     language = _LANGUAGE.search(found.text[:_HEADER_CHARACTERS])
     metadata = found.metadata | ({"language": language[1]} if language else {})
     return canvas.parsed(header[1] if header else "", metadata | {"duration_s": round(turn[-1].end, _MILLISECOND)})
+
+
+def _cues_of(lines: list[str]) -> list[str]:
+    """Return the dialogue of SubStation Alpha in the order of its times, as the lines of WebVTT; else nothing."""
+    found = sorted(filter(None, map(_DIALOGUE.match, lines)), key=lambda one: _seconds(one.groups()[1 : 1 + _GROUPS]))
+    cues: list[str] = []
+    for one in found:
+        groups = one.groups()
+        speaker, text = groups[-2:]
+        shown = _COMMENT.sub("", text).replace("\\h", " ").replace("\\n", "\\N").split("\\N")
+        cues += (
+            "",
+            f"{groups[0]} --> {groups[1 + _GROUPS]}",
+            f"<v {speaker}>{shown[0]}" if speaker else shown[0],
+            *shown[1:],
+        )
+    return cues
 
 
 def _said(lines: list[str]) -> Iterator[CueLine]:

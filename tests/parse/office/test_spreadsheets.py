@@ -10,6 +10,7 @@ import pytest
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch import reading
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
@@ -310,3 +311,15 @@ def test_merged_cells_above_numbers_are_no_header_of_two_rows() -> None:
         sheet.merge_cells("B1:C1")
 
     assert _tables(_read(_saved(fill)))[0][1:] == [["", "5", "25"], ["elm", "80", "90"]]
+
+
+def test_a_container_whose_names_have_backslashes_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    written, data = io.BytesIO(), _of_rows(["Name", "kg"], ["oak", 12])
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(written, "w") as target:
+        for name in source.namelist():
+            target.writestr(name.replace("/", "\\"), source.read(name))
+    parsed = _read(written.getvalue())
+    assert parsed.text == _read(data).text
+    monkeypatch.setattr(reading, "_MAX_MEMBERS", 1)
+    with pytest.raises(Rejected):
+        _read(written.getvalue())

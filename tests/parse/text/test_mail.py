@@ -226,3 +226,9 @@ def test_pictures_too_small_for_a_word_are_no_documents() -> None:
         mail.add_attachment(gif, "image", "gif", filename=f"{side}.gif")
     found = [name for name, _ in attachments(mail.as_bytes(), "eml")]
     assert found == ["12.png", "12.gif", "300.png", "300.gif"]
+
+
+def test_the_name_of_an_attachment_may_be_in_bare_bytes() -> None:
+    head = "From: a@mill.example\nTo: b@mill.example\nSubject: Plan\nContent-Type: multipart/mixed; boundary=x\n\n"
+    part = '--x\nContent-Type: application/pdf; name="M\u00fchle.pdf"\nContent-Disposition: attachment\n\n%PDF\n--x--\n'
+    assert _read((head + part).encode()).metadata["attachments"] == ["M\u00fchle.pdf"]

@@ -211,3 +211,26 @@ def test_html_in_the_values_of_attributes_has_no_tags() -> None:
     page = "&lt;p&gt;Oil it.&lt;/p&gt;&lt;ul&gt;&lt;li&gt;daily&lt;/li&gt;&lt;/ul&gt;"
     rows = f'<row Id="1" Body="{page}"/><row Id="2" Body="&lt;p&gt;No.&lt;/p&gt;"/>'
     assert _text(f"<posts>{rows}</posts>") == "Id: 1\n\nOil it.\n\n- daily\n\nId: 2\nBody: No."
+
+
+def test_terms_of_an_index_are_no_words_of_the_text() -> None:
+    term = "<indexterm><primary>wheel</primary></indexterm>"
+    parsed = read(f"<article><para>The mill{term} turns.</para>{term}<para>It grinds.</para></article>")
+    assert parsed.text == "The mill turns.\n\nIt grinds."
+
+
+def test_steps_of_a_task_are_counted_and_reuse_the_words_of_others() -> None:
+    info = "<info><p>With the <filepath conref='#task/place'/> open.</p></info>"
+    steps = f"<step><cmd>Oil <filepath id='place'>gate/2</filepath>.</cmd></step><step><cmd>Turn it.</cmd>{info}</step>"
+    titles = "<titlealts><navtitle>Turning</navtitle></titlealts>"
+    parsed = read(
+        f"<task id='task'><title>Turn the wheel</title>{titles}<taskbody><steps>{steps}</steps></taskbody></task>"
+    )
+    assert parsed.text == "# Turn the wheel\n\n1. Oil gate/2.\n2. Turn it.\n\nWith the gate/2 open."
+
+
+def test_tables_of_choices_are_tables() -> None:
+    head = "<chhead><choptionhd>Grain</choptionhd><chdeschd>Stone</chdeschd></chhead>"
+    row = "<chrow><choption>rye</choption><chdesc><codeph>a 2</codeph> coarse</chdesc></chrow>"
+    parsed = read(f"<task><title>Grind</title><taskbody><choicetable>{head}{row}</choicetable></taskbody></task>")
+    assert parsed.elements[-1].attributes["cells"] == [["Grain", "Stone"], ["rye", "a 2 coarse"]]

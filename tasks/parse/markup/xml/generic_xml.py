@@ -21,6 +21,7 @@ from docmill.tasks.parse.markup.html.formulas_and_ruby import is_within_text, ma
 from docmill.tasks.parse.markup.xml.xml_nodes import HEADS, choose_title, classifications, name_of, words_of
 from docmill.tasks.parse.markup.xml.xml_walk import XmlWalk
 from docmill.tasks.parse.metadata import iso_date
+from docmill.tasks.parse.trees import drop
 
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _REFERENCE = re.compile(r"&([A-Za-z][\w.-]*);")
@@ -65,6 +66,11 @@ _APART = "note"  # a paragraph by its name; as none of the notes' siblings is ca
 def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
     """Return a document drawn as Markdown; its title is that of the outermost part that has one."""
     root, encoding, damage = _root(data)
+    for term in [*root.iter("{*}indexterm", "{*}index-term", "{*}titlealts")]:  # said again in an index or a menu
+        drop(term)
+    for command in root.iterfind(".//{*}cmd"):  # of DITA: what a step says first
+        command.tag = "p" if name_of(command.getparent()) in ("step", "substep") else command.tag
+    fill_references(root)
     choose_title(root)
     for line_break in root.iter("{*}br", "{*}lb"):
         line_break.tail = " " + (line_break.tail or "")
@@ -77,6 +83,15 @@ def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
     if codes := classifications(root):
         metadata["classifications"] = codes
     return walk.canvas.parsed(walk.title, metadata)
+
+
+def fill_references(root: Any) -> None:
+    """Give empty elements of DITA that reuse another of the same file its words."""
+    empty = [node for node in root.iterfind(".//*[@conref]") if not len(node) and not (node.text or "").strip()]
+    named = {node.get("id"): words_of(node) for node in root.iterfind(".//*[@id]")} if empty else {}
+    for node in empty:
+        file, _, name = node.get("conref").partition("#")
+        node.text = node.text if file else named.get(name.rpartition("/")[2])
 
 
 def _root(data: bytes) -> tuple[Any, str, dict[str, Any]]:

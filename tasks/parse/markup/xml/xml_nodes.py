@@ -18,27 +18,30 @@ CITATIONS = frozenset(("mixed-citation", "element-citation", "nlm-citation", "ci
 # What a work has appeared in has a title, too.
 _AROUND = frozenset(("journal", "journal-meta", "journalbook", "relateditem", "related-object", "series", "monogr"))
 _PARAGRAPHS = (
-    "p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "abstracttext", "quote", "blockquote", "note"
+    "p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "abstracttext", "quote", "blockquote", "note",
+    "shortdesc",
 )  # fmt: skip
 _INLINE_WORDS = """
     a abbr acronym b big bold cite code em emphasis ext-link footnote foreign formula graphic hi i inline-formula
     inline-graphic italic kbd label link literal lb math mono named-content p3 ph pb phrase ptr q quote ref s samp sc
     seg small span strike strong styled-content sub subscript sup superscript term tex-math tt u ulink underline uri
     var w xref br date num rs persname placename orgname bibl name
+    apiname cmdname codeph filepath msgph parmname uicontrol userinput varname wintitle xmlatt xmlelement
 """
 _MAY_BE_FIELDS = frozenset(("abstract", "quote", "blockquote", "note"))  # words of other fields, too
 INLINE = frozenset(_INLINE_WORDS.split())
 """Elements within a line, in the dialects of documents."""
 PROSE = CITATIONS.union(_PARAGRAPHS)
-ITEMS = frozenset(("li", "listitem", "list-item", "item"))
+ITEMS = frozenset(("li", "listitem", "list-item", "item", "step", "substep", "sli"))
 CODES = frozenset(
     ("code-block", "eg", "codeblock", "programlisting", "screen", "listing", "pre", "literallayout", "preformat")
 )
-LISTS = frozenset(("ul", "ol", "list", "itemizedlist", "orderedlist", "steps"))
+_COUNTED = frozenset(("ol", "orderedlist", "steps", "substeps", "procedure"))
+LISTS = _COUNTED.union(("ul", "list", "itemizedlist", "steps-unordered", "sl"))
 # Elements whose title is a caption, not that of a section.
 _FLOATS = ("caption", "figure", "informalfigure", "example", "equation", "fig", "formula", "boxed-text")
 CAPTIONED = frozenset(_FLOATS)
-TABLES = frozenset(("table", "informaltable", "simpletable"))
+TABLES = frozenset(("table", "informaltable", "simpletable", "choicetable", "properties"))
 # Containers of the document's own title, separate from its text.
 _HEAD_WORDS = """
     title-group info articleinfo bookinfo chapterinfo sectioninfo front article-meta teiheader filedesc titlestmt
@@ -177,7 +180,7 @@ def is_mixed(node: Any) -> bool:
 def is_ordered(node: Any) -> bool:
     """Return whether a list's items are numbered."""
     kind = (node.get("list-type") or node.get("rend") or node.get("type") or "").lower()
-    return name_of(node).lower() in ("ol", "orderedlist", "steps") or kind.startswith(("order", "number", "decimal"))
+    return name_of(node).lower() in _COUNTED or kind.startswith(("order", "number", "decimal"))
 
 
 def is_prose(root: Any) -> bool:

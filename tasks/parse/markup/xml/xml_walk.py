@@ -61,9 +61,12 @@ and numbers, which are meaningless without their label; more puts a label before
 _LABEL_NAMES = 3
 """Names in a label, innermost last. One is often just `value` or `name`; more than three repeat the record's structure
 in every line."""
-_ROWS = ("row", "strow", "sthead")
-_CELLS = ("entry", "stentry", "cell")
-_HEADS = ("thead", "sthead")
+_ROWS = ("row", "strow", "sthead", "chrow", "chhead", "property", "prophead")
+_CELL_WORDS = """
+    entry stentry cell choption chdesc choptionhd chdeschd proptype propvalue propdesc proptypehd propvaluehd propdeschd
+"""
+_CELLS = frozenset(_CELL_WORDS.split())
+_HEADS = ("thead", "sthead", "chhead", "prophead")
 _CAPTIONS = ("title", "head", "caption")
 
 
