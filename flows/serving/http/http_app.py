@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.exceptions import HTTPException
@@ -128,10 +128,9 @@ def http_app(
         redoc_url=None,
         docs_url=None,  # its page loads scripts from the internet
     )
-    app.include_router(HttpRoutes(stores, searching, metrics, judging).router())
-    app.include_router(page.router())
-    if adding is not None:
-        app.include_router(adding.router())
+    routers = [HttpRoutes(stores, searching, metrics, judging).router(), page.router()]
+    for router in [*routers, adding.router()] if adding is not None else routers:
+        app.include_router(router, dependencies=[Depends(_check_names)])
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
     _add_errors(app, stores)
@@ -180,6 +179,16 @@ async def _looking(
             await asyncio.to_thread(notes.close)
         for thread in threads:
             thread.join(_END_S)
+
+
+def _check_names(request: Request) -> None:
+    """Refuse parameters that a path does not have: passed over, a misspelt condition would answer with everything."""
+    known = {one.alias for one in request.scope["route"].dependant.query_params}
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        raise RequestValidationError(
+            [{"type": "extra_forbidden", "loc": ("query", one), "input": ""} for one in unknown]
+        )
 
 
 def _add_errors(app: FastAPI, stores: OpenStores) -> None:
