@@ -227,6 +227,12 @@ def test_older_snapshots_are_read_and_compared(url: str, bench: Workbench) -> No
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
+        (
+            "search",
+            {"query": "undo", "limit": 2, "filter": "x"},
+            "there is no limit, filter here; search takes query, k, mode",
+        ),
+        ("status", {"colour": "red"}, "there is no colour here; status takes"),
         ("search", {"query": " "}, "the query is empty"),
         ("search", {"query": "mill", "where": "no_column = 1"}, "no_column"),
         ("search", {"query": "mill", "k": 0}, "greater than or equal to 1"),

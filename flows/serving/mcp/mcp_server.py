@@ -6,7 +6,7 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import Completion, CompletionArgument, CompletionContext, ToolAnnotations
@@ -40,6 +40,21 @@ cannot: how many, which ones, the newest. Every answer names the snapshot of the
 Stores: {stores}."""
 
 
+class _StrictServer(MCPServer):
+    """A server that refuses arguments that a tool does not have: a model would take its misspelt filter for applied."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool by its name, with arguments that it has."""
+        known = next(
+            (one.input_schema.get("properties", {}) for one in await self.list_tools() if one.name == name), None
+        )
+        unknown = [] if known is None else [one for one in arguments if one not in known]
+        if unknown:
+            takes = ", ".join(known or ()) or "no arguments"
+            raise ToolError(f"there is no {', '.join(unknown)} here; {name} takes {takes}")
+        return await super().call_tool(name, arguments, context)
+
+
 def mcp_server(
     stores: OpenStores,
     searching: Searching,
@@ -51,7 +66,7 @@ def mcp_server(
 
     `runs` adds tools that change a store, `judging` the tool `judge`, and `audit` notes who asked what.
     """
-    server: MCPServer = MCPServer(
+    server: MCPServer = _StrictServer(
         "docmill",
         title="docmill",
         description="Search and read documents, with spans and snapshots in every answer.",
