@@ -14,9 +14,10 @@ RETRIES = 4
 def explained(
     client: ModuleType, all_of_them: type[Exception], key: str, table: str = "[model]", who: str = "the model"
 ) -> Iterator[None]:
-    """Translate the exceptions of a call to `Transient`, `ConfigError` or `Terminal`.
+    """Translate the exceptions of a call, and of reading its answer, to `Transient`, `ConfigError` or `Terminal`.
 
-    `key` is the environment variable of the key, `table` that of the settings, and `who` is asked.
+    The clients do not check answers: that of a server with another protocol lacks something, or is a page. `key` is the
+    environment variable of the key, `table` that of the settings, and `who` is asked.
     """
     try:
         yield
@@ -26,6 +27,11 @@ def explained(
         raise Transient(f"{who} did not answer: {_named(error)}") from None
     except all_of_them as error:
         raise Terminal(f"{who} refused the {'prompt' if table == '[model]' else 'texts'}: {_named(error)}") from None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise Terminal(
+            f"{table} {who} does not answer as servers of this protocol do; check base_url, which mostly ends in /v1,"
+            " and the log of the server"
+        ) from None
 
 
 def _named(error: Exception) -> str:

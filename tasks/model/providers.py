@@ -44,17 +44,18 @@ class Chat:
                 messages=[{"role": "user", "content": content}],
                 extra_body=limit,
             )
-        if not answer.choices:
-            return Reply("", Usage(), False, ending="no choices")
-        choice, used = answer.choices[0], answer.usage
-        details = used.prompt_tokens_details if used else None
-        usage = (
-            Usage(used.prompt_tokens, (details.cached_tokens or 0) if details else 0, used.completion_tokens)
-            if used
-            else Usage()
-        )
-        ending = choice.finish_reason
-        return Reply(choice.message.content or "", usage, ending == "stop", ending == "length", ending or "")
+            return _completed(answer)
+
+
+def _completed(answer: Any) -> Reply:
+    if not answer.choices:
+        return Reply("", Usage(), False, ending="no choices")
+    choice, used = answer.choices[0], answer.usage
+    ending, usage = choice.finish_reason, Usage()
+    if used:
+        cached = getattr(used.prompt_tokens_details, "cached_tokens", 0)
+        usage = Usage(used.prompt_tokens or 0, cached or 0, used.completion_tokens or 0)
+    return Reply(choice.message.content or "", usage, ending == "stop", ending == "length", ending or "")
 
 
 def _as_url(picture: SentPicture) -> dict[str, Any]:
@@ -92,13 +93,13 @@ class Messages:
                 max_tokens=max_tokens + self._options.thinking_tokens,
                 messages=[{"role": "user", "content": blocks}],
             )
-        text = "".join(block.text for block in answer.content if block.type == "text")
-        used = answer.usage
-        cached = used.cache_read_input_tokens or 0
-        written = used.cache_creation_input_tokens or 0
-        usage = Usage(used.input_tokens + cached + written, cached, used.output_tokens, written)
-        ending = answer.stop_reason
-        return Reply(text, usage, ending == "end_turn", ending == "max_tokens", ending or "")
+            text = "".join(block.text for block in answer.content if block.type == "text")
+            used = answer.usage
+            cached = used.cache_read_input_tokens or 0
+            written = used.cache_creation_input_tokens or 0
+            usage = Usage(used.input_tokens + cached + written, cached, used.output_tokens, written)
+            ending = answer.stop_reason
+            return Reply(text, usage, ending == "end_turn", ending == "max_tokens", ending or "")
 
 
 def _as_source(picture: SentPicture) -> dict[str, Any]:

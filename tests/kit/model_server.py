@@ -6,7 +6,7 @@ for verdicts with whether the excerpts hold each statement word for word; to one
 says of it; to one with a marked chunk, text or document with the first words of the last of these; to one that asks
 whether a passage is useful with yes where it says "New"; to any other with the prompt's last line. `mood` is what it
 does next: "well", "429", "500", "slow", "truncated", "nonsense", "refusal", "obedient" (it says `words` and nothing
-else), "unauthorized"; `times` how often, then it is well again.
+else), "unauthorized", or one of `FOREIGN`; `times` how often, then it is well again.
 
 It embeds texts as vectors of hashed words, for any model but `UNKNOWN`; `drift` makes them those of another model.
 At `/embed` it does so as Cohere does, at `:batchEmbedContents` as Gemini.
@@ -33,6 +33,11 @@ _NUMBERED = re.compile(r"^\[(\d+)\] New\b", re.MULTILINE)
 _STATEMENT = re.compile(r"^\((\d+)\) (.*)$", re.MULTILINE)
 DIMENSION = 64
 UNKNOWN = "other"
+FOREIGN: dict[str, Any] = {
+    "failed": {"error": {"message": "overloaded"}}, "nothing": {}, "a page": "<html>Sign in</html>",
+    "odd": {"data": [{"index": 0, "embedding": None}], "choices": [{"message": None}], "content": [7]},
+}  # fmt: skip
+"""Answers of status 200 by servers that speak another protocol, or this one badly."""
 STATUS = {"429": 429, "500": 500, "unauthorized": 401}
 
 
@@ -132,13 +137,15 @@ class _Handler(BaseHTTPRequestHandler):
             status, payload = self._answer(self.server.own)
         self._send(status, payload)
 
-    def _answer(self, own: ModelServer) -> tuple[int, dict[str, Any]]:
+    def _answer(self, own: ModelServer) -> tuple[int, Any]:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         own.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
         own.before(own)
         mood = own.take_mood()
         if mood == "slow":
             time.sleep(own.slow_s)
+        if mood in FOREIGN:
+            return 200, FOREIGN[mood]
         if mood in STATUS:
             return STATUS[mood], {"error": {"message": mood, "type": mood}}
         if self.path.endswith("/embeddings"):
@@ -158,10 +165,11 @@ class _Handler(BaseHTTPRequestHandler):
         make = _message if self.path.endswith("/messages") else _completion
         return 200, make(text, mood, len(prompt) // 4)
 
-    def _send(self, status: int, payload: dict[str, Any]) -> None:
-        data = json.dumps(payload).encode()
+    def _send(self, status: int, payload: Any) -> None:
+        is_page = isinstance(payload, str)
+        data = payload.encode() if is_page else json.dumps(payload).encode()
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", "text/html" if is_page else "application/json")
         self.send_header("content-length", str(len(data)))
         self.send_header("retry-after-ms", "10")
         self.end_headers()

@@ -10,7 +10,7 @@ from docmill.storage.process.client_errors import RETRIES
 from docmill.tasks.model.circuit_breaker import FAILURES, PAUSE_S, Breaker
 from docmill.tasks.model.completion import PROVIDERS, Model, ModelOptions, Reply, Usage
 from docmill.tasks.model.providers import load_model
-from tests.kit.model_server import ModelServer, model_server
+from tests.kit.model_server import FOREIGN, ModelServer, model_server
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 SECRET = "sk-not-a-real-key"
@@ -84,6 +84,17 @@ def test_a_slow_answer_is_given_up_and_asked_for_again(server: ModelServer, prov
 def test_a_reply_that_was_cut_off_or_refused_is_not_whole(server: ModelServer, provider: str, mood: str) -> None:
     server.behave(mood)
     assert not model(server, provider).complete(["one", "two"], 9).whole
+
+
+@each_provider
+@pytest.mark.parametrize("mood", FOREIGN)
+def test_a_server_of_another_protocol_is_told_in_one_line(server: ModelServer, provider: str, mood: str) -> None:
+    server.behave(mood)
+    if provider == "openai" and mood in ("failed", "nothing"):  # its client takes that for a reply without choices
+        assert model(server, provider).complete(["one", "two"], 9).ending == "no choices"
+        return
+    with pytest.raises(Terminal, match="does not answer as servers of this protocol do; check base_url"):
+        model(server, provider).complete(["one", "two"], 9)
 
 
 @each_provider

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.errors import ConfigError, StoreError
+from docmill.storage.errors import ConfigError, StoreError, Terminal
 from docmill.storage.files import write_whole
 from docmill.storage.plugins.origin import Origin
 from docmill.storage.search.encode.api.api_address import ApiAddress, allowed, parse_address
@@ -62,6 +62,8 @@ class ApiModel:
     def ask_probe(self) -> tuple[int, str]:
         """Return the dimension and the sketch of the vectors that the server gives now."""
         vectors = unit(self._ask(PROBE_TEXTS, ""))
+        if not vectors.any():  # some texts may have no vector, and not those with words
+            raise Terminal(f"[embedding] {self.address.server} gave vectors of zeros for {self.address.name}")
         dimension, sketch = vectors.shape[1], sketch_of(vectors)
         known = _noted(self.address).get("sketch", sketch)
         if distance(sketch, known) > TOLERANCE:

@@ -64,7 +64,7 @@ class EmbeddingServer:
                 raise ConfigError(f"[embedding] {address.server} has no model {address.model!r}") from None
             except openai.BadRequestError as error:
                 raise self._refused(error.status_code, texts) from None
-        return Embedded(self._matrix(rows, len(texts)), tokens)
+            return Embedded(self._matrix(rows, len(texts)), tokens)
 
     def embed_picture(self, data: str) -> Embedded:
         """Return the vector of the picture in a `data:` address, as a server that takes messages for input gives it.
@@ -81,7 +81,7 @@ class EmbeddingServer:
                 rows, tokens = client.see(data)
             except openai.NotFoundError:
                 raise ConfigError(f"[embedding] pictures: {address.server} has no model {address.model!r}") from None
-        return Embedded(self._matrix(rows, 1), tokens)
+            return Embedded(self._matrix(rows, 1), tokens)
 
     def _refused(self, status: int, texts: Sequence[str]) -> Terminal:
         address = self._address
@@ -95,7 +95,8 @@ class EmbeddingServer:
         address, widths = self._address, {*map(len, rows)}
         if len(rows) != count or len(widths) != 1 or 0 in widths:
             raise Terminal(f"[embedding] {address.server} gave {len(rows)} vectors for {count} texts of {address.name}")
-        vectors = np.array(rows, np.float32)
+        with np.errstate(over="ignore"):
+            vectors = np.array(rows, np.float32)
         if not np.isfinite(vectors).all():
             raise Terminal(f"[embedding] {address.server} gave vectors of {address.name} that are no numbers")
         if address.dimensions and address.dimensions != vectors.shape[1]:
@@ -131,7 +132,7 @@ class _OpenAIClient:
         answer = self._client.embeddings.create(
             model=self._address.model, input=list(texts), encoding_format="float", extra_body=extra_body, **more
         )
-        rows = sorted(answer.data, key=lambda one: one.index)
+        rows = sorted(answer.data, key=lambda one: one.index or 0)  # which not every server gives
         return [one.embedding for one in rows], answer.usage.prompt_tokens if answer.usage else 0
 
     def see(self, data: str) -> tuple[list[list[float]], int]:
