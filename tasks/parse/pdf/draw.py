@@ -15,7 +15,7 @@ from docmill.tasks.parse.pdf.headings import Outline, mark_headings
 from docmill.tasks.parse.pdf.layout.cell_columns import release_header
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
-from docmill.tasks.parse.pdf.list_marks import mark_numbers, marker_of
+from docmill.tasks.parse.pdf.list_marks import marker_of
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.paragraph_flow import connect, with_run_in_headings
 from docmill.tasks.parse.pdf.text.annotations import Link
@@ -57,7 +57,6 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     mark_contents(lines)
     tables = [[item.box for item in chain(*page[1:]) if isinstance(item, PageTable)] for page in pages]
     title = mark_headings(lines, tables, outline, body, stated)
-    mark_numbers(chain.from_iterable(lines))
     return _drawn(sheets, [*_blocks(pages, body, code)]), title
 
 
@@ -326,23 +325,15 @@ def mark_tables(pages: list[list[Item]]) -> None:
     said = cache(partial(_all_said, pages))
     for items in pages:
         tables = [item for item in items if isinstance(item, PageTable)]
-        name = next((at for at, item in enumerate(items) if _is_name(item)), None) if tables else None
+        named = bool(tables) and any(map(_is_name, items))
+        parts = named and _are_parts(tables)
         for table in tables:
-            table.contents = _is_of_contents(table, name is not None, said)
-        if name is not None:
-            _mark_parts(items[name + 1 :])
+            table.contents = parts or _is_of_contents(table, named, said)
 
 
-def _mark_parts(below: list[Item]) -> None:
-    """Mark the tables directly below the name of a list of contents whose last columns are one list of pages."""
-    parts: list[PageTable] = []
-    for item in below:
-        if not isinstance(item, PageTable):
-            break
-        parts.append(item)
-    if _lists_pages([row[-1] for part in parts for row in part.cells]):
-        for part in parts:
-            part.contents = True
+def _are_parts(tables: list[PageTable]) -> bool:
+    """Return whether the last columns of tables are one list of pages."""
+    return _lists_pages([row[-1] for table in tables for row in table.cells])
 
 
 def _is_of_contents(table: PageTable, named: bool, said: Callable[[], set[str]]) -> bool:

@@ -72,14 +72,12 @@ def edge_number(text: str) -> int | None:
 def repeat(form: str, lines: Sequence[tuple[int, tuple[int, ...]]]) -> bool:
     """Return whether lines of one form, each a page and its numbers, say the same on all pages but for their numbers.
 
-    Numbers stay the same, count with the pages, or are those of chapters; without a word beside them they must count.
+    Numbers stay the same or count with the pages; without a word beside them they must count.
     """
     columns = list(zip(*(values for _, values in lines), strict=True))
     counted = _counted_columns([page for page, _ in lines], columns, _clause_numbers(form))
     others = _changing(columns, counted)
-    if columns and not _has_words(form):
-        return not others and bool(counted) and not is_clause(form)
-    return all(map(is_slow, others))
+    return not others and (not columns or _has_words(form) or (bool(counted) and not is_clause(form)))
 
 
 def _changing(columns: Sequence[Sequence[int]], counted: set[int]) -> list[Sequence[int]]:
@@ -100,11 +98,6 @@ def counts(pages: Sequence[int], values: Sequence[int]) -> bool:
     both = zip(pairwise(pages), pairwise(values), strict=True)
     steps = [after - before == up - low for (low, up), (before, after) in both]
     return bool(steps) and 2 * sum(steps) > len(steps)
-
-
-def is_slow(values: Sequence[int]) -> bool:
-    """Return whether numbers never go down and stay the same on most pages, as those of chapters in a running title."""
-    return all(before <= after for before, after in pairwise(values)) and 2 * len(set(values)) <= len(values)
 
 
 def pages_in_a_row(pages: Sequence[int], step: int, least: int) -> set[int]:
@@ -219,8 +212,8 @@ class _Sheets:
 def mark_furniture(sheets: list[PageContent], body: float) -> None:
     """Mark text that runs up a margin, and lines in a margin that repeat, or count, on most pages.
 
-    Lines repeat if they say the same at the same place; numbers in them stay the same, count with the pages, or are
-    those of chapters. What stands beside the number of a page belongs to it: the running title of a chapter does.
+    Lines repeat if they say the same at the same place; numbers in them stay the same or count with the
+    pages. What stands beside the number of a page belongs to it: the running title of a chapter does.
     """
     texts = {sheet.number for sheet in sheets if sheet.items}
     written = len(texts)

@@ -107,6 +107,7 @@ _ENOUGH, _SAMPLE = 5, 400  # gaps to know the usual one; more than the second te
 _WIDE = 2.5  # inside of a line: what stands there in two pieces is a row of a table, or labels of a drawing
 _FULL = 0.4  # of the width of the text around: a line that goes on below ends no further from its end
 _ALIGNED = 2.0  # font sizes that a heading may begin further in than the text below it
+_ROW = 3  # figures alone that are no line of a heading, but the labels of a chart: a year, or two, may be one
 _AROUND = 6  # lines above and below that tell how wide the text is
 
 
@@ -284,6 +285,8 @@ def _look(lines: list[TextLine]) -> Look:
 def _goes_on(upper: TextLine, lower: TextLine, body: BodyText) -> bool:
     """Return whether a line continues the heading above it."""
     if lower.box[1] <= upper.box[1] or not body.stands_out(lower) or not _are_alike(upper, lower):
+        return False
+    if len(lower.text.split()) >= _ROW and not any(map(str.isalpha, lower.text)):
         return False
     gap = (lower.box[1] - upper.box[3]) / lower.size
     return gap < _LARGE_GAP if lower.level or lower.size >= LARGE * body.size else not body.is_apart(gap)

@@ -254,16 +254,6 @@ def _keep(runs: list[HeadingRun], text: BodyText, pages: int) -> None:
     for run in runs:
         weak = coarse or run.look in named or _is_set_off(run, text)
         run.kept = run.outlined or _may_be_heading(run, text, weak)
-    if coarse:
-        _keep_last(runs, text)
-
-
-def _keep_last(runs: list[HeadingRun], text: BodyText) -> None:
-    """Keep the last lines of columns that are set as headings are, and may be some."""
-    looks = {run.look for run in runs if run.kept}
-    for run in runs:
-        if run.after is None and run.look in looks and not run.kept:
-            run.kept = _may_end_column(run, text)
 
 
 def _mark_outlined(pages: Pages, outline: Outline) -> None:
@@ -354,13 +344,6 @@ def _is_within_code(run: HeadingRun, body: BodyText) -> bool:
     if after is None or not (run.lines[0].font.mono and after.font.mono):
         return False
     return after.size == run.look.size < body.size
-
-
-def _may_end_column(run: HeadingRun, body: BodyText) -> bool:
-    """Return whether the last line of a column, set as headings are, may be one: its text stands in the next column."""
-    text = run.text
-    reads = reads_as_heading(text, run.lines[0].font.mono) and not (run.is_spread() or says_no_heading(text))
-    return reads and len(run.lines) == 1 and body.is_apart(run.gap_above())
 
 
 def _is_above_text(run: HeadingRun, body: BodyText) -> bool:

@@ -1,10 +1,8 @@
-"""PDF list marks: signs and numbers that begin items, drawn apart from them, as shapes, or without a stop."""
+"""PDF list marks: signs and numbers that begin items, drawn apart from them, or as shapes."""
 
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
@@ -36,11 +34,6 @@ _LONGEST = 6  # characters of a mark: "(viii)"
 _REACH = 2.0  # font sizes between a mark and its item; what stands further away is a cell of a table
 _SIGNS = "\u2022\u25cf\u25cb\u25e6\u25b8\u25aa"  # which begin an item wherever they stand before text
 _SHARED_LEVEL = 0.6  # of the height, which a mark and the first line of its item share
-
-_NUMBERED = re.compile(r"(\d{1,2})\s+(?=[^\W\d_])")
-_LEAST = 2  # items; one alone is a quantity, "2 eggs", or the number of a section
-_LEFT = 1.5  # points within which the numbers of a list begin, and one of two figures under one of one
-_IN = 0.8  # font sizes, by which the other lines of an item stand further in than its number
 
 
 def with_marks(items: list[Item]) -> list[Item]:
@@ -93,53 +86,6 @@ def _begins_right_of(item: Item, mark: Item) -> bool:
         return False
     shared = min(item.box[3], mark.box[3]) - max(item.box[1], mark.box[1])
     return shared > _SHARED_LEVEL * min(item.height, mark.height)
-
-
-@dataclass(slots=True)
-class _CountedItems:
-    """The first lines of items that count from 1; `hangs` says whether lines of theirs stand further in."""
-
-    items: list[TextLine] = field(default_factory=list)
-    hangs: bool = False
-
-    def takes(self, line: TextLine, number: int) -> bool:
-        """Return whether a line is the next item."""
-        if number != len(self.items) + 1:
-            return False
-        return not self.items or abs(line.box[0] - self.items[0].box[0]) < _LEFT
-
-    def holds(self, line: TextLine) -> bool:
-        """Return whether a line belongs to the last item: it stands further in."""
-        return bool(self.items) and line.box[0] > self.items[0].box[0] + _IN * line.size
-
-
-def mark_numbers(lines: Iterable[TextLine]) -> None:
-    """Write a stop behind the numbers of items that have none, in the lines of a document in reading order."""
-    open_list = _CountedItems()
-    for line in lines:
-        if not open_list.items and not line.text[0].isdigit():
-            continue  # as nearly all are
-        number = _number(line)
-        if open_list.takes(line, number):
-            open_list.items.append(line)
-        elif number != 1 and not line.level and open_list.holds(line):
-            open_list.hangs = True
-        else:
-            _write(open_list)
-            open_list = _CountedItems([line] if number == 1 else [])
-    _write(open_list)
-
-
-def _number(line: TextLine) -> int:
-    """Return the number that a line of text begins with, 0 for none."""
-    match = None if line.level or line.contents or line.font.mono else _NUMBERED.match(line.text)
-    return int(match[1]) if match else 0
-
-
-def _write(found: _CountedItems) -> None:
-    if found.hangs and len(found.items) >= _LEAST:
-        for line in found.items:
-            line.text = _NUMBERED.sub(r"\1. ", line.text, count=1)
 
 
 _NEAR = 2.5  # font sizes: a dot further from the text is part of a drawing

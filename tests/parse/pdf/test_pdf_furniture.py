@@ -2,7 +2,7 @@
 
 import pytest
 
-from docmill.tasks.parse.pdf.furniture import counts, edge_number, form, is_clause, is_lone, is_slow, numbers
+from docmill.tasks.parse.pdf.furniture import counts, edge_number, form, is_clause, is_lone, numbers
 from tests.kit.pdf_pages import LEFT, RIGHT, parts, read
 from tests.kit.writers.pdf import WIDTH, Pdf
 
@@ -95,9 +95,6 @@ def test_numbers_count_if_most_go_up_as_pages_do() -> None:
     assert counts([1, 2, 3, 5, 6], [1, 2, 3, 1, 2])
     assert not counts([1, 2, 3, 4], [1, 3, 4, 9])
     assert not counts([1], [1])
-    assert is_slow([1, 1, 2, 2])
-    assert not is_slow([1, 2, 1, 1])
-    assert not is_slow([1, 2, 3, 3])
 
 
 def test_signs_of_code_in_the_margins_are_no_numbers() -> None:

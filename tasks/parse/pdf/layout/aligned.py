@@ -19,9 +19,7 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     lines_of,
     place_of,
     repeats_header,
-    rest_of_row,
     widened,
-    with_header,
 )
 from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
 from docmill.tasks.parse.pdf.layout.growth import grown, parts_by_columns, with_headers
@@ -95,36 +93,20 @@ def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
 
 
 def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
-    """Return how many rows go on the table of the page before, and these as a table; 0 and none if none do."""
-    if repeats_header(rows[0], before):
-        return _more_below_header(before, rows, rules)
-    start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1]) if len(row) > 1), 0)  # the rest of a row first
-    if any(_is_heading(row, rows[start]) for row in rows[:start]):
+    """Return how many rows go on the table of the page before, below its header or not, and these as a table.
+
+    The rest of a row that the end of the page cut may stand first: single lines. 0 and none if no rows go on.
+    """
+    begin = int(repeats_header(rows[0], before))
+    start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1 + begin]) if at >= begin and len(row) > 1), begin)
+    if start == len(rows) or any(_is_heading(row, rows[start]) for row in rows[begin:start]):
         return 0, []
-    cut = fitting_rows(rows[: _end(rows, start, rules)], before.columns)
-    table = _more(before.columns, cut, rules)
-    return (0, []) if table is None else (len(cut), [table])
-
-
-def _more_below_header(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
-    """As `_more_of`, where the page repeats the header."""
-    columns = with_header(before, in_cells(rows[0]))
-    rest = rest_of_row(rows[1:], columns)
-    start = 1 + len(rest)
-    end = _end(rows, start, rules) if start < len(rows) else start
-    below = fitting_rows(rows[start:end], columns, headed=True)
-    table = _more(columns, [in_cells(rest), *below] if rest else below, rules)
-    if table is None:
-        return 0, []
-    table.cells.insert(0, before.cells[0])
-    table.cut = bool(rest)
-    return start + len(below), [table]
-
-
-def _more(columns: list[Span], cut: list[Row], rules: LevelRules) -> PageTable | None:
-    spans = widened(columns, cut)
+    cut = fitting_rows(rows[begin : _end(rows, start, rules)], before.columns, headed=bool(begin))
+    spans = widened(before.columns, cut)
     cells = _cells(cut, spans, rules) if cut else None
-    return None if cells is None else _made(cells, lines_of(cut), spans)
+    if cells is None:
+        return 0, []
+    return begin + len(cut), [_made(before.cells[:begin] + cells, lines_of(cut), spans)]
 
 
 def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span]) -> PageTable:

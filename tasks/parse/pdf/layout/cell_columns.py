@@ -253,8 +253,6 @@ def lines_of(rows: list[Row]) -> list[TextLine]:
 
 
 _LEAST_CELLS = 2  # of a header: one word alone may be the page's
-_MOST_REST = 12  # lines of the rest of a row; more are a text below the table
-_CLOSE = 0.6  # of a line's height, by which the lines of a cell are closer; as wide a gap parts rows
 _LOWER_START = "([{\"'\u201e\u201c\u2018\u00ab\u2013\u2014-,;.:%&/+"
 """Signs, besides small letters, that the rest of a cell may begin with; a new cell begins with a letter or a figure."""
 
@@ -285,29 +283,13 @@ def repeats_header(row: list[Item], table: PageTable) -> bool:
     return len(header) >= _LEAST_CELLS and said.split() == " ".join(header).split()
 
 
-def rest_of_row(rows: list[list[Item]], spans: list[Span]) -> list[Item]:
-    """Return the lines below a header that go on the row that the end of the page before cut: single ones in a column.
-
-    A row of its own has several cells.
-    """
-    rest: list[Item] = []
-    for row in rows[:_MOST_REST]:
-        line = row[0]
-        near = not rest or line.box[1] - rest[-1].box[3] < _CLOSE * (line.box[3] - line.box[1])
-        if len(row) > 1 or not isinstance(line, TextLine) or not near or len(places_over([line], spans)) != 1:
-            break
-        rest.append(line)
-    return rest
-
-
-def fitting_rows(rows: list[list[Item]], spans: list[Span], headed: bool = False) -> list[Row]:
+def fitting_rows(rows: list[list[Item]], spans: list[Span], headed: bool) -> list[Row]:
     """Return the cells of the first rows whose cells stand each in one of some columns; none unless one row has two.
 
     Below a header that is repeated, `headed`, one of several cells may stand over several columns.
     """
     found: list[Row] = []
-    for row in rows:
-        cells = in_cells(row)
+    for cells in map(in_cells, rows):
         places = [places_over(cell, spans) for cell in cells]
         if not cells or not ((headed and len(cells) > 1 and all(places)) or _are_apart(places)):
             break
@@ -330,16 +312,6 @@ def widened(spans: list[Span], rows: list[Row]) -> list[Span]:
         if not more:
             left, right = span_of(cell)
             wide[place] = min(wide[place][0], left), max(wide[place][1], right)
-    return wide
-
-
-def with_header(table: PageTable, row: Row) -> list[Span]:
-    """Return the columns of a table with its header as the next page repeats it."""
-    places = [place for place, cell in enumerate(table.cells[0]) if cell]
-    wide = [*table.columns]
-    for place, cell in zip(places, row, strict=False) if len(places) == len(row) else ():
-        left, right = span_of(cell)
-        wide[place] = min(wide[place][0], left), max(wide[place][1], right)
     return wide
 
 
@@ -372,7 +344,7 @@ def _append_rows(table: PageTable, more: PageTable) -> None:
     repeated = len(header) if header == more.cells[: len(header)] else 0
     rows = more.cells[repeated:]
     shift = len(table.cells) - repeated
-    if rows and not _is_right_to_left(rows[0]) and (more.cut or _is_rest(table.cells[-1], rows[0])):
+    if rows and not _is_right_to_left(rows[0]) and _is_rest(table.cells[-1], rows[0]):
         table.cells[-1] = [f"{one} {other}".strip() for one, other in zip(table.cells[-1], rows.pop(0), strict=True)]
         shift -= 1
     table.cells += rows

@@ -20,8 +20,7 @@ class PageTable:
     """A table of a page: its rows of cells, how many of them are its header, and its box.
 
     `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
-    `columns` are where each begins and ends; `end_page` is the page that the table ends on, and `bottom` where. The
-    first row below the header of one that is `cut` is the rest of the last one on the page before.
+    `columns` are where each begins and ends; `end_page` is the page that the table ends on, and `bottom` where.
     """
 
     cells: list[list[str]]
@@ -32,7 +31,6 @@ class PageTable:
     contents: bool = False  # it is a list of contents
     spans: list[CellSpan] = field(default_factory=list)
     columns: list[tuple[float, float]] = field(default_factory=list)
-    cut: bool = False
     end_page: int = field(init=False)
     bottom: float = field(init=False)
 

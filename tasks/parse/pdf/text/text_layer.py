@@ -23,7 +23,6 @@ from docmill.tasks.parse.pdf.text.characters import (
     cuts_within_words,
     in_columns,
 )
-from docmill.tasks.parse.pdf.text.drawn_rules import without_drawn_rules
 from docmill.tasks.parse.pdf.text.gaps import (
     GAP,
     Gap,
@@ -71,6 +70,7 @@ from docmill.tasks.parse.pdf.text.right_to_left import (
     without_strokes,
     word_in_reading_order,
 )
+from docmill.tasks.parse.pdf.text.ruling_lines import without_drawn_rules
 from docmill.tasks.parse.pdf.text.scripts import Setting, Spaces, scripts_in, sides_of_pieces, texts_of, with_marks
 
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from docmill.tasks.parse.pdf.text.drawn_rules import without_drawn_rules
-from docmill.tasks.parse.pdf.text.ruling_lines import PageRules
+from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, without_drawn_rules
 from tests.kit.pdf_pages import page, read
 from tests.kit.writers.pdf import Pdf
 from tests.parse.pdf.tables.test_pdf_looks import cells_of

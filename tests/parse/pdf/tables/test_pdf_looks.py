@@ -141,19 +141,6 @@ def test_one_row_below_a_header_is_a_table_if_three_cells_begin_exactly_alike() 
         assert bool(cells_of(read(pdf))) == (not off)
 
 
-def test_items_have_other_signs_and_numbers_without_a_stop() -> None:
-    pdf = page()
-    pdf.text(60, 760, "Before anything else, do these:")
-    for y, number, lines in (
-        (740, "1", ["Look at what is written from code, and whether", "that is all of it."]),
-        (712, "2", ["Write the version in the one place that has it."]),
-        (696, "3", ["Build, and look into the wheel: it holds one", "package."]),
-    ):
-        pdf.text(60, y, number)
-        pdf.lines(72, y, lines)
-    assert [one.kind for one in read(pdf).elements].count("list_item") == 3
-
-
 def centred(pdf: Pdf, middles: tuple[float, ...], y: float, cells: tuple[str, ...], font: str = "regular") -> None:
     for middle, cell in zip(middles, cells, strict=True):
         if cell:
