@@ -33,7 +33,7 @@ def condition(given: object) -> str:
 def both(where: str | None, given: object) -> str | None:
     """Return `where` and a filter as one condition; None if there is neither."""
     found = condition(given) if given else ""
-    return f"({where}) AND {found}" if where and found else found or where
+    return f"({where}\n) AND {found}" if where and found else found or where
 
 
 def _of_haystack(given: Mapping[str, Any]) -> str:

@@ -78,7 +78,7 @@ def test_a_filter_that_is_none_is_refused(given: Any, wanted: str) -> None:
 
 
 def test_a_filter_narrows_a_condition() -> None:
-    assert both("a OR b", {"c": 1}) == '(a OR b) AND (metadata."c" = 1)'
+    assert both("a OR b -- or so", {"c": 1}) == '(a OR b -- or so\n) AND (metadata."c" = 1)'
     assert (both(None, None), both("a", None), both(None, {"c": 1})) == (None, "a", '(metadata."c" = 1)')
 
 

@@ -1,10 +1,12 @@
 """Output: results go to standard output, everything else to standard error."""
 
+import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import accumulate
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +37,26 @@ def note(message: str, name: str = NAME) -> None:
     if mark:
         lines.append(harmless(f"{_EXCERPT}{excerpt}".strip("\n")))
     print("\n".join(lines), file=sys.stderr, flush=True)  # not typer.echo, which would write into a bar
+
+
+def may_write(path: Path | None) -> Path | None:
+    """Return the path of a file to write; refuse it before the work for it has begun if it cannot be written."""
+    if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
+        raise typer.BadParameter(f"{path} cannot be written; name a file in a folder that is there and yours")
+    return path
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that a person has named: whole, and for its user alone.
+
+    A link or a device, such as /dev/stdout, stays what it is.
+    """
+    from docmill.storage.files import write_whole
+
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_bytes(data)
+    else:
+        write_whole(path.absolute(), data, closed=True)
 
 
 def print_text(text: str) -> None:

@@ -136,10 +136,12 @@ def test_documents_that_the_store_lacks_are_named(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize("option", ["--run-file", "--html"])
-def test_a_file_that_cannot_be_written_costs_no_result(bench: Workbench, option: str) -> None:
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_asked(bench: Workbench, option: str) -> None:
     wanted = (option, str(bench.folder / "nowhere" / "file"))
-    status, out, said = evaluate(bench, "seal,seal.md\n", "--mode", "keyword", "--measure", "RR", *wanted)
-    assert status == 1
-    assert "No such file" in said
-    assert json.loads(out)[0]["measures"]["RR"]["mean"] == 1.0
-    assert bench.store.sql("SELECT value FROM evaluations").to_pylist() == [{"value": 1.0}]
+    status, _, said = evaluate(bench, "seal,seal.md\n", "--mode", "keyword", "--measure", "RR", *wanted)
+    assert status == 2
+    assert "cannot be written" in said
+    assert not bench.store.sql("SELECT value FROM evaluations").num_rows
+    file = bench.folder / "written"
+    assert evaluate(bench, "seal,seal.md\n", "--mode", "keyword", "--measure", "RR", option, str(file))[0] == 0
+    assert file.stat().st_mode & 0o777 == 0o600

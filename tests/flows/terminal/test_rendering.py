@@ -1,11 +1,14 @@
 """What SQL gives, written for people and machines: every type of DuckDB's, in every format."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from docmill.flows.cli.terminal.output import write_output
 from docmill.flows.cli.terminal.table_formats import TableFormat, render
 from docmill.storage.errors import QueryError
 from docmill.storage.sql.python_values import columns_of
@@ -60,3 +63,20 @@ def test_sums_and_decimals_are_numbers() -> None:
 def test_parquet_says_what_it_cannot_hold() -> None:
     with pytest.raises(QueryError, match=r"parquet cannot hold a column .*interval.*; cast it"):
         written(f"SELECT {ODD}", TableFormat.parquet)
+
+
+def test_an_output_is_its_users_alone_and_a_link_stays_one(tmp_path: Path) -> None:
+    write_output(tmp_path / "page.html", b"one")
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "page.html").chmod(0o644)
+    (tmp_path / "link").symlink_to("page.html")
+    write_output(tmp_path / "link", b"two")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "page.html").read_bytes() == b"two"
+    write_output(tmp_path / "page.html", b"three")
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o644  # its user has opened it
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_output(tmp_path / "pipe", b"four")
+    assert os.read(reader, 9) == b"four"
+    os.close(reader)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import note, print_json
+from docmill.flows.cli.terminal.output import may_write, note, print_json, write_output
 from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def explain(
     limit: Annotated[
         int, typer.Option("-k", "-n", "--limit", min=0, metavar="N", help="Number of chunks to show; 0 shows all.")
     ] = 100,
-    html: Annotated[Path | None, typer.Option(metavar="OUT", help="Write an HTML page that shows the chunks.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="OUT", callback=may_write, help="Write an HTML page that shows the chunks.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
 ) -> None:
     """Show how a file is split.
@@ -45,7 +47,7 @@ def explain(
     if html is not None:
         from docmill.flows.cli.pages.explain_chunks_html import page
 
-        html.write_text(page(found), encoding="utf-8")
+        write_output(html, page(found).encode())
         note(f"wrote {html}")
     if as_json:
         print_json(found.as_json())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import is_terminal, note, plain, print_json
+from docmill.flows.cli.terminal.output import is_terminal, may_write, note, plain, print_json, write_output
 from docmill.flows.cli.terminal.progress import waiting
 from docmill.flows.cli.terminal.table_formats import BINARY, TableFormat, format_of, render
 from docmill.storage.errors import QueryError
@@ -231,7 +231,8 @@ def sql(
         typer.Option("--format", help="Output format. [default: by the suffix of --output, else table]"),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the rows to this .csv, .json, .parquet or .xlsx.")
+        Path | None,
+        typer.Option(metavar="FILE", callback=may_write, help="Write the rows to this .csv, .json, .parquet or .xlsx."),
     ] = None,
     at: At = None,
     principal: Principal = None,
@@ -276,7 +277,7 @@ def _put(table: "pa.Table", form: TableFormat, output: Path | None) -> None:
     if output is None:
         typer.get_binary_stream("stdout").write(render(table, form, is_terminal()))
     else:
-        output.write_bytes(render(table, form))
+        write_output(output, render(table, form))
 
 
 def _prepare() -> None:

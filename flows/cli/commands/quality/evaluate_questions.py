@@ -10,7 +10,7 @@ import typer
 
 from docmill.flows.cli.commands.ask.search_and_sql import Mode, Passages
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import note
+from docmill.flows.cli.terminal.output import may_write, note, write_output
 from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,10 +49,14 @@ MODES = typer.Option("--mode", help="Search mode; may be repeated to compare. Th
 MEASURE = typer.Option(
     "--measure", metavar="NAME", help="Measure such as nDCG@10, R@5, RR, AP, Success@5; may be repeated."
 )
-RUN_FILE = typer.Option("--run-file", metavar="FILE", help="Write the first rankings as a TREC run file.")
+RUN_FILE = typer.Option(
+    "--run-file", callback=may_write, metavar="FILE", help="Write the first rankings as a TREC run file."
+)
 AT = typer.Option("--at", metavar="N|TAG", help="Snapshot or candidate; may be repeated to compare.")
 WEIGHT = typer.Option("--weight", min=0, max=1, help="Weight of the vectors in a hybrid search; may be repeated.")
-HTML = typer.Option("--html", metavar="OUT", help="Write an HTML chart of the means with confidence intervals.")
+HTML = typer.Option(
+    "--html", callback=may_write, metavar="OUT", help="Write an HTML chart of the means with confidence intervals."
+)
 VALUES = typer.Option("--values/--no-values", help="Save the value of each question, not just the mean.")
 KEEP = typer.Option("--keep/--no-keep", help="Save the results as rows of `evaluations`.")
 BY = typer.Option(
@@ -150,7 +154,7 @@ def _write_run(path: Path | None, found: Sequence["Measured"], asked: Sequence["
     from docmill.tasks.evaluate.ranking import run_file
 
     if path is not None:
-        path.write_text(run_file(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
+        write_output(path, run_file(asked, found[0].evaluation.rankings, "docmill").encode())
 
 
 def _write_page(path: Path | None, title: str, caption: str, found: Sequence["Measured"]) -> None:
@@ -160,7 +164,7 @@ def _write_page(path: Path | None, title: str, caption: str, found: Sequence["Me
     from docmill.flows.cli.pages.chart import Compared, chart
 
     drawn = [Compared(one.title, one.evaluation.values) for one in found]
-    path.write_text(chart(title, caption, drawn), encoding="utf-8")
+    write_output(path, chart(title, caption, drawn).encode())
     note(f"wrote {path}")
 
 

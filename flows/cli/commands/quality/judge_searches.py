@@ -10,7 +10,7 @@ import typer
 
 from docmill.flows.cli.commands.ask.search_and_sql import At
 from docmill.flows.cli.terminal.command import command_group, settings_of, takes
-from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json
+from docmill.flows.cli.terminal.output import AsJson, may_write, note, plain, print_found, print_json, write_output
 from docmill.flows.runs.phases import counted
 from docmill.storage.errors import QueryError
 
@@ -109,20 +109,19 @@ def withdraw(
 
 def export(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="The CSV file to write.")],
+    file: Annotated[Path, typer.Argument(callback=may_write, help="The CSV file to write.")],
     at: At = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the judged queries with their answers as the questions that `evaluate` reads."""
     settings = settings_of(context)
-    from docmill.storage.files import write_whole
     from docmill.storage.snapshots.read.store import open_store
     from docmill.tasks.evaluate.judgement_questions import as_csv, questions_of
 
     with open_store(settings.store, at) as store:
         judged = store.judgements()
     questions = questions_of(judged)
-    write_whole(file.absolute(), as_csv(questions).encode(), closed=True)
+    write_output(file, as_csv(questions).encode())
     lost = [one for one in judged if one.state == "lost"]
     if as_json:
         print_json({"file": str(file), "questions": len(questions), "judgements": len(judged), "lost": len(lost)})

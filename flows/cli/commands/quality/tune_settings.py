@@ -9,7 +9,7 @@ import typer
 from docmill.flows.cli.commands.quality.evaluate_questions import Made
 from docmill.flows.cli.commands.start.ingest_and_plan import Sources
 from docmill.flows.cli.terminal.command import checked_settings_of, command_group, settings_of, takes
-from docmill.flows.cli.terminal.output import AsJson, note, print_found, print_json, print_rows, print_text
+from docmill.flows.cli.terminal.output import AsJson, may_write, note, print_found, print_json, print_rows, print_text
 from docmill.flows.runs.phases import counted
 from docmill.storage.errors import ConfigError
 
@@ -32,7 +32,7 @@ SIZE = typer.Option("--size", metavar="N", help="Try this size in tokens; may be
 CONTEXT = typer.Option("--context", metavar="NAME", help="Try this contextualizer; may be repeated.")
 WEIGHT = typer.Option("--weight", min=0, max=1, metavar="X", help="Try this weight of the vectors; may be repeated.")
 WRITE = typer.Option("--write", help="Merge the result into docmill.toml, keeping comments; create it if needed.")
-OUTPUT = typer.Option("--output", metavar="FILE", help="Write the result to a separate file.")
+OUTPUT = typer.Option("--output", callback=may_write, metavar="FILE", help="Write the result to a separate file.")
 
 
 def register(app: typer.Typer) -> None:
