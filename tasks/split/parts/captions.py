@@ -46,12 +46,17 @@ def _stated(text: str, blocks: Sequence[Element]) -> dict[int, int]:
     found = dict[int, int]()
     for number, one in enumerate(blocks):
         caption = one.attributes.get("caption") if one.kind in _CAPTIONED else None
-        beside = (at for step in range(1, _REACH + 1) for at in (number + step, number - step)) if caption else ()
-        for at in beside:
+        for at in _beside(number, one.kind) if caption else ():
             if 0 <= at < len(blocks) and text[blocks[at].start_char : blocks[at].end_char] == caption:
                 found[number] = at
                 break
     return found
+
+
+def _beside(number: int, kind: str) -> Iterator[int]:
+    """Yield the numbers of the blocks in which the caption of a block may be, the likeliest first."""
+    sides = (1, -1) if kind == "figure" else (-1, 1)  # a table's caption is drawn above it
+    yield from (number + step * side for step in range(1, _REACH + 1) for side in sides)
 
 
 def _found(blocks: Sequence[Element], named: Sequence[int], kind: str, known: dict[int, int]) -> dict[int, int]:

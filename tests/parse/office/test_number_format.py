@@ -31,6 +31,10 @@ from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
         (1234.5, "#,##0.00", "1234.5"),
         (1_200_000, '0.0,,"M"', "1200000"),
         (0.5, "# ?/?", "0.5"),
+        (959.99999999999909, '"$"0.00', "$960.00"),  # what a sum of binary fractions leaves wrong
+        (0.0999999999999999, "0%", "10%"),
+        (6.96409140369967, "0.0", "6.96409140369967"),
+        (1.2345678901205, "0.0", "1.2345678901205"),  # of 13 figures it would save one
     ],
 )
 def test_a_number_has_the_signs_of_its_format_and_keeps_its_digits(value: float, code: str, shown: str) -> None:

@@ -203,3 +203,25 @@ def test_a_layout_is_read_once_for_all_slides_that_have_it(monkeypatch: pytest.M
     assert _read(deck).text.split("\n\n") == ["## one", "## two", "## three", "## four"]
     layouts = [part for part in asked if part.startswith("ppt/slideLayouts/")]
     assert sorted(layouts) == ["ppt/slideLayouts/slideLayout2.xml", "ppt/slideLayouts/slideLayout6.xml"]
+
+
+@pytest.mark.parametrize("newer", [False, True])
+def test_comments_of_a_slide_name_their_authors(newer: bool) -> None:
+    deck = _deck()
+    deck.slides.add_slide(deck.slide_layouts[5]).shapes.title.text = "Mills"
+    said = "<txBody><p><r><t>{}</t></r></p></txBody>" if newer else "<text>{}</text>"
+    reply = f'<replyLst><reply authorId="2">{said.format("Soon.")}</reply></replyLst>' if newer else ""
+    comment = f'<cmLst><cm authorId="1">{said.format("How high?")}{reply}</cm></cmLst>'
+    people = '<l><a id="1" name="Ann"/><a id="2" name="Bo"/></l>'.replace("<a", "<author" if newer else "<cmAuthor")
+    links = "ppt/slides/_rels/slide1.xml.rels"
+    data = _bytes(deck)
+    with zipfile.ZipFile(BytesIO(data)) as container:
+        stated = container.read(links).decode()
+    link = '<Relationship Id="rId9" Type="http://x/relationships/comments" Target="../comments/comment1.xml"/>'
+    parts = {
+        links: stated.replace("</Relationships>", f"{link}</Relationships>"),
+        "ppt/comments/comment1.xml": comment,
+        "ppt/authors.xml" if newer else "ppt/commentAuthors.xml": people,
+    }
+    parsed = parse(with_members(data, parts), FileType("pptx"), ParseOptions())
+    assert parsed.text.split("\n\n")[1:] == ["Ann: How high?", "Bo: Soon."][: 1 + newer]

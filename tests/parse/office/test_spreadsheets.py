@@ -152,7 +152,24 @@ def test_what_is_merged_over_rows_is_repeated_and_notes_are_kept() -> None:
 
     parsed = _read(_saved(fill))
     assert _tables(parsed) == [[["hut", "bed"], ["A", "1"], ["A", "2"], ["B", "3"]]]
-    assert parsed.text.endswith("B4: by the stove")
+    assert parsed.text.endswith("B4 (Ann): by the stove")
+
+
+def test_a_comment_names_its_author_once_and_that_of_a_thread_by_the_list_of_people() -> None:
+    def fill(book: Any) -> None:
+        from openpyxl.comments import Comment
+
+        book.active.append(["hut", "bed"])
+        book.active["A1"].comment = Comment("Ann:\nby the stove", "Ann")
+        book.active["B1"].comment = Comment(
+            "[Threaded comment]\n\nOnly newer ones show it.\nComment:\n  Or two?", "tc={7}"
+        )
+
+    people = '<personList><person id="{3}" displayName="Bo Lind"/></personList>'
+    thread = '<ThreadedComments><threadedComment ref="B1" personId="{3}" id="{7}"/></ThreadedComments>'
+    parts = {"xl/persons/person.xml": people, "xl/threadedComments/threadedComment1.xml": thread}
+    assert _read(with_members(_saved(fill), parts)).text.endswith("A1: Ann:\nby the stove\n\nB1 (Bo Lind): Or two?")
+    assert _read(_saved(fill)).text.endswith("B1: Or two?")
 
 
 def test_cells_strewn_over_a_whole_sheet_cost_no_memory() -> None:

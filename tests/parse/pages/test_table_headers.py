@@ -153,3 +153,10 @@ def test_figures_and_amounts_are_numbers_and_only_years_may_name_a_column() -> N
     assert is_year("2023-24")
     assert is_year("1998/1999")
     assert not is_year("2300-01")
+
+
+def test_a_caption_above_a_table_that_is_that_of_the_next_one_too_is_its_own() -> None:
+    table = "<table><caption>Gates</caption><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"
+    parsed = parse((table * 2).encode(), FileType("html"), ParseOptions())
+    assert all(one.start_char < start for start, one in bound_captions(parsed).of.items())
+    assert len(bound_captions(parsed).of) == 2

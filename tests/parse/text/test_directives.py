@@ -184,3 +184,8 @@ def test_attributes_of_asciidoc_name_others_and_pages_of_components_are_no_terms
     parsed = read(text, "asciidoc")
     assert parsed.text == "- The mill\n- Wheel"
     assert parsed.elements[0].attributes["links"][0]["url"] == "https://example.org/docs/a"
+
+
+def test_what_is_documented_is_a_term_only_of_indented_lines() -> None:
+    text = "Mill\n====\n\n.. module:: mill\n\n.. role:: code(x)\n\nIt grinds.\n\n.. function:: turn()\n\n   It turns.\n"
+    assert read(text, "rst").text == "# Mill\n\n`mill`\n\nIt grinds.\n\n`turn()`: It turns."

@@ -28,6 +28,10 @@ _LAST_SERIAL = 2_958_466  # the day after 31 December 9999, with which dates of 
 _LEAP_BUG = 60  # 29 February 1900, which never was
 _DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
 _FIGURES = 15  # significant figures that a double keeps of any decimal number, and that Excel shows
+_NOISE = 2  # of these figures, those that sums of binary fractions leave wrong
+_SAVED = 5
+"""Figures that rounding saves where they are noise: 959.999999999999 is 960. With fewer, a number of 13 figures that
+ends with a zero by chance is rounded; more than are left of 15 are never saved."""
 _EXACT = 10**_FIGURES  # whole numbers below are shown in full, those above with an exponent
 _PERCENT = 100  # of a share
 _TINY = 1e-9
@@ -116,6 +120,8 @@ def _digits(value: float) -> str:
     if abs(value) < _EXACT and value == int(value):  # in this order: what is infinite or no number has no int
         return str(int(value))
     text = f"{value:.{_FIGURES}g}"
+    rounded = f"{value:.{_FIGURES - _NOISE}g}"
+    text = text if len(rounded) > len(text) - _SAVED else rounded
     return f"{value:.{_FIGURES}f}".rstrip("0") if "e-" in text and abs(value) > _TINY else text
 
 

@@ -22,6 +22,8 @@ from docmill.tasks.parse.trees import whole
 
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _HEX = 16  # the base of an escaped character's number
+_PEOPLE = ("xl/threadedComments/", "xl/persons/")
+_OF_THREAD = "tc="  # begins what stands for the author of a thread; its id follows
 _THREADED = re.compile(r"\[Threaded comment\].*?\n(?:Comment|Kommentar|Commentaire|Comentario):\s*", re.DOTALL)
 _HYPERLINK = re.compile(
     r'\s*(?:_xlfn\.)?HYPERLINK\(\s*"((?:[^"]|"")*)"\s*(?:[,;]\s*"((?:[^"]|"")*)"\s*)?\)\s*\Z', re.IGNORECASE
@@ -176,11 +178,30 @@ def _number_kinds(container: zipfile.ZipFile, part: str) -> list[str]:
 
 
 def _comments(container: zipfile.ZipFile, part: str) -> Iterator[str]:
-    if part in container.NameToInfo:
-        for node in read_part(container, part).iter("{*}comment"):
-            text = _THREADED.sub("", _joined(node)).strip()
-            if text:
-                yield f"{node.get('ref') or ''}: {text}"
+    """Yield the comments of cells: cell, author unless the comment begins with the name, and text."""
+    if part not in container.NameToInfo:
+        return
+    root, people = read_part(container, part), _writers(container)
+    authors = [people.get(name, name) for name in ("".join(one.itertext()).strip() for one in root.iter("{*}author"))]
+    for node in root.iter("{*}comment"):
+        text = _THREADED.sub("", _joined(node)).strip()
+        author = "".join(authors[whole(node.get("authorId"), len(authors)) :][:1])
+        if text:
+            yield f"{node.get('ref') or ''}{_by(author, text)}: {text}"
+
+
+def _by(author: str, text: str) -> str:
+    """Return the author of a comment in parentheses, unless it is unknown or the text begins with it."""
+    known = author and not author.startswith(_OF_THREAD) and not text.startswith(author)
+    return f" ({author})" if known else ""
+
+
+def _writers(container: zipfile.ZipFile) -> dict[str, str]:
+    """Return the names of those who began threads of comments, by what stands for them in the list of authors."""
+    parts = [read_part(container, name) for name in container.NameToInfo if name.startswith(_PEOPLE)]
+    names = {one.get("id"): one.get("displayName") or "" for root in parts for one in root.iter("{*}person")}
+    threads = (one for root in parts for one in root.iter("{*}threadedComment"))
+    return {f"{_OF_THREAD}{one.get('id')}": names.get(one.get("personId"), "") for one in threads}
 
 
 def _boxes(container: zipfile.ZipFile, part: str) -> Iterator[str]:

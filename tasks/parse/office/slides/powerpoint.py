@@ -1,7 +1,7 @@
 """PowerPoint: each slide is a section of its shapes in reading order, then its notes and comments."""
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate, pairwise
@@ -36,6 +36,7 @@ from docmill.tasks.parse.office.slides.slide_text import (
 from docmill.tasks.parse.trees import whole
 
 _PRESENTATION = "ppt/presentation.xml"
+_AUTHORS = ("ppt/commentAuthors.xml", "ppt/authors.xml")  # by older programs, by newer ones
 _TITLES = ("title", "ctrTitle")
 _FURNITURE = ("ftr", "dt", "hdr")
 _NUMBER = "sldNum"
@@ -337,11 +338,26 @@ class _SlideParts:
                 canvas.paragraph(text_of(line), role="notes")
 
     def _draw_comments(self, canvas: Canvas) -> None:
-        """Draw the comments, whose text is an element of its own, or paragraphs in those of newer programs."""
+        """Draw the comments and replies with their authors."""
+        authors = _authors(self._container)
         for part in linked(self._links, "comments"):
-            for node in read_part(self._container, part).iter("{*}cm"):
-                words = [one.text or "" for one in node.iter("{*}text")] or [text_of(one) for one in node.iter("{*}p")]
-                canvas.paragraph("\n".join(words), kind="text", role="comment")
+            for node in read_part(self._container, part).iter("{*}cm", "{*}reply"):
+                canvas.paragraph(_said_in(node, authors), kind="text", role="comment")
+
+
+def _said_in(comment: Any, authors: Mapping[str, str]) -> str:
+    """Return the author and the words of a comment; newer programs write paragraphs, older ones one text."""
+    words = [one.text or "" for one in comment.iterfind("{*}text")]
+    text = "\n".join([*words, *map(text_of, comment.iterfind("{*}txBody/{*}p"))])
+    author = authors.get(comment.get("authorId") or "") if text else ""
+    return f"{author}: {text}" if author else text
+
+
+def _authors(container: zipfile.ZipFile) -> dict[str, str]:
+    """Return the names of the authors of comments by their ids."""
+    roots = [read_part(container, name) for name in _AUTHORS if name in container.NameToInfo]
+    found = (one for root in roots for one in root.iter("{*}cmAuthor", "{*}author"))
+    return {one.get("id") or "": one.get("name") or "" for one in found}
 
 
 def _with_formulas(slide: Any) -> Any:

@@ -94,12 +94,18 @@ def parse_rst(data: bytes, options: ParseOptions) -> Parsed:
     text = found.text.replace("\r\n", "\n")
     header = _HEADER.match(text)
     text = _as_fields(header[0]) + text[header.end() :] if header else text
-    text = _OBJECT.sub(lambda m: f"{m[1]}``{m[2].strip()}``\n", text)
+    text = _OBJECT.sub(_as_term, text)
     text = _VERSION.sub(lambda m: f"{m[1]}{_VERSIONS[m[2]]} {m[3]}: {m[4]}".rstrip(": "), text)
     text = _ELSEWHERE.sub(_named, text)
     text = with_sessions(_FIRST_TERM.sub(_WALL, text, count=1))
     load = loader_beside(options.pictures)
     return read_or_keep(text, "rst", found, load, partial(read_light_parts, load))
+
+
+def _as_term(found: re.Match[str]) -> str:
+    """Return what a directive documents as a term of the indented lines below it, else as a paragraph."""
+    indented = found.string.startswith((f"{found[1]} ", f"{found[1]}\t"), found.end())
+    return f"{found[1]}``{found[2].strip()}``\n" + "\n" * (not indented)
 
 
 def _named(found: re.Match[str]) -> str:
