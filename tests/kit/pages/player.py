@@ -107,9 +107,9 @@ class Player:
 
     def _session(self) -> "subprocess.Popen[str]":
         if self.python is None:
-            warm = shutil.which("python_session", path=self.environment["PATH"])
+            warm = shutil.which("python", path=self.environment["PATH"])
             self.python = subprocess.Popen(
-                [warm] if warm else [sys.executable, "-m", "tests.kit.pages.python_session"],
+                [warm or sys.executable, "-m", "tests.kit.pages.python_session"],
                 env=self.environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

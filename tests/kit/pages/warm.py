@@ -33,7 +33,7 @@ def warm_program(folder: Path, *loaded: str) -> Iterator[Path]:
             client = shlex.join([sys.executable, "-I", "-S", str(_HERE / "warm_client.py"), socket, name])
             (folder / name).write_text(f'#!/bin/sh\nexec {client} "$@"\n', encoding="utf-8")
             (folder / name).chmod(0o755)
-        command = [sys.executable, "-P", str(_HERE / "warm_server.py"), socket, *loaded]
+        command = [sys.executable, "-P", str(_HERE / "warm_server.py"), socket, str(folder), *loaded]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as server:
             try:
                 assert server.stdout

