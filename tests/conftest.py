@@ -7,8 +7,9 @@ import secrets
 import shutil
 import signal
 import sqlite3
+import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from docmill.flows.prefect.prefect_server import embedded_server
 from docmill.storage.files import flocked
+from docmill.storage.process import child_process
 from docmill.storage.process.sleeping_threads import let_threads_sleep
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.vectors.deferred_client import defer_client
@@ -87,12 +89,31 @@ def token_counts_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def fake_model(token_counts_folder: Path) -> Iterator[str]:
-    """Make the fake model known in this process, and return its name."""
+def fake_model(token_counts_folder: Path, warm_programs: Path) -> Iterator[str]:
+    """Make the fake model known in this process, and return its name; processes for parsing and for SQL start warm."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(space.FOLDERS, fake_encoder.NAME, lambda: token_counts_folder)
         patch.setitem(encoder.LOADERS, fake_encoder.NAME, fake_encoder.TokenCounts)
-        yield fake_encoder.NAME
+        with started_by(str(warm_programs / "python")):
+            yield fake_encoder.NAME
+
+
+@pytest.fixture
+def cold() -> Iterator[None]:
+    """Let processes for parsing and for SQL be fresh interpreters, as a user's are."""
+    with started_by(sys.executable):
+        yield
+
+
+@contextmanager
+def started_by(python: str) -> Iterator[None]:
+    """Start child processes by a program within the block."""
+    before = child_process.PYTHON[:]
+    child_process.PYTHON[:] = [python]
+    try:
+        yield
+    finally:
+        child_process.PYTHON[:] = before
 
 
 @pytest.fixture(scope="module")

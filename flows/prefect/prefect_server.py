@@ -14,6 +14,7 @@ from docmill.flows.prefect.server_main import ADDRESS, LEASES, SERVER, SHUTDOWN_
 from docmill.flows.prefect.server_secret import CLIENT_VARIABLE, open_private, secret_of
 from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.files import OWNER_ONLY, flocked
+from docmill.storage.process.child_process import PYTHON
 
 STARTING = "docmill-starting.lock"  # held by the run that looks for a server or starts one
 LOG = "docmill-server.log"
@@ -103,7 +104,7 @@ def _start(home: Path, port: int) -> subprocess.Popen[bytes]:
     (home / ADDRESS).unlink(missing_ok=True)
     with os.fdopen(open_private(home / LOG), "wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "docmill.flows.prefect.server_main", str(home), str(port)],
+            [*PYTHON, "-m", "docmill.flows.prefect.server_main", str(home), str(port)],
             cwd=Path(__file__).parents[2],
             stdin=subprocess.DEVNULL,
             stdout=log,

