@@ -22,6 +22,7 @@ from docmill.storage.process.sleeping_threads import let_threads_sleep
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.vectors.deferred_client import defer_client
 from docmill.storage.snapshots.clean import verify
+from docmill.storage.sql import statement_pool
 from docmill.tasks.model import circuit_breaker, providers
 from tests.kit import fake_encoder
 from tests.kit.house import starts_processes
@@ -100,7 +101,8 @@ def fake_model(token_counts_folder: Path, warm_programs: Path) -> Iterator[str]:
 
 @pytest.fixture
 def cold() -> Iterator[None]:
-    """Let processes for parsing and for SQL be fresh interpreters, as a user's are."""
+    """Let new processes for parsing and for SQL be fresh interpreters, as a user's are."""
+    statement_pool._pool.close()
     with started_by(sys.executable):
         yield
 

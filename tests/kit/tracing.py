@@ -64,13 +64,19 @@ def traced(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) ->
     done = subprocess.run(
         [strace, *how, *command], cwd=cwd, env=dict(environment), capture_output=True, text=True, timeout=600
     )
-    calls = list(_calls(log.read_text("utf-8", "replace").splitlines()))
+    lines = log.read_text("utf-8", "replace").splitlines()
+    calls = list(_calls([line for line in lines if not _reads(line)]))
     return Trace(
         done.returncode,
         done.stdout + done.stderr,
         tuple(dict.fromkeys(_reached(calls))),
         tuple(dict.fromkeys(_written(calls, cwd))),
     )
+
+
+def _reads(line: str) -> bool:
+    """Return whether a line is a whole call that opens a file to read it, as most are."""
+    return "O_RDONLY" in line and "O_CREAT" not in line and not line.endswith("<unfinished ...>")
 
 
 def _calls(lines: Collection[str]) -> Iterator[str]:

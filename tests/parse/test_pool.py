@@ -26,6 +26,8 @@ from tests.kit.skips import on_linux
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.usefixtures("cold")
+
 
 def double(number: int) -> int:
     return number * 2

@@ -24,6 +24,8 @@ from tests.kit.skips import on_linux
 from tests.kit.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.usefixtures("cold")
 SHORT = SqlLimits(seconds=0.5, memory_mb=100)
 NARROW = SqlLimits(memory_mb=100)  # with time enough on a busy machine
 PATIENCE_S = 60.0  # of a busy machine, far below what the call takes that is interrupted
