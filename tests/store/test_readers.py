@@ -20,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("fake_model")
 READERS = 10
 COMMITS = 6
 PAGES = 5
+PAUSE_S = 0.1  # between two looks of a reader: ten that never rest leave the writer a tenth of the processors
 
 
 def write(bench: Workbench, number: int) -> None:
@@ -51,7 +52,7 @@ def test_ten_readers_beside_a_writer_never_see_a_mix(tmp_path: Path) -> None:
 
     def read() -> list[int]:
         seen = [look(bench.root)]
-        while not done.is_set():
+        while not done.wait(PAUSE_S):
             seen.append(look(bench.root))
         return [*seen, look(bench.root)]
 

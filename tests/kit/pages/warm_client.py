@@ -53,7 +53,8 @@ def _open() -> list[int]:
 
 def _end(status: int) -> None:
     if status < 0:
-        _signal.signal(-status, _signal.SIG_DFL)
+        if -status != _signal.SIGKILL:
+            _signal.signal(-status, _signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
 

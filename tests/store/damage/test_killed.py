@@ -3,7 +3,6 @@
 import random
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,12 +16,12 @@ from tests.kit.workbench import Workbench
 
 ROOT = Path(__file__).parents[3]
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fake_model")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fake_model", "warm_path")]
 
 
 def start(bench: Workbench, model: Path) -> "subprocess.Popen[bytes]":
     arguments = ["ingest", str(bench.docs), "--store", str(bench.root), "--embedding-model", NAME, "--engine", "local"]
-    command = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(model), *arguments, "--wait", "60"]
+    command = ["docmill_with_fake_model", str(model), *arguments, "--wait", "60"]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
@@ -89,7 +88,7 @@ def test_a_full_disk_ends_the_run_with_one_line_and_the_snapshot_stays(
     )
     module = "runpy.run_module('tests.kit.docmill_with_fake_model', run_name='__main__')"
     arguments = ["ingest", str(bench.docs), "--store", str(bench.root), "--embedding-model", NAME, "--engine", "local"]
-    command = [sys.executable, "-c", limit + module, str(token_counts_folder), *arguments]
+    command = ["python", "-c", limit + module, str(token_counts_folder), *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "everything committed is intact: free some space and run again" in done.stderr

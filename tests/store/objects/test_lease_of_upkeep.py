@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,13 +18,14 @@ from tests.kit.house import ROOT
 from tests.kit.remote_bench import RemoteBench
 
 PATIENCE_S = 60.0  # of a busy machine; what is stopped would go on for ten minutes
+pytestmark = pytest.mark.usefixtures("warm_path")
 WRITING = ("compact", "erase", "publish", "reembed", "remove", "repair", "restore", "tag", "undelete", "vacuum")
 
 
 def stopped_at(far: RemoteBench, model: Path, moment: str, *arguments: str) -> tuple[int, str]:
     """Begin a command on machine "one", send SIGTERM at `moment`; return its status and its last line."""
     environment = os.environ | {MARK: str(far.folder), "DOCMILL_MIRRORS": str(far.folder / "mirrors" / "one")}
-    command = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(model), *arguments]
+    command = ["docmill_with_fake_model", str(model), *arguments]
     command += ["--store", far.address]
     stuck = environment | {STUCK: f"{moment}=600"}
     process = subprocess.Popen(command, cwd=ROOT, env=stuck, stdout=-1, stderr=-1, text=True)
