@@ -19,6 +19,7 @@ from docmill.storage.search.encode.space import describe_model, model_dir
 from docmill.storage.snapshots.read.store import open_store
 from docmill.storage.sql.process_handle import ProcessHandle
 
+pytestmark = pytest.mark.usefixtures("cold")
 HEAVY = {"torch", "transformers", "sentence_transformers", "prefect", "scipy", "sklearn", "unstructured"}
 _CODE = """
 import gc, json, sys
