@@ -3,7 +3,7 @@
 It runs without `site`, so that it starts in milliseconds: import nothing but what is built into Python.
 """
 
-import _signal
+import _signal  # type: ignore[import-not-found]  # what `signal` is made of
 import _socket
 import marshal
 import os

@@ -163,7 +163,7 @@ def main() -> None:
     from docmill.storage.process.malloc_tuning import prefer_system_pool
     from docmill.storage.search.vectors.deferred_client import defer_client
 
-    child_process.die_with = lambda _: None  # the server does it
+    child_process.die_with = _ended_by_server
     prefer_system_pool()
     load_arrow_lightly()
     defer_client()
@@ -174,6 +174,10 @@ def main() -> None:
     gc.freeze()  # a look for garbage among all that is loaded would copy it into each fork
     serve(*sys.argv[1:3])
     _leave(_run)
+
+
+def _ended_by_server(parent: int) -> None:
+    """Stand in for what ends a process with its parent."""
 
 
 def _run() -> None:
