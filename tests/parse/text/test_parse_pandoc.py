@@ -153,6 +153,15 @@ def test_short_rows_of_a_word_table_lose_no_cell() -> None:
     assert drawn.attributes["cells"] == [["c0", "c1", "c2"], ["", "c4", "c5"]]
 
 
+def test_all_titles_at_the_top_of_a_word_document_are_read() -> None:
+    document = Document()
+    for text, style in (("Mills", "Title"), ("of the Alder", "Title"), ("A guide", "Subtitle"), ("", "Title")):
+        document.add_paragraph(text, style=style)
+    document.add_paragraph("It grinds.")
+    document.add_paragraph("Later", style="Title")
+    assert read("docx", saved(document)).text == "# Mills\n\nof the Alder\n\nA guide\n\nIt grinds.\n\nLater"
+
+
 def test_in_a_word_document_without_headings_short_bold_paragraphs_are_headings() -> None:
     document = Document()
     document.add_paragraph().add_run("Scope").bold = True

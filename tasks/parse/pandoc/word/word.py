@@ -93,6 +93,7 @@ _UNREAD_PARTS = re.compile(
 )
 """Parts that pandoc does not read: in Word's empty document, `stylesWithEffects.xml` is larger than all others."""
 
+_ABOVE_TEXT = frozenset(("title", "subtitle", "author", "date", "abstract"))  # styles of what pandoc takes for metadata
 _Key = tuple[Any, ...]
 
 
@@ -172,11 +173,16 @@ class _BodyChanges(NamedTuple):
             return bytes(etree.tostring(self.styles, encoding="utf-8", xml_declaration=True))
         if name not in (_BODY, *_NOTES):
             return content
-        return prepare_body(content, self.graphics if name == _BODY else dict, self.numbering, self.comments)
+        graphics = self.graphics if name == _BODY else dict
+        return prepare_body(content, graphics, self.numbering, self.comments, self.styles)
 
 
 def prepare_body(
-    content: bytes, graphics: Callable[[], dict[str, list[Any]]], numbering: WordNumbering, comments: Comments
+    content: bytes,
+    graphics: Callable[[], dict[str, list[Any]]],
+    numbering: WordNumbering,
+    comments: Comments,
+    styles: Any = None,
 ) -> bytes:
     """Return `word/document.xml` with boxes below their paragraphs, complete lines and rows, and marks.
 
@@ -187,6 +193,8 @@ def prepare_body(
     root = xml_tree(content)
     for copy in list(root.iter(_FALLBACK)):  # the same drawing again, for old readers
         copy.getparent().remove(copy)
+    if styles is not None:
+        _keep_titles(root, styles)
     write_numbers(root, numbering)
     fields = list(fields_in(root))
     write_field_numbers(fields)
@@ -204,6 +212,21 @@ def prepare_body(
         _make_text(mark, PAGE_MARK)
     make_lean(root)
     return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _keep_titles(root: Any, styles: Any) -> None:
+    """Let one paragraph at the top have each style of a title: of several, pandoc keeps the last, even an empty one."""
+    names = {one.get(W + "styleId"): one.find(W + "name") for one in styles.iter(W + "style")}
+    seen = set[str]()
+    for paragraph in root.iterfind(f"{W}body/{W}p"):
+        style = paragraph.find(f"{W}pPr/{W}pStyle")
+        named = None if style is None else names.get(style.get(W + "val"))
+        name, said = "" if named is None else named.get(W + "val", "").lower(), "".join(paragraph.itertext()).strip()
+        if said and name not in _ABOVE_TEXT:
+            break
+        if name in _ABOVE_TEXT and (name in seen or not said):
+            style.getparent().remove(style)
+        seen.add(name)
 
 
 def _page_breaks(root: Any) -> list[Any]:
