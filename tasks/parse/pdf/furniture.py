@@ -97,7 +97,7 @@ def counts(pages: Sequence[int], values: Sequence[int]) -> bool:
     """Return whether numbers go up as their pages do: at most steps, for the parts of a file may count from 1."""
     both = zip(pairwise(pages), pairwise(values), strict=True)
     steps = [after - before == up - low for (low, up), (before, after) in both]
-    return bool(steps) and 2 * sum(steps) > len(steps)
+    return 2 * sum(steps) > len(steps)
 
 
 def pages_in_a_row(pages: Sequence[int], step: int, least: int) -> set[int]:
@@ -186,12 +186,9 @@ class _Sheets:
     def are_of_text(self, group: list[_Marginal]) -> bool:
         """Return whether lines at the tops of pages that say the same are of a text, as of a letter to many people.
 
-        They are part of a sentence over two lines, below what differs from page to page, or on pages that are alike.
+        They are part of a sentence over two lines.
         """
-        if not group[0].top or 2 * sum(map(self._is_of_sentence, group)) <= len(group):
-            return False
-        above = Counter(line.text for one in group for line in self._lines(one) if line.box[3] < one.line.box[1])
-        return any(2 * times <= len(group) for times in above.values()) or self.are_alike({one.page for one in group})
+        return group[0].top and 2 * sum(map(self._is_of_sentence, group)) > len(group)
 
     def _is_of_sentence(self, one: _Marginal) -> bool:
         level = [line for line in self._lines(one) if line.box[0] < one.line.box[2] and one.line.box[0] < line.box[2]]

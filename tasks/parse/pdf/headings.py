@@ -210,8 +210,7 @@ def _is_single(run: HeadingRun, runs: list[HeadingRun]) -> bool:
 
 
 def _is_brand(brand: HeadingRun, title: HeadingRun) -> bool:
-    few = len(brand.text.split()) <= _BRAND_WORDS and not depth(brand.text)
-    return few and not brand.outlined and brand.look.size > title.look.size
+    return len(brand.text.split()) <= _BRAND_WORDS and brand.look.size > title.look.size
 
 
 Pages = list[list[TextLine]]

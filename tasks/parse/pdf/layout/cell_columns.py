@@ -242,11 +242,6 @@ def places_over(cell: Cell, spans: list[Span]) -> list[int]:
     return spans_over(span_of(cell), spans)
 
 
-def within(spans: list[Span], start: float, end: float) -> list[int]:
-    """Return the places of the spans that begin behind `start` and end before `end`."""
-    return [at for at, (first, last) in enumerate(spans) if start < first and last < end]
-
-
 def lines_of(rows: list[Row]) -> list[TextLine]:
     """Return the lines of rows of cells."""
     return [*chain.from_iterable(chain.from_iterable(rows))]
@@ -344,7 +339,7 @@ def _append_rows(table: PageTable, more: PageTable) -> None:
     repeated = len(header) if header == more.cells[: len(header)] else 0
     rows = more.cells[repeated:]
     shift = len(table.cells) - repeated
-    if rows and not _is_right_to_left(rows[0]) and _is_rest(table.cells[-1], rows[0]):
+    if rows and not is_right_to_left(" ".join(rows[0])) and _is_rest(table.cells[-1], rows[0]):
         table.cells[-1] = [f"{one} {other}".strip() for one, other in zip(table.cells[-1], rows.pop(0), strict=True)]
         shift -= 1
     table.cells += rows
@@ -352,10 +347,6 @@ def _append_rows(table: PageTable, more: PageTable) -> None:
     if more.page == table.page:
         table.box = around(table.box, more.box)
     table.end_page, table.bottom = more.page, more.box[3]
-
-
-def _is_right_to_left(row: list[str]) -> bool:
-    return is_right_to_left(" ".join(row))
 
 
 def _are_alike(one: list[Span], other: list[Span]) -> bool:

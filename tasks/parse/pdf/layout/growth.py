@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
 
-from docmill.tasks.parse.pdf.layout.cell_columns import within
 from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Extent, header_rows
-from docmill.tasks.parse.pdf.layout.rows import LAYOUT, STRAY, Item, PageTable, is_value, replaced, span_of
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Item, PageTable, is_value, replaced
 from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
@@ -244,31 +243,21 @@ class Growth:
         """Return the row of names that stand each over several columns, closely above the header, if it is one."""
         if not level or not self._is_alike(level) or not self._is_within(level) or _is_remark(level[0].text):
             return []
-        row = self._over_columns(sorted(level, key=lambda line: line.box[0]), edge)
+        row = self._over_columns(sorted(level, key=lambda line: line.box[0]))
         is_close = edge - row.extent[1] < LAYOUT.close * level[0].height
         return [row] if is_close and len(row.over) == len(level) and row.is_over_several() else []
 
-    def _over_columns(self, level: list[TextLine], edge: float) -> _OuterRow:
+    def _over_columns(self, level: list[TextLine]) -> _OuterRow:
         """Return lines from the left as a row, each in the columns that it stands over."""
         row, last = _OuterRow(level, {}), 0
         for line, right in zip(level, [*(line.box[0] for line in level[1:]), float("inf")], strict=True):
-            first, last = self._over_rule(line, level, edge) or self._centred(line, last + 1, right)
+            first, last = self._centred(line, last + 1, right)
             row.cells[first], row.over[first] = [line.text], last
         return row
 
     def _is_ruled_off(self, line: TextLine, edge: float) -> bool:
         """Return whether a rule as wide as the table parts it from a line above."""
         return self.rules.between((line.box[1] + line.box[3]) / 2, edge + 1, self.spans[0][0], self.spans[-1][1])
-
-    def _over_rule(self, line: TextLine, level: list[TextLine], edge: float) -> tuple[int, int] | None:
-        """Return the first and the last of the columns over which a rule is that underlines one line of a level."""
-        for where, start, end in self.rules.wide():
-            near = line.box[3] - line.size < where < edge + line.size
-            if near and abs(start + end - line.box[0] - line.box[2]) < 2 * LAYOUT.off_centre * line.size:
-                over = within(self.spans, start - STRAY, end + STRAY)
-                if 1 < len(over) < len(self.spans) and len(within([span_of([one]) for one in level], start, end)) == 1:
-                    return over[0], over[-1]
-        return None
 
     def _centred(self, line: TextLine, start: int, end: float) -> tuple[int, int]:
         """Return the first and the last of the most columns in whose middle a line stands; (0, 0) if in none.

@@ -1,7 +1,6 @@
 """PDF rows: tables and lines as the items of a page, and the rows that lines make: by levels, rules, or their order."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
 
@@ -131,58 +130,9 @@ _RULE_STRAY = (
     4.0  # points by which the rules of a table may differ in where they begin and end, and text stand over them
 )
 _LEAST_RULES = 3  # of one width: two are those around a paragraph or a header
-_MOST_ROWS = 0.6
-"""Share of the bands of a table that are surely single rows, from which on all are. With less, rules part groups of
-rows."""
 _LOWEST, _HIGHEST = 6.0, 150.0  # points from one rule to the next: less is a double rule, more no row
 _HALF = 0.5  # of the room of a cell, which a line that goes on below fills
 _MOST_RULES = 200  # of a page that are compared; more are a form or a drawing
-
-
-def in_bands(items: list[Item], rules: LevelRules) -> Iterator[tuple[bool, list[Item]]]:
-    """Yield items in their order, those of each surely single row between two rules apart, and whether they are one."""
-    bands = bands_of(rules)
-    if not bands:
-        yield False, items
-        return
-    groups = [(band, [*group]) for band, group in groupby(items, key=lambda item: _band(item, bands))]
-    rows = _rows_in_bands(groups, bands)
-    rest: list[Item] = []
-    for at, (_, some) in enumerate(groups):
-        if at not in rows:
-            rest += some
-            continue
-        if rest:
-            yield False, rest
-        yield True, some
-        rest = []
-    if rest:
-        yield False, rest
-
-
-def _rows_in_bands(groups: list[tuple[int | None, list[Item]]], bands: list[Box]) -> set[int]:
-    """Return which groups of items, each with its band, are single rows; where most bands are, so are the others."""
-    tables = _tables(bands)
-    by_table: defaultdict[int, list[tuple[int, Row]]] = defaultdict(list)
-    ends: dict[int, float] = {}
-    for at, (band, some) in enumerate(groups):
-        row = _cells(some) if band is not None else []
-        if band is not None and row:
-            by_table[tables[band]].append((at, row))
-            ends[at] = bands[band][2]
-    found = set[int]()
-    for rows in by_table.values():
-        sure = [at for at, row in rows if _is_row(row, ends[at])]
-        found.update([at for at, _ in rows] if len(sure) >= max(_LEAST_RULES, _MOST_ROWS * len(rows)) else sure)
-    return found
-
-
-def _tables(bands: list[Box]) -> list[int]:
-    """Return for each band the number of the table that it is part of: one that touches the one above is of its own."""
-    numbers = [0]
-    for upper, lower in pairwise(bands):
-        numbers.append(numbers[-1] + (upper[3] != lower[1] or upper[0] != lower[0]))
-    return numbers
 
 
 def bands_of(rules: LevelRules) -> list[Box]:
@@ -206,15 +156,14 @@ def bands_of(rules: LevelRules) -> list[Box]:
     ]
 
 
-def _band(item: Item, bands: list[Box]) -> int | None:
-    """Return the number of the band that a line stands in, None for none."""
+def _band(item: Item, bands: list[Box]) -> Box | None:
+    """Return the band that a line stands in, None for none."""
     if not isinstance(item, TextLine):
         return None
-    left, top, right, bottom = item.box
-    middle = (top + bottom) / 2
-    for number, (start, upper, end, lower) in enumerate(bands):
-        if upper < middle < lower and start - _RULE_STRAY < left and right < end + _RULE_STRAY:
-            return number
+    for band in bands:
+        start, upper, end, lower = band
+        if upper < item.middle < lower and start - _RULE_STRAY < item.left and item.right < end + _RULE_STRAY:
+            return band
     return None
 
 
@@ -235,7 +184,7 @@ def _is_row(cells: Row, end: float) -> bool:
 
     No first word of a line had room in the line above; `end` is where the last cell ends.
     """
-    if min(map(len, cells)) > 1:
+    if not cells or min(map(len, cells)) > 1:
         return False
     sides = pairwise([*(span_of(cell)[0] for cell in cells), end])
     return all(
@@ -261,15 +210,22 @@ _MOST_LINES = 12  # of a cell: with more, what is joined as one row is rather a 
 
 
 def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
-    """Return items in their order, with those on one level, or between two rules of a table, as one row."""
+    """Return items in their order, with those on one level, or surely of one row between two rules, as one row."""
+    bands = bands_of(rules)
     rows: list[list[Item]] = []
-    for is_row, some in in_bands(items, rules):
-        rows += [some] if is_row else _on_levels(some, rules)
-    return rows
+    rest: list[Item] = []
+    for band, group in groupby(items, key=lambda item: _band(item, bands)):
+        some = [*group]
+        if band is None or not _is_row(_cells(some), band[2]):
+            rest += some
+        else:
+            rows += [*_on_levels(rest, rules), some]
+            rest = []
+    return rows + _on_levels(rest, rules)
 
 
 def _on_levels(items: list[Item], rules: LevelRules) -> list[list[Item]]:
-    rows = [items[:1]]
+    rows = [items[:1]] if items else []
     for item in items[1:]:
         if len(rows[-1]) == 1 and item.box[0] < rows[-1][0].box[2]:  # as nearly all: it is not right of the last one
             rows.append([item])

@@ -64,21 +64,6 @@ TALL: list[Row] = [
 ]
 
 
-def test_where_fills_part_rows_one_whose_cells_hold_several_paragraphs_is_one() -> None:
-    two = (
-        ["Twice.", "", "", "First with all of", "them."],
-        ["0.3 s", "", "", "0.2 s"],
-        ["1 s"],
-        ["run all", "folders"],
-    )
-    rows: list[Row] = [HEADER, TALL[1], TALL[3], two, TALL[4], TALL[1]]
-    pdf = page()
-    top = 760.0
-    for at, row in enumerate(rows):
-        top = in_middle(pdf, XS, top, row, filled=at % 2 == 0)
-    assert rows_of(pdf) == [[" ".join(" ".join(cell).split()) for cell in row] for row in rows]
-
-
 def test_a_cell_between_fills_is_cut_off_by_the_rows_around_however_high_these_are() -> None:
     high = (["line of a cell that is high"] * 9, ["4.5 s"], ["6 s"], ["no command"])
     rows: list[Row] = [HEADER, high, (["high"] * 9, ["12 s"], ["\u2013"], ["no command"]), high, TALL[1]]
