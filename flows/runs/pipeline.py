@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from docmill.flows.config.from_settings import (
@@ -63,6 +62,7 @@ from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Source, SourceFile
 from docmill.tasks.work.batch.orders import passwords_at_hand
 from docmill.tasks.work.document.recipe import Recipe
 from docmill.tasks.work.pool.pool import close_pools
+from docmill.tasks.work.pool.temporary_folder import PLANNED, make_folder
 
 if TYPE_CHECKING:
     from docmill.tasks.publishing.gate import Gate
@@ -98,7 +98,9 @@ def ingest(
         spare_memory()
         stack.enter_context(explain_full_disk(store.root))
         if dry_run:
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="docmill-plan-")))
+            held = make_folder(PLANNED)
+            stack.callback(held.remove)
+            folder = held.path
             store.refresh()
             store.complete()
         else:

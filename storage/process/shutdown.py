@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 
 class _Commits:
@@ -103,6 +104,12 @@ def tidied(remove: Callable[[], object]) -> Iterator[None]:
     """
     with _registered(_removals, remove):
         yield
+
+
+def at_end(remove: Callable[[], object]) -> Callable[[], object]:
+    """Call `remove` if the process is ended before what this returns is called."""
+    _removals.append(remove)
+    return partial(_removals.remove, remove)
 
 
 @contextmanager

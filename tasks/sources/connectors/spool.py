@@ -1,11 +1,9 @@
 """Spool: bytes that a listing had to read, kept until they are fetched."""
 
-import weakref
 from pathlib import Path
-from tempfile import mkdtemp
 
-from docmill.storage.files import remove
 from docmill.storage.keys import key_of
+from docmill.tasks.work.pool.temporary_folder import folder_of
 
 
 class Spool:
@@ -18,8 +16,7 @@ class Spool:
     def put(self, name: str, data: bytes) -> None:
         """Keep the bytes of an item."""
         if self._folder is None:
-            self._folder = Path(mkdtemp(prefix="docmill-source-"))
-            weakref.finalize(self, remove, self._folder)
+            self._folder = folder_of(self)
         path = self._folder / key_of(name)
         path.write_bytes(data)
         self._files[name] = path

@@ -1,19 +1,17 @@
 """Export files: the files of an export by name, be it a folder, an archive, or several archives in a folder."""
 
 import os
-import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from tempfile import mkdtemp
 
 from docmill.storage.errors import SourceError
-from docmill.storage.files import remove
 from docmill.storage.keys import key_of
 from docmill.tasks.archive.archive_options import Account, ArchiveOptions, Share
 from docmill.tasks.archive.listing import explained
 from docmill.tasks.archive.names import inner_path
 from docmill.tasks.archive.opening import Container, opened
 from docmill.tasks.paths.local_file import LocalFile
+from docmill.tasks.work.pool.temporary_folder import folder_of
 
 _ARCHIVES = (".zip", ".tgz", ".tar.gz", ".tar")
 _MOST_FILES = 1_000_000
@@ -29,8 +27,7 @@ class ExportFiles(Mapping[str, Path]):
 
     def __init__(self, path: Path, most_bytes: int) -> None:
         self._account = Account(ArchiveOptions(members=_MOST_FILES, total_bytes=most_bytes, member_bytes=most_bytes))
-        self._folder = Path(mkdtemp(prefix="docmill-export-"))
-        weakref.finalize(self, remove, self._folder)
+        self._folder = folder_of(self)
         self._paths: dict[str, Path] = {}
         if path.is_dir():
             self._paths = {name: path / name for name in _names(path)}

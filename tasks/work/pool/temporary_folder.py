@@ -1,17 +1,23 @@
-"""Temporary folder: a worker's own, which others leave alone while its owner lives and sweep once that is dead.
+"""Temporary folder: one that others leave alone while its owner lives, and sweep once that is dead.
 
-The owner, which is the parent of the worker, holds a lock on the folder. The kernel frees the lock however it dies.
+The owner, which for that of a worker is the worker's parent, holds a lock on the folder. The kernel frees the lock
+however the owner dies.
 """
 
 import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import finalize
 
-PREFIX = "docmill-worker-"
+from docmill.storage.process.shutdown import at_end
+
+PREFIX, SPOOLED, PLANNED = "docmill-worker-", "docmill-spool-", "docmill-planned-"
+"""What begins the names of the folders of workers, of what sources give, and of plans."""
 _AS_IT_IS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW  # others may put links of this name into a shared folder
 
 
@@ -28,10 +34,10 @@ class WorkerFolder:
         os.close(self.handle)
 
 
-def make_folder() -> WorkerFolder:
+def make_folder(prefix: str = PREFIX) -> WorkerFolder:
     """Return a new folder that no other process sweeps; another is made if one sweeps it before it is locked."""
     while True:
-        path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        path = Path(tempfile.mkdtemp(prefix=prefix))
         with suppress(FileNotFoundError):
             handle = os.open(path, _AS_IT_IS)
             # Between its making and the lock another process may have taken it for that of a dead owner.
@@ -40,9 +46,24 @@ def make_folder() -> WorkerFolder:
             os.close(handle)
 
 
+def folder_of(owner: object) -> Path:
+    """Return a new folder that goes with an object, or with this process if that is stopped."""
+    sweep_folders()
+    folder = make_folder(SPOOLED)
+    finalize(owner, _give_up, folder, at_end(folder.remove))
+    return folder.path
+
+
+def _give_up(folder: WorkerFolder, forget: Callable[[], object]) -> None:
+    forget()
+    if folder.path.exists():  # else the end of the process was faster
+        folder.remove()
+
+
 def sweep_folders() -> None:
     """Remove the folders of this user whose owners are dead."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    place = Path(tempfile.gettempdir())
+    for path in [path for prefix in (PREFIX, SPOOLED, PLANNED) for path in place.glob(f"{prefix}*")]:
         with suppress(OSError):
             handle = os.open(path, _AS_IT_IS)
             try:

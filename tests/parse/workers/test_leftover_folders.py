@@ -9,10 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from docmill.storage.process import shutdown
+from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import Pool
-from docmill.tasks.work.pool.temporary_folder import PREFIX, make_folder, sweep_folders
+from docmill.tasks.work.pool.temporary_folder import PLANNED, PREFIX, SPOOLED, make_folder, sweep_folders
 
+SPOOL = """
+from docmill.tasks.sources.connectors.spool import Spool
+spool = Spool()
+spool.put("letter.eml", b"private")
+print(spool._folder, flush=True)
+input()
+"""
 HOLD = """
 from docmill.tasks.work.pool.temporary_folder import make_folder
 folder = make_folder()
@@ -29,11 +38,11 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def other(temporary: Path) -> Iterator[tuple["subprocess.Popen[str]", Path]]:
+@pytest.fixture(params=[HOLD, SPOOL], ids=["of a worker", "of a source"])
+def other(temporary: Path, request: pytest.FixtureRequest) -> Iterator[tuple["subprocess.Popen[str]", Path]]:
     """Run another process that has a folder, and return both."""
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(Path(__file__).parents[3])}
-    command = [sys.executable, "-c", HOLD]
+    command = [sys.executable, "-c", request.param]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
@@ -45,16 +54,30 @@ def other(temporary: Path) -> Iterator[tuple["subprocess.Popen[str]", Path]]:
 def test_a_folder_whose_owner_was_killed_is_swept(other: tuple["subprocess.Popen[str]", Path]) -> None:
     process, folder = other
     sweep_folders()
-    assert (folder / "left").exists()
+    assert [*folder.iterdir()]
     process.kill()
     process.wait()
     sweep_folders()
     assert not folder.exists()
 
 
+def test_what_a_source_gave_goes_with_its_reader_and_with_a_stopped_process(temporary: Path) -> None:
+    spool = Spool()
+    spool.put("letter.eml", b"private")
+    assert [path.stat().st_mode & 0o777 for path in temporary.iterdir()] == [0o700]
+    del spool
+    assert [*temporary.iterdir()] == []
+    stopped = Spool()
+    stopped.put("letter.eml", b"private")
+    shutdown.tidy(9.0)
+    assert [*temporary.iterdir()] == []
+    del stopped
+
+
 def test_a_new_pool_sweeps(temporary: Path) -> None:
-    (temporary / f"{PREFIX}left").mkdir()
-    (temporary / f"{PREFIX}left" / "file").write_bytes(b"x")
+    for prefix in (PREFIX, SPOOLED, PLANNED):
+        (temporary / f"{prefix}left").mkdir()
+        (temporary / f"{prefix}left" / "file").write_bytes(b"x")
     (temporary / "docmill-else").mkdir()
     with Pool(Limits(workers=1)):
         assert [path.name for path in temporary.iterdir()] == ["docmill-else"]
