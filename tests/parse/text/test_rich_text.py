@@ -210,3 +210,8 @@ def test_a_table_within_a_cell_of_rich_text_is_in_that_cell() -> None:
     data = rb"{\rtf1\ansi " + outer + rb"\trowd\cellx3000\cellx9000\pard\intbl Kitchen\cell" + inner
     text = parse(data + rb"\pard\intbl\itap1\cell\row\pard After.\par}", FileType("rtf"), ParseOptions()).text
     assert "| Kitchen | Sink, steel; Oven, gas |" in text
+    again = rb"\trowd\irow1\cellx3000\cellx9000"  # as Word writes it, in groups and with the row stated once more
+    inner = inner.replace(rb"\nestcell", rb"{\fs20 \nestcell{\nonesttables\par}}") + rb"\ltrrow" + again
+    end = rb"\pard\intbl\itap1{\cell}{" + again + rb"\row}\pard After.\par}"
+    text = parse(data[: data.index(rb"\itap2")] + inner + end, FileType("rtf"), ParseOptions()).text
+    assert "| Kitchen | Sink, steel; Oven, gas |" in text

@@ -82,8 +82,13 @@ _ROW_END = re.compile(rb"(\\row(?![a-z]))")
 _ROW_START = re.compile(rb"\\trowd(?![a-z])")
 _BETWEEN = re.compile(rb"(?:\\(?!par\b)[a-z]+-?\d*|[{}\s])*+")  # what parts two rows of one table: no text
 _INNER_ROW = re.compile(rb"\{\\\*\\nesttableprops(?:[^{}]|\{[^{}]*\})*\}\s*(?:\{\\nonesttables[^{}]*\})?")
-_INNER_CELL = re.compile(rb"\\nestcell(?![a-z]) ?(\s*;)?")
-_INNER_END = re.compile(rb";((?:\s|\\(?:pard|plain|intbl|itap|ql|ltrpar)-?\d*(?![a-z]))*\\cell(?![a-z]))")
+_DEEPER = re.compile(rb"\\itap[2-9](?!\d) ?|\{\\nonesttables[^{}]*\}")  # a table's depth; what older programs show
+_AGAIN = re.compile(rb"(?<=; )((?:\\ltrrow|\\rtlrow|[}\s])*)\\trowd(?:(?!\\pard|\\row(?![a-z]))[^{}])*")
+"""The definition of a row that is written again below an inner one, at which pandoc would drop what is above."""
+_INNER_CELL = re.compile(
+    rb"\\nestcell(?![a-z]) ?(?=((?:[\s{}]|\\(?!nestcell)[a-z]+-?\d* ?)*+;)?)"
+)  # the last of a row?
+_INNER_END = re.compile(rb";((?:[\s{}]|\\(?!cell)[a-z]+-?\d*)*+\\cell(?![a-z]))")
 _CELL = re.compile(rb"(\\cell(?![a-z]))")
 _STATED = re.compile(rb"\\(?:(clmrg|clvmrg)|cellx(-?\d{1,6}))(?![a-z0-9])")
 _LEFT, _ABOVE = b"clmrg", b"clvmrg"  # of a cell that goes on the one at its left, or above
@@ -326,8 +331,8 @@ def with_inner_rows(data: bytes) -> bytes:
     """Return rich text whose tables within cells are words with signs between them, since pandoc drops those tables."""
     if b"\\nestcell" not in data:
         return data
-    rows = _INNER_ROW.sub(b"; ", data)
-    return _INNER_END.sub(rb"\1", _INNER_CELL.sub(lambda one: one[1] or b", ", rows))
+    rows = _DEEPER.sub(b" ", _AGAIN.sub(rb"\1", _INNER_ROW.sub(b"; ", data)))
+    return _INNER_END.sub(rb"\1", _INNER_CELL.sub(lambda one: b"" if one[1] else b", ", rows))
 
 
 def with_sizes(data: bytes) -> bytes:
