@@ -37,7 +37,7 @@ def test_lost_pages_are_told_and_end_the_run_with_status_3(tmp_path: Path) -> No
 
 
 def test_each_way_to_a_document_gives_its_warnings(tmp_path: Path) -> None:
-    bench = Workbench(tmp_path)
+    bench = Workbench(tmp_path, {"parse": {"ocr": "off"}})  # which would take seconds to find no letter
     bench.write({"half.pdf": half_readable(), "notes.md": "# Notes\n\nAll of it.\n"})
     bench.ingest()
     told = {"half.pdf": [GARBLED], "notes.md": []}
@@ -59,7 +59,7 @@ def test_each_way_to_a_document_gives_its_warnings(tmp_path: Path) -> None:
 def test_explain_tells_the_warnings_of_a_file(tmp_path: Path, fake_model: str) -> None:
     file, page = tmp_path / "half.pdf", tmp_path / "page.html"
     file.write_bytes(half_readable())
-    command = ["explain", str(file), "--set", f"embedding.model={fake_model}"]
+    command = ["explain", str(file), "--set", f"embedding.model={fake_model}", "--set", "parse.ocr=off"]
     assert json.loads(said([*command, "--json"]))["warnings"] == [GARBLED]
     assert f"\n  warning   {GARBLED}\n" in said(command)
     said([*command, "--html", str(page)])

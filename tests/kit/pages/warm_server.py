@@ -221,13 +221,20 @@ def _leave(run: Callable[[], None]) -> None:
         run()
     except SystemExit as end:
         status = end.code or 0
-    if not isinstance(status, int):
-        sys.exit(status)
+        if not isinstance(status, int):
+            print(status, file=sys.stderr)
+            status = 1
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        status = -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
     threading._shutdown()  # type: ignore[attr-defined]  # wait for threads
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(ValueError):  # it is closed
             stream.flush()
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
     os._exit(status & 0xFF)
 
 
