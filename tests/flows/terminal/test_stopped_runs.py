@@ -16,6 +16,7 @@ from docmill.storage.files import TEMPORARY
 from docmill.storage.lock import locked
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history.snapshots import newest
+from docmill.tasks.work.pool.temporary_folder import PLANNED
 from tests.kit.docmill_with_fake_model import MARK, SLOW
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench
@@ -130,7 +131,7 @@ def test_a_run_that_waits_for_the_lock_ends(bench: Workbench, token_counts_folde
 
 def test_a_plan_leaves_no_temporary_folder(bench: Workbench, token_counts_folder: Path) -> None:
     process = start(bench, token_counts_folder, "plan")
-    until(lambda: any((bench.folder / "tmp").glob("docmill-plan-*")), process)
+    until(lambda: any((bench.folder / "tmp").glob(f"{PLANNED}*")), process)
     code, said = stop(process, signal.SIGTERM)
     assert code == 143
     assert said.endswith("docmill: stopped; a plan keeps nothing, and the store is as it was\n")
