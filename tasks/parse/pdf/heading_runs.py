@@ -284,18 +284,22 @@ def _look(lines: list[TextLine]) -> Look:
 
 def _goes_on(upper: TextLine, lower: TextLine, body: BodyText) -> bool:
     """Return whether a line continues the heading above it."""
-    if lower.box[1] <= upper.box[1] or not body.stands_out(lower) or not _are_alike(upper, lower):
+    large = lower.size >= LARGE * body.size
+    if lower.box[1] <= upper.box[1] or not body.stands_out(lower) or not _are_alike(upper, lower, large):
         return False
     if len(lower.text.split()) >= _ROW and not any(map(str.isalpha, lower.text)):
         return False
     gap = (lower.box[1] - upper.box[3]) / lower.size
-    return gap < _LARGE_GAP if lower.level or lower.size >= LARGE * body.size else not body.is_apart(gap)
+    return gap < _LARGE_GAP if lower.level or large else not body.is_apart(gap)
 
 
-def _are_alike(upper: TextLine, lower: TextLine) -> bool:
-    """Return whether lines are set alike; those of one entry of the outline may be in two fonts."""
+def _are_alike(upper: TextLine, lower: TextLine, large: bool) -> bool:
+    """Return whether lines are set alike. In a `large` heading, the name of a work may slant.
+
+    Those of one entry of the outline may be in two fonts.
+    """
     if upper.level != lower.level or abs(upper.size - lower.size) > _SAME_SIZE * upper.size:
         return False
-    if upper.level:
+    if upper.level or (large and upper.font.bold == lower.font.bold):
         return True
     return upper.font == lower.font and (upper.font.bold or is_capital(upper.text) == is_capital(lower.text))

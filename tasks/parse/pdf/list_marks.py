@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
@@ -110,14 +111,23 @@ def with_bullets(lines: list[TextLine], dots: list[Box]) -> None:
     found = _repeated(dots)
     if not found or len(found) * len(lines) > _MOST:
         return
+    items = [*_items(found, lines)]
+    columns, bullets = _columns(found), {*_repeated([dot for _, dot in items])}
+    for item, dot in items:
+        if dot in bullets or columns[_column(dot)] > 1:  # a dot of a drawing stands beside text by chance
+            _write_bullet(item, dot)
+
+
+def _items(dots: list[Box], lines: list[TextLine]) -> Iterator[tuple[TextLine, Box]]:
+    """Yield the lines that have a dot before them, each with its dot."""
     ordered = sorted(lines, key=lambda line: line.box[3])
     bottoms = [line.box[3] for line in ordered]
     tallest = max((line.height for line in lines), default=0.0)
-    for dot in found:
+    for dot in dots:
         beside = _beside(dot, ordered, bottoms, tallest)
         item = _first_right(dot, beside)
         if item is not None and not any(_is_between(line, dot, item) for line in beside):
-            _write_bullet(item, dot)
+            yield item, dot
 
 
 def _beside(dot: Box, ordered: list[TextLine], bottoms: list[float], tallest: float) -> list[TextLine]:
@@ -148,9 +158,17 @@ def _write_bullet(item: TextLine, dot: Box) -> None:
 
 def _repeated(dots: list[Box]) -> list[Box]:
     """Return the dots of which two of one size stand below one another: one alone is part of a drawing."""
-    below = Counter((*_size(dot), round(dot[0])) for dot in dots)
-    sizes = {(wide, high) for (wide, high, _), count in below.items() if count > 1}
+    sizes = {(wide, high) for (wide, high, _), count in _columns(dots).items() if count > 1}
     return [dot for dot in dots if _size(dot) in sizes]
+
+
+def _columns(dots: list[Box]) -> Counter[tuple[int, int, int]]:
+    """Return how many dots of each size stand below one another."""
+    return Counter(map(_column, dots))
+
+
+def _column(dot: Box) -> tuple[int, int, int]:
+    return (*_size(dot), round(dot[0]))
 
 
 def _size(dot: Box) -> tuple[int, int]:

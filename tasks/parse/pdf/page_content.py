@@ -130,7 +130,7 @@ def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Plac
     if layer.drawn.upright:
         rules.level = sorted(rules.level + layer.drawn.level)
         rules.upright = sorted(rules.upright + layer.drawn.upright)
-    with_bullets(lines, rules.dots)
+    with_bullets(lines, [dot for dot in rules.dots if dot[0] >= 0])  # a drawing may begin beside the page
     if not tables:
         return with_marks([*lines]), LevelRules()
     level = LevelRules(rules.level, rules.edges)

@@ -28,6 +28,16 @@ def test_a_list_of_contents_is_an_element_of_its_own() -> None:
     assert parts(parsed, "toc") == ["\n".join(["Contents", *CONTENTS])]
 
 
+def test_a_page_number_that_ends_between_two_columns_does_not_join_them() -> None:
+    pdf = page()
+    for top in (700, 600):
+        for at, (left, right) in enumerate(zip(LEFT, RIGHT, strict=True)):
+            pdf.text(56, top - 12 * at, left)
+            pdf.text(300, top + 5 - 12 * at, right)
+    pdf.text(279, 500, "2192")
+    assert parts(read(pdf)) == [" ".join(LEFT)] * 2 + [" ".join(RIGHT)] * 2 + ["2192"]
+
+
 @pytest.mark.parametrize(("name", "kind"), [("Contents", "toc"), ("What the stations count", "table")])
 def test_a_table_of_rising_pages_below_its_name_is_a_list_of_contents(name: str, kind: str) -> None:
     pdf = page()

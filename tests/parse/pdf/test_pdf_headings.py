@@ -4,7 +4,7 @@ import pytest
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.pdf.text.line import _named
-from tests.kit.pdf_pages import LEFT, RIGHT, page, read
+from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
 from tests.kit.writers.pdf import Pdf, text_width
 
 Lines = list[tuple[str, float, str]]  # text, size and font
@@ -60,6 +60,14 @@ def test_slanted_headings_and_those_that_end_with_a_stop_are_found() -> None:
         ("After", 10, "italic"),
     )
     assert headings(read(pdf)) == [(1, "The mill"), (2, "Governing law."), (3, "Cold weather"), (3, "After")]
+
+
+def test_the_name_of_a_work_may_slant_within_a_title_of_several_lines() -> None:
+    pdf = page()
+    pdf.text(60, 780, "Launching and carrying out the", 20, "bold")
+    pdf.text(60, 756, "National Strategy of Mills", 20, "bold-italic")
+    pdf.lines(60, 700, LEFT)
+    assert parts(read(pdf), "title") == ["# Launching and carrying out the National Strategy of Mills"]
 
 
 def test_what_only_stands_out_is_no_heading() -> None:

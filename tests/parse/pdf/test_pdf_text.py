@@ -147,8 +147,10 @@ def test_bullets_that_are_drawn_make_items_and_other_dots_do_not() -> None:
         pdf.text(x, 720 - 14 * number, text)
         pdf.box(x - 9, 722.5 - 14 * number, 3, 3)
     pdf.text(60, 640, "Everything else is there.")
-    pdf.box(400, 400, 5, 5)
+    for x, y in ((400, 400), (300, 500), (300, 450), (-4, 300), (-4, 200)):
+        pdf.box(x, y, 5, 5)
     pdf.text(408, 400, "a mark in a drawing")
+    pdf.text(10, 300, "text at the edge of the page")
     parsed = read(pdf)
     items = [(one.kind, one.level, parsed.text[one.start_char : one.end_char]) for one in parsed.elements]
     assert items == [
@@ -158,6 +160,7 @@ def test_bullets_that_are_drawn_make_items_and_other_dots_do_not() -> None:
         ("list_item", 1, "- the probes"),
         ("paragraph", 0, "Everything else is there."),
         ("paragraph", 0, "a mark in a drawing"),
+        ("paragraph", 0, "text at the edge of the page"),
     ]
 
 
@@ -298,6 +301,20 @@ def test_letters_of_a_brand_and_of_an_initial_are_no_scripts() -> None:
     pdf.text(60, 680, "T", 36)
     pdf.text(60 + text_width("T", 36), 696, "he mill stands at the river.", 10)
     assert not {"^", "~"} & {*read(pdf).text}
+
+
+def test_the_lines_beside_an_initial_are_those_of_a_paragraph() -> None:
+    pdf = page()
+    pdf.text(60, 780, "The mill at the river", 18, "bold")
+    pdf.text(150, 690, "T", 44)
+    beside = 150 + text_width("T", 44)
+    for at, line in enumerate(LEFT):
+        pdf.text(beside if at < 3 else 150, 700 - 12 * at, line.removeprefix("T"))
+    pdf.text(60, 700, "A. Miller")
+    parsed = read(pdf)
+    assert parsed.title == "The mill at the river"
+    assert parts(parsed, "title") == ["# The mill at the river"]
+    assert " ".join(LEFT) in parts(parsed, "paragraph")
 
 
 def test_scripts_of_scripts_have_one_mark() -> None:

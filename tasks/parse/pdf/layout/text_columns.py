@@ -121,10 +121,15 @@ def _score(held: list[ColumnRun], gutter: float) -> float:
 
 
 def _are_apart(sides: _Sides, gutter: float) -> bool:
-    """Return whether there are runs on both sides of a gutter, and it is wide enough."""
+    """Return whether there are runs on both sides of a gutter, and it is free of others.
+
+    A title above both or a page number below them may end in it.
+    """
     if not sides.left or not sides.right:
         return False
-    return gutter - max([run.right for run in sides.left]) >= _MIN_GUTTER
+    both = sides.left + sides.right
+    top, bottom = min([run.top for run in both]), max([run.bottom for run in both])
+    return not any(run.right <= gutter + _SLACK and run.bottom > top and run.top < bottom for run in sides.over)
 
 
 def _shared(sides: _Sides) -> tuple[float, float]:
@@ -138,7 +143,7 @@ def side_of(run: ColumnRun, gutter: float) -> int:
     """Return the side of a gutter, given by its right edge, that a run is on."""
     if run.left >= gutter - _SLACK:
         return _RIGHT
-    return OVER if run.right > gutter + _SLACK else _LEFT
+    return OVER if run.right > gutter - _MIN_GUTTER else _LEFT
 
 
 def _height(some: list[ColumnRun], top: float, bottom: float) -> float:

@@ -146,6 +146,20 @@ def line_size(text: str, size: float, box: Box, begins: int, sizes: Callable[[li
     return fitting_size(size, height)
 
 
+def after_initial(text: str, size: float, box: Box, begins: int, sizes: Callable[[list[int]], list[float]]) -> int:
+    """Return how many characters a line begins with that are an initial, several lines high, and the space behind it.
+
+    The arguments are those of `line_size`.
+    """
+    if box[3] - box[1] <= _HIGH * size or not text[:1].isupper() or text.isupper():  # as nearly all
+        return 0
+    second = _second_letter(text)
+    if not text[second:][:1].isalpha():
+        return 0
+    initial, other = sizes([begins, begins + second])
+    return second if initial >= _CAPITALS[1] * size and other < _CAPITALS[1] * size else 0
+
+
 NOWHERE = -1  # the place in pdfium's text of what is no part of a page's content: filled in, or laid over it
 
 

@@ -40,6 +40,7 @@ from docmill.tasks.parse.pdf.text.line import (
     PLAIN,
     Font,
     TextLine,
+    after_initial,
     from_the_left,
     is_flat,
     line_box,
@@ -144,10 +145,19 @@ class TextLayer:
                 font, size = self._styled(font, size, span)
                 if font.mono and "  " in text:
                     plain = in_columns(text)
-            size = line_size(text, size, box, span[0], self._real_sizes)
             first, last = span
+            box = self._beside_initial(text, size, box, span)
+            size = line_size(text, size, box, first, self._real_sizes)
             lines.append(TextLine(plain, size, font, box, self._number, first, last, cut=last in self._cuts))
         return lines
+
+    def _beside_initial(self, text: str, size: float, box: Box, span: Span) -> Box:
+        """Return the box of a line that may begin with an initial: as high as the text beside it, as wide as both."""
+        initial = after_initial(text, size, box, span[0], self._real_sizes)
+        if not initial:
+            return box
+        (beside,) = self._boxes([(span[0] + initial, span[1])])
+        return (box[0], *beside[1:])
 
     def _whole_box(self, box: Box, size: float, middle: int, pointer: int | None) -> Box:
         """Return the box of a line as high as that of lines in fonts that state their depth."""
