@@ -54,13 +54,18 @@ def titles_above(rows: Rows, stated: int | None = None) -> int:
     A title stands over all columns: it is in each of a stated header, or alone in a row above names.
     """
     if stated:
-        each = (len(row) > 1 and len(set(row)) == 1 for row in rows[: min(stated, len(rows) - 1)])
-        return sum(takewhile(bool, each))
+        return sum(1 for _ in takewhile(_is_title, pairwise(rows[: stated + 1])))
     count = sum(1 for _ in takewhile(lambda row: row[0] and not any(row[1:]), rows[:MOST_HEADER_ROWS]))
     below = rows[count:]
     if not count or len(below) < _LEAST_ROWS or not header_depth(below):
         return 0
     return count if sum(map(bool, column_names(below, header_depth(below)))) >= _LEAST_TITLED else 0
+
+
+def _is_title(pair: tuple[Sequence[str], Sequence[str]]) -> bool:
+    """Return whether a row of a header says one thing over all columns, and not the same as the row below it."""
+    row, below = pair
+    return len(row) > 1 and len(set(row)) == 1 and row != below
 
 
 def column_names(rows: Rows, depth: int) -> list[str]:

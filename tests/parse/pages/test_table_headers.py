@@ -115,6 +115,7 @@ NAMED = [["Gate", "Made", "Height"], ["north", "1850", "4 m"], ["south", "1860",
         ([["Gates", "", ""], ["north", "7", "4"], ["south", "6", "3"]], None, 0),  # the name of a group of rows
         ([["Gates", ""], ["north", "open"], ["south", "shut"]], None, 0),
         ([["Gates"] * 3], 1, 0),
+        ([["Gates"] * 3] * 2, 1, 0),  # labels to cut out
     ],
 )
 def test_rows_above_the_names_of_columns_are_titles(rows: list[list[str]], stated: int | None, titles: int) -> None:
