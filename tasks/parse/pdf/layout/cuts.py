@@ -175,9 +175,10 @@ def _undrawn(gaps: _Gaps, between: set[Gap], beside: bool, size: float) -> Itera
 
 def _exact(line: TextLine, gaps: _Gaps, wide: list[Gap], strips: list[_Strip]) -> Iterator[Gap]:
     """Yield the gaps at which cells both above and below end, or begin."""
-    for gap, _ in gaps:
+    around = [strip for strip in strips if strip.sides(line.middle) > 1]
+    for gap, _ in gaps if around else ():
         stray = _SAME_EDGE if gap in wide else _EXACT
-        if any(strip.sides_alike(line.middle, gap, stray) > 1 for strip in strips):
+        if any(strip.sides_alike(line.middle, gap, stray) > 1 for strip in around):
             yield gap
 
 
