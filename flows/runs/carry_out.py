@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.commits import commit, count_chunks, plan_pictures, save_changes
-from docmill.flows.runs.reaching import losses
+from docmill.flows.runs.reach_sources import losses
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run, ToDo, is_outlived

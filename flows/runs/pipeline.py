@@ -27,7 +27,7 @@ from docmill.flows.config.from_settings import (
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import Engine, Node, RunSite
 from docmill.flows.runs.phases import PLAN, counted
-from docmill.flows.runs.reaching import SourceLost, asked, each, links_out, losses, without
+from docmill.flows.runs.reach_sources import SourceLost, asked, each, links_out, losses, without
 from docmill.flows.runs.report import REQUESTS, Report, spent
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run, ToDo, is_outlived

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from docmill.flows.config.from_settings import discover_options
 from docmill.flows.config.settings import Settings
-from docmill.flows.runs.reaching import UNREACHED
+from docmill.flows.runs.reach_sources import UNREACHED
 from docmill.flows.watching.folder_events import FolderEvents, deaf
 from docmill.flows.watching.watch_options import WatchOptions
 from docmill.storage.address import is_address

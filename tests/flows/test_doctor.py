@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage.search.encode.api.model_probe import PROBE_TEXTS
+from docmill.storage.search.encode.api.same_model import PROBE_TEXTS
 from docmill.storage.search.encode.space import FOLDERS
 from tests.kit.house import ROOT
 from tests.kit.model_server import UNKNOWN, ModelServer

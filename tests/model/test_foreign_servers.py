@@ -9,7 +9,7 @@ from docmill.storage.errors import Terminal
 from docmill.storage.search.encode.api import api_address
 from docmill.storage.search.encode.api.api_address import ApiAddress, parse_address
 from docmill.storage.search.encode.api.embedding_server import EmbeddingServer
-from docmill.storage.search.encode.api.model_probe import PROBE_TEXTS
+from docmill.storage.search.encode.api.same_model import PROBE_TEXTS
 from docmill.storage.search.encode.encoder import load_encoder
 from tests.kit.model_server import FOREIGN, ModelServer, model_server
 

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Response
 from docmill.flows.config.settings import Settings
 from docmill.flows.measure.chunk_map import chunk_map
 from docmill.flows.serving import answers
-from docmill.flows.serving.asked_store import asked_store
 from docmill.flows.serving.json_response import as_json, ready_json
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.adding import Adding
@@ -20,6 +19,7 @@ from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.originals import Originals, as_answer, places, refusal
 from docmill.flows.serving.page.page_questions import MOST, Question, RowsQuestion, TrialQuestion, Uri, Where
 from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
+from docmill.flows.serving.requested_store import asked_store
 from docmill.storage.errors import ConfigError, QueryError, Rejected
 from docmill.storage.schema import Draft
 from docmill.storage.search.keywords.analysis.analyser import load_analyser

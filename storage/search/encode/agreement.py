@@ -71,7 +71,7 @@ def agree(light: "Network", full: "Network", tolerance: float = _TOLERANCE) -> b
     """Return whether two networks give the same tokens, and vectors that differ by rounding."""
     import numpy as np
 
-    from docmill.storage.search.encode.api.model_probe import PROBE_TEXTS
+    from docmill.storage.search.encode.api.same_model import PROBE_TEXTS
 
     ids = light.tokenize(PROBE_TEXTS)
     # Without equal tokens equal vectors of these texts would be luck.

@@ -18,8 +18,8 @@ from docmill.storage.schema import KeptPicture
 from docmill.storage.search.encode.api.api_address import ApiAddress, allowed, parse_address
 from docmill.storage.search.encode.api.embedding_server import Embedded, EmbeddingServer
 from docmill.storage.search.encode.api.kept_vectors import KeptVectors
-from docmill.storage.search.encode.api.model_probe import TOLERANCE
 from docmill.storage.search.encode.api.payment import Payer
+from docmill.storage.search.encode.api.same_model import TOLERANCE
 from docmill.storage.search.encode.space import cache_file
 from docmill.storage.search.encode.text_encoder import unit
 from docmill.storage.search.pictures.opened_picture import opened

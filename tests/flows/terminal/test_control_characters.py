@@ -17,7 +17,7 @@ from docmill.flows.runs.visible_text import STEERING, visible
 from tests.kit.workbench import Workbench
 
 ROOT = Path(__file__).parents[3]
-EVIL = "esc\x1b\u202egnp.exe\u2066\u200f c1\x9b31m"
+EVIL = "esc\x1b\u202egnp.exe\u2066\u200f c1\x9031m"
 """A document's text: signs that begin an escape sequence, which parsing leaves, and others that turn the direction."""
 _OWN_STYLE = re.compile(b"\x1b\\[(0|1|2|33|36)m")  # none of which is in the texts above and below
 SQL = "SELECT text, E'a\\nb' AS lines FROM chunks"

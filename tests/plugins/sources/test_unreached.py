@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from docmill.flows.runs import reaching
+from docmill.flows.runs import reach_sources
 from docmill.storage.errors import SourceError, Transient
 from docmill.storage.remote.objects.bucket import Objects, connect
 from tests.flows.watching.watching import Watching
@@ -49,7 +49,7 @@ class Nests:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
-    monkeypatch.setattr(reaching, "FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr(reach_sources, "FIRST_PAUSE_S", 0.0)
     made = Workbench(tmp_path / "bench")
     made.write({"owl.md": OWL, "tit.md": TIT, "emu.md": "# Emu\n\nThe emu booms.\n", "auk.md": "# Auk\n\nIt growls.\n"})
     return made

@@ -23,7 +23,7 @@ from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.search.encode.api import api_address, embedding_server, kept_vectors
 from docmill.storage.search.encode.api.api_address import OTHER_LIMIT, OWN_LIMIT, ApiAddress, allowed, parse_address
 from docmill.storage.search.encode.api.kept_vectors import KEPT, Keeping, KeptVectors
-from docmill.storage.search.encode.api.model_probe import PROBE_TEXTS, TOLERANCE, distance, sketch_of
+from docmill.storage.search.encode.api.same_model import PROBE_TEXTS, TOLERANCE, distance, sketch_of
 from docmill.storage.search.encode.api_encoder import MOST_TOKENS, api_encoder, most_tokens
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.search.encode.model_spaces import describe_model, late_space

@@ -26,7 +26,7 @@ from docmill.storage.search.encode.api.api_address import (
     parse_address,
 )
 from docmill.storage.search.encode.api.embedding_server import EmbeddingServer
-from docmill.storage.search.encode.api.model_probe import PROBE_TEXTS
+from docmill.storage.search.encode.api.same_model import PROBE_TEXTS
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history import snapshots

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from docmill.flows.runs import reaching
+from docmill.flows.runs import reach_sources
 from docmill.storage.plugins.registry import Registry
 from docmill.tasks.sources.discover import SOURCES
 from tests.kit.making.printed_json.json_samples import run, workplace
@@ -157,7 +157,7 @@ def _poor(server: ModelServer, patch: pytest.MonkeyPatch) -> Told:
     run("ingest", "docs", "nest://tree")
     yield "status", run("status")
     yield "plugins", run("plugins")
-    patch.setattr(reaching, "FIRST_PAUSE_S", 0.0)
+    patch.setattr(reach_sources, "FIRST_PAUSE_S", 0.0)
     importlib.import_module(name).down.append(True)
     yield "plan", run("plan", "docs", "nest://tree")
     yield "ingest", run("ingest", "docs", "nest://tree")

@@ -1,4 +1,4 @@
-"""Model probe: seven texts whose vectors tell whether a server still has the model of before.
+"""Same model: seven texts whose vectors tell whether a server still has the model of before.
 
 A server may change a model under its name. Its vectors are therefore compared at the start of each run with those of
 the run before; the store keeps them as a sketch, which is a few numbers of each vector.

@@ -1,4 +1,4 @@
-"""Asked store: the snapshot that a request over HTTP names."""
+"""Requested store: the snapshot that a request over HTTP names."""
 
 from starlette.exceptions import HTTPException
 

@@ -1,4 +1,4 @@
-"""Reaching: ask the sources of a run, again where they do not answer, and go on without those that cannot be had.
+"""Reach sources: ask the sources of a run, again where they do not answer, and go on without those that cannot be had.
 
 A run of one source fails with it. A run of several leaves the documents of such a source as they are.
 """
