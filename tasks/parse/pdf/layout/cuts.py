@@ -66,11 +66,11 @@ class _Strip:
         """Return on how many sides of a height, above and below, its rows are."""
         return len({gap[0] > height for gap in self.gaps})
 
-    def sides_alike(self, height: float, gap: Gap, stray: float) -> int:
-        """Return on how many sides rows have a cell that ends, or one that begins, where a gap does."""
+    def sides_alike(self, height: float, gap: Gap, off_end: float, off_start: float) -> int:
+        """Return on how many sides rows have a cell that ends, or one that begins, so near to where a gap does."""
         return max(
-            len({row > height for row, end, _ in self.gaps if abs(end - gap[0]) < stray}),
-            len({row > height for row, _, start in self.gaps if abs(start - gap[1]) < stray}),
+            len({row > height for row, end, _ in self.gaps if abs(end - gap[0]) < off_end}),
+            len({row > height for row, _, start in self.gaps if abs(start - gap[1]) < off_start}),
         )
 
 
@@ -177,8 +177,8 @@ def _exact(line: TextLine, gaps: _Gaps, wide: list[Gap], strips: list[_Strip]) -
     """Yield the gaps at which cells both above and below end, or begin."""
     around = [strip for strip in strips if strip.sides(line.middle) > 1]
     for gap, _ in gaps if around else ():
-        stray = _SAME_EDGE if gap in wide else _EXACT
-        if any(strip.sides_alike(line.middle, gap, stray) > 1 for strip in around):
+        off = (_SAME_EDGE, _SAME_EDGE) if gap in wide else (0.0, _EXACT)
+        if any(strip.sides_alike(line.middle, gap, *off) > 1 for strip in around):
             yield gap
 
 
