@@ -141,6 +141,8 @@ def _become(programs: str, asked: dict[str, Any], files: list[int]) -> None:
     for number, own in zip(asked["open"], high, strict=True):
         os.dup2(own, number)
         os.close(own)
+    # What LanceDB opened in this fork may have had the numbers of the files that the client has open.
+    sys.modules["lancedb.background_loop"].LOOP._start()
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
