@@ -94,8 +94,11 @@ class Fitter:
             if count <= self.limit or span.end - span.start == 1:
                 yield FittedSpan(span, context, count)
             elif self.setting.widest and self.setting.count(context) > self.setting.budget:
-                # The long header of a table leaves too little room: better no header than a row in pieces.
-                yield from replace(self, setting=self.setting.with_widest(0))._fitting([span], size, lead)
+                # The long header of a table leaves too little room: better a short one, or none, than a row in pieces.
+                header = max(map(self.setting.count, context.split("\n")))
+                left = header - (count - self.limit) + 1
+                narrower = self.setting.with_widest(left if self.setting.budget < left < self.setting.widest else 0)
+                yield from replace(self, setting=narrower)._fitting([span], size, lead)
             else:
                 yield from self._fitting(_parts(self.tokens, span, size), size // 2, lead)
 

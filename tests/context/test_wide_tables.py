@@ -3,6 +3,7 @@
 from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
+from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from tests.kit.documents import tokenizer
@@ -52,3 +53,14 @@ def test_a_bar_in_a_caption_does_not_keep_the_names_of_columns_out() -> None:
     found = chunk(parsed, "table", Route("table"), tokenizer(), ChunkOptions(token_limit=LIMIT))
     assert len(found) > 2
     assert all("Country | Domestic cases in percent | Total of cases" in one.context for one in found[2:])
+
+
+def test_a_header_too_long_beside_its_rows_says_the_names_of_groups_once() -> None:
+    groups = [f"Day: {day} of July 2016, since sunrise (tons)" for day in (10, 11, 12)]
+    head = [["Number", *(text for group in groups for text in (group, "", ""))]]
+    head += [["", *["actual", "normal", "departure"] * 3]]
+    canvas = Canvas()
+    canvas.table([*head, *([str(row), *["1,234.56"] * 9] for row in range(60))], 2, whole=True)
+    found = chunk(canvas.parsed(), "table", Route("table"), tokenizer(), ChunkOptions(token_limit=LIMIT))
+    assert len(found) > 3
+    assert {one.context.count("departure") for one in found[1:]} == {3}
