@@ -21,7 +21,10 @@ CALLS = {"io_uring_setup": 425, "pidfd_getfd": 438}
 PYTHON = "import socket; socket.socket()"
 REFUSED = f"refused ({errno.EACCES})"
 
-pytestmark = pytest.mark.skipif(not BY_KERNEL, reason="needs Linux on x86-64 or ARM64, whose kernel refuses")
+pytestmark = [
+    pytest.mark.skipif(not BY_KERNEL, reason="needs Linux on x86-64 or ARM64, whose kernel refuses"),
+    pytest.mark.usefixtures("cold"),
+]
 
 
 @pytest.fixture(scope="module")

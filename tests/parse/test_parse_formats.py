@@ -34,6 +34,7 @@ def loaded_after_a_document(_: int) -> list[str]:
     return [name for name in ("spacy", "torch", "prefect", "lancedb") if name in sys.modules]
 
 
+@pytest.mark.usefixtures("cold")
 def test_parsing_needs_no_network_and_no_language_model() -> None:
     with Pool(Limits(workers=1)) as pool:  # whose workers have no network
         assert list(pool.map(loaded_after_a_document, [0])) == [[]]
