@@ -2,7 +2,6 @@
 
 import inspect
 import logging
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
@@ -14,7 +13,7 @@ import typer
 from docmill.flows.cli.terminal.failure import FAILED, WRONG_USAGE, tell, tell_json, wants_json
 from docmill.flows.cli.terminal.given_values import take_plainly
 from docmill.flows.cli.terminal.help_pages import GroupedCommands, PanelledOptions
-from docmill.flows.cli.terminal.output import note
+from docmill.flows.cli.terminal.output import ADDRESS, note
 from docmill.storage.errors import ConfigError, DocmillError
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
 
 _SETTINGS = ("set", "config")
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # a `Path` has turned two slashes into one
 
 
 def command_group(purpose: str) -> typer.Typer:
@@ -159,7 +157,7 @@ def _check_paths(callback: Callable[..., Any] | None, given: Mapping[str, Any]) 
     parameters = inspect.signature(callback).parameters if callback else {}
     for name, one in parameters.items():
         kind = get_args(one.annotation)[0] if get_origin(one.annotation) is Annotated else one.annotation
-        if Path in (kind, *get_args(kind)) and _ADDRESS.match(str(given.get(name) or "")):
+        if Path in (kind, *get_args(kind)) and ADDRESS.match(str(given.get(name) or "")):
             address = str(given[name]).replace(":/", "://", 1)
             raise ConfigError(f"{address} is an address; {name} takes a path of this machine")
 

@@ -1,6 +1,7 @@
 """Output: results go to standard output, everything else to standard error."""
 
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,9 +40,14 @@ def note(message: str, name: str = NAME) -> None:
     print("\n".join(lines), file=sys.stderr, flush=True)  # not typer.echo, which would write into a bar
 
 
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # a `Path` has turned two slashes into one
+
+
 def may_write(path: Path | None) -> Path | None:
     """Return the path of a file to write; refuse it before the work for it has begun if it cannot be written."""
-    if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
+    if path is None or ADDRESS.match(str(path)):  # which the command refuses in other words
+        return path
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise typer.BadParameter(f"{path} cannot be written; name a file in a folder that is there and yours")
     return path
 

@@ -46,6 +46,7 @@ def recorded(arguments: Sequence[str], environment: dict[str, str], act: Callabl
     """Run a command on a terminal of its own; return its exit status and all that it drew."""
     pid, terminal = pty.fork()
     if pid == 0:
+        os.closerange(3, 1 << 16)  # of this process; a terminal gives a command none of its own
         os.chdir(ROOT)
         os.execvpe(arguments[0], list(arguments), os.environ | {"TERM": "xterm", **environment})
     ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))

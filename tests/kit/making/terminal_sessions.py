@@ -126,6 +126,7 @@ def _on_terminal(
 ) -> tuple[int, str]:
     pid, terminal = pty.fork()
     if pid == 0:
+        os.closerange(3, 1 << 16)  # of this process; a terminal gives a command none of its own
         os.chdir(folder)
         os.execve(arguments[0], list(arguments), environment)
     ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))

@@ -84,6 +84,7 @@ def _run(number: int, line: str, work: Path, environment: dict[str, str]) -> Ite
 def _become(line: str, work: Path, environment: dict[str, str]) -> None:
     """Become the command, in the child process. Nothing of the parent may run there, not even after an error."""
     try:
+        os.closerange(3, 1 << 16)  # of this process; a terminal gives a command none of its own
         os.chdir(work)
         os.execvpe("sh", ["sh", "-c", line], environment)
     finally:
