@@ -5,9 +5,9 @@ Nothing is evaluated. Cells are read row by row, and only existing ones, whateve
 
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from itertools import islice
 from string import ascii_uppercase
 from typing import Any
@@ -55,6 +55,7 @@ class _Book:
 
     def __init__(self, container: zipfile.ZipFile, links: dict[str, tuple[str, str]]) -> None:
         self._container = container
+        self._writers = cache(partial(_writers, container))
         parts = dict(links.values())
         self._strings = list(_strings(container, parts.get("sharedStrings", "xl/sharedStrings.xml")))
         self._kinds = _number_kinds(container, parts.get("styles", "xl/styles.xml"))
@@ -75,9 +76,10 @@ class _Book:
                     number = whole(node.get("r"), number + 2) - 1
                     self._read_row(sheet, number, node, budget)
         for kind, target in links_of(self._container, part).values():
-            if kind in _NOTES:
-                sheet.notes += filter(None, _NOTES[kind](self._container, target))
+            if kind == "comments":
+                sheet.notes += _comments(self._container, target, self._writers)
             if kind == "drawing":
+                sheet.notes += filter(None, _boxes(self._container, target))
                 sheet.charts += _charts(self._container, target, sheet)
 
     def _read_row(self, sheet: Worksheet, number: int, row: Any, budget: CellBudget) -> None:
@@ -177,11 +179,11 @@ def _number_kinds(container: zipfile.ZipFile, part: str) -> list[str]:
     return [format_kind(number, codes.get(number, "")) for number in numbers]
 
 
-def _comments(container: zipfile.ZipFile, part: str) -> Iterator[str]:
+def _comments(container: zipfile.ZipFile, part: str, writers: Callable[[], Mapping[str, str]]) -> Iterator[str]:
     """Yield the comments of cells: cell, author unless the comment begins with the name, and text."""
     if part not in container.NameToInfo:
         return
-    root, people = read_part(container, part), _writers(container)
+    root, people = read_part(container, part), writers()
     authors = [people.get(name, name) for name in ("".join(one.itertext()).strip() for one in root.iter("{*}author"))]
     for node in root.iter("{*}comment"):
         text = _THREADED.sub("", _joined(node)).strip()
@@ -208,10 +210,6 @@ def _boxes(container: zipfile.ZipFile, part: str) -> Iterator[str]:
     if part in container.NameToInfo:
         for box in read_part(container, part).iter("{*}txBody"):
             yield "\n".join("".join(line.itertext("{*}t")) for line in box.iter("{*}p"))
-
-
-_NOTES = {"comments": _comments, "drawing": _boxes}
-"""What is read of a sheet's other parts, by the kind of relationship."""
 
 
 def _charts(container: zipfile.ZipFile, part: str, sheet: Worksheet) -> Iterator[Chart]:

@@ -212,9 +212,10 @@ def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
         size = next(root.iter("{*}sldSz"), None)
         height = whole(None if size is None else size.get("cy"), _HEIGHT)
         inherited = cache(partial(_inherited, container))  # as most slides have one of a few layouts
+        authors = cache(partial(_authors, container))
         for number, part in enumerate(_slides(container, root), 1):
             canvas.page = number
-            _SlideParts(container, part, height, inherited).draw(canvas, number)
+            _SlideParts(container, part, height, inherited, authors).draw(canvas, number)
     return canvas.parsed(metadata.pop("title", ""), metadata)
 
 
@@ -247,9 +248,15 @@ class _SlideParts:
     """A slide, with the layout and master from which its placeholders inherit positions and bullets."""
 
     def __init__(
-        self, container: zipfile.ZipFile, part: str, height: int, inherited: Callable[[str], _Inherited]
+        self,
+        container: zipfile.ZipFile,
+        part: str,
+        height: int,
+        inherited: Callable[[str], _Inherited],
+        authors: Callable[[], Mapping[str, str]],
     ) -> None:
         self._container = container
+        self._authors = authors
         self._load = pictures_in(container)
         self._links = links_of(container, part)
         self._addresses = addresses_of(container, part)
@@ -339,10 +346,9 @@ class _SlideParts:
 
     def _draw_comments(self, canvas: Canvas) -> None:
         """Draw the comments and replies with their authors."""
-        authors = _authors(self._container)
         for part in linked(self._links, "comments"):
             for node in read_part(self._container, part).iter("{*}cm", "{*}reply"):
-                canvas.paragraph(_said_in(node, authors), kind="text", role="comment")
+                canvas.paragraph(_said_in(node, self._authors()), kind="text", role="comment")
 
 
 def _said_in(comment: Any, authors: Mapping[str, str]) -> str:
