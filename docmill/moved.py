@@ -29,6 +29,7 @@ FOLDERS = {
     "tasks.batch": "tasks.work.batch",
     "tasks.carrying": "tasks.work.remote",
     "tasks.document": "tasks.work.document",
+    "tasks.model.clients": "tasks.model",
     "tasks.reading": "tasks.split.spans",
     "tasks.workers": "tasks.work.pool",
 }

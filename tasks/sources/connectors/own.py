@@ -44,9 +44,6 @@ def _host(where: str) -> str:
 
 
 _PAGES = "pages of a web site, one by one, by its sitemap or by links"
-_ROWS = "rows of PostgreSQL, MySQL, SQLite, DuckDB, and of Parquet, CSV and JSON files"
-_FILES = "the files of a git repository"
-_LOADED = "any LangChain loader, LlamaIndex reader or dlt resource"
 CONNECTORS: dict[str, Connector] = {
     **{way: Connector("web", "web.web:WebConnector", _PAGES, "url", _host) for way in ("https", "http")},
     "web": Connector("web", "web.web:WebConnector", _PAGES),

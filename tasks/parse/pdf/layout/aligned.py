@@ -61,7 +61,6 @@ _LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a 
 _SAME_SIZE = 0.05  # of the font size: more is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
 _HEADER_SIZE = 0.4  # the same of a bold header, which may be set in small capitals
-_LEADING = 0.3  # heights of a line between the lines of one name of a column
 _LEAST_BANDS = 3  # rows that rules part: fewer rules are those around a header and a sum
 _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
