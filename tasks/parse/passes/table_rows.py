@@ -57,9 +57,8 @@ def titles_above(rows: Rows, stated: int | None = None) -> int:
         return sum(1 for _ in takewhile(_is_title, pairwise(rows[: stated + 1])))
     count = sum(1 for _ in takewhile(lambda row: row[0] and not any(row[1:]), rows[:MOST_HEADER_ROWS]))
     below = rows[count:]
-    if not count or len(below) < _LEAST_ROWS or not header_depth(below):
-        return 0
-    return count if sum(map(bool, column_names(below, header_depth(below)))) >= _LEAST_TITLED else 0
+    depth = header_depth(below) if count and len(below) >= _LEAST_ROWS else 0
+    return count if sum(map(bool, column_names(below, depth))) >= _LEAST_TITLED else 0
 
 
 def _is_title(pair: tuple[Sequence[str], Sequence[str]]) -> bool:
