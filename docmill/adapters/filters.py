@@ -11,7 +11,6 @@ from typing import Any
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
 from docmill.storage.errors import QueryError
-from docmill.storage.sql.sandbox import check_predicate
 
 _COLUMNS = {*CHUNKS.names, *DOCUMENTS.names}
 _NAME = re.compile(r"(?:meta(?:data)?\.)?([^\W\d]\w*)")
@@ -32,15 +31,9 @@ def condition(given: object) -> str:
 
 
 def both(where: str | None, given: object) -> str | None:
-    """Return `where` and a filter as one condition; None if there is neither.
-
-    Raises `QueryError` for a `where` that is not one expression: `true) OR (true` would undo the filter.
-    """
+    """Return `where` and a filter as one condition; None if there is neither."""
     found = condition(given) if given else ""
-    if not where or not found:
-        return found or where
-    check_predicate(where)
-    return f"({where}\n) AND {found}"
+    return f"({where}\n) AND {found}" if where and found else found or where
 
 
 def _of_haystack(given: Mapping[str, Any]) -> str:

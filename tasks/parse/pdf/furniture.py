@@ -26,6 +26,13 @@ _LONE = re.compile(r"\W*(?:\w{1,6}[. -]\s*)?#(?:\s*(?:/|\w{1,4})\s*#)?\W*")
 _EDGE = re.compile(r"\W*(\d{1,4})(?=\s|$)|.*?(?:\s|\w-|^)(\d{1,4})$")
 
 
+# "Page 4 of 18", "Página 12", "3 of 9": what says of itself that it numbers a page, and need not count to show it.
+_TOLD = re.compile(
+    r"\W*(?:(?:page|p[aá]gina|pag\.?|seite|blatt|side|sida|strona|стр\.?|страница)\W{0,2}#(?:\s*(?:/|\w{1,4})\s*#)?"
+    r"|#\s+(?:of|von|de|di|sur|van|av|из)\s+#)[^\w.]*"
+)
+
+
 def form(text: str) -> str:
     """Return the text of a line in small letters with "#" for each number, Roman ones included."""
     return _NUMBER.sub("#", text.lower().replace("#", _SHARP))
@@ -221,8 +228,9 @@ def mark_furniture(sheets: list[PageContent], body: float) -> None:
         pages = _Sheets(texts, by_number, body, cache(partial(_inner, sheets, margin)))
         _mark_repeated(found, pages)
         _mark_counted(found, pages)
+    _mark_told(found, body)
     if written <= 2:
-        _mark_centred(sheets)
+        _mark_lowest(sheets)
 
 
 def _is_sentence(upper: TextLine, lower: TextLine) -> bool:
@@ -231,13 +239,34 @@ def _is_sentence(upper: TextLine, lower: TextLine) -> bool:
     return near and len(upper.text.split()) >= _SENTENCE and lower.text[:1].islower()
 
 
-def _mark_centred(sheets: list[PageContent]) -> None:
-    """Mark the number in the middle of the foot of one or two pages, on which nothing tells that it counts."""
+def _mark_told(found: list[_Marginal], body: float) -> None:
+    """Mark what says that it is the number of a page, what stands beside it, and, at a foot, what stands below it.
+
+    What is large at a head may be a title; at a foot, one page may have less text than its foot.
+    """
+    told = [one for one in found if _tells_number(one)]
+    _mark_beside(told, [one for one in found if not one.top or one.line.size < body * _LARGE])
+    _mark_below({one.page: one.distance for one in told if not one.top}, found)
+
+
+def _mark_below(feet: dict[int, float], found: list[_Marginal]) -> None:
+    """Mark what stands below the numbers of pages; `feet` is how far these are from the edge."""
+    for one in found:
+        one.line.furniture |= not one.top and one.distance < feet.get(one.page, one.distance)
+
+
+def _tells_number(one: _Marginal) -> bool:
+    """Return whether a line says that it is the number of a page; "page 30." may end a sentence."""
+    return _TOLD.fullmatch(one.form) is not None and (not one.line.text[0].islower() or one.form.count("#") > 1)
+
+
+def _mark_lowest(sheets: list[PageContent]) -> None:
+    """Mark the number of its page, or one in the middle, at the foot of one or two pages, on which no number counts."""
     for sheet in sheets:
         lowest = _lowest_number([line for line in sheet.items if isinstance(line, TextLine)], sheet.height)
         if lowest is not None and lowest.box[1] > (1 - _MARGIN) * sheet.height:
             off = abs(lowest.box[0] + lowest.box[2] - sheet.width) / 2
-            lowest.furniture |= off < _OFF_CENTRE * sheet.width
+            lowest.furniture |= off < _OFF_CENTRE * sheet.width or lowest.text == str(sheet.number)
 
 
 def _lowest_number(lines: list[TextLine], height: float) -> TextLine | None:

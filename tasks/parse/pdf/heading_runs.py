@@ -29,6 +29,7 @@ _NUMBER = re.compile(
 _ITEM = re.compile(r"\(?(?:[a-z]|[ivx]{1,4}|\d{1,2})\)\s|[A-Za-z]\.\s+[a-z]")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d\u00ab\u00bb(\u00bf\u00a1"
 _ADDRESS = re.compile(r"\w@\w|https?://|\bwww\.")
+_STOP = re.compile(r"[^\W\d_]{4}[.!?](?=\s)")  # shorter words with a stop are abbreviations
 _FORMULA = re.compile(r"[<>={}\\∑∫∈≤≥]")
 _MARKED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|[IVX]{1,5}\.|§+\s*\d+)\s+\S")
 
@@ -45,14 +46,19 @@ def says_no_heading(text: str) -> bool:
     return bool(begins or LEADERS.search(text) or _ADDRESS.search(text))
 
 
+def _are_sentences(text: str) -> bool:
+    """Return whether text as large as its document's has two sentences and more; a heading may have one stop within."""
+    return len(_STOP.findall(text)) > 1
+
+
 def is_formula(text: str) -> bool:
     """Return whether text has signs of a formula and at most one word: its large brackets are no large letters."""
     return _FORMULA.search(text) is not None and len(_THREE_LETTERS.findall(text)) < 2
 
 
 def is_sentence(text: str) -> bool:
-    """Return whether text in large letters is a sentence, which headings are not: it stops and is long."""
-    return text[-1:] in _NO_ENDS and len(text.split()) >= _SENTENCE_WORDS
+    """Return whether text in large letters is a sentence, or its end, which headings are not: it stops and is long."""
+    return text[-1:] in _NO_ENDS and (len(text.split()) >= _SENTENCE_WORDS or (text[-1:] == "." and text[0].islower()))
 
 
 def is_capital(text: str) -> bool:
@@ -65,7 +71,7 @@ def reads_as_heading(text: str, mono: bool) -> bool:
     text = text.rstrip()
     if len(text) >= _MAX_BOLD or not _ends_heading(text) or (not mono and _FORMULA.search(text)):
         return False
-    return _begins_heading(text, mono) and _has_word(text, mono)
+    return _begins_heading(text, mono) and _has_word(text, mono) and not _are_sentences(text)
 
 
 def _ends_heading(text: str) -> bool:
@@ -107,6 +113,7 @@ _ENOUGH, _SAMPLE = 5, 400  # gaps to know the usual one; more than the second te
 _WIDE = 2.5  # inside of a line: what stands there in two pieces is a row of a table, or labels of a drawing
 _FULL = 0.4  # of the width of the text around: a line that goes on below ends no further from its end
 _ALIGNED = 2.0  # font sizes that a heading may begin further in than the text below it
+_INDENT = 0.5  # font sizes by which the text of an item begins right of its sign, at least
 _ROW = 3  # figures alone that are no line of a heading, but the labels of a chart: a year, or two, may be one
 _AROUND = 6  # lines above and below that tell how wide the text is
 
@@ -165,6 +172,13 @@ class HeadingRun:
     def gap_below(self) -> float:
         """Return the gap to the line below in font sizes; infinite at the end of a column."""
         return _gap(self.lines[-1], self.after)
+
+    def goes_on_item(self) -> bool:
+        """Return whether it goes on the text of an item above it, whose sign may be set in another font."""
+        first, before = self.lines[0], self.before
+        if before is None or not BULLET.match(before.text) or abs(before.size - first.size) > _SAME_SIZE * first.size:
+            return False
+        return before.left + _INDENT * first.size < first.left < before.right and self.gap_above() < _LARGE_GAP
 
     def is_spread(self) -> bool:
         """Return whether a line has a wide gap inside that does not follow its number."""

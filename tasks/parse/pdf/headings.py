@@ -312,7 +312,7 @@ def _marks_headings(pages: Pages) -> tuple[bool, bool]:
 def _may_be_heading(run: HeadingRun, body: BodyText, weak: bool) -> bool:
     """Return whether lines that stand out are a heading; `weak` signs, such as bold, are allowed or not."""
     text = run.text
-    if run.is_spread() or says_no_heading(text) or _is_within_code(run, body):
+    if run.is_spread() or run.goes_on_item() or says_no_heading(text) or _is_within_code(run, body):
         return False
     if body.is_large(run.look):
         return _is_large_heading(run, text, body)

@@ -19,7 +19,12 @@ BULLET = re.compile(
 )
 """A sign that begins an item, or a letter of a font of signs, which has no meaning of its own."""
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[IVX]{1,4})[.)])\s+(?=\S)")
-CAPTION = re.compile(r"(?:table|fig(?:ure|\.)|tab\.|abb(?:ildung|\.)|plate|chart|listing)\s*\d", re.IGNORECASE)
+CAPTION = re.compile(
+    r"(?:table(?:au)?|tab(?:elle|ella|la|ela|\.)|fig(?:ur[ae]|\.)|abb(?:ildung|\.)|plate|chart|listing|gr[aá]fico|graph)\s*\d"
+    r"|exhibit\s*\d+[.:]\s",
+    re.IGNORECASE,
+)
+"""What a caption begins with; "Exhibit 10.1" is the title of what is appended."""
 _HEAD = 6  # letters of the longest number of an item: "(viii)"
 
 

@@ -160,3 +160,30 @@ def test_the_first_sentence_of_a_letter_to_several_people_is_text() -> None:
     parsed = read(pdf)
     assert parts(parsed, "furniture") == 3 * ["Riverton Water Board"]
     assert parts(parsed, "paragraph")[1::2] == 3 * [" ".join(sentence)]
+
+
+def _single(*lines: tuple[float, float, str, float]) -> Pdf:
+    """Return one page of two paragraphs and some lines, each its place, text and size."""
+    pdf = Pdf({})
+    pdf.add_page()
+    pdf.lines(60, 780, LEFT)
+    pdf.lines(60, 600, RIGHT)
+    for x, y, text, size in lines:
+        pdf.text(x, y, text, size)
+    return pdf
+
+
+@pytest.mark.parametrize("number", ["Page 3 of 14", "Página 3", "3 sur 14", "- Page 3 -"])
+def test_what_says_that_it_numbers_the_page_is_the_foot_of_a_single_page(number: str) -> None:
+    pdf = _single((60, 40, "THE MILLS OF THE COUNTY", 14), (440, 40, number, 14), (60, 26, "An offer in brief", 9))
+    assert parts(read(pdf), "furniture") == [f"THE MILLS OF THE COUNTY {number}", "An offer in brief"]
+
+
+@pytest.mark.parametrize("text", ["page 30.", "Page 3 tells of the sea", "3 of 14 mills"])
+def test_a_line_that_only_names_a_page_stays(text: str) -> None:
+    assert parts(read(_single((60, 40, text, 10))), "furniture") == []
+
+
+def test_the_number_of_the_page_in_the_corner_of_a_slide_goes_and_another_one_stays() -> None:
+    assert parts(read(_single((540, 30, "1", 8))), "furniture") == ["1"]
+    assert parts(read(_single((540, 30, "7", 8))), "furniture") == []

@@ -279,3 +279,37 @@ def test_a_label_with_a_number_does_not_lift_the_numbered_headings() -> None:
         ("2 Design", 12, "bold"),
     )
     assert headings(read(pdf))[1:] == [(1, "ENGINES"), (2, "1 General"), (3, "1.1 Use"), (2, "2 Design")]
+
+
+@pytest.mark.parametrize(
+    ("name", "mono"),
+    [("NimbusMonL-Regu", True), ("BCDEEE+LetterGothicStd", True), ("Monaco", True), ("t1xtt", True), ("CMR10", False)],
+)
+def test_fonts_for_code_are_told_by_their_names(name: str, mono: bool) -> None:
+    assert _named(name.encode())[1] is mono
+
+
+def test_the_text_of_an_item_is_no_heading_though_its_sign_is_in_another_font() -> None:
+    pdf = page()
+    pdf.text(60, 780, "The river", 24, "bold")
+    for y in (740, 690):
+        pdf.text(80, y, "*", 20)
+        pdf.text(104, y, "Its water is brown in spring and is", 20, "bold")
+        pdf.text(104, y - 21, "Green in autumn", 20, "bold")
+    pdf.lines(60, 600, LEFT + RIGHT)
+    parsed = read(pdf)
+    assert headings(parsed) == [(1, "The river")]
+    assert parts(parsed, "list_item") == ["- Its water is brown in spring and is Green in autumn"] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("Money is short. Pressure does not cease. Checks go on", 10),
+        ("Exhibit 1. Mills by their age", 10),
+        ("left blank by those who came before.", 14),
+    ],
+)
+def test_sentences_and_captions_are_no_headings(text: str, size: float) -> None:
+    pdf = written(("The mill", 18, "bold"), (text, size, "bold"))
+    assert headings(read(pdf)) == [(1, "The mill")]

@@ -20,7 +20,11 @@ _ITALIC = re.compile(
     rf"italic|(?-i:Ital)|obli|slant|kursiv|inclined|-(?:bold|medium|light)?it$|{_TEX}(?:bx|ss)?(?:ti|sl|bi|bl|si|so|it|st)\d",
     re.IGNORECASE,
 )
-_MONO = re.compile(r"mono|courier|consol|menlo|typewriter|inconsolata|source ?code|fixed|(?:cm|sf|l)tt", re.IGNORECASE)
+_MONO = re.compile(
+    r"mono|courier|consol|menlo|monaco|typewriter|inconsolata|(?:source|fira) ?code|fixed|nimbusmon"
+    r"|(?:letter|book ?master) ?gothic|(?:cm|sf|l|x)tt",
+    re.IGNORECASE,
+)
 _NOT_BOLD = re.compile(r"-(?:regular|roman|book|light)", re.IGNORECASE)  # though typewriter fonts have wide stems
 _BOLD_WEIGHT = 560
 """The weight that pdfium makes of a font's stem, five times its width; text is set in 400, seldom in 500. The bold of
