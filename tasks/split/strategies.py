@@ -53,7 +53,7 @@ _MAKERS = (
     ),
     _own("page", 4, "parts.usual_options.Page", "content.paged.split_pages"),
     _own("slides", 4, "parts.usual_options.Slides", "content.paged.split_slides"),
-    _own("table", 6, "parts.usual_options.Rows", "content.table.split_rows"),
+    _own("table", 7, "parts.usual_options.Rows", "content.table.split_rows"),
     _own("qa", 2, "parts.usual_options.Pairs", "content.qa.split_pairs", lead="content.qa.question_asked"),
     _own("chat", 1, "parts.usual_options.Conversation", "content.chat.split_chat"),
     _own("email", 1, "parts.usual_options.Mail", "content.mail.split_mail", lead="content.mail.who_wrote"),

@@ -64,3 +64,13 @@ def test_a_header_too_long_beside_its_rows_says_the_names_of_groups_once() -> No
     found = chunk(canvas.parsed(), "table", Route("table"), tokenizer(), ChunkOptions(token_limit=LIMIT))
     assert len(found) > 3
     assert {one.context.count("departure") for one in found[1:]} == {3}
+
+
+def test_rows_leave_room_for_a_header_of_two_rows() -> None:
+    names = [f"{what} rain in all districts (mm)" for what in ("actual", "normal", "lowest", "highest")]
+    head = [["Number", "Day", "", "", "", "Year", "", "", ""], ["", *names * 2]]
+    canvas = Canvas()
+    canvas.table([*head, *([f"{row}", *["1.5"] * 8] for row in range(60))], 2, whole=True)
+    found = chunk(canvas.parsed(), "table", Route("table"), tokenizer(), ChunkOptions(token_limit=LIMIT))
+    assert len(found) > 3
+    assert all(name in one.context for one in found[1:] for name in ("Number", "Day", "Year", *names))

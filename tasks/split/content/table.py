@@ -66,7 +66,8 @@ def _pieces(part: Part, room: Room, most: int) -> Iterator[Piece]:
 
 def _beside_header(part: Part, table: Block, room: Room) -> Room:
     """Return the room for the rows of a table: less where a long header will stand in their contexts."""
-    end = _below_header(part.text, Span(table.start, table.end), table.start)
+    (element,) = part.index.outer.within(table.start, table.start + 1)
+    end = _below_header(part.text, Span(table.start, table.end), table.start, element.attributes.get("header_rows", 1))
     bars = part.text.count("|", table.start, end) // 2  # below the names is a rule with as many
     needed = part.tokens.count(table.start, end) + bars
     if not _USUAL_HEADER < needed <= WIDEST_HEADER:
@@ -143,9 +144,12 @@ def _whole_rows(text: str, span: Span, named: Piece | None, cuts: list[tuple[int
     return cut(text, span, GLUE if named else BARRIER, cuts)
 
 
-def _below_header(text: str, table: Span, otherwise: int) -> int:
-    """Return the start of the first row below a header."""
-    return next((place for place, weight in rows_and_header(text, table) if weight == GLUE), otherwise)
+def _below_header(text: str, table: Span, otherwise: int, deep: int = 1) -> int:
+    """Return the start of the first row below a header, of which all rows but the first are `deep` - 1 in Markdown."""
+    rows = rows_and_header(text, table)
+    first = next((at for at, (_, weight) in enumerate(rows) if weight == GLUE), len(rows))
+    below = rows[first : first + max(deep, 1)]
+    return below[-1][0] if below else otherwise
 
 
 def _cells(text: str, span: Span) -> list[tuple[int, int]]:
