@@ -8,7 +8,18 @@ from collections.abc import Sequence
 from itertools import chain, pairwise, takewhile
 from statistics import median
 
-from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Cell, Item, PageTable, Row, Span, in_cells, is_value, span_of
+from docmill.tasks.parse.pdf.layout.rows import (
+    LAYOUT,
+    STRAY,
+    Cell,
+    Item,
+    PageTable,
+    Row,
+    Span,
+    in_cells,
+    is_value,
+    span_of,
+)
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around, merged_spans, spans_over
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
@@ -350,10 +361,11 @@ def _append_rows(table: PageTable, more: PageTable) -> None:
 
 
 def _are_alike(one: list[Span], other: list[Span]) -> bool:
-    """Return whether columns are the same: each overlaps its counterpart and no other."""
+    """Return whether columns are the same: each overlaps its counterpart, and others only as far as they may stray."""
     if not one or len(one) != len(other):
         return False
-    return all(spans_over(span, other) == [place] for place, span in enumerate(one))
+    inner = [(left + min(STRAY, (right - left) / 4), right - min(STRAY, (right - left) / 4)) for left, right in one]
+    return all(spans_over(span, other) == [place] for place, span in enumerate(inner))
 
 
 def _is_rest(above: list[str], row: list[str]) -> bool:

@@ -140,3 +140,15 @@ def test_a_long_line_of_blanks_takes_no_time() -> None:
     blanks = " " * 100_000
     text = f"|{blanks}\n{blanks}.\n" * 2
     assert without_drawn_rules(text, lambda _: []) == (text, PageRules())
+
+
+def test_a_grid_goes_on_the_next_page_though_its_columns_are_rounded_otherwise() -> None:
+    pdf = page()
+    pdf.text(60, 800, "The permits of all states are counted in the month of May:")
+    _frame(pdf, 127, [15] * 3)
+    _written(pdf, 116, [HEADER, *ROWS[:2]])
+    pdf.add_page()
+    xs = (XS[0], *(x - 0.7 for x in XS[1:]))
+    _frame(pdf, 801, [15] * 2, xs)
+    _written(pdf, 790, ROWS[2:], xs)
+    assert cells_of(read(pdf)) == [[[*row] for row in (HEADER, *ROWS)]]
