@@ -99,6 +99,9 @@ def test_a_wrong_name_does_not_deceive(name: str, text: str, expected: FileType)
     assert detect_file_type(name, text.encode()) == expected
 
 
+SENTENCES = "The owl sat in the oak and was still.\nIt called (twice) at noon, said the miller.\n"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "asked"),
     [
@@ -107,6 +110,14 @@ def test_a_wrong_name_does_not_deceive(name: str, text: str, expected: FileType)
         ("a.json", '{"a": [1, 2]}', False),
         ("a.json", GO * 3, True),
         ("a", GO * 3, True),
+        ("a.md", "---\ntitle: The owl\n---\n\n- x = 1;\n", False),
+        ("a.txt", SENTENCES, False),
+        ("a.md", SENTENCES, False),
+        ("a", SENTENCES, False),
+        ("a.txt", f"{SENTENCES}Ask @owl now, please.\n", False),  # of a hundred characters, one may be strange
+        ("a.txt", f"{SENTENCES}Ask @owl @jay now.\n", True),
+        ("a.txt", f"{SENTENCES}ow\nowl\nhoot\ncall\nfly\nsit\nlook\nrest\n", True),  # fewer than 4 words a line
+        ("a.txt", f"{SENTENCES}int x;\n", True),
     ],
 )
 def test_the_classifier_is_asked_only_where_name_and_text_leave_it_open(
@@ -124,6 +135,13 @@ def test_the_classifier_is_asked_only_where_name_and_text_leave_it_open(
     assert bool(questions) == asked
     monkeypatch.setattr(file_type, "classify", lambda *_: FileType("code", "rust"))
     assert (detect_file_type(name, text.encode()) == FileType("code", "rust")) == asked  # then its word counts
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a"])
+def test_a_sentence_in_capitals_is_no_sql(name: str) -> None:
+    text = "ADDED LAST WORD IN THE TABLE"
+    assert classify(text, 0.8) == FileType("code", "sql")
+    assert detect_file_type(name, text.encode()) == FileType("markdown" if name == "a.md" else "text")
 
 
 def test_a_name_decides_between_kinds_that_look_alike() -> None:

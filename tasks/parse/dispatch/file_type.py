@@ -17,6 +17,7 @@ from docmill.tasks.parse.dispatch.text_signs import (
     bears_out,
     guess,
     is_chat_instead,
+    is_prose,
     may_be,
     overrules_markdown,
     plainly,
@@ -46,6 +47,7 @@ _FAMILIES = (
 )  # fmt: skip
 _DOUBTED = frozenset(("text", "log", "code", "csv", "markdown", "html", "eml", "json", "jsonl", "ipynb", "xml"))
 """Formats whose names the classifier may overrule although the text allows them: texts of many kinds do."""
+_OF_SENTENCES = ("text", "markdown")  # formats that say nothing of sentences which the classifier could know better
 # Its labels for languages that docmill names differently; those of formats are in their records.
 _LANGUAGES = {
     "asm": "assembly", "batch": "batch", "cs": "csharp", "csproj": "xml", "gemfile": "ruby", "gemspec": "ruby",
@@ -120,13 +122,14 @@ def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
     text = sample(whole)
     named = _named(suffix, text)
     if named is None:
-        return _seen(text, whole, data, _SUGGESTS) or guess(text, whole)
+        return _seen(text, whole, data, _SUGGESTS, not is_prose(text)) or guess(text, whole)
     if is_chat_instead(named, text):
         return FileType("chat")
     if bears_out(named, text, whole):
         return named
     if may_be(named, text, whole):
-        return _allowed(named, _seen(text, whole, data, _OVERRULES, named.format in _DOUBTED), text)
+        doubted = named.format in _DOUBTED and not (named.format in _OF_SENTENCES and is_prose(text))
+        return _allowed(named, _seen(text, whole, data, _OVERRULES, doubted), text)
     return _doubted(named, _seen(text, whole, data, _SUGGESTS)) or guess(text, whole)
 
 
