@@ -10,10 +10,13 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
+import typer.testing
 
 from docmill.flows.prefect.prefect_server import embedded_server
 from docmill.flows.runs import run_state
@@ -39,6 +42,9 @@ __all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]  # hooks: 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 let_threads_sleep()  # processes of pytest-xdist encode beside each other
 defer_client()  # before the first test that imports LanceDB: a quarter of the time in which tests are collected
+vars(typer.testing)["_get_command"] = cache(
+    typer.main.get_command
+)  # the commands of an app: 13 ms for each that is run
 gc.disable()  # while modules load and tests are collected: all that they make stays
 DATABASE = "created.db"  # in the home of the session's server
 MEMORY = Path("/dev/shm")  # Linux's file system in memory
