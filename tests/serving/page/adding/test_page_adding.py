@@ -53,17 +53,18 @@ def test_files_that_are_dropped_anywhere_are_sent_and_read(page: Any, served: st
 
     page.goto(served)
     page.wait_for_selector("nav >> text=Add")
-    page.evaluate(DROPPED, ["mill.md", "# Mill\n\n" + "It grinds wheat.\n\n" * 100_000])  # of several pieces
+    padding = f"<!-- {'Of no use. ' * 150_000}-->"  # the file is sent in pieces, and has one paragraph to read
+    page.evaluate(DROPPED, ["mill.html", f"<h1>Mill</h1>{padding}<p>It grinds wheat.</p>"])
     page.wait_for_selector("main >> text=1 added", timeout=60_000)
     assert page.url.endswith("#/add")
     assert "100 %" in page.inner_text(".sent")
-    assert (bench.docs / "new" / "mill.md").stat().st_size > 1_000_000
+    assert (bench.docs / "new" / "mill.html").stat().st_size > 1_000_000
     assert not [*faults(page, Axe())]
     page.set_viewport_size({"width": 390, "height": 800})
     tab = page.locator("nav a", has_text="Add").bounding_box()
     assert tab["x"] + tab["width"] <= 390  # on a phone, too, the way here is in sight
     page.click("text=See the newest documents")
-    page.wait_for_selector("main a >> text=new/mill.md")
+    page.wait_for_selector("main a >> text=new/mill.html")
 
 
 def test_files_and_folders_are_added_by_keyboard_and_refusals_are_told(
