@@ -198,7 +198,7 @@ def _warm_up(models: list[str]) -> None:
 
 def _keep_entry_points() -> None:
     """Read the entry points of all packages once; a fork reads them again if its path leads to others."""
-    registry = sys.modules["docmill.storage.plugins.registry"]
+    registry: Any = sys.modules["docmill.storage.plugins.registry"]
     read = registry._installed
     there = {folder: _changed(folder) for folder in sys.path}
     known = read(tuple(sys.path))
