@@ -213,7 +213,7 @@ class Incoming:
         if not file.origin:
             return file
         # The end of the name, because the suffix tells the type.
-        path = str(self._folder / key_of(file.origin) / PurePosixPath(file.uri).name[-_NAME_CHARACTERS:])
+        path = str(self._folder / f"{key_of(file.origin)}-{PurePosixPath(file.uri).name[-_NAME_CHARACTERS:]}")
         placed = replace(file, path=path)
         self._offered[path] = (source, placed)
         return placed
@@ -224,7 +224,6 @@ class Incoming:
         try:
             with temporary(self._folder) as draft:
                 source.fetch(file, draft, self._most_bytes)
-                Path(path).parent.mkdir(exist_ok=True)
                 draft.replace(path)
         except Rejected as why:
             return why

@@ -1,33 +1,46 @@
 """Spool: bytes that a listing had to read, kept until they are fetched."""
 
-from pathlib import Path
+import os
+from io import BufferedRandom
+from threading import Lock
+from weakref import finalize
 
-from docmill.storage.keys import key_of
 from docmill.tasks.work.pool.temporary_folder import folder_of
 
 
 class Spool:
-    """Bytes by name, in a temporary folder that goes when nobody holds the spool any more."""
+    """Bytes by name, one after the other in a file that goes when nobody holds the spool any more.
+
+    A file for each would take as long to make and to remove as a row of a database takes to read.
+    """
 
     def __init__(self) -> None:
-        self._folder: Path | None = None
-        self._files: dict[str, Path] = {}
+        self._file: BufferedRandom | None = None
+        self._places: dict[str, tuple[int, int]] = {}
+        self._writing = Lock()
 
     def put(self, name: str, data: bytes) -> None:
         """Keep the bytes of an item."""
-        if self._folder is None:
-            self._folder = folder_of(self)
-        path = self._folder / key_of(name)
-        path.write_bytes(data)
-        self._files[name] = path
+        with self._writing:
+            if self._file is None:
+                self._file = (folder_of(self) / "bytes").open("w+b")
+                finalize(self, self._file.close)
+            begin = self._file.seek(0, os.SEEK_END)
+            self._file.write(data)
+            self._file.flush()
+            self._places[name] = begin, len(data)
 
     def get(self, name: str) -> bytes | None:
-        """Return the bytes of an item, or None if it was not kept."""
-        path = self._files.get(name)
-        return path.read_bytes() if path else None
+        """Return the bytes of an item, or None if it was not kept. Several threads may ask at once."""
+        place = self._places.get(name)
+        if place is None or self._file is None:
+            return None
+        begin, size = place
+        return os.pread(self._file.fileno(), size, begin)
 
     def clear(self) -> None:
         """Forget everything."""
-        for path in self._files.values():
-            path.unlink(missing_ok=True)
-        self._files.clear()
+        with self._writing:
+            self._places.clear()
+            if self._file is not None:
+                self._file.truncate(0)

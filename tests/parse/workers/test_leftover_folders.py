@@ -16,10 +16,11 @@ from docmill.tasks.work.pool.pool import Pool
 from docmill.tasks.work.pool.temporary_folder import PLANNED, PREFIX, SPOOLED, make_folder, sweep_folders
 
 SPOOL = """
+import os
 from docmill.tasks.sources.connectors.spool import Spool
 spool = Spool()
 spool.put("letter.eml", b"private")
-print(spool._folder, flush=True)
+print(os.path.dirname(spool._file.name), flush=True)
 input()
 """
 HOLD = """
