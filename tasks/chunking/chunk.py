@@ -63,7 +63,7 @@ def chunk_regions(
         return []
     # Once for the whole text: every span is then measured by its offsets, without tokenizing again.
     # A late vector is that of the document as it stands: its window is a stretch of it.
-    read = ReadingMap(parsed.text) if options.late else reading_of(parsed)
+    read = ReadingMap(parsed.text) if options.late else reading_of(parsed, options.kept)
     tokens = Tokens(parsed.text, tokenizer, read.text)
     measure = Tokens(parsed.text, load_tokenizer(options.sizes_by), read.text) if options.sizes_by else tokens
     part = Part.whole(parsed, measure, lookup)

@@ -18,7 +18,7 @@ from docmill.tasks.split.strategies import SPLITTERS, options_of
 CHUNKER_VERSION = 11
 """Raise it whenever `chunk.py` makes other chunks of the same spans, or `cover` other words: all documents are then
 chunked again."""
-READING_VERSION = 3
+READING_VERSION = 4
 """Raise it whenever the same parsed document gets another reading: all documents are then chunked again."""
 LEFT_OUT_VERSION = 1
 """Raise it whenever the same elements make other chunks; it is part of their keys where these chunks are asked for."""

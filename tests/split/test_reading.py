@@ -94,6 +94,20 @@ def test_an_edited_link_target_changes_no_reading() -> None:
     assert texts[0] == texts[1] == "See the mill ."
 
 
+@pytest.mark.parametrize("kept", [(), ("furniture",)])
+def test_a_foot_within_a_chunk_over_two_pages_is_read_only_if_it_is_kept(kept: tuple[str, ...]) -> None:
+    said = [("paragraph", "The river rises in"), ("furniture", "The mill 1"), ("paragraph", "spring. It falls again.")]
+    text = "\n\n".join(words for _, words in said)
+    elements = [Element(kind, at := text.index(words), at + len(words), page=1 + at // 20) for kind, words in said]
+    options = ChunkOptions(256, "none", 0, kept=kept)
+    first, *others = chunk(Parsed(text, (*elements,)), "", Route("structure", {"size": 200}), tokenizer(), options)
+    assert first.text == text
+    assert ("mill" in indexed_text("", first.text, first.unread)) is bool(kept)
+    assert [one.text for one in others] == ["The mill 1"][: len(kept)]
+    for one in (first, *others):
+        assert one.tokens == len(tokenizer().encode(indexed_text("", one.text, one.unread)).ids)
+
+
 @given(st.text(st.sampled_from("ab*_`[]()<>!#|-~\\ \n&;"), max_size=60))
 def test_a_reading_has_the_length_of_its_document_and_its_words_in_order(source: str) -> None:
     parsed = parse_markdown(source.encode(), ParseOptions())

@@ -137,6 +137,7 @@ _MOST_OF_PARITY, _LEAST_OF_PARITY = 0.6, 3  # of the left or of the right ones, 
 _NEARLY_ALL = 0.8  # of the pages with text: what stands on so many is furniture even where the pages are all alike
 _SENTENCE, _NEXT = 8, 1.0  # words of the first line of a text, and font sizes above the next line, within a sentence
 _LEAST_COUNTED = 3  # pages that a number counts: on two it may do so by chance
+_APART = 1.0  # font sizes between the head of a part and the text of a page: the name of a table stands nearer
 _STEP = 2  # pages from one page number to the next: books number left pages only, or leave out the first of a chapter
 
 
@@ -190,6 +191,14 @@ class _Sheets:
             return True
         return parity > 1 and parity >= self.written / 2
 
+    def is_apart(self, one: _Marginal) -> bool:
+        """Return whether a line stands alone, or beside one other, at the edge of the text and apart from it."""
+        line = one.line
+        others = [item.box for item in self.sheets[one.page].items if not item.furniture and item is not line]
+        apart = [box for box in others if not box[1] < line.middle < box[3]]
+        gaps = (box[1] - line.box[3] if one.top else line.box[1] - box[3] for box in apart)
+        return len(others) <= len(apart) + 1 and min(gaps, default=line.size) >= _APART * line.size
+
     def are_of_text(self, group: list[_Marginal]) -> bool:
         """Return whether lines at the tops of pages that say the same are of a text, as of a letter to many people.
 
@@ -228,6 +237,7 @@ def mark_furniture(sheets: list[PageContent], body: float) -> None:
         pages = _Sheets(texts, by_number, body, cache(partial(_inner, sheets, margin)))
         _mark_repeated(found, pages)
         _mark_counted(found, pages)
+        _mark_running(found, pages)
     _mark_told(found, body)
     if written <= 2:
         _mark_lowest(sheets)
@@ -382,6 +392,26 @@ def _mark_counted(found: list[_Marginal], pages: _Sheets) -> None:
             counting[one.top, number - one.page].append(one)
     counted = [one for group in counting.values() for at in _at_one_place(group) for one in _counted(at, pages)]
     _mark_beside(counted, found)
+
+
+def _mark_running(found: list[_Marginal], pages: _Sheets) -> None:
+    """Mark the heads and feet of a part: what says the same on some pages in a row, apart from their text."""
+    groups: defaultdict[tuple[bool, str], list[_Marginal]] = defaultdict(list)
+    for one in filter(partial(_may_run, pages), found):
+        groups[one.top, one.line.text].append(one)
+    repeated = [group for group in groups.values() if len(group) >= _LEAST_COUNTED]
+    _mark_beside([one for group in repeated for at in _at_one_place(group) for one in _in_a_row(at, pages)], found)
+
+
+def _may_run(pages: _Sheets, one: _Marginal) -> bool:
+    return not one.line.furniture and not pages.is_large(one.line) and _has_words(one.form)
+
+
+def _in_a_row(some: list[_Marginal], pages: _Sheets) -> list[_Marginal]:
+    """Return those lines that stand apart from the text of some pages in a row, which are not all alike."""
+    some = [one for one in some if pages.is_apart(one)]
+    on = pages_in_a_row([one.page for one in some], _STEP, _LEAST_COUNTED)
+    return [one for one in some if one.page in on] if on and not pages.are_alike(on) else []
 
 
 def _mark_beside(kept: list[_Marginal], found: list[_Marginal]) -> None:

@@ -46,6 +46,11 @@ def says_no_heading(text: str) -> bool:
     return bool(begins or LEADERS.search(text) or _ADDRESS.search(text))
 
 
+def _is_end(text: str) -> bool:
+    """Return whether a text is the end of a sentence; dots may stand for what a heading leaves out."""
+    return text[0].islower() and text[-2:-1].isalpha() and text[-1] == "."
+
+
 def _are_sentences(text: str) -> bool:
     """Return whether text as large as its document's has two sentences and more; a heading may have one stop within."""
     return len(_STOP.findall(text)) > 1
@@ -58,7 +63,7 @@ def is_formula(text: str) -> bool:
 
 def is_sentence(text: str) -> bool:
     """Return whether text in large letters is a sentence, or its end, which headings are not: it stops and is long."""
-    return text[-1:] in _NO_ENDS and (len(text.split()) >= _SENTENCE_WORDS or (text[-1:] == "." and text[0].islower()))
+    return text[-1:] in _NO_ENDS and (len(text.split()) >= _SENTENCE_WORDS or _is_end(text))
 
 
 def is_capital(text: str) -> bool:

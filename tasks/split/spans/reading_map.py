@@ -14,7 +14,7 @@ same bar in a paragraph is left alone. Markup within lines, such as links, is ma
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from docmill.storage.schema import Element, Parsed
@@ -102,9 +102,15 @@ class ReadingMap:
         return tuple(place - start for a, b in spans for place in (max(a, start), min(b, end)))
 
 
-def reading_of(parsed: Parsed) -> ReadingMap:
-    """Return the reading of a parsed document."""
-    found = sorted(span for element in parsed.elements for span in marks_of(parsed.text, element))
+def reading_of(parsed: Parsed, kept: Container[str] = ()) -> ReadingMap:
+    """Return the reading of a parsed document.
+
+    A foot and the head of the next page, within a chunk over two pages, are not read, unless furniture is `kept`.
+    """
+    found = [span for element in parsed.elements for span in marks_of(parsed.text, element)]
+    if "furniture" not in kept:
+        found += [Span(one.start_char, one.end_char) for one in parsed.elements if one.kind == "furniture"]
+    found.sort()
     spans = list(_joined(parsed.text, found))
     starts, ends = tuple(span.start for span in spans), tuple(span.end for span in spans)
     return ReadingMap(_blanked(parsed.text, spans), starts, ends)

@@ -8,6 +8,7 @@ from tests.kit.writers.pdf import WIDTH, Pdf
 
 CLAUSES = ["1.1", "2.2", "4.1", "4.3", "7.2", "18.13"]
 GOODS = ["pumps", "valves", "pipes", "meters", "filters", "tanks"]
+MONTHS = ["March", "April", "May", "June", "July", "August"]
 FEET = {
     "number": "{page}",
     "dashes": "- {page} -",
@@ -187,3 +188,26 @@ def test_a_line_that_only_names_a_page_stays(text: str) -> None:
 def test_the_number_of_the_page_in_the_corner_of_a_slide_goes_and_another_one_stays() -> None:
     assert parts(read(_single((540, 30, "1", 8))), "furniture") == ["1"]
     assert parts(read(_single((540, 30, "7", 8))), "furniture") == []
+
+
+def _parts(head: str, pages: int, size: float = 9, below: float = 740) -> Pdf:
+    """Return ten pages, a few of which have the head of their part; the text of all begins at a height."""
+    pdf = Pdf({})
+    for number in range(10):
+        pdf.add_page()
+        if 2 <= number < 2 + pages:
+            pdf.text(60, 770, head, size)
+            pdf.text(500, 770, GOODS[number % 6], size)
+        pdf.lines(60, below, [f"In {word} {7 * number} {GOODS[number % 6]} were dear." for word in MONTHS])
+    return pdf
+
+
+@pytest.mark.parametrize(
+    ("pages", "size", "below", "count"), [(4, 9, 740, 4), (2, 9, 740, 0), (4, 14, 740, 0), (4, 9, 757, 0)]
+)
+def test_the_head_of_a_part_stands_apart_on_three_pages_and_more(
+    pages: int, size: float, below: float, count: int
+) -> None:
+    parsed = read(_parts("Mills and weirs", pages, size, below))
+    heads = [one for one in parts(parsed, "furniture") if one.startswith("Mills")]
+    assert heads == [f"Mills and weirs {GOODS[(2 + at) % 6]}" for at in range(count)]
