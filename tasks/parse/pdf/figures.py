@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from io import BytesIO
-from itertools import islice, product, repeat
+from itertools import compress, islice, product
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -14,7 +14,17 @@ from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock, figure_block
 from docmill.tasks.parse.pdf.page_content import PageContent, transform
-from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, address, around_all, calls, placed, tenths
+from docmill.tasks.parse.pdf.text.pdfium_calls import (
+    Place,
+    address,
+    around_all,
+    boxes_from,
+    object_at,
+    objects_in,
+    objects_of,
+    placed,
+    tenths,
+)
 from docmill.tasks.parse.pictures.album import LEAST_SIDE, MAX_PIXELS, Album
 from docmill.tasks.parse.titles.labels import is_caption, names_table
 
@@ -37,45 +47,35 @@ class PlacedPicture(NamedTuple):
     box: Box
 
 
-def placed_pictures(document: Any, page: int, sheet: PageContent, album: Album) -> list[PlacedPicture]:
-    """Return the pictures of a page that are figures; the album counts the others."""
-    if not _has_pictures(page):
-        return []
-    place = transform(page, *(calls()[name](page) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF")))
+def placed_pictures(opened: Any, sheet: PageContent, album: Album) -> list[PlacedPicture]:
+    """Return the pictures of an open page that are figures; the album counts the others."""
+    place: Place | None = None
     found = list[PlacedPicture]()
-    with closing(document[sheet.number - 1]) as opened:
-        for image, bounds in _images(opened):
-            (box,) = placed([bounds], place)
-            if _is_background(box, sheet):
-                continue
-            if len(found) >= _MOST_ON_PAGE or _is_decoration(box, sheet) or min(image.get_px_size()) < LEAST_SIDE:
-                album.left_out["decoration"] += 1
-            elif (picture := _picture(image, album)) is not None:
-                found.append(PlacedPicture(picture, sheet.number, box))
+    for image, bounds in _images(opened):
+        place = place or transform(address(opened), *opened.get_size())
+        (box,) = placed([bounds], place)
+        if _is_background(box, sheet):
+            continue
+        if len(found) >= _MOST_ON_PAGE or _is_decoration(box, sheet) or min(image.get_px_size()) < LEAST_SIDE:
+            album.left_out["decoration"] += 1
+        elif (picture := _picture(image, album)) is not None:
+            found.append(PlacedPicture(picture, sheet.number, box))
     return found
 
 
-def _has_pictures(page: int) -> bool:
-    """Return whether a page draws a picture, itself or in a form; quick, as most pages draw none."""
-    ask = calls()
-    count = min(ask["FPDFPage_CountObjects"](page), _MOST_OBJECTS)
-    handles = map(ask["FPDFPage_GetObject"], repeat(Handle(page)), range(count))
-    return not {_IMAGE, _FORM}.isdisjoint(map(ask["FPDFPageObj_GetType"], handles))
-
-
-def _images(page: Any) -> Iterator[tuple[Any, Box]]:
+def _images(opened: Any) -> Iterator[tuple[Any, Box]]:
     """Yield the images of a page with their bounds; one that a form holds alone has those of the form."""
-    within: dict[int, list[Any]] = {}
-    forms: dict[int, Any] = {}
-    for image in page.get_objects(filter=[_IMAGE], max_depth=2):
-        if image.level == 0:
-            yield image, image.get_bounds()
-        else:
-            forms[id(image.container)] = image.container
-            within.setdefault(id(image.container), []).append(image)
-    for key, images in within.items():
+    objects, kinds = objects_of(address(opened), _MOST_OBJECTS)
+    if {_IMAGE, _FORM}.isdisjoint(kinds):
+        return
+    shown = [(one, one) for one, kind in zip(objects, kinds, strict=True) if kind == _IMAGE]
+    for form in compress(objects, map(_FORM.__eq__, kinds)):
+        images = [one for one, kind in zip(*objects_in(form, _MOST_OBJECTS), strict=True) if kind == _IMAGE]
         if len(images) == 1:
-            yield images[0], forms[key].get_bounds()
+            shown.append((images[0], form))
+    boxes = boxes_from("FPDFPageObj_GetBounds", [outer for _, outer in shown])
+    for (image, _), box in zip(shown, boxes, strict=True):
+        yield object_at(image, opened), box
 
 
 def _is_background(box: Box, sheet: PageContent) -> bool:
@@ -150,7 +150,7 @@ def _is_above(block: Box | None, picture: Box) -> bool:
     return bottom <= picture[1] + _OVERLAP and left < picture[2] and right > picture[0]
 
 
-_PATH, _SHADING = 2, 4  # FPDF_PAGEOBJ_PATH and so on
+_DRAWN = {2, 4, _FORM}  # FPDF_PAGEOBJ_PATH, FPDF_PAGEOBJ_SHADING
 _MOST_PAGES = 300  # of a document on which captions are looked at: each is opened once more
 _LEAST_PATHS = 3  # of a drawing: two boxes and an arrow; fewer are a rule or a frame
 _LEAST_SIDE = 40.0  # points of a drawing: lower ones are rules, with or without ticks
@@ -284,14 +284,15 @@ def _is_within(inner: Box, outer: Box) -> bool:
 def _paths(page: _DrawnPage) -> tuple[list[Box], list[int]]:
     """Return the boxes on a page of its paths and forms, and for how many paths each counts."""
     place = transform(address(page.opened), page.width, page.height)
+    drawn = [one for one in zip(*objects_of(address(page.opened), _MOST_OBJECTS), strict=True) if one[1] in _DRAWN]
+    bounds = boxes_from("FPDFPageObj_GetBounds", [one for one, _ in drawn])
     boxes, weights = list[Box](), list[int]()
-    for one in islice(page.opened.get_objects(filter=[_PATH, _SHADING, _FORM], max_depth=1), _MOST_OBJECTS):
-        ((left, top, right, bottom),) = placed([one.get_bounds()], place)
+    for (_, kind), (left, top, right, bottom) in zip(drawn, placed(bounds, place), strict=True):
         box = (max(left, 0.0), max(top, 0.0), min(right, page.width), min(bottom, page.height))
         wide, high = box[2] - box[0], box[3] - box[1]
         if wide >= 0 and high >= 0 and wide * high < _FRAME * page.width * page.height:
             boxes.append(box)
-            weights.append(_LEAST_PATHS if one.type == _FORM else 1)
+            weights.append(_LEAST_PATHS if kind == _FORM else 1)
     return boxes, weights
 
 

@@ -5,12 +5,12 @@ import re
 import stringprep
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.pdf.text.characters import squeeze
-from docmill.tasks.parse.pdf.text.pdfium_calls import address, calls, text_from
+from docmill.tasks.parse.pdf.text.pdfium_calls import address, text_from
 from docmill.tasks.parse.titles.own_title import names_nothing
 
 _INFO = {"Author": "author", "Subject": "description", "Keywords": "keywords"}
@@ -63,15 +63,17 @@ def _of_bounded_length(document: Any) -> Any:
 
 
 @contextmanager
-def opened_page(document: Any, number: int) -> Iterator[int | None]:
-    """Yield the address of a page, counted from 1; None if it cannot be read."""
-    ask = calls()
-    page = ask["FPDF_LoadPage"](address(document), number - 1)
+def opened_page(document: Any, number: int) -> Iterator[Any]:
+    """Yield pypdfium2's page, counted from 1; None if it cannot be read."""
+    import pypdfium2
+
     try:
-        yield page
-    finally:
-        if page is not None:
-            ask["FPDF_ClosePage"](page)
+        page = document[number - 1]
+    except pypdfium2.PdfiumError:
+        yield None
+    else:
+        with closing(page):
+            yield page
 
 
 def _prepared(password: str) -> str:

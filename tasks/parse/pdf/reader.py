@@ -36,8 +36,8 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     try:
         album, shown = Album(), list[PlacedPicture]()
 
-        def look(page: int, sheet: PageContent) -> None:
-            shown.extend(placed_pictures(document, page, sheet, album))
+        def look(opened: Any, sheet: PageContent) -> None:
+            shown.extend(placed_pictures(opened, sheet, album))
 
         sheets = _read(document, form_of(document), options, look)
         facts = metadata(document) | {"pages": len(sheets)}
@@ -51,8 +51,8 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     return canvas.parsed(title, facts | _gaps(sheets) | certainty(sheets) | _furniture(canvas))
 
 
-Look = Callable[[int, PageContent], None]
-"""Looks for the pictures of a page, given its address and its content."""
+Look = Callable[[Any, PageContent], None]
+"""Looks for the pictures of an open page, given its content."""
 
 
 def _read(document: Any, form: int | None, options: ParseOptions, look: Look) -> list[PageContent]:
@@ -67,15 +67,16 @@ def _read(document: Any, form: int | None, options: ParseOptions, look: Look) ->
 
 
 def _sheet(document: Any, form: int | None, number: int, options: ParseOptions, look: Look) -> PageContent:
-    with opened_page(document, number) as page:
-        if page is None:
+    with opened_page(document, number) as opened:
+        if opened is None:
             return PageContent(number, *_UNKNOWN_SIZE, damaged=True)
+        page = address(opened)
         sheet = read_sheet(page, address(document), number, form)
         wanted = options.ocr and is_scan(page, sheet)
         if not options.ocr:
             sheet.scanned = is_picture(page, sheet)
             sheet.pictured = not sheet.scanned and is_scan(page, sheet)
-        look(page, sheet)
+        look(opened, sheet)
     return read_scan(document, sheet, options) if wanted else sheet
 
 

@@ -56,19 +56,12 @@ def draw_page(data: bytes, number: int, passwords: tuple[str, ...]) -> PagePictu
         pages = len(document)
         if not 1 <= number <= pages:
             raise Rejected("unreadable", f"it has {pages} pages, there is no page {number}")
-        lines = _lines(document, number)
-        with closing(_loaded(document, number)) as page:
+        with opened_page(document, number) as page:
+            if page is None:
+                raise Rejected("corrupt", f"page {number} cannot be read")
             width, height = page.get_size()
+            lines = _lines(page, document, number)
             return PagePicture(number, pages, width, height, _png(page, width * height), lines)
-
-
-def _loaded(document: Any, number: int) -> Any:
-    import pypdfium2
-
-    try:
-        return document[number - 1]
-    except pypdfium2.PdfiumError as error:
-        raise Rejected("corrupt", f"page {number} cannot be read: {error}") from error
 
 
 def _png(page: Any, points: float) -> bytes:
@@ -88,13 +81,10 @@ def _png(page: Any, points: float) -> bytes:
     return sink.getvalue()
 
 
-def _lines(document: Any, number: int) -> tuple[PageLine, ...]:
+def _lines(page: Any, document: Any, number: int) -> tuple[PageLine, ...]:
     """Return the lines of a page as the parser reads them; those of a table are not among them."""
-    with opened_page(document, number) as page:
-        if page is None:
-            return ()
-        sheet = read_sheet(page, address(document), number)
-        return tuple(PageLine(one.text, sheet.box(one.box)) for one in sheet.items if isinstance(one, TextLine))
+    sheet = read_sheet(address(page), address(document), number)
+    return tuple(PageLine(one.text, sheet.box(one.box)) for one in sheet.items if isinstance(one, TextLine))
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,8 +146,6 @@ _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
 
 # Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h, fpdf_annot.h, ....
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
-    "FPDF_LoadPage": (_POINTER, _POINTER, _INT),
-    "FPDF_ClosePage": (None, _POINTER),
     "FPDF_GetPageWidthF": (ctypes.c_float, _POINTER),
     "FPDF_GetPageHeightF": (ctypes.c_float, _POINTER),
     "FPDF_PageToDevice": (_INT, _POINTER, *[_INT] * 5, _DOUBLE, _DOUBLE, _POINTER, _POINTER),
@@ -240,6 +238,30 @@ def reference(place: int) -> Any:
 def address(handle: Any) -> int:
     """Return the address that a handle of pypdfium2's points to."""
     return ctypes.addressof(handle.raw.contents)
+
+
+def object_at(handle: Handle, page: Any) -> Any:
+    """Return an object of an open page as pypdfium2 has it."""
+    import pypdfium2
+    import pypdfium2.raw as pdfium
+
+    return pypdfium2.PdfObject(ctypes.cast(handle, pdfium.FPDF_PAGEOBJECT), page=page)
+
+
+def objects_of(page: int, most: int) -> tuple[list[Handle], list[int]]:
+    """Return the first objects that a page draws, those in forms aside, and the kind of each."""
+    ask = calls()
+    count = min(ask["FPDFPage_CountObjects"](page), most)
+    found = [*map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))]
+    return found, [*map(ask["FPDFPageObj_GetType"], found)]
+
+
+def objects_in(form: Handle, most: int) -> tuple[list[Handle], list[int]]:
+    """Return the first objects that a form draws, and the kind of each."""
+    ask = calls()
+    count = min(max(ask["FPDFFormObj_CountObjects"](form), 0), most)
+    found = [Handle(one) for one in map(ask["FPDFFormObj_GetObject"], repeat(form), range(count)) if one]
+    return found, [*map(ask["FPDFPageObj_GetType"], found)]
 
 
 def text_from(name: str, *of: Any) -> str:

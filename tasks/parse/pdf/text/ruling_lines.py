@@ -8,11 +8,19 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, repeat
+from itertools import chain, compress
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, Place, boxes_from, calls, placed, reference
+from docmill.tasks.parse.pdf.text.pdfium_calls import (
+    Handle,
+    Place,
+    boxes_from,
+    calls,
+    objects_in,
+    objects_of,
+    placed,
+)
 
 Rule = tuple[float, float, float]  # where it stands, from, to
 Point = tuple[float, float]
@@ -97,9 +105,7 @@ def page_rules(page: int, place: Place, only_dots: bool = False) -> PageRules:
     `only_dots` leaves the rules out, which are slower to read.
     """
     walk = _ObjectWalk(only_dots)
-    ask = walk.ask
-    count = min(ask["FPDFPage_CountObjects"](page), _MAX_OBJECTS)
-    walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))), place, 0)
+    walk.visit(*objects_of(page, _MAX_OBJECTS), place, 0)
     level, upright = joined_rules(walk.rules.level), joined_rules(walk.rules.upright)
     if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
         return PageRules()
@@ -123,10 +129,9 @@ class _ObjectWalk:
         self._modes = (ctypes.c_int * 2)()  # and whether a path is filled and stroked
         self._mode_at = _two_places(self._modes)
 
-    def visit(self, objects: list[Handle], place: Place, depth: int) -> None:
+    def visit(self, objects: list[Handle], kinds: list[int], place: Place, depth: int) -> None:
         """Collect the rules among objects whose coordinates `place` maps to the page's top left."""
         self._left -= len(objects)
-        kinds = list(map(self.ask["FPDFPageObj_GetType"], objects))
         paths = [*compress(objects, map(_PATH.__eq__, kinds))]
         if paths:
             self._paths(paths, place)
@@ -140,9 +145,7 @@ class _ObjectWalk:
                     self._form(one, place, depth)
 
     def _form(self, form: Handle, place: Place, depth: int) -> None:
-        count = min(max(self.ask["FPDFFormObj_CountObjects"](form), 0), self._left)
-        inside = map(self.ask["FPDFFormObj_GetObject"], repeat(form), range(count))
-        self.visit([Handle(one) for one in inside if one], _within(place, self._matrix(form)), depth + 1)
+        self.visit(*objects_in(form, self._left), _within(place, self._matrix(form)), depth + 1)
 
     def _matrix(self, one: Handle) -> Sequence[float]:
         matrix = _MATRIX()
