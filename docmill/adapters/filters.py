@@ -11,6 +11,7 @@ from typing import Any
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
 from docmill.storage.errors import QueryError
+from docmill.storage.sql.sandbox import check_predicate
 
 _COLUMNS = {*CHUNKS.names, *DOCUMENTS.names}
 _NAME = re.compile(r"(?:meta(?:data)?\.)?([^\W\d]\w*)")
@@ -31,9 +32,15 @@ def condition(given: object) -> str:
 
 
 def both(where: str | None, given: object) -> str | None:
-    """Return `where` and a filter as one condition; None if there is neither."""
+    """Return `where` and a filter as one condition; None if there is neither.
+
+    Raises `QueryError` for a `where` that is not one expression: `true) OR (true` would undo the filter.
+    """
     found = condition(given) if given else ""
-    return f"({where}\n) AND {found}" if where and found else found or where
+    if not where or not found:
+        return found or where
+    check_predicate(where)
+    return f"({where}\n) AND {found}"
 
 
 def _of_haystack(given: Mapping[str, Any]) -> str:

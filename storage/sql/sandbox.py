@@ -332,16 +332,21 @@ def _placed(connection: "duckdb.DuckDBPyConnection", error: Exception, source: A
     return error
 
 
-def _where(statement: Statement) -> AskedStatement:
-    """Return the SELECT of the ids of the chunks, or without these of the documents, for which a predicate is true."""
+def check_predicate(where: str) -> None:
+    """Raise `QueryError` unless a text is one SQL expression: then it stays one in parentheses, beside others."""
     import duckdb
 
-    where = statement.sql
     try:
         duckdb.SQLExpression(where)
     except duckdb.Error as error:
         message = f"where must be one SQL predicate such as content_type = 'code', got {where!r}: {first_line(error)}"
         raise QueryError(message) from None
+
+
+def _where(statement: Statement) -> AskedStatement:
+    """Return the SELECT of the ids of the chunks, or without these of the documents, for which a predicate is true."""
+    where = statement.sql
+    check_predicate(where)
     of_chunks = f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n"
     head = of_chunks if "chunks" in statement.files else "SELECT document_id FROM documents WHERE (\n"
     return AskedStatement(where, f"{head}{in_struct(where)}\n)", len(head))

@@ -82,6 +82,12 @@ def test_a_filter_narrows_a_condition() -> None:
     assert (both(None, None), both("a", None), both(None, {"c": 1})) == (None, "a", '(metadata."c" = 1)')
 
 
+@pytest.mark.parametrize("where", ["true) OR (true", "true /*", "a, b", "true; SELECT 1"])
+def test_a_condition_that_is_not_one_expression_cannot_undo_a_filter(where: str) -> None:
+    with pytest.raises(QueryError, match="one SQL predicate"):
+        both(where, {"c": 1})
+
+
 def test_langchain_takes_a_filter_of_its_own_and_one_of_a_question(bench: Workbench) -> None:
     pytest.importorskip("langchain_core")
     from docmill.adapters.langchain import DocmillRetriever

@@ -18,6 +18,7 @@ from docmill.storage.snapshots.clean.compact import compact
 from docmill.storage.snapshots.clean.repair import repair
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history.retention import Retention
+from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench
 
 Vectors = npt.NDArray[np.float32]
@@ -81,18 +82,24 @@ def test_portions_of_both_kinds_end_as_a_pack_of_each(tmp_path: Path) -> None:
     assert Packs(paths).missing(KEYS) == set()
 
 
-@pytest.fixture
-def mixed(tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch) -> Workbench:
-    """Return a store whose first vectors are float32, and whose later ones are those of bfloat16."""
-    assert fake_model
-    bench = Workbench(tmp_path)
+def fill_with_both(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ingest documents whose vectors are float32, and then others whose vectors are those of bfloat16."""
     bench.write({f"{number}.md": f"# Owl {number}\n\nAn owl of {number} words sat still.\n" for number in range(4)})
     bench.ingest()
     monkeypatch.setattr(encoder, "unit", lambda made: half_rounded(unit(made)))
     bench.write({f"new-{number}.md": f"# Page {number}\n\nPage {number} is new here.\n" for number in range(5)})
+    bench.write({"_metadata.toml": 'access = ["all"]\n'})
+    bench.write({f"{name}.md.meta.toml": 'access = ["board"]\n' for name in ("0", "new-0")})
     bench.ingest()
     kinds = {numbers_of(path) for path in bench.store.stored.packs("embeddings")}
     assert kinds == {pa.float32(), pa.float16()}
+
+
+@pytest.fixture
+def mixed(tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch) -> Workbench:
+    assert fake_model
+    bench = Workbench(tmp_path)
+    fill_with_both(bench, monkeypatch)
     return bench
 
 
@@ -134,3 +141,24 @@ def test_the_views_of_a_plain_duckdb_read_both_kinds(mixed: Workbench) -> None:
     right = Packs(mixed.store.stored.packs("embeddings")).take(sorted(found)).column("vector").to_pylist()
     assert [list(found[key]) for key in sorted(found)] == right
     assert len(right[0]) == describe_model(mixed.store.snapshot.space.model).dimension
+
+
+def test_machines_that_share_a_bucket_read_both_kinds(far: RemoteBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill_with_both(far, monkeypatch)
+    before, two = hits(far), far.on("two")
+    assert hits(two) == before
+    compact(two.root, Retention(keep_snapshots=1, undelete_days=0))
+    assert sorted(str(numbers_of(path)) for path in two.store.stored.packs("embeddings")) == ["float", "halffloat"]
+    for machine in (far, two, far.on("three")):
+        assert hits(machine) == before
+        assert verify(machine.root, deep=True) == []
+
+
+def test_principals_get_the_scores_of_vectors_of_both_kinds(mixed: Workbench) -> None:
+    all_hits = hits(mixed)
+    with mixed.store as store:
+        seen = store.seen_by(["all"])
+        found = [(hit.uri, hit.vector_score) for hit in seen.search("a page of an owl", k=9, mode="vector")]
+        rows = seen.sql("SELECT vector FROM embeddings").num_rows
+    assert found == [hit for hit in all_hits if hit[0] not in ("0.md", "new-0.md")]
+    assert (len(found), rows) == (7, 7)
