@@ -70,8 +70,28 @@ def test_one_page_a_list_and_a_crawl_of_a_depth(site: Site) -> None:
     assert listed(site.url, depth=2) == ["a.html", "deep/b.html", "deep/d.html", "index.html"]
     assert listed(site.url, depth=2, include=["/deep/*"]) == ["deep/b.html", "index.html"]
     assert listed(site.url, depth=2, exclude=["/deep/*"]) == ["a.html", "index.html"]
-    assert len(listed(site.url, depth=9, most_pages=2)) == 2
     assert "private/c.html" in listed(site.url, depth=1, robots=False)
+
+
+def test_a_crawl_that_ends_at_its_limit_says_so(site: Site, bench: Callable[..., Workbench]) -> None:
+    work = bench(site={**QUICK, "depth": 9, "most_pages": 2})
+    report = work.ingest(f"site={site.url}/")
+    assert [row.uri for row in work.chunks()] == ["site/a.html", "site/index.html"]
+    assert [(row.uri, row.reason) for row in report.rejects] == [("site/deep/b.html", "unreadable")]
+    assert "ended at 2 pages and had found 2 more; raise most_pages" in report.rejects[0].message
+    assert "/deep/b.html" not in site.sent
+    work.settings["source"]["site"]["most_pages"] = 4  # all but what robots.txt forbids
+    assert not work.ingest(f"site={site.url}/").rejects
+    assert len(work.chunks()) == 4
+
+
+def test_an_index_of_too_many_sitemaps_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmill.tasks.sources.web.web._MOST_SITEMAPS", 1)
+    rows = "".join(f"<sitemap><loc>{site.url}/{name}.xml</loc></sitemap>" for name in "ab")
+    site.pages["/all.xml"] = f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{rows}</sitemapindex>'
+    site.pages["/a.xml"] = site.pages["/b.xml"] = sitemap(site, {"/a": "2026-01-01"})
+    with pytest.raises(SourceError, match="more than 1 sitemaps"):
+        listed(f"{site.url}/all.xml")
 
 
 def test_only_changed_pages_are_sent_again(site: Site, bench: Callable[..., Workbench]) -> None:

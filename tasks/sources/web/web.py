@@ -3,7 +3,7 @@
 import json
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
 from fnmatch import fnmatchcase
@@ -40,6 +40,8 @@ _MOST_SITEMAPS = 500
 _NS = 1_000_000_000
 _UNREAD = "unread"
 """The version of a page that could not be looked at and is not known: fetching it says why."""
+_LEFT_OUT = "not read: "
+"""The beginning of the version of the first page that a full crawl left out, which is also why fetching rejects it."""
 
 
 class WebSettings(SourceSettings):
@@ -53,7 +55,9 @@ class WebSettings(SourceSettings):
         description="Paths of pages to read, such as /docs/*; empty reads all. The first pages are read anyway.",
     )
     exclude: tuple[str, ...] = Field(default=(), description="Paths of pages to leave out, such as */print/*.")
-    most_pages: int = Field(default=10_000, ge=1, description="Maximum number of pages.")
+    most_pages: int = Field(
+        default=10_000, ge=1, description="Maximum number of pages; a reject names what is left out."
+    )
     page_bytes: int = Field(default=50_000_000, ge=1, description="Maximum size of a page, in bytes, unpacked.")
     delay_s: float = Field(
         default=0.5,
@@ -167,6 +171,8 @@ class WebReader:
             return data
         if item.name not in self._urls:
             raise Rejected("unreadable", "no page of this name was listed")
+        if item.version.startswith(_LEFT_OUT):
+            raise Rejected("unreadable", item.version)
         answer = self._client.get(self._urls[item.name][0])
         if error := refused(answer):
             raise Rejected("unreadable", str(error))
@@ -217,6 +223,15 @@ class WebReader:
             new = {link: time for link, time in pages.items() if link not in seen and self._is_wanted(link)}
             seen.update(new)
             due.extend((link, depth + 1, time) for link, time in new.items())
+        yield from self._left_out(due, tour)
+
+    def _left_out(self, due: Iterable[tuple[str, int, str]], tour: "_Tour") -> Iterator[tuple[str, Known]]:
+        """Yield the first of the pages that were found and not read, if any, to be rejected with the reason."""
+        left, most = [url for url, *_ in due if tour.rules.allow(url)], self._settings.most_pages
+        if left:
+            path = path_of(left[0], "text/html")
+            why = f"{_LEFT_OUT}the crawl ended at {most:,} pages and had found {len(left):,} more; raise most_pages"
+            yield left[0], Known(path, tour.names.of(path), why)
 
     def _refuse_start(self, url: str, depth: int) -> None:
         if depth == 0:
@@ -291,6 +306,8 @@ class WebReader:
         found = self._sitemap_in(answer)
         if not found or not found.sitemaps:
             return found
+        if len(found.sitemaps) > _MOST_SITEMAPS:
+            raise SourceError(f"{answer.url} names more than {_MOST_SITEMAPS} sitemaps: give some of them as urls")
         pages = dict[str, str]()
         for url in self._inner(found):
             inner = self._client.get(url)
