@@ -1,5 +1,6 @@
 """Fitting: from the spans of a splitter to spans that fit the model, each with its context and token count."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -8,6 +9,7 @@ from docmill.storage.schema import indexed_text, reading
 from docmill.tasks.context.context_input import ContextInput
 from docmill.tasks.context.contextualizer import Lead
 from docmill.tasks.context.model_context import ContextWriter
+from docmill.tasks.context.structural import COLUMNS
 from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.model.prompt import Prompt
@@ -94,13 +96,26 @@ class Fitter:
             if count <= self.limit or span.end - span.start == 1:
                 yield FittedSpan(span, context, count)
             elif self.setting.widest and self.setting.count(context) > self.setting.budget:
-                # The long header of a table leaves too little room: better a short one, or none, than a row in pieces.
+                # The long header of a table leaves too little room: better a short one, or fewer rows, or none, than a
+                # row in pieces.
                 header = max(map(self.setting.count, context.split("\n")))
                 left = header - (count - self.limit) + 1
                 narrower = self.setting.with_widest(left if self.setting.budget < left < self.setting.widest else 0)
-                yield from replace(self, setting=narrower)._fitting([span], size, lead)
+                found = [*replace(self, setting=narrower)._fitting([span], size, lead)]
+                fewer = () if any(COLUMNS in one.context for one in found) else self._halves(span)
+                yield from self._fitting(fewer, size, lead) if fewer else found
             else:
                 yield from self._fitting(_parts(self.tokens, span, size), size // 2, lead)
+
+    def _halves(self, span: Span) -> Sequence[Span]:
+        """Return the two halves of the rows of a table that a span begins within; none of a single row."""
+        table = next((one for one in self.setting.tables if one.start_char < span.start < one.end_char), None)
+        starts = self.setting.rows_of(table) if table else []
+        rows = starts[bisect_right(starts, span.start) : bisect_left(starts, span.end)]
+        if not rows:
+            return ()
+        middle = rows[len(rows) // 2]
+        return _aligned(self.tokens.text, (Span(span.start, middle), Span(middle, span.end)))
 
     def _totals(self, spans: Sequence[Span], said: Sequence[str]) -> list[int]:
         """Return the number of tokens of each indexed text, including special ones."""

@@ -16,6 +16,7 @@ from docmill.tasks.context.topic_line import LEAST_WORDS
 from docmill.tasks.context.word_limits import cut_words, word_ends
 from docmill.tasks.parse.passes.table_rows import column_names
 from docmill.tasks.split.content.qa import asking_column
+from docmill.tasks.split.content.table import in_line
 from docmill.tasks.split.parts.blocks import announces
 from docmill.tasks.split.spans.span import Span
 
@@ -71,13 +72,13 @@ def _header(setting: ContextInput, table: Element, span: Span) -> str:
     """
     cells = table.attributes.get("cells") or [[]]
     names = column_names(cells, table.attributes["header_rows"])
-    if _fits(setting, header := _joined(names)):
+    if _fits(setting, header := in_line(names)):
         return header
     filled = _filled_columns(setting, table, span)
     own = [name for column, name in enumerate(names) if column in filled]
     shorter, own_shorter = ([_shortened(some, least) for least in (_GROUP_WORDS, 1)] for some in (names, own))
     tried = [*shorter, own, *own_shorter] if 2 * len(own) > len(names) else [own, *shorter, *own_shorter]
-    return next((header for header in map(_joined, tried) if _fits(setting, header)), "")
+    return next((header for header in map(in_line, tried) if _fits(setting, header)), "")
 
 
 def _fits(setting: ContextInput, header: str) -> bool:
@@ -93,11 +94,6 @@ def _shortened(names: Sequence[str], least: int) -> list[str]:
 def _count_shared(one: list[str], other: list[str], least: int) -> int:
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     return shared if shared >= least else 0
-
-
-def _joined(names: Sequence[str]) -> str:
-    # A bar within a cell would look like the next column.
-    return " | ".join(" ".join(str(name).replace("|", "/").split()) for name in names if str(name).strip())
 
 
 def _filled_columns(setting: ContextInput, table: Element, span: Span) -> set[int]:

@@ -74,3 +74,17 @@ def test_rows_leave_room_for_a_header_of_two_rows() -> None:
     found = chunk(canvas.parsed(), "table", Route("table"), tokenizer(), ChunkOptions(token_limit=LIMIT))
     assert len(found) > 3
     assert all(name in one.context for one in found[1:] for name in ("Number", "Day", "Year", *names))
+
+
+def test_fewer_rows_stand_in_a_chunk_rather_than_none_of_the_names_of_columns() -> None:
+    names = [f"{what} rain in all districts of the state (mm)" for what in ("Least", "Usual", "Most", "Whole", "Odd")]
+    canvas = Canvas()
+    canvas.paragraph("The rain of the state was measured in each year, as these rows tell.")
+    canvas.table([["Year", *names], *([f"{row}", *["1,234.56"] * 5] for row in range(60))], 1, whole=True)
+    options = ChunkOptions(token_limit=LIMIT)
+    for strategy in ("structure", "table"):
+        found = chunk(canvas.parsed(), "document", Route(strategy), tokenizer(), options)
+        later = [one for one in found if one.text.startswith("|") and "Usual" not in one.text]
+        assert len(later) > 3
+        assert all(name in one.context for one in later for name in names)
+        assert all(one.text.endswith("|") and one.tokens <= LIMIT for one in later)

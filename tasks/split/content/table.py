@@ -7,6 +7,7 @@ long.
 import re
 from collections.abc import Iterator, Sequence
 
+from docmill.tasks.parse.passes.table_rows import column_names
 from docmill.tasks.split.general.structure import small_sections, structure_pieces
 from docmill.tasks.split.parts.blocks import Block, announces, blocks
 from docmill.tasks.split.parts.part import Part
@@ -67,12 +68,17 @@ def _pieces(part: Part, room: Room, most: int) -> Iterator[Piece]:
 def _beside_header(part: Part, table: Block, room: Room) -> Room:
     """Return the room for the rows of a table: less where a long header will stand in their contexts."""
     (element,) = part.index.outer.within(table.start, table.start + 1)
-    end = _below_header(part.text, Span(table.start, table.end), table.start, element.attributes.get("header_rows", 1))
-    bars = part.text.count("|", table.start, end) // 2  # below the names is a rule with as many
-    needed = part.tokens.count(table.start, end) + bars
+    names = column_names(element.attributes.get("cells") or [[]], element.attributes.get("header_rows", 1))
+    needed = part.tokens.counter.count(in_line(names))
     if not _USUAL_HEADER < needed <= WIDEST_HEADER:
         return room
     return Room(room.measure, max(room.tokens // 2, room.tokens - needed + _BESIDE_HEADER))
+
+
+def in_line(names: Sequence[str]) -> str:
+    """Return the names of columns in one line, as contexts say them."""
+    # A bar within a cell would look like the next column.
+    return " | ".join(" ".join(str(name).replace("|", "/").split()) for name in names if str(name).strip())
 
 
 def _filled(text: str, rows: Sequence[Piece], room: Room) -> Iterator[Piece]:
@@ -144,12 +150,9 @@ def _whole_rows(text: str, span: Span, named: Piece | None, cuts: list[tuple[int
     return cut(text, span, GLUE if named else BARRIER, cuts)
 
 
-def _below_header(text: str, table: Span, otherwise: int, deep: int = 1) -> int:
-    """Return the start of the first row below a header, of which all rows but the first are `deep` - 1 in Markdown."""
-    rows = rows_and_header(text, table)
-    first = next((at for at, (_, weight) in enumerate(rows) if weight == GLUE), len(rows))
-    below = rows[first : first + max(deep, 1)]
-    return below[-1][0] if below else otherwise
+def _below_header(text: str, table: Span, otherwise: int) -> int:
+    """Return the start of the first row below a header."""
+    return next((place for place, weight in rows_and_header(text, table) if weight == GLUE), otherwise)
 
 
 def _cells(text: str, span: Span) -> list[tuple[int, int]]:
