@@ -216,7 +216,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
         run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0
     else:
         # Imported here, as most runs of a schedule find nothing to do: it takes a third of their time.
-        from docmill.flows.runs.carry_out import carry_out
+        from docmill.flows.runs.batches import carry_out
 
         carry_out(run, found, how)
     if not how.dry_run:

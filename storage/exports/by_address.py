@@ -5,8 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from docmill.storage.errors import ConfigError
-from docmill.storage.exports.dataset_card import DatasetFolder
-from docmill.storage.exports.parts_folder import PartsFolder
+from docmill.storage.exports.parts_folder import DatasetFolder, PartsFolder
 from docmill.storage.exports.row_files import FORMATS, JSON_LINES, PARQUET
 from docmill.storage.exports.single_file import SingleFile
 from docmill.storage.exports.stamp import Destination

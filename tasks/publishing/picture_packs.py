@@ -13,7 +13,13 @@ import pyarrow.parquet as pq
 from docmill.storage.errors import BudgetReached
 from docmill.storage.search.encode.api.api_address import is_api
 from docmill.storage.search.encode.rankers.model_files import full_name
-from docmill.storage.search.pictures.picture_encoder import PicturesAndTexts, load_picture_encoder, picture_space
+from docmill.storage.search.pictures.picture_encoder import (
+    PICTURE_TOKENS,
+    PicturesAndTexts,
+    api_pictures,
+    load_picture_encoder,
+    picture_space,
+)
 from docmill.storage.snapshots.artifacts.model_packs import PackModel, packs_by, write_model_pack
 from docmill.storage.snapshots.artifacts.packs import Packs, figure_keys, pack_vectors, picture_of
 from docmill.storage.snapshots.history.folder import StoredSnapshot
@@ -88,8 +94,6 @@ def most_tokens(due: DuePictures) -> int:
     """Return the most tokens that a server counts for what is due; 0 for a model that is not behind an API."""
     if not is_api(due.model.name):
         return 0
-    from docmill.storage.search.pictures.api_pictures import PICTURE_TOKENS
-
     return len(due.keys) * PICTURE_TOKENS
 
 
@@ -98,8 +102,6 @@ def _paid_by(root: Path, due: DuePictures, pictures: Packs, payer: EmbeddingPaye
 
     Raises `StoreError` if its server gives other vectors than those that the snapshot keeps, as one of them shows.
     """
-    from docmill.storage.search.pictures.api_pictures import api_pictures
-
     encoder = api_pictures(due.model.name).paid_by(payer)
     for one in due.kept[:1]:
         table = pq.read_table(root / one.file.path, partitioning=None).slice(0, 1)

@@ -99,9 +99,9 @@ def test_what_is_wrong_is_told_in_one_line(
 
 
 def test_a_server_elsewhere_must_encrypt(desk: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from docmill.tasks.sources.databases import mysql
+    from docmill.tasks.sources.databases import databases
 
-    monkeypatch.setattr(mysql, "_HERE", ())
+    monkeypatch.setattr(databases, "_HERE", ())
     with pytest.raises(ConfigError, match=r"SSL is required .*; write \?tls=off behind `database`"):
         listed(table(desk))
     assert len(listed(table(f"{desk}?tls=off"))) == 3

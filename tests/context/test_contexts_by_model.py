@@ -208,7 +208,7 @@ def test_what_a_failed_run_paid_is_in_the_ledger_of_the_next_commit(
         raise OSError("the disk is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr("docmill.flows.runs.carry_out.gather", broken)
+        patch.setattr("docmill.flows.runs.batches.gather", broken)
         with pytest.raises(OSError, match="the disk is gone"):
             bench.ingest()
     paid = asked(server)

@@ -15,7 +15,7 @@ from docmill.storage.snapshots.history import snapshots
 from docmill.tasks.chunking import chunk_options
 from docmill.tasks.chunking.chunk_options import ChunkOptions, chunker_key
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.context.phrasings import MOST, MOST_TOKENS, phrased
+from docmill.tasks.context.model_context import MOST, MOST_TOKENS, phrased
 from docmill.tasks.counting.counter import counter_of
 from tests.kit.counting_encoder import LONG_RUN, slow_model
 from tests.kit.documents import tokenizer

@@ -16,8 +16,7 @@ from docmill.flows.maintenance.remove import remove
 from docmill.storage.errors import StoreError
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.space import describe_model
-from docmill.storage.snapshots.change.restoring import restore
-from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.change.restoring import restore, undelete
 from docmill.storage.snapshots.history.retention import Retention
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.publishing.reembed import CommitTerms, reembed

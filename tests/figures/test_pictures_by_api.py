@@ -10,7 +10,7 @@ from PIL import Image
 from docmill.flows.config.settings import EmbeddingSettings
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.search.encode.api import api_address
-from docmill.storage.search.pictures.api_pictures import PICTURE_TOKENS
+from docmill.storage.search.pictures.picture_encoder import PICTURE_TOKENS
 from docmill.storage.snapshots.clean.verify import verify
 from tests.figures.test_pictured_figures import BLUE, PAGE, RED, found, held
 from tests.kit.model_server import UNKNOWN, ModelServer

@@ -289,13 +289,13 @@ def test_lost_indexes_are_found_and_rebuilt_without_embedding(bench: Workbench) 
 
 
 def test_what_a_killed_run_had_finished_is_not_done_again(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    import docmill.flows.runs.carry_out
+    import docmill.flows.runs.batches
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(docmill.flows.runs.carry_out, "commit", die)
+        patch.setattr(docmill.flows.runs.batches, "commit", die)
         with pytest.raises(KeyboardInterrupt):
             bench.ingest()
     assert numbers(bench.root) == []

@@ -21,7 +21,7 @@ from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.work.batch.unpack import lay
+from docmill.tasks.work.batch.batch import lay
 from docmill.tasks.work.document import preview
 from docmill.tasks.work.document.open_archive import look
 from docmill.tasks.work.document.process import WorkResult, process_document

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from docmill.flows.serving.access import Access
-from docmill.flows.serving.listening import bound, server_of, url_of
+from docmill.flows.serving.connections import bound, server_of, url_of
 
 
 @contextmanager

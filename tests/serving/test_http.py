@@ -16,9 +16,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.connections import bound
 from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.json_text import json_text
-from docmill.flows.serving.listening import bound
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.query_notes import QueryNotes
 from docmill.storage.errors import ConfigError

@@ -12,7 +12,7 @@ from tests.kit.house import ROOT
 PROGRAM = """
 import signal
 from docmill.flows.serving.access import Access
-from docmill.flows.serving.listening import listen
+from docmill.flows.serving.connections import listen
 
 async def app(scope, receive, send):
     if scope["type"] == "http":

@@ -18,8 +18,7 @@ from mcp_types.methods import validate_server_result
 from docmill.flows.config.settings import Settings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
-from docmill.flows.serving.mcp.mcp_runs import RunTools
-from docmill.flows.serving.mcp.mcp_server import mcp_http_app, mcp_server
+from docmill.flows.serving.mcp.mcp_server import RunTools, mcp_http_app, mcp_server
 from docmill.flows.serving.open_stores import OpenStores
 from tests.kit.workbench import Workbench
 from tests.serving.http_server import running

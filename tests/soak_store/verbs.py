@@ -19,9 +19,8 @@ from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.search.encode.space import describe_model
 from docmill.storage.snapshots.change import candidates
-from docmill.storage.snapshots.change.restoring import restore
+from docmill.storage.snapshots.change.restoring import restore, undelete
 from docmill.storage.snapshots.change.tagging import set_tag
-from docmill.storage.snapshots.change.undelete import undelete
 from docmill.storage.snapshots.clean.compact import compact, vacuum
 from docmill.storage.snapshots.clean.repair import repair
 from docmill.storage.snapshots.history.retention import Retention

@@ -15,8 +15,8 @@ from docmill.flows.cli.app import app
 from docmill.storage import failpoints
 from docmill.storage.errors import QueryError, StoreError, Transient
 from docmill.storage.files import disk_use
+from docmill.storage.snapshots.change.restoring import undelete
 from docmill.storage.snapshots.change.tagging import set_tag
-from docmill.storage.snapshots.change.undelete import undelete
 from docmill.storage.snapshots.clean import compact as compacting
 from docmill.storage.snapshots.clean.compact import compact, vacuum
 from docmill.storage.snapshots.clean.verify import verify

@@ -16,8 +16,8 @@ from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.space import describe_model
 from docmill.storage.search.vectors.vectors import VectorIndex
 from docmill.storage.snapshots.change.diff import diff
+from docmill.storage.snapshots.change.restoring import undelete
 from docmill.storage.snapshots.change.tagging import set_tag
-from docmill.storage.snapshots.change.undelete import undelete
 from docmill.storage.snapshots.clean.compact import compact, vacuum
 from docmill.storage.snapshots.clean.repair import repair
 from docmill.storage.snapshots.clean.verify import verify

@@ -20,7 +20,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.space import EmbeddingSpace, describe_model
-from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.change.restoring import undelete
 from docmill.storage.snapshots.clean.compact import compact
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history import snapshots

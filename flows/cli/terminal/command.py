@@ -1,7 +1,10 @@
 """A command class that takes flags from the settings model and reports an expected failure in one line."""
 
 import inspect
+import json
 import logging
+import sys
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
@@ -10,15 +13,59 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, g
 
 import typer
 
-from docmill.flows.cli.terminal.failure import FAILED, WRONG_USAGE, tell, tell_json, wants_json
+from docmill.flows.cli.terminal.capabilities import colours
 from docmill.flows.cli.terminal.given_values import take_plainly
 from docmill.flows.cli.terminal.help_pages import GroupedCommands, PanelledOptions
-from docmill.flows.cli.terminal.output import ADDRESS, note
-from docmill.storage.errors import ConfigError, DocmillError
+from docmill.flows.cli.terminal.output import ADDRESS, NAME, for_terminal, harmless, note
+from docmill.storage.errors import ConfigError, DocmillError, Transient
 
 if TYPE_CHECKING:
     from docmill.flows.config.configuration import Key, KeyPath
     from docmill.flows.config.settings import Settings
+
+FAILED, WRONG_USAGE = 1, 2
+"""Exit statuses: an error that a message explains, and a command line that is wrong."""
+
+
+def wants_json(context: Any) -> bool:
+    """Return whether a command was asked for JSON."""
+    parameters = context.params
+    return bool(parameters.get("as_json")) or str(parameters.get("form", "")).startswith("json")
+
+
+def tell(error: Exception, as_json: bool, debug: bool = False) -> None:
+    """Print an error in one line, or as a JSON object; with `debug`, its traceback first.
+
+    Both go to standard error. On standard output an error would reach a program as if it were a result:
+    `docmill search --json … | jq -r '.[].uri'` would print `null` for it and go on.
+    """
+    if debug:
+        typer.echo(harmless(traceback.format_exc()), err=True, nl=False)
+    if as_json:
+        kind = type(error).__name__ if isinstance(error, DocmillError) else OSError.__name__
+        tell_json(kind, _spelled(error), FAILED, retry=isinstance(error, Transient))
+        return
+    for finding in error.args if isinstance(error, ConfigError) else (_spelled(error),):
+        note(finding, typer.style(NAME, fg="red", bold=True) if colours(sys.stderr) else NAME)
+
+
+def tell_json(kind: str, message: str, status: int, retry: bool = False) -> None:
+    """Print an error as one line of JSON on standard error.
+
+    `kind` is the name of a class in `docmill.errors`, `OSError` or `UsageError`; `retry` says whether the same call may
+    work later.
+    """
+    told = {"error": {"kind": kind, "message": message, "retry": retry, "status": status}}
+    text = json.dumps(told, ensure_ascii=False)
+    typer.echo(for_terminal(text) if sys.stderr.isatty() else text.encode("utf-8", "backslashreplace"), err=True)
+
+
+def _spelled(error: Exception) -> str:
+    """Return the message of an error, without the errno of an OSError."""
+    if not isinstance(error, DocmillError) and isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
 
 _SETTINGS = ("set", "config")
 

@@ -40,7 +40,7 @@ class GroupedCommands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that a person named; if there is none, say which one was meant."""
         if args and self.groups and args[0] not in self.commands:
-            from docmill.flows.cli.terminal.unknown_command import meant_by
+            from docmill.flows.cli.terminal.unknown_option import meant_by
 
             if ours := meant_by(args[0], self.commands):
                 ctx.fail(f"No such command {args[0]!r}. Type {ctx.command_path} {ours} instead.")

@@ -6,20 +6,36 @@ folder is made beside its place and takes it in one step: what opens is whole.
 
 import json
 import shutil
-from collections.abc import Iterable
-from dataclasses import dataclass
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.flows.measure.chunk_map import chunk_map
+from docmill.flows.serving import answers
 from docmill.flows.serving.json_text import json_text
 from docmill.flows.serving.open_stores import ServedStore
-from docmill.flows.serving.page.page_bundle import FOLDER, bundle, index
-from docmill.flows.serving.page.report_data import held_of, values_of
-from docmill.storage.errors import ConfigError
+from docmill.flows.serving.page.map_columns import map_columns
+from docmill.flows.serving.page.page_bundle import FOLDER, bundle, index, questions
+from docmill.storage.errors import ConfigError, QueryError, StoreError
 from docmill.storage.exports.claim import claim
 from docmill.storage.exports.folder_swap import draft_of, settle_swap, swap
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import explain_full_disk
+from docmill.storage.schema import DocumentRow
+from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.facets import KEY
+from docmill.storage.snapshots.read.figure import SHOWN_TYPES, figures_of
+from docmill.storage.snapshots.read.outline import outline
+from docmill.storage.snapshots.read.store import Store, open_store
+from docmill.storage.snapshots.read.whole_documents import whole_documents
+from docmill.storage.snapshots.tables.tables import read_table
 
 _POLICY = (
     "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:;"
@@ -108,3 +124,208 @@ def _index() -> str:
     policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}" />'
     page = index("page.js").replace(_CHARSET, f"{_CHARSET}\n    {policy}\n    {_MARK}")
     return page.replace("<body>", "<body data-report>")
+
+
+MOST_CHARACTERS = 20_000_000
+"""Characters of all texts of a report: the browser searches them in memory, some five bytes for each."""
+_MOST_PICTURES = 50_000_000  # bytes of all pictures of a report: as much as one can send to somebody
+_PACK = 500_000  # characters of a file; it is read whole to open one of its documents
+_MOST_LISTED = 20_000  # documents in the list, some 300 bytes each
+_MOST_CHANGED = 2_000_000  # characters of what changed since the snapshot before
+_ROWS = 10_000  # of a question of the page, whose statements have lower limits
+_SECONDS = 60.0  # of a question
+_OF_EVALUATIONS = {
+    "asked": "SELECT asking, question, text, rank, answers, hits FROM asked_questions ORDER BY created DESC, question",
+    "values": "SELECT evaluation_id, items, item_values FROM evaluations WHERE asking <> '' ORDER BY created DESC",
+}
+"""What a server is asked for one evaluation, and a report holds of all, the newest first."""
+_CHUNK = [
+    "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
+    "depth", "children", "note", "context", "headings", "parent_id", "phrasings",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a report holds: the documents of its list, and those of each file of texts, of the `total` of the store."""
+
+    listed: Sequence[DocumentRow]
+    packs: Sequence[Sequence[DocumentRow]]
+    total: int
+
+    @property
+    def documents(self) -> int:
+        """How many documents the report holds whole."""
+        return sum(map(len, self.packs))
+
+
+def held_of(store: Store, most: int) -> Held:
+    """Choose the documents of a report: the `most` that changed last, as far as their texts fit."""
+    rows = store.documents()
+    newest = sorted(rows, key=lambda row: (-row.mtime_ns, row.uri))
+    chosen: list[DocumentRow] = []
+    left = MOST_CHARACTERS
+    for row in newest:
+        if len(chosen) < most and row.characters <= left:
+            chosen.append(row)
+            left -= row.characters
+    listed = {row.uri for row in newest[:_MOST_LISTED]} | {row.uri for row in chosen}
+    return Held([row for row in rows if row.uri in listed], list(_packed(sorted(chosen, key=_uri))), len(rows))
+
+
+def _uri(row: DocumentRow) -> str:
+    return row.uri
+
+
+def _packed(rows: Sequence[DocumentRow]) -> Iterator[list[DocumentRow]]:
+    pack: list[DocumentRow] = []
+    for row in rows:
+        pack.append(row)
+        if sum(one.characters for one in pack) >= _PACK:
+            yield pack
+            pack = []
+    if pack:
+        yield pack
+
+
+def values_of(served: ServedStore, held: Held) -> Iterator[tuple[str, Any]]:
+    """Yield the files of data: each its name, and its value in JSON."""
+    store = served.store
+    before = _before(store)
+    yield "about", _about(served, held, before)
+    yield "documents", _listed(held)
+    statements = {**questions(), **_OF_EVALUATIONS, **_between(store, before)}
+    yield "health", {name: _rows(store, name, statement, before) for name, statement in statements.items()}
+    yield "map", _map(served)
+    yield from _pictures(store, held)
+    if before is not None:
+        with before:
+            changes = answers.difference(served, ServedStore(served.name, before), True, _MOST_CHANGED)
+            yield "changes", changes
+            yield from _texts(store, held, before)
+    else:
+        yield from _texts(store, held, None)
+
+
+def _pictures(store: Store, held: Held) -> Iterator[tuple[str, Any]]:
+    """Yield the pictures of the documents of a report, each once, as far as they fit."""
+    left = _MOST_PICTURES
+    figures = {one.key: one for pack in held.packs for row in pack for one in figures_of(row)}
+    for key, one in figures.items():
+        if one.bytes <= left and one.media_type in SHOWN_TYPES:
+            left -= one.bytes
+            encoded = b64encode(store.figure(key).data).decode()
+            yield f"figure-{key}", {"source": f"data:{one.media_type};base64,{encoded}"}
+
+
+def _before(store: Store) -> Store | None:
+    """Return the newest snapshot before that of the report, if one is kept."""
+    earlier = [number for number in snapshots.numbers(store.root) if number < store.snapshot.number]
+    try:
+        return open_store(store.root, earlier[-1]) if earlier else None
+    except StoreError:  # a vacuum took it, or it is damaged
+        return None
+
+
+def _between(store: Store, before: Store | None) -> dict[str, str]:
+    """Return the questions about the snapshot and the one before, which `questions.js` spells OLD and NEW."""
+    if before is None:
+        return {}
+    old, new = str(before.snapshot.number), str(store.snapshot.number)
+    return {name: asked.replace("OLD", old).replace("NEW", new) for name, asked in questions("BETWEEN").items()}
+
+
+_STATUS = ("snapshot", "created", "documents", "chunks", "rejects", "vectors", "poorly_read")
+
+
+def _about(served: ServedStore, held: Held, before: Store | None) -> dict[str, Any]:
+    whole = served.store.status()
+    status = {name: whole[name] for name in _STATUS}
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    return {
+        "head": served.head,
+        "keys": served.store.snapshot.keys,
+        "status": {**status, "made": made, "held": held.documents},
+        "before": before.snapshot.number if before else None,
+        "snapshots": served.store.history()[-2 if before else -1 :],
+    }
+
+
+def _listed(held: Held) -> list[dict[str, Any]]:
+    packs = {row.uri: number for number, pack in enumerate(held.packs) for row in pack}
+    return [{**_in_list(row), "pack": packs.get(row.uri)} for row in held.listed]
+
+
+_LISTED = (
+    "uri", "title", "format", "content_type", "chunks", "characters", "status", "lang",
+)  # fmt: skip
+
+
+def _in_list(row: DocumentRow) -> dict[str, Any]:
+    changed = datetime.fromtimestamp(row.mtime_ns / 1e9, UTC).isoformat(timespec="seconds")
+    declared = {f"{KEY}{key}": value for key, value in json.loads(row.declared or "{}").items()}
+    return {**{name: getattr(row, name) for name in _LISTED}, **answers.times_of(row), "changed": changed, **declared}
+
+
+def _rows(store: Store, name: str, statement: str, before: Store | None) -> Any:
+    """Return the rows of a question, or why there are none."""
+    try:
+        found = answers.sql(ServedStore("", store), statement, _ROWS, _SECONDS, 5_000_000)["rows"]
+    except QueryError as error:
+        return {"error": str(error)}
+    kept = {store.snapshot.number, before.snapshot.number if before else None}
+    return [row for row in found if row["snapshot"] in kept] if name == "snapshots" else found
+
+
+def _map(served: ServedStore) -> dict[str, Any]:
+    try:
+        return {**served.head, **map_columns(served.store, chunk_map(served.store))}
+    except ConfigError as error:  # scikit-learn is not installed
+        return {"error": str(error)}
+
+
+def _texts(store: Store, held: Held, before: Store | None) -> Iterator[tuple[str, Any]]:
+    chunks = _chunks_by_document(store, [row.document_id for pack in held.packs for row in pack])
+    earlier = {row.uri: row for row in before.documents()} if before else {}
+    for number, pack in enumerate(held.packs):
+        texts = _earlier_texts(before, pack, earlier)
+        yield (
+            f"pack-{number}",
+            {
+                own.uri: {
+                    "row": answers.row_of(own, _MOST_CHANGED),
+                    "text": own.text,
+                    "characters": len(own.text),
+                    "chunks": chunks.get(own.row.document_id, []),
+                    "regions": sorted(own.row.regions, key=itemgetter("start_char")),
+                    "figures": [asdict(one) for one in figures_of(own.row)],
+                    "outline": [answers.section_row(one) for one in outline(own.text, own.elements)],
+                    **texts.get(own.uri, {"before": None}),
+                }
+                for own in whole_documents(store.stored, pack)
+            },
+        )
+
+
+def _earlier_texts(
+    before: Store | None, pack: Sequence[DocumentRow], earlier: dict[str, DocumentRow]
+) -> dict[str, dict[str, str]]:
+    """Return the texts of the snapshot before, by uri: empty for a document whose text has not changed."""
+    if before is None:
+        return {}
+    keys = {row.uri: row.text_key for row in pack}
+    known = [earlier[uri] for uri in keys if uri in earlier]
+    other = [row for row in known if row.text_key != keys[row.uri]]
+    texts = {own.uri: {"before": own.text} for own in whole_documents(before.stored, other)}
+    return {row.uri: texts.get(row.uri, {}) for row in known}
+
+
+def _chunks_by_document(store: Store, ids: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    table = read_table(store.stored, "chunks", ["document_id", *_CHUNK])
+    table = table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(ids, pa.string())))
+    place = table.schema.get_field_index("children")
+    table = table.set_column(place, "children", pc.list_value_length(table.column("children")))
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in table.sort_by([("document_id", "ascending"), ("ordinal", "ascending")]).to_pylist():
+        found.setdefault(row.pop("document_id"), []).append(row)
+    return found

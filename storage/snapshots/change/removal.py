@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
 from docmill.storage.errors import QueryError
-from docmill.storage.snapshots.change.run_rows import run_of
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.history.retention import Retention
 from docmill.storage.snapshots.tables.tables import read_table
 from docmill.storage.snapshots.write.commit import Changes, commit
+from docmill.storage.snapshots.write.run_tables import run_of
 
 _TOLD = 10
 """Sources that a message names; a store may have hundreds."""

@@ -21,7 +21,6 @@ from docmill.storage.search.sentences.quotations import flat
 from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.artifacts.packs import Packs, decode_parsed
 from docmill.storage.snapshots.change.candidates import discard_held
-from docmill.storage.snapshots.change.run_rows import run_of
 from docmill.storage.snapshots.clean.compact import compact_held
 from docmill.storage.snapshots.history import judgements, measurements, snapshots, tags
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
@@ -30,6 +29,7 @@ from docmill.storage.snapshots.history.retention import Retention
 from docmill.storage.snapshots.tables.tables import read_stored_file, read_table
 from docmill.storage.snapshots.write import current_folder
 from docmill.storage.snapshots.write.commit import Changes, commit
+from docmill.storage.snapshots.write.run_tables import run_of
 
 NOTE = "erasing.json"
 _LISTING = ("documents", "deleted", "rejects")

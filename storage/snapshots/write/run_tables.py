@@ -1,12 +1,17 @@
-"""Run tables: the rows of runs and of their costs after a commit; a run that commits several times has one row."""
+"""Run tables: the rows of runs and of their costs after a commit; a run that commits several times has one row.
+
+A commit that no ingest has made gets a row, too.
+"""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.arrow_schema import COSTS, from_table, to_table
+from docmill.storage.arrow_schema import COSTS, RUNS, from_table, to_table
 from docmill.storage.schema import CostRow, RunRow
+from docmill.storage.schema_evolution import conform
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.tables.tables import read_table
 
@@ -37,3 +42,11 @@ def costs_of(base: StoredSnapshot | None, added: tuple[CostRow, ...], run: RunRo
 
 def _moved(row: CostRow, before: int, number: int) -> CostRow:
     return replace(row, snapshot=number) if row.snapshot == before else row
+
+
+def run_of(verb: str, **counts: int) -> RunRow:
+    """Return the row of a run that begins now; it is named by its verb, and counts that are not given are 0."""
+    now = datetime.now(UTC)
+    named = {"run_id": f"{now:%Y%m%dT%H%M%S%f}-{verb}", "engine": verb, "started": now.isoformat("T", "seconds")}
+    row: RunRow = from_table(conform(pa.Table.from_pylist([named | counts]), RUNS), RunRow)[0]
+    return row

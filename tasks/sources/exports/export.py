@@ -14,8 +14,12 @@ from docmill.storage.keys import hash_bytes
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
 from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
-from docmill.tasks.sources.exports.confluence_pages import is_confluence_pages, read_confluence_pages
-from docmill.tasks.sources.exports.confluence_space import is_confluence_space, read_confluence_space
+from docmill.tasks.sources.exports.confluence import (
+    is_confluence_pages,
+    is_confluence_space,
+    read_confluence_pages,
+    read_confluence_space,
+)
 from docmill.tasks.sources.exports.export_document import ExportDocument
 from docmill.tasks.sources.exports.export_files import ExportFiles, state_of
 from docmill.tasks.sources.exports.notion import is_notion, read_notion

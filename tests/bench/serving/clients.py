@@ -31,8 +31,8 @@ import numpy as np
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.connections import listen
 from docmill.flows.serving.http.http_app import http_app
-from docmill.flows.serving.listening import listen
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.snapshots.read.store import Store, open_store

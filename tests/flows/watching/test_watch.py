@@ -211,9 +211,9 @@ def test_stores_within_the_source_start_no_runs(bench: Workbench) -> None:
 
 
 def test_lost_events_are_made_up_for(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    from docmill.flows.watching import folder_events
+    from docmill.flows.watching import observer
 
-    monkeypatch.setattr(folder_events.FolderEvents, "_matters", lambda *_: False)
+    monkeypatch.setattr(observer.FolderEvents, "_matters", lambda *_: False)
     with Watching(bench, options=WatchOptions(debounce_s=0.05, poll_s=60, every_s=0.5)) as watch:
         bench.write({"rook.md": "# Rook\n"})
         watch.until(lambda: "rook.md" in uris(bench))

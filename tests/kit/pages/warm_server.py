@@ -31,7 +31,7 @@ PRELOADED = (
     "docmill.flows.config.configuration",
     "docmill.flows.prefect.run_on_engine",
     "docmill.flows.runs.pipeline",
-    "docmill.flows.runs.carry_out",
+    "docmill.flows.runs.batches",
     "docmill.flows.cli.terminal.hits",
     "docmill.flows.prefect.worker_ahead",
     "docmill.storage.search.rank.steps.hit_passages",

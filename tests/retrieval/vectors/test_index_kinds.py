@@ -12,7 +12,7 @@ from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import ConfigError
 from docmill.storage.search.encode.space import EmbeddingSpace
-from docmill.storage.search.rank.candidates import vector_source
+from docmill.storage.search.rank.candidates import snapshot_sources
 from docmill.storage.search.vectors import index_kind, vectors
 from docmill.storage.search.vectors.index_kind import kind_of
 from docmill.storage.search.vectors.vectors import VectorIndex, VectorState
@@ -155,7 +155,7 @@ def bench(tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch) -> W
 def test_an_ingest_changes_the_numbers_of_an_index_and_embeds_nothing(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_source, "_is_small", lambda _: False)  # which compares the vectors of the packs
+    monkeypatch.setattr(snapshot_sources, "_is_small", lambda _: False)  # which compares the vectors of the packs
 
     def hits() -> dict[str, float]:
         return {hit.uri: hit.score for hit in bench.store.search("owl bird", k=8, mode="vector")}

@@ -11,8 +11,7 @@ from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
-from docmill.flows.serving.page.report_data import held_of, values_of
-from docmill.flows.serving.page.report_files import write_report
+from docmill.flows.serving.page.report_files import held_of, values_of, write_report
 from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.storage.snapshots.read.store import open_store
 from tests.kit.model_server import model_server

@@ -15,8 +15,7 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.map_columns import gaps
-from docmill.flows.serving.page.report_data import held_of, values_of
-from docmill.flows.serving.page.report_files import write_folder
+from docmill.flows.serving.page.report_files import held_of, values_of, write_folder
 from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running
 

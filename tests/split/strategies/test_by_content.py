@@ -10,7 +10,7 @@ from docmill.storage.schema import Draft, Element, Parsed
 from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.split.spans.language_separators import BEGINNINGS, beginnings
+from docmill.tasks.split.general.recursive import BEGINNINGS, beginnings
 from docmill.tasks.split.spans.span import Span
 from tests.kit.documents import document, tokenizer
 from tests.kit.drawing import examples

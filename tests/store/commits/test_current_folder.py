@@ -14,9 +14,8 @@ from docmill.flows.maintenance.remove import remove
 from docmill.storage import failpoints
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import QueryError
-from docmill.storage.snapshots.change.restoring import restore
+from docmill.storage.snapshots.change.restoring import restore, undelete
 from docmill.storage.snapshots.change.tagging import set_tag
-from docmill.storage.snapshots.change.undelete import undelete
 from docmill.storage.snapshots.clean.compact import compact, vacuum
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history.retention import Retention

@@ -12,8 +12,7 @@ from docmill.flows.maintenance.remove import remove, still_named
 from docmill.storage import failpoints
 from docmill.storage.errors import QueryError, SourceError
 from docmill.storage.snapshots.change.removal import Removed
-from docmill.storage.snapshots.change.restoring import restore
-from docmill.storage.snapshots.change.undelete import undelete
+from docmill.storage.snapshots.change.restoring import restore, undelete
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.history.retention import Retention

@@ -16,9 +16,8 @@ from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.space import EmbeddingSpace, describe_model
 from docmill.storage.snapshots.change import candidates
 from docmill.storage.snapshots.change.diff import diff
-from docmill.storage.snapshots.change.restoring import Restored, restore
+from docmill.storage.snapshots.change.restoring import Restored, restore, undelete
 from docmill.storage.snapshots.change.tagging import set_tag
-from docmill.storage.snapshots.change.undelete import undelete
 from docmill.storage.snapshots.clean.compact import compact
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history import snapshots

@@ -17,8 +17,8 @@ from docmill.storage.remote.objects import lease
 from docmill.storage.search.vectors import vectors
 from docmill.storage.snapshots.change import candidates
 from docmill.storage.snapshots.change.diff import diff
+from docmill.storage.snapshots.change.restoring import undelete
 from docmill.storage.snapshots.change.tagging import delete_tag, set_tag
-from docmill.storage.snapshots.change.undelete import undelete
 from docmill.storage.snapshots.clean.compact import compact, vacuum
 from docmill.storage.snapshots.clean.repair import repair
 from docmill.storage.snapshots.clean.verify import verify

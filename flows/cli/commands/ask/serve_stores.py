@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from docmill.flows.serving.access import Access
     from docmill.flows.serving.answers import Searching
     from docmill.flows.serving.audit import AuditLog
-    from docmill.flows.serving.mcp.mcp_runs import RunTools
+    from docmill.flows.serving.mcp.mcp_server import RunTools
     from docmill.flows.serving.open_stores import OpenStores
     from docmill.flows.serving.page.adding import Adding
 
@@ -95,7 +95,7 @@ def mcp(
     if access is None:
         server.run("stdio")
         return
-    from docmill.flows.serving.listening import listen
+    from docmill.flows.serving.connections import listen
 
     sent = f"; clients send the header Authorization: Bearer {made}" if (made := _made(access)) else ""
     app = mcp_http_app(server, access)
@@ -139,8 +139,8 @@ def serve(
     from docmill.storage.sql.statement_pool import prepare
 
     prepare()  # the page's first question is SQL, whose process starts while this one loads its libraries
+    from docmill.flows.serving.connections import listen
     from docmill.flows.serving.http.http_app import http_app
-    from docmill.flows.serving.listening import listen
 
     access = _access(host, port, no_token, allow_host, allow_origin or ())
     served = _opened(stores, settings, access.without_asker, "--allow-ingest" if allow_ingest else "--watch" * watch)
@@ -278,6 +278,6 @@ def _noted(settings: "Settings", door: str) -> "Searching":
 
 
 def _runs(settings: "Settings", name: str) -> "RunTools":
-    from docmill.flows.serving.mcp.mcp_runs import RunTools
+    from docmill.flows.serving.mcp.mcp_server import RunTools
 
     return RunTools(settings, name)

@@ -55,7 +55,7 @@ def undelete(
     """Restore deleted documents without parsing or embedding them."""
     settings = settings_of(context)
     from docmill.flows.config.from_settings import retention_of
-    from docmill.storage.snapshots.change.undelete import undelete as restore
+    from docmill.storage.snapshots.change.restoring import undelete as restore
 
     number = restore(settings.store, uris, retention_of(settings), settings.wait_s).number
     if as_json:

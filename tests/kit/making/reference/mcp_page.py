@@ -24,8 +24,7 @@ def made() -> str:
     """Return the page."""
     # Here, because each process of the tests imports this module, and `mcp` takes a second of CPU time.
     from docmill.flows.serving.answers import Searching
-    from docmill.flows.serving.mcp.mcp_runs import RunTools
-    from docmill.flows.serving.mcp.mcp_server import RESOURCE, mcp_server
+    from docmill.flows.serving.mcp.mcp_server import RESOURCE, RunTools, mcp_server
     from docmill.flows.serving.open_stores import OpenStores
 
     runs = RunTools(Settings(sources=("docs",)), "store")
