@@ -13,7 +13,8 @@ import pytest
 
 from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.tasks.sources.checkpoints import Checkpoints
-from docmill.tasks.sources.connectors.git import GitConnector, GitSettings
+from docmill.tasks.sources.connectors import git
+from docmill.tasks.sources.connectors.git import GitSettings
 from docmill.tasks.sources.discover import likely_name, open_source
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.testing import SourceSuite
@@ -92,7 +93,7 @@ def test_only_changed_files_are_read_and_nothing_is_asked_of_the_same_commit(
     repository: Repository, bench: Callable[..., Workbench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[tuple[str, ...]] = []
-    call = GitConnector.open.__globals__["Git"]._call
+    call = git.Git._call
 
     def counted(self: Any, arguments: Any, given: bytes) -> Any:
         calls.append((arguments[0], given.decode()) if given else tuple(arguments[:1]))
@@ -130,7 +131,7 @@ def test_a_file_of_any_name_is_read_and_has_its_commit(repository: Repository, b
 def test_a_run_that_was_killed_leaves_no_half_of_a_copy(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = GitConnector.open.__globals__["Git"].run
+    run = git.Git.run
 
     def killed(self: Any, *arguments: str, given: bytes = b"") -> bytes:
         if arguments[0] == "config":
@@ -253,7 +254,7 @@ def test_a_server_that_does_not_answer_is_asked_again(repository: Repository) ->
 
 def test_links_lead_to_the_page_of_the_file_and_stay(repository: Repository) -> None:  # noqa: ARG001  its cache
     def link(url: str, **more: Any) -> str:
-        reader = GitConnector().open(GitSettings(url=url, **more))
+        reader = git.CONNECTOR.open(GitSettings(url=url, **more))
         from docmill.tasks.sources.connectors.contract import SourceItem
 
         return reader.link(SourceItem("a b.md", "1"))

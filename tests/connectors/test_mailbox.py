@@ -15,7 +15,7 @@ from docmill.storage.errors import ConfigError, DocmillError, Rejected, SourceEr
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.mail import imap
-from docmill.tasks.sources.mail.mailbox import MailConnector, MailSettings
+from docmill.tasks.sources.mail.mailbox import CONNECTOR, MailSettings
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.testing import SourceSuite
 from tests.kit.servers.faults import at_fault
@@ -301,7 +301,7 @@ def test_a_hostile_subject_is_a_safe_name(account: Account) -> None:
 
 
 def test_a_mail_has_no_link() -> None:
-    reader = MailConnector().open(MailSettings(mailbox="post.mbox"))
+    reader = CONNECTOR.open(MailSettings(mailbox="post.mbox"))
     from docmill.tasks.sources.connectors.contract import SourceItem
 
     assert reader.link(SourceItem("a.eml", "1")) == ""

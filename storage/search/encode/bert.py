@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.search.encode.space import max_tokens_of, modules_of, pooling_of, read_config
+from docmill.storage.search.encode.space import max_tokens_of, pooling_steps, read_config
 from docmill.storage.search.encode.token_counts import load_tokenizer
 
 _LENGTH_BYTES = 8  # of the little-endian length of the header, at the start of the file
@@ -263,14 +263,10 @@ def _shape_of(config: dict[str, Any]) -> Architecture:
 
 def _pools_first(folder: Path) -> bool:
     """Return whether a text's vector is that of its first token, rather than the mean; raise for other ways."""
-    steps = modules_of(folder)[1:]
-    modes = [pooling_of(read_config(module / "config.json")) for kind, module in steps if kind == "Pooling"]
-    if modes not in ([["mean"]], [["cls_token"]], [["cls"]]):
-        raise ValueError(f"the pooling is {modes}")
-    others = [kind for kind, _ in steps if kind not in ("Pooling", "Normalize")]
-    if others:
-        raise ValueError(f"the modules are {others}")
-    return modes != [["mean"]]
+    steps = pooling_steps(folder)
+    if steps not in (["mean"], ["cls_token"], ["cls"]):
+        raise ValueError(f"the pooling is {steps}")
+    return steps != ["mean"]
 
 
 def _tokenizer(folder: Path, words: int) -> Any:

@@ -16,12 +16,12 @@ from docmill.storage.errors import ConfigError
 from docmill.storage.search.encode.space import (
     EmbeddingSpace,
     max_tokens_of,
-    modules_of,
     onnx_file,
-    pooling_of,
+    pooling_steps,
     read_config,
     static_home,
 )
+from docmill.storage.search.encode.token_counts import read_tokenizer
 
 _ONNX_BATCH = 2048  # as for PyTorch on a CPU
 _WHOLE = "sentence_embedding"
@@ -89,18 +89,14 @@ class OnnxNetwork:
 def _opened(file: Path, tokenizer_file: Path) -> tuple[Any, Any]:
     """Return the session of an ONNX file, and the tokenizer without truncation and padding."""
     import onnxruntime
-    from tokenizers import Tokenizer
 
     options = onnxruntime.SessionOptions()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # idle threads would take the CPU
     try:
         session = onnxruntime.InferenceSession(str(file), options, providers=onnxruntime.get_available_providers())
-        tokenizer = Tokenizer.from_file(str(tokenizer_file))
+        return session, read_tokenizer(tokenizer_file)
     except Exception as error:  # both libraries raise classes of their own
         raise ConfigError(f"{file} cannot be loaded: {error}; copy or download the model again") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return session, tokenizer
 
 
 def _outputs(file: Path, names: Sequence[str]) -> tuple[str | None, str | None]:
@@ -138,13 +134,7 @@ _POOLINGS: dict[str, Callable[[Any, Mask], Matrix]] = {
 
 def _pooling(folder: Path) -> Callable[[Any, Mask], Matrix]:
     """Return how the vectors of tokens become one, by the modules after the first; raise for more than a pooling."""
-    told: list[str] = []
-    for kind, home in modules_of(folder)[1:]:
-        if kind == "Pooling":
-            told += pooling_of(read_config(home / "config.json"))
-        elif kind != "Normalize":
-            told.append(kind)
-    said = ", ".join(told) or "none"
+    said = ", ".join(pooling_steps(folder)) or "none"
     if said not in _POOLINGS:
         raise ConfigError(f"{folder}: the pooling {said} is not in the ONNX file; docmill knows {', '.join(_POOLINGS)}")
     return _POOLINGS[said]
@@ -161,13 +151,9 @@ class StaticModel:
 
     def __init__(self, folder: str, space: EmbeddingSpace) -> None:
         """Raise `ConfigError` for a folder whose tokens and vectors do not fit together."""
-        from tokenizers import Tokenizer
-
         home = static_home(Path(folder))
         path = home / "tokenizer.json"
-        self._tokenizer = Tokenizer.from_file(str(path))
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
+        self._tokenizer = read_tokenizer(path)
         self._table, own = _table(home / "model.safetensors")
         # model2vec leaves unknown tokens out; StaticEmbedding has a vector for them.
         self._left_out = _unknown(path) if own else None

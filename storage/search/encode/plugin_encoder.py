@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
@@ -15,6 +14,7 @@ from docmill.storage.plugins.origin import Origin
 from docmill.storage.plugins.registry import Registry, Seam
 from docmill.storage.search.encode.cautious_tokens import cautious_folder
 from docmill.storage.search.encode.space import FOLDERS, EmbeddingSpace
+from docmill.storage.search.encode.token_counts import load_tokenizer
 
 _SHOWN = 60  # characters of a text in a message, enough to find it by
 
@@ -103,23 +103,14 @@ class PluginEncoder:
                     f"split it smaller: {text[:_SHOWN]!r}"
                 )
 
-    def encode_late(self, _windows: object) -> NoReturn:
+    def encode_late(self, _: object) -> NoReturn:
         """Raise `ConfigError`: the plugin gives no vectors of tokens."""
-        self._no_tokens()
-
-    def encode_tokens(self, _texts: object) -> NoReturn:
-        """Raise `ConfigError`: the plugin gives no vectors of tokens."""
-        self._no_tokens()
-
-    def encode_query_tokens(self, _text: str) -> NoReturn:
-        """Raise `ConfigError`: the plugin gives no vectors of tokens."""
-        self._no_tokens()
-
-    def _no_tokens(self) -> NoReturn:
         raise ConfigError(f"{self.origin} gives no vectors of tokens, which [embedding] late and rerank = 'late' need")
 
+    encode_tokens = encode_query_tokens = encode_late
+
     def _counts(self, texts: Sequence[str]) -> list[int]:
-        return [len(found.ids) for found in _tokenizer(self.folder).encode_batch_fast(list(texts))]
+        return [len(found.ids) for found in load_tokenizer(str(self.folder)).encode_batch_fast(list(texts))]
 
     def _made(self, encode: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> Vectors:
         if not texts:
@@ -134,16 +125,6 @@ class PluginEncoder:
         from docmill.storage.search.encode.text_encoder import unit  # a run that finds nothing new needs none
 
         return unit(vectors)
-
-
-@cache
-def _tokenizer(folder: Path) -> Any:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
 
 
 def _encoder_of_plugin(origin: Origin, plugin: EncoderPlugin) -> PluginEncoder:

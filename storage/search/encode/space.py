@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +109,22 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
 
 def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
     """Return the space of a model's late vectors; raise `ConfigError` if the model does not pool by the mean."""
-    steps = modules_of(model_dir(space.model, space.revision))[1:]
-    others = [kind for kind, _ in steps if kind not in ("Pooling", "Normalize")]
-    pooled = [pooling_of(read_config(module / "config.json")) for kind, module in steps if kind == "Pooling"]
-    if others or pooled != [["mean"]]:
-        said = ", ".join([*chain.from_iterable(pooled), *others]) or "nothing"
+    steps = pooling_steps(model_dir(space.model, space.revision))
+    if steps != ["mean"]:
+        said = ", ".join(steps) or "nothing"
         raise ConfigError(f"embedding.late needs a model with mean pooling only, {space.model} has {said}")
     return replace(space, late=True)
+
+
+def pooling_steps(folder: Path) -> list[str]:
+    """Return how the vectors of tokens become one: the modes of the pooling, and the modules of other kinds."""
+    steps: list[str] = []
+    for kind, module in modules_of(folder)[1:]:
+        if kind == "Pooling":
+            steps += pooling_of(read_config(module / "config.json"))
+        elif kind != "Normalize":
+            steps.append(kind)
+    return steps
 
 
 def pooling_of(config: dict[str, Any]) -> list[str]:

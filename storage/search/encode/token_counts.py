@@ -29,15 +29,20 @@ _TOKENIZERS = 4
 
 @lru_cache(maxsize=_TOKENIZERS)
 def load_tokenizer(model_dir: str) -> "Tokenizer":
-    """Return the tokenizer of a model's folder; raise ConfigError without one.
+    """Return the tokenizer of a model's folder; raise ConfigError without one."""
+    path = Path(model_dir) / "tokenizer.json"
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such file; a model needs a fast tokenizer, saved as tokenizer.json")
+    return read_tokenizer(path)
+
+
+def read_tokenizer(path: Path) -> "Tokenizer":
+    """Return the tokenizer of a file.
 
     It does not pad, nor truncate: a text that is too long has to be told, and not cut in silence.
     """
     from tokenizers import Tokenizer
 
-    path = Path(model_dir) / "tokenizer.json"
-    if not path.is_file():
-        raise ConfigError(f"{path}: no such file; a model needs a fast tokenizer, saved as tokenizer.json")
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()

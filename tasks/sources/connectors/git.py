@@ -24,7 +24,7 @@ from docmill.storage.errors import ConfigError, Rejected, SourceError, Transient
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.secret import Secret
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
 
 _SETTINGS = {
     "core.hooksPath": os.devnull,
@@ -187,22 +187,18 @@ class GitSettings(SourceSettings):
         return "/".join(steps)
 
 
-class GitConnector:
-    """The connector `git`."""
+def _reader(settings: GitSettings) -> "GitReader":
+    found = _URL.fullmatch(settings.url)
+    assert found
+    ref = settings.ref or found["ref"] or "HEAD"
+    if not _REF.fullmatch(ref):
+        raise ConfigError(f"{ref!r} is no branch, tag or commit")
+    token = settings.token.read() if settings.token else ""
+    folder = user_cache().expanduser() / "git" / key_of(found["url"])
+    return GitReader(found["url"], ref, settings.folder, Git(folder, found["protocol"], token, settings.timeout_s))
 
-    version = 1
-    settings = GitSettings
 
-    def open(self, settings: GitSettings) -> "GitReader":
-        """Return what reads the repository; `git` is called when it is listed."""
-        found = _URL.fullmatch(settings.url)
-        assert found
-        ref = settings.ref or found["ref"] or "HEAD"
-        if not _REF.fullmatch(ref):
-            raise ConfigError(f"{ref!r} is no branch, tag or commit")
-        token = settings.token.read() if settings.token else ""
-        folder = user_cache().expanduser() / "git" / key_of(found["url"])
-        return GitReader(found["url"], ref, settings.folder, Git(folder, found["protocol"], token, settings.timeout_s))
+CONNECTOR = OwnConnector(GitSettings, _reader)
 
 
 @dataclass

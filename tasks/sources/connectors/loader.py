@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.storage.plugins.origin import described, place
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
 from docmill.tasks.sources.connectors.texts import Entry, Format, TextReader, principals_in
 
 _UNREACHED = ("Timeout", "ConnectionError", "ConnectError", "TooManyRequests", "RateLimit")
@@ -50,17 +50,6 @@ class LoaderSettings(SourceSettings):
     @classmethod
     def _read_credentials(cls, given: dict[str, Any]) -> dict[str, Any]:
         return {key: _credential(value) for key, value in given.items()}
-
-
-class Loaders:
-    """The connector `loader`."""
-
-    version = 1
-    settings = LoaderSettings
-
-    def open(self, settings: LoaderSettings) -> TextReader:
-        """Return what reads by a loader; it is imported when the source is listed."""
-        return TextReader(lambda: _entries(settings), settings.format)
 
 
 def _credential(value: Any) -> Any:
@@ -179,3 +168,6 @@ ADAPTERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, LoaderSettings], Fou
     (_is_resource, _of_dlt),
 )
 """Whether an adapter fits what the settings name, and the adapter. A plain function fits none: `os:system` is one."""
+
+
+CONNECTOR = OwnConnector(LoaderSettings, lambda settings: TextReader(lambda: _entries(settings), settings.format))

@@ -28,8 +28,7 @@ class Connector:
 
     def load(self) -> SourcePlugin:
         """Import the connector."""
-        module, _, name = self.place.partition(":")
-        made: SourcePlugin = getattr(import_module(f"docmill.tasks.sources.{module}"), name)()
+        made: SourcePlugin = import_module(f"docmill.tasks.sources.{self.place}").CONNECTOR
         return made
 
 
@@ -45,31 +44,25 @@ def _host(where: str) -> str:
 
 _PAGES = "pages of a web site, one by one, by its sitemap or by links"
 CONNECTORS: dict[str, Connector] = {
-    **{way: Connector("web", "web.web:WebConnector", _PAGES, "url", _host) for way in ("https", "http")},
-    "web": Connector("web", "web.web:WebConnector", _PAGES),
-    "feed": Connector("feed", "web.feed:FeedConnector", "the entries of an RSS or Atom feed"),
+    **{way: Connector("web", "web.web", _PAGES, "url", _host) for way in ("https", "http")},
+    "web": Connector("web", "web.web", _PAGES),
+    "feed": Connector("feed", "web.feed", "the entries of an RSS or Atom feed"),
     "sql": Connector(
         "sql",
-        "databases.rows:RowConnector",
+        "databases.rows",
         "rows of PostgreSQL, MySQL, SQLite, DuckDB, and of Parquet, CSV and JSON files",
     ),
     **{
-        f"git+{way}": Connector(
-            "git", "connectors.git:GitConnector", "the files of a git repository", "url", _repository
-        )
+        f"git+{way}": Connector("git", "connectors.git", "the files of a git repository", "url", _repository)
         for way in ("https", "ssh", "file", "http")
     },
     **{
-        f"dav+{way}": Connector("webdav", "web.webdav:WebDavConnector", "the files of a WebDAV server", "url", _host)
+        f"dav+{way}": Connector("webdav", "web.webdav", "the files of a WebDAV server", "url", _host)
         for way in ("https", "http")
     },
-    "mail": Connector("mail", "mail.mailbox:MailConnector", "the mails of an IMAP account, a Maildir or an mbox file"),
-    "export": Connector(
-        "export", "exports.export:ExportConnector", "exports of Notion, Confluence, Slack, Teams and Google Takeout"
-    ),
-    "loader": Connector(
-        "loader", "connectors.loader:Loaders", "any LangChain loader, LlamaIndex reader or dlt resource"
-    ),
+    "mail": Connector("mail", "mail.mailbox", "the mails of an IMAP account, a Maildir or an mbox file"),
+    "export": Connector("export", "exports.export", "exports of Notion, Confluence, Slack, Teams and Google Takeout"),
+    "loader": Connector("loader", "connectors.loader", "any LangChain loader, LlamaIndex reader or dlt resource"),
 }
 """The connectors by scheme."""
 

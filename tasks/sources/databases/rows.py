@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import ConfigError, Rejected, SourceError
 from docmill.storage.plugins.secret import Secret
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing, SourceReader
-from docmill.tasks.sources.connectors.source_settings import SourceSettings
+from docmill.tasks.sources.connectors.source_settings import OwnConnector, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.sources.connectors.texts import (
     SUFFIXES,
@@ -62,19 +62,6 @@ class RowsSettings(SourceSettings):
     @classmethod
     def _check_query(cls, query: str) -> str:
         return query.strip().removesuffix(";")
-
-
-class RowConnector:
-    """The connector `sql`."""
-
-    version = 1
-    settings = RowsSettings
-
-    def open(self, settings: RowsSettings) -> SourceReader:
-        """Return what reads the rows."""
-        if not settings.updated_at:
-            return TextReader(lambda: _all(settings), settings.format, lambda: _database(settings).mark(settings.query))
-        return ChangedRows(settings)
 
 
 class ChangedRows:
@@ -152,6 +139,12 @@ class ChangedRows:
         self._due = [name for name in self._due if name not in taken]
 
 
+def _reader(settings: RowsSettings) -> SourceReader:
+    if not settings.updated_at:
+        return TextReader(lambda: _all(settings), settings.format, lambda: _database(settings).mark(settings.query))
+    return ChangedRows(settings)
+
+
 def _database(settings: RowsSettings) -> Database:
     password = settings.password.read() if settings.password else ""
     return open_database(settings.database, password, settings.timeout_s)
@@ -225,3 +218,6 @@ def _quoted(column: str, database: Database) -> str:
     # With the name of the table: SQLite takes an unknown column in quotes for a text.
     quote = database.quote
     return f"docmill_rows.{quote}{column.replace(quote, 2 * quote)}{quote}"
+
+
+CONNECTOR = OwnConnector(RowsSettings, _reader)

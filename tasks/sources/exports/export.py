@@ -12,7 +12,7 @@ from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.files import hash_file
 from docmill.storage.keys import hash_bytes
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.sources.exports.confluence import (
     is_confluence_pages,
@@ -70,17 +70,6 @@ class ExportSettings(SourceSettings):
         if link and not link.startswith(("https://", "http://")):
             raise ValueError("write https://HOST")
         return link
-
-
-class ExportConnector:
-    """The connector `export`."""
-
-    version = 1
-    settings = ExportSettings
-
-    def open(self, settings: ExportSettings) -> "ExportReader":
-        """Return what reads the export; nothing is unpacked before it is listed."""
-        return ExportReader(settings)
 
 
 class ExportReader:
@@ -146,3 +135,6 @@ class ExportReader:
             known = ", ".join(EXPORT_KINDS)
             raise SourceError(f"{self._settings.path} is no export that is known by its files; set `kind`: {known}")
         return found
+
+
+CONNECTOR = OwnConnector(ExportSettings, ExportReader)

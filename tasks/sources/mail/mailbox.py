@@ -13,7 +13,7 @@ from docmill.storage.errors import ConfigError, Rejected, SourceError
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.secret import Secret
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.sources.connectors.texts import Names
 from docmill.tasks.sources.mail.imap import Imap
@@ -50,17 +50,6 @@ class MailSettings(SourceSettings):
         if parts and "@" in parts.netloc:
             raise ValueError("leave user and password out of the address, and set `user` and `password`")
         return given
-
-
-class MailConnector:
-    """The connector `mail`."""
-
-    version = 1
-    settings = MailSettings
-
-    def open(self, settings: MailSettings) -> "MailReader":
-        """Return what reads the mailbox; nothing is connected before it is listed."""
-        return MailReader(settings)
 
 
 class MailReader:
@@ -176,3 +165,6 @@ def _store(settings: MailSettings) -> MailStore:
         settings.mailbox, settings.user, secret.read(), settings.token is not None, settings.timeout_s,
         settings.mail_bytes,
     )  # fmt: skip
+
+
+CONNECTOR = OwnConnector(MailSettings, MailReader)

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.keys import hash_bytes
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.sources.connectors.texts import Names
 from docmill.tasks.sources.web.page_marks import PageMarks
@@ -42,17 +42,6 @@ class FeedSettings(SourceSettings):
         if not canonical(url, url):
             raise ValueError("write https://HOST/PATH, without user and password")
         return url
-
-
-class FeedConnector:
-    """The connector `feed`."""
-
-    version = 1
-    settings = FeedSettings
-
-    def open(self, settings: FeedSettings) -> "FeedReader":
-        """Return what reads the feed; nothing is asked before it is listed."""
-        return FeedReader(settings)
 
 
 class FeedReader:
@@ -163,3 +152,6 @@ def _page(entry: dict[str, str]) -> bytes:
 
 def _first(entry: dict[str, str], names: tuple[str, ...]) -> str:
     return next((entry[name] for name in names if entry.get(name)), "")
+
+
+CONNECTOR = OwnConnector(FeedSettings, FeedReader)

@@ -5,7 +5,6 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from email.utils import parsedate_to_datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from urllib.parse import unquote, urljoin, urlsplit
@@ -16,11 +15,11 @@ from docmill.storage.errors import DocmillError, Rejected, SourceError, Transien
 from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.plugins.secret import Secret
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.sources.connectors.texts import Names
 from docmill.tasks.sources.web.page_marks import PageMarks
-from docmill.tasks.sources.web.web_client import AGENT, REDIRECTS, WebAnswer, WebClient, refused, unpacked
+from docmill.tasks.sources.web.web_client import AGENT, REDIRECTS, WebAnswer, WebClient, refused, told_ns, unpacked
 from docmill.tasks.sources.web.web_pages import (
     Robots,
     Sitemap,
@@ -37,7 +36,6 @@ _ELSEWHERE = (*REDIRECTS, 404, 410)
 """The statuses of a page that is gone, or leads to where the source does not read."""
 _MOST_SITEMAPS = 500
 """Sitemaps that one index may name: each may have 50,000 pages."""
-_NS = 1_000_000_000
 _UNREAD = "unread"
 """The version of a page that could not be looked at and is not known: fetching it says why."""
 _LEFT_OUT = "not read: "
@@ -92,17 +90,6 @@ class WebSettings(SourceSettings):
         return tuple(canonical(one, one) for one in (self.url, *self.urls) if one)
 
 
-class WebConnector:
-    """The connector `web`."""
-
-    version = 2
-    settings = WebSettings
-
-    def open(self, settings: WebSettings) -> "WebReader":
-        """Return what reads the pages; nothing is asked before it is listed."""
-        return WebReader(settings)
-
-
 @dataclass
 class Known:
     """What is known of a page: what to ask with, the path, name and version of its document, and its links.
@@ -119,13 +106,6 @@ class Known:
     links: tuple[str, ...] = ()
     own: str = ""
     hidden: bool = False
-
-    def time_ns(self) -> int:
-        """Return when the server says that the page changed, in nanoseconds since 1970, or 0."""
-        try:
-            return max(0, int(parsedate_to_datetime(self.modified).timestamp())) * _NS if self.modified else 0
-        except (ValueError, TypeError, OverflowError):
-            return 0
 
 
 class WebReader:
@@ -160,7 +140,7 @@ class WebReader:
                 found[url] = known
                 if not known.hidden and known.name not in self._urls:
                     self._urls[known.name] = url, known.own or url
-                    yield SourceItem(known.name, known.version, modified_ns=known.time_ns())
+                    yield SourceItem(known.name, known.version, modified_ns=told_ns(known.modified))
         except Rejected as error:  # of robots.txt or a sitemap, without which nothing is known
             raise SourceError(error.message) from None
 
@@ -380,3 +360,6 @@ def _known(told: dict[str, object]) -> Known:
 
 def _message(error: Exception) -> str:
     return error.message if isinstance(error, Rejected) else re.sub(r"\s+", " ", str(error))
+
+
+CONNECTOR = OwnConnector(WebSettings, WebReader, version=2)

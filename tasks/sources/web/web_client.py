@@ -268,6 +268,14 @@ _LONGEST_URL = 2_000
 """Characters of an address: browsers take about as many, and endless ones are traps."""
 
 
+def told_ns(modified: str) -> int:
+    """Return when a server says that a page or a file changed, in nanoseconds since 1970; 0 if it does not."""
+    try:
+        return max(0, int(parsedate_to_datetime(modified).timestamp())) * 1_000_000_000 if modified else 0
+    except (ValueError, TypeError, OverflowError):
+        return 0
+
+
 def _wait_of(told: str) -> float:
     """Return how many seconds a `retry-after` means; without one, a second."""
     if told.isdigit():

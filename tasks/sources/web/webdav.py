@@ -5,7 +5,6 @@ from base64 import b64encode
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
@@ -14,8 +13,8 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import Rejected, SourceError, Transient
 from docmill.storage.plugins.secret import Secret
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
-from docmill.tasks.sources.web.web_client import WebAnswer, WebClient, refused
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
+from docmill.tasks.sources.web.web_client import WebAnswer, WebClient, refused, told_ns
 from docmill.tasks.sources.web.web_pages import canonical
 
 _ASKED = b"""<?xml version="1.0"?><propfind xmlns="DAV:"><prop><resourcetype/><getetag/><getcontentlength/>\
@@ -23,7 +22,6 @@ _ASKED = b"""<?xml version="1.0"?><propfind xmlns="DAV:"><prop><resourcetype/><g
 _MANY, _GONE = 207, (404, 410)
 _MOST_FOLDERS = 100_000
 """Folders of a source: a server that gives folders without end is stopped after some hours."""
-_NS = 1_000_000_000
 
 
 class WebDavSettings(SourceSettings):
@@ -60,17 +58,6 @@ class WebDavSettings(SourceSettings):
         return ""
 
 
-class WebDavConnector:
-    """The connector `webdav`."""
-
-    version = 1
-    settings = WebDavSettings
-
-    def open(self, settings: WebDavSettings) -> "WebDavReader":
-        """Return what reads the folder; nothing is asked before it is listed."""
-        return WebDavReader(settings)
-
-
 @dataclass(frozen=True, slots=True)
 class _DavEntry:
     """What a server says of a file or a folder: its address, and the properties that it gives."""
@@ -80,13 +67,6 @@ class _DavEntry:
     tag: str = ""
     size: int = 0
     modified: str = ""
-
-    def time_ns(self) -> int:
-        """Return when it was changed, in nanoseconds since 1970, or 0."""
-        try:
-            return max(0, int(parsedate_to_datetime(self.modified).timestamp())) * _NS if self.modified else 0
-        except (ValueError, TypeError, OverflowError):
-            return 0
 
 
 class WebDavReader:
@@ -135,7 +115,7 @@ class WebDavReader:
         if not (entry.tag or entry.modified):
             raise SourceError(f"{entry.url} has neither an entity tag nor a time, so that no change would be noticed")
         name = unquote(entry.url.removeprefix(self._root))
-        return SourceItem(name, entry.tag or f"{entry.size} {entry.modified}", entry.size, entry.time_ns())
+        return SourceItem(name, entry.tag or f"{entry.size} {entry.modified}", entry.size, told_ns(entry.modified))
 
     def _folder(self, url: str) -> Sequence[_DavEntry]:
         """Return what is in a folder; nothing of one below the first that is gone meanwhile."""
@@ -191,3 +171,6 @@ def _plain(url: str, is_folder: bool) -> str:
     parts = urlsplit(url)
     path = quote(posixpath.normpath(unquote(parts.path)))
     return urljoin(url, f"{path.rstrip('/')}/" if is_folder else path)
+
+
+CONNECTOR = OwnConnector(WebDavSettings, WebDavReader)
