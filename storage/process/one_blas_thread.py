@@ -10,7 +10,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 _NAMES = ("get_parallel", "get_num_threads", "set_num_threads")
 _BY_OPENMP = 2  # what OpenBLAS says of itself if its threads are those of OpenMP
@@ -18,10 +18,11 @@ _Get = Callable[[], int]
 _Set = Callable[[int], Any]
 
 
-class _Limit(Protocol):
-    def take(self) -> int: ...
+class _Limit(NamedTuple):
+    """How to set a limit to one thread, which returns the limit before, and how to set it to another number."""
 
-    def give_back(self, before: int) -> None: ...
+    take: Callable[[], int]
+    give_back: Callable[[int], object]
 
 
 class _SharedLimit:
@@ -55,40 +56,19 @@ class _SharedLimit:
                 self._change(before)
 
 
-class _OwnLimit:
-    """The limit of a library that has one for each thread."""
+def _own_limit(get: _Get, change: _Set) -> _Limit:
+    """Return the limit of a library that has one for each thread."""
 
-    def __init__(self, get: _Get, change: _Set) -> None:
-        self._get, self._change = get, change
-
-    def take(self) -> int:
-        """Set the limit of this thread; return the limit before."""
-        before = self._get()
-        self._change(1)
+    def take() -> int:
+        before = get()
+        change(1)
         return before
 
-    def give_back(self, before: int) -> None:
-        """Restore the limit of this thread."""
-        self._change(before)
-
-
-class _MklLimit:
-    """The limit of MKL for this thread, which is beside the one for the process; 0 is none."""
-
-    def __init__(self, change: _Set) -> None:
-        self._change = change
-
-    def take(self) -> int:
-        """Set the limit of this thread; return the limit before."""
-        return int(self._change(1))
-
-    def give_back(self, before: int) -> None:
-        """Restore the limit of this thread."""
-        self._change(before)
+    return _Limit(take, change)
 
 
 @cache
-def _limits() -> tuple[_Limit, ...]:
+def _limits() -> tuple[_Limit | _SharedLimit, ...]:
     """Return the limits of the libraries that multiply for numpy, which are loaded with it."""
     if (limit := _limit_of_wheel()) is not None:
         return (limit,)
@@ -99,7 +79,7 @@ def _limits() -> tuple[_Limit, ...]:
     return tuple(map(_limit_of, [one for one in found if _is_of_numpy(Path(one.filepath))] or found))
 
 
-def _limit_of_wheel() -> _Limit | None:
+def _limit_of_wheel() -> _SharedLimit | None:
     """Return the limit of the OpenBLAS in a wheel of numpy; None if it is elsewhere or takes its threads from OpenMP.
 
     To ask threadpoolctl, which looks through all libraries of the process, takes 7 ms.
@@ -126,14 +106,15 @@ def _is_of_numpy(library: Path) -> bool:
     return any(library.resolve().is_relative_to(one) for one in (folder, folder.with_name("numpy.libs")))
 
 
-def _limit_of(library: Any) -> _Limit:
+def _limit_of(library: Any) -> _Limit | _SharedLimit:
     """Return the limit of a library that threadpoolctl has found."""
     functions = library.dynlib
     if library.internal_api == "mkl":
-        return _MklLimit(functions.MKL_Set_Num_Threads_Local)
+        change = functions.MKL_Set_Num_Threads_Local  # of this thread, beside the limit for the process; 0 is none
+        return _Limit(lambda: int(change(1)), change)
     if library.internal_api == "openblas":
         if library.threading_layer == "openmp":  # it has as many threads as OpenMP gives to the calling one
-            return _OwnLimit(functions.omp_get_max_threads, functions.omp_set_num_threads)
+            return _own_limit(functions.omp_get_max_threads, functions.omp_set_num_threads)
         return _SharedLimit(*(_of_openblas(functions, f"openblas_{verb}_num_threads") for verb in ("get", "set")))
     return _SharedLimit(library.get_num_threads, library.set_num_threads)
 

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, Self, get_args
+from typing import Literal, Self, get_args
 
 from docmill.storage.errors import ConfigError
 from docmill.tasks.counting.tokens import Tokens, word_bounds
@@ -23,18 +23,6 @@ from docmill.tasks.split.spans.sizing import CHARACTERS_PER_TOKEN, Room
 from docmill.tasks.split.spans.span import Span, cluster_end
 
 Unit = Literal["tokens", "words", "characters"]
-
-
-class Ruler(Protocol):
-    """Measures text in one unit; positions lie within the text that it was made for."""
-
-    def reach(self, start: int, amount: int) -> int:
-        """Return the last position such that a span from `start` holds at most `amount`, but at least one unit."""
-        ...
-
-    def retreat(self, end: int, amount: int) -> int:
-        """Return the first position such that a span up to `end` holds at most `amount`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +72,13 @@ class TokenRuler:
     def retreat(self, end: int, amount: int) -> int:
         """Return the start of the first of the last words before `end`."""
         return max(self.tokens.retreat(end, amount), end - Room(self.tokens, amount).characters)
+
+
+Ruler = CharacterRuler | WordRuler | TokenRuler
+"""Measures text in one unit; positions lie within the text that it was made for.
+
+`reach` returns the last position such that a span holds at most `amount`, but at least one unit.
+"""
 
 
 def ruler_of(part: Part, unit: Unit) -> Ruler:

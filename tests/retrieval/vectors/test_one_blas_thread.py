@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from docmill.storage.process.one_blas_thread import _OwnLimit, one_blas_thread
+from docmill.storage.process.one_blas_thread import _own_limit, one_blas_thread
 
 FAR = 3  # threads, more than this limit's 1 and another number than that of most machines
 
@@ -132,7 +132,7 @@ def test_a_library_with_a_limit_for_each_thread_is_limited_in_the_asking_thread_
     pytest.importorskip("sklearn.cluster")  # which loads an OpenMP
     (openmp, *_) = (one for one in ThreadpoolController().lib_controllers if one.user_api == "openmp")
     functions = ctypes.CDLL(openmp.filepath)
-    limit = _OwnLimit(functions.omp_get_max_threads, functions.omp_set_num_threads)
+    limit = _own_limit(functions.omp_get_max_threads, functions.omp_set_num_threads)
     before = openmp.get_num_threads()
     functions.omp_set_num_threads(FAR)
     try:
