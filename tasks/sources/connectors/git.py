@@ -23,8 +23,8 @@ from docmill.storage.address import user_cache
 from docmill.storage.errors import ConfigError, Rejected, SourceError, Transient
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
+from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, SourceListing
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 
 _SETTINGS = {
     "core.hooksPath": os.devnull,

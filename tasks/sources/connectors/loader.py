@@ -9,7 +9,8 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.storage.plugins.origin import described, place
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
+from docmill.tasks.sources.connectors.contract import OwnConnector
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.sources.connectors.texts import Entry, Format, TextReader, principals_in
 
 _UNREACHED = ("Timeout", "ConnectionError", "ConnectError", "TooManyRequests", "RateLimit")

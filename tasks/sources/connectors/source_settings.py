@@ -1,12 +1,6 @@
 """Source settings: the model that connectors and plugins extend; only sources of theirs load pydantic."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, Field
-
-from docmill.tasks.sources.connectors.contract import SourceReader
 
 WATCH_S = "How often `docmill watch` asks for changes, in seconds; 0 takes --poll."
 """The description of `watch_s`, to which a kind of sources may give another default."""
@@ -18,12 +12,3 @@ class SourceSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     watch_s: float = Field(default=0.0, ge=0, description=WATCH_S)
-
-
-@dataclass(frozen=True, slots=True)
-class OwnConnector:
-    """A connector of docmill as a `SourcePlugin`; `open` asks nothing before the source is listed."""
-
-    settings: type[SourceSettings]
-    open: Callable[[Any], SourceReader]
-    version: int = 1

@@ -9,8 +9,8 @@ from pydantic import Field, field_validator
 
 from docmill.storage.errors import ConfigError, Rejected, SourceError
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing, SourceReader
-from docmill.tasks.sources.connectors.source_settings import OwnConnector, SourceSettings
+from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, SourceListing, SourceReader
+from docmill.tasks.sources.connectors.source_settings import SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.sources.connectors.texts import (
     SUFFIXES,

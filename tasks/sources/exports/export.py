@@ -11,8 +11,8 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.files import hash_file
 from docmill.storage.keys import hash_bytes
-from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
+from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, SourceListing
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.sources.exports.confluence import (
     is_confluence_pages,

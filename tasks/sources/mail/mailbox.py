@@ -12,8 +12,8 @@ from pydantic import Field, field_validator
 from docmill.storage.errors import ConfigError, Rejected, SourceError
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
+from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, SourceListing
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.sources.connectors.texts import Names
 from docmill.tasks.sources.mail.imap import Imap

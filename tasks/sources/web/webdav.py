@@ -12,8 +12,8 @@ from pydantic import Field, field_validator
 
 from docmill.storage.errors import Rejected, SourceError, Transient
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing
-from docmill.tasks.sources.connectors.source_settings import WATCH_S, OwnConnector, SourceSettings
+from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, SourceListing
+from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.sources.web.web_client import WebAnswer, WebClient, refused, told_ns
 from docmill.tasks.sources.web.web_pages import canonical
 
