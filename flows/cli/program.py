@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from docmill.flows.cli.terminal.command import add_commands
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
 from docmill.storage.process.light_arrow import load_arrow_lightly
 from docmill.storage.process.malloc_tuning import prefer_system_pool
@@ -63,7 +64,7 @@ MODULES = {
     "maintenance.compact_and_reembed": ("vacuum", "compact", "reembed"),
     "maintenance.show_plugins": ("plugins",),
 }
-"""The modules of `docmill.flows.cli.commands` that register commands, each with the names of these."""
+"""The modules of `docmill.flows.cli.commands` that have commands, each with the names of these."""
 
 
 _HELP = ("-h", "--help")
@@ -106,7 +107,7 @@ def program(modules: Iterable[str] = MODULES, kind: type[typer.Typer] = typer.Ty
     )
     app.callback()(_options)
     for module in modules:
-        import_module(f"docmill.flows.cli.commands.{module}").register(app)
+        add_commands(app, import_module(f"docmill.flows.cli.commands.{module}"))
     return app
 
 

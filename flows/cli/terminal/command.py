@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
 
 import typer
@@ -70,9 +71,9 @@ def _spelled(error: Exception) -> str:
 _SETTINGS = ("set", "config")
 
 
-def command_group(purpose: str) -> typer.Typer:
+def command_group(name: str, purpose: str) -> typer.Typer:
     """Return an empty group of commands, whose help begins with its purpose."""
-    return typer.Typer(cls=GroupedCommands, help=purpose, rich_markup_mode=None, no_args_is_help=True)
+    return typer.Typer(name=name, cls=GroupedCommands, help=purpose, rich_markup_mode=None, no_args_is_help=True)
 
 
 def settings_of(context: typer.Context) -> "Settings":
@@ -231,6 +232,26 @@ def takes(*sections: str) -> type[SettingsCommand]:
     """Return a command class that takes these sections and top-level keys; "*" means all of them."""
     mirrors = ("mirrors",) if "store" in sections else ()
     return type("SettingsCommand", (SettingsCommand,), {"sections": (*sections, *mirrors)})
+
+
+def command(*sections: str, name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what marks a function as the command of its name, or of another one, that takes these sections."""
+
+    def marked(function: Callable[..., None]) -> Callable[..., None]:
+        vars(function)["command"] = name, takes(*sections)
+        return function
+
+    return marked
+
+
+def add_commands(app: typer.Typer, module: ModuleType) -> None:
+    """Add the commands and the groups that a module defines."""
+    for one in [*vars(module).values()]:
+        if isinstance(one, typer.Typer):
+            app.add_typer(one)
+        elif getattr(one, "__module__", "") == module.__name__ and hasattr(one, "command"):
+            name, kind = one.command
+            app.command(name, cls=kind)(one)
 
 
 def _name_of(*path: str) -> str:

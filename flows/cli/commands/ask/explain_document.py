@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import may_write, note, print_json, write_output
 from docmill.storage.errors import ConfigError
 
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from docmill.tasks.chunking.route import Route
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command(cls=takes("sources", "discover", "parse", "embedding", "chunk", "routes", "split"))(explain)
-
-
+@command("sources", "discover", "parse", "embedding", "chunk", "routes", "split")
 def explain(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="The file. It need not belong to a store or a source.")],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.commands.ask.search_and_sql import At, Principal
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.interruption import interruptible
 from docmill.flows.cli.terminal.output import AsJson, note, print_json, print_text
 from docmill.flows.cli.terminal.progress import waiting
@@ -21,11 +21,7 @@ _KEPT = "run the same command again to finish"
 _CHANGES = ("added", "changed", "removed")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command(cls=takes("store"))(export)
-
-
+@command("store")
 def export(
     context: typer.Context,
     to: Annotated[

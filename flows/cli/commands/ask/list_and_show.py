@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from docmill.flows.cli.commands.ask.search_and_sql import At
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json, print_rows
 
 _DAY = len("2026-11-24")
@@ -14,12 +14,7 @@ _OPENING = 60
 """Characters of a chunk's text that `show` prints: its first words tell the chunks apart."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    for command in (list_documents, show):
-        app.command("list" if command is list_documents else None, cls=takes("store"))(command)
-
-
+@command("store", name="list")
 def list_documents(
     context: typer.Context,
     prefix: Annotated[str, typer.Argument(help="Only documents whose uri begins so.", show_default=False)] = "",
@@ -59,6 +54,7 @@ def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@command("store")
 def show(
     context: typer.Context,
     uri: Annotated[str, typer.Argument(help="The uri of a document, as `docmill list` prints it.", show_default=False)],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import is_terminal, may_write, note, plain, print_json, write_output
 from docmill.flows.cli.terminal.progress import waiting
 from docmill.flows.cli.terminal.table_formats import BINARY, TableFormat, format_of, render
@@ -70,12 +70,7 @@ _VIEWS = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    app.command(cls=takes("store", "search"))(search)
-    app.command(cls=takes("store"))(sql)
-
-
+@command("store", "search")
 def search(
     context: typer.Context,
     query: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
@@ -223,6 +218,7 @@ def _asked(query: str | None, queries: Path | None) -> list[str]:
     return asked
 
 
+@command("store")
 def sql(
     context: typer.Context,
     query: Annotated[str | None, typer.Argument(help=f"One SELECT over {_VIEWS}.", show_default=False)] = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.terminal.command import checked_settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, command
 from docmill.flows.cli.terminal.output import note
 from docmill.storage.errors import ConfigError
 
@@ -46,12 +46,7 @@ Audit = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    for command in (mcp, serve):
-        app.command(cls=takes("*"))(command)
-
-
+@command("*")
 def mcp(
     context: typer.Context,
     stores: Stores = None,
@@ -102,6 +97,7 @@ def mcp(
     listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}/mcp{sent}"))
 
 
+@command("*")
 def serve(
     context: typer.Context,
     stores: Stores = None,

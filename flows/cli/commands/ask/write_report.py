@@ -7,7 +7,7 @@ import typer
 
 from docmill.flows.cli.commands.ask.search_and_sql import At, Principal
 from docmill.flows.cli.commands.ask.serve_stores import places
-from docmill.flows.cli.terminal.command import UsageError, settings_of, takes
+from docmill.flows.cli.terminal.command import UsageError, command, settings_of
 from docmill.flows.cli.terminal.interruption import interruptible
 from docmill.flows.cli.terminal.output import note, print_text
 from docmill.flows.cli.terminal.progress import waiting
@@ -16,11 +16,7 @@ _HELD = 1000
 """Documents whose texts a report holds unless more are asked for: a browser searches as many while one types."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command(cls=takes("store"))(report)
-
-
+@command("store")
 def report(
     context: typer.Context,
     html: Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of, takes
 from docmill.flows.cli.terminal.output import note
 
 if TYPE_CHECKING:
@@ -21,22 +21,20 @@ _AGAIN_S = 1.0
 """Seconds until a worker whose scheduler is gone looks for it again: one that ends at once must not start in a loop."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    app.command(cls=takes("cluster"))(worker)
-    group = typer.Typer(
-        help="Try a cluster on this machine, or start its scheduler.", rich_markup_mode=None, no_args_is_help=True
-    )
-    group.callback()(_group)
-    for command in (up, start_scheduler):
-        group.command(command.__name__.removeprefix("start_"), cls=takes("cluster"))(command)
-    app.add_typer(group, name="cluster")
+group = typer.Typer(
+    name="cluster",
+    help="Try a cluster on this machine, or start its scheduler.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
 
 
+@group.callback()
 def _group() -> None:
     """Try a cluster on this machine, or start its scheduler."""
 
 
+@command("cluster")
 def worker(
     context: typer.Context,
     address: Annotated[str, typer.Argument(help="Dask's scheduler. The default is cluster.address.")] = "",
@@ -69,6 +67,7 @@ def _joined(chosen: "ClusterSettings", options: "WorkerOptions") -> int:
     return 0 if status is None else status
 
 
+@group.command(cls=takes("cluster"))
 def up(
     context: typer.Context,
     local: Annotated[int, typer.Option("--local", min=1, help="Number of workers on this machine.")] = 2,
@@ -83,6 +82,7 @@ def up(
     raise typer.Exit(_waited(running) or 0)
 
 
+@group.command("scheduler", cls=takes("cluster"))
 def start_scheduler(
     context: typer.Context,
     address: Annotated[str, typer.Argument(help="Where it listens. The default is cluster.address.")] = "",

@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, note, plain, print_json
 
 if TYPE_CHECKING:
     from docmill.storage.snapshots.clean.compact import Compaction
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    for command in (vacuum, compact):
-        app.command(cls=takes("store", "wait_s", "retention"))(command)
-    app.command(cls=takes("store", "wait_s", "retention", "embedding", "gate", "model"))(reembed)
-
-
+@command("store", "wait_s", "retention")
 def vacuum(
     context: typer.Context,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be removed, and remove nothing.")] = False,
@@ -35,6 +29,7 @@ def vacuum(
     _print(done, "would remove" if dry_run else "removed", as_json)
 
 
+@command("store", "wait_s", "retention")
 def compact(context: typer.Context, as_json: AsJson = False) -> None:
     """Merge the many small files of past commits into few.
 
@@ -62,6 +57,7 @@ def _print(done: "Compaction", verb: str, as_json: bool) -> None:
         typer.echo(f"committed snapshot {done.snapshot}, with the same content in fewer files")
 
 
+@command("store", "wait_s", "retention", "embedding", "gate", "model")
 def reembed(
     context: typer.Context,
     model: Annotated[

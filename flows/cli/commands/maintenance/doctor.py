@@ -6,18 +6,14 @@ from typing import Annotated
 import typer
 
 from docmill.flows.cli.terminal.capabilities import colours
-from docmill.flows.cli.terminal.command import assigned_of, takes
+from docmill.flows.cli.terminal.command import assigned_of, command
 from docmill.flows.cli.terminal.output import AsJson, plain, print_json
 
 _COLOURS = {"ok": "green", "note": "yellow", "broken": "red"}
 _DEEP = typer.Option("--deep", help="Read every file of the store and compare its checksum, as verify does.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command(cls=takes("*"))(doctor)
-
-
+@command("*")
 def doctor(
     context: typer.Context,
     deep: Annotated[bool, _DEEP] = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from docmill.flows.cli.commands.start.init_file import toml_value
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, print_found
 
 if TYPE_CHECKING:
@@ -16,11 +16,7 @@ _TO_THE_MINUTE = len("2026-11-24T15:40")
 _NEVER = "never"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command("sources", cls=takes("*"))(list_sources)
-
-
+@command("*", name="sources")
 def list_sources(context: typer.Context, as_json: AsJson = False) -> None:
     """List the sources: documents, settings, what the last run listed and fetched, and when it succeeded.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, note, plain, print_json
 from docmill.flows.runs.phases import counted
 
@@ -14,12 +14,7 @@ if TYPE_CHECKING:
     from docmill.storage.snapshots.clean.erase import Erased
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    for command in (remove, erase):
-        app.command(cls=takes("store", "wait_s", "retention"))(command)
-
-
+@command("store", "wait_s", "retention")
 def remove(
     context: typer.Context,
     sources: Annotated[list[str], typer.Argument(help="Names of the sources.")],
@@ -55,6 +50,7 @@ def _print_removed(done: "Removed", undelete_days: float) -> None:
     note(f"{one}docmill restore {done.snapshot - 1} goes back to the snapshot before")
 
 
+@command("store", "wait_s", "retention")
 def erase(
     context: typer.Context,
     uris: Annotated[list[str], typer.Argument(metavar="URI...", help="Documents, present or deleted.")],

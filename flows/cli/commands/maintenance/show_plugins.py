@@ -4,17 +4,13 @@ from dataclasses import asdict
 
 import typer
 
-from docmill.flows.cli.terminal.command import takes
+from docmill.flows.cli.terminal.command import command
 from docmill.flows.cli.terminal.output import AsJson, note, print_found
 
 _COLUMNS = ("group", "name", "distribution", "version")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command(cls=takes())(plugins)
-
-
+@command()
 def plugins(as_json: AsJson = False) -> None:
     """List the installed plugins: group, name, distribution, version, and what is wrong with them.
 

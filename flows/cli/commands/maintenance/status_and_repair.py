@@ -9,7 +9,7 @@ import typer
 
 from docmill.flows.cli.commands.maintenance.list_sources import seen
 from docmill.flows.cli.commands.start.ingest_and_plan import print_report, run
-from docmill.flows.cli.terminal.command import checked_settings_of, settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json, print_rows
 
 if TYPE_CHECKING:
@@ -23,14 +23,7 @@ MOST_NAMED = 10
 """What would be lost is named up to this number, which fits on a terminal; `--json` names all."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    for command in (status, verify):
-        app.command(cls=takes("store"))(command)
-    app.command(cls=takes("store", "wait_s"))(repair)
-    app.command(cls=takes("*"))(rejects)
-
-
+@command("store")
 def status(
     context: typer.Context,
     cluster: Annotated[bool, typer.Option("--cluster", help="Show the workers of [cluster] instead.")] = False,
@@ -83,6 +76,7 @@ def _phrase(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+@command("store")
 def verify(
     context: typer.Context,
     deep: Annotated[bool, typer.Option("--deep", help="Read every file and object and compare its checksum.")] = False,
@@ -108,6 +102,7 @@ def verify(
     raise typer.Exit(1 if findings else 0)
 
 
+@command("store", "wait_s")
 def repair(
     context: typer.Context,
     accept_loss: Annotated[
@@ -163,6 +158,7 @@ def _encoder_of(root: Path) -> "Encode":
     return encode
 
 
+@command("*")
 def rejects(
     context: typer.Context,
     retry: Annotated[bool, typer.Option("--retry", help="Try them again by ingesting `sources`.")] = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.commands.ask.search_and_sql import At, Mode
-from docmill.flows.cli.terminal.command import command_group, settings_of, takes
+from docmill.flows.cli.terminal.command import command, command_group, settings_of, takes
 from docmill.flows.cli.terminal.output import AsJson, note, print_found, print_json
 from docmill.flows.runs.phases import counted
 
@@ -17,16 +17,10 @@ if TYPE_CHECKING:
 _EMPTY = "No query is logged; `queries.log = true` in docmill.toml logs what is asked from then on."
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group and the command to `app`."""
-    group = command_group("Show what people ask, and what the documents do not answer.")
-    group.command("list", cls=takes("store"))(list_queries)
-    for command in (gaps, clear):
-        group.command(cls=takes("store"))(command)
-    app.add_typer(group, name="queries")
-    app.command(cls=takes("store", "search"))(replay)
+group = command_group("queries", "Show what people ask, and what the documents do not answer.")
 
 
+@group.command("list", cls=takes("store"))
 def list_queries(
     context: typer.Context,
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, metavar="N", help="Number of queries.")] = 20,
@@ -55,6 +49,7 @@ def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
+@group.command(cls=takes("store"))
 def gaps(context: typer.Context, at: At = None, as_json: AsJson = False) -> None:
     """List the queries that have no good answer, grouped by meaning.
 
@@ -72,6 +67,7 @@ def gaps(context: typer.Context, at: At = None, as_json: AsJson = False) -> None
     print_found(rows, as_json, "Every logged query has a hit that is likely to answer it.")
 
 
+@group.command(cls=takes("store"))
 def clear(context: typer.Context, as_json: AsJson = False) -> None:
     """Remove all logged queries, on other machines as well."""
     settings = settings_of(context)
@@ -82,6 +78,7 @@ def clear(context: typer.Context, as_json: AsJson = False) -> None:
     print_json({"removed": gone}) if as_json else typer.echo(f"{counted(gone, 'queries')} removed")
 
 
+@command("store", "search")
 def replay(
     context: typer.Context,
     old: Annotated[str, typer.Argument(help="A kept snapshot, by number or tag.")],

@@ -8,17 +8,12 @@ import typer
 
 from docmill.flows.cli.commands.ask.search_and_sql import At
 from docmill.flows.cli.commands.quality.evaluate_questions import QRELS, QUESTIONS, save_rows
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, note, print_json, print_rows
 from docmill.storage.errors import ConfigError, StoreError
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the group `app`."""
-    app.command(cls=takes("*"))(chunks)
-    app.command(cls=takes("store", "search", "model"))(context)
-
-
+@command("*")
 def chunks(
     context: typer.Context,
     at: At = None,
@@ -43,6 +38,7 @@ def chunks(
     _print(found, as_json)
 
 
+@command("store", "search", "model")
 def context(
     context: typer.Context,
     file: Annotated[Path, QUESTIONS],

@@ -8,7 +8,7 @@ import typer
 
 from docmill.flows.cli.commands.ask.search_and_sql import At, Mode
 from docmill.flows.cli.commands.quality.evaluate_questions import save_rows
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, note, print_json, print_rows
 
 if TYPE_CHECKING:
@@ -25,11 +25,7 @@ WINDOW = typer.Option("--window", min=0, help="Maximum tokens of a prompt, estim
 FACTS = typer.Option("--facts", metavar="FILE", help="Read the facts from this file; if it is new, write them there.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the group `app`."""
-    app.command(cls=takes("store", "search", "model"))(facts)
-
-
+@command("store", "search", "model")
 def facts(
     context: typer.Context,
     questions: Annotated[Path, QUESTIONS],

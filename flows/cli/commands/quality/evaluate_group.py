@@ -5,6 +5,7 @@ from typing import Any
 import typer
 
 from docmill.flows.cli.commands.quality import evaluate_chunks, evaluate_facts, evaluate_questions
+from docmill.flows.cli.terminal.command import add_commands
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
 
 DEFAULT = "questions"
@@ -19,13 +20,11 @@ class Defaulting(GroupedCommands):
         return super().parse_args(ctx, args if named else [DEFAULT, *args])
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group to `app`."""
-    group = typer.Typer(
-        cls=Defaulting,
-        help="Measure search quality. Without a subcommand, runs `evaluate questions`.",
-        rich_markup_mode=None,
-    )
-    for module in (evaluate_questions, evaluate_chunks, evaluate_facts):
-        module.register(group)
-    app.add_typer(group, name="evaluate")
+group = typer.Typer(
+    name="evaluate",
+    cls=Defaulting,
+    help="Measure search quality. Without a subcommand, runs `evaluate questions`.",
+    rich_markup_mode=None,
+)
+for _module in (evaluate_questions, evaluate_chunks, evaluate_facts):
+    add_commands(group, _module)

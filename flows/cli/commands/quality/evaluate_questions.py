@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.commands.ask.search_and_sql import Mode, Passages
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import may_write, note, write_output
 from docmill.storage.errors import ConfigError
 
@@ -66,11 +66,7 @@ _LEFT_OUT = 3
 """The exit status if some questions could not be measured: done in part."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the group `app`."""
-    app.command(cls=takes("store", "search"))(questions)
-
-
+@command("store", "search")
 def questions(
     context: typer.Context,
     file: Annotated[Path | None, QUESTIONS] = None,

@@ -21,15 +21,10 @@ _SHOWN = 60
 """Characters of a quotation in the list: enough to know it again, short enough for one line."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group to `app`."""
-    group = command_group("Say which passages answer a query, for `evaluate` and `tune`.")
-    group.command("list", cls=takes("store"))(list_judgements)
-    for command in (add, withdraw, export):
-        group.command(cls=takes("store"))(command)
-    app.add_typer(group, name="judge")
+group = command_group("judge", "Say which passages answer a query, for `evaluate` and `tune`.")
 
 
+@group.command("list", cls=takes("store"))
 def list_judgements(
     context: typer.Context,
     query: Annotated[str | None, typer.Option(metavar="QUERY", help="Only judgements of this query.")] = None,
@@ -58,6 +53,7 @@ def _row(one: "JudgedPassage") -> dict[str, str]:
     }
 
 
+@group.command(cls=takes("store"))
 def add(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="The query.")],
@@ -90,6 +86,7 @@ def add(
         typer.echo(f"{made.verdict}: {plain(made.query)}{f' – {plain(made.uri)}' if made.uri else ''}")
 
 
+@group.command(cls=takes("store"))
 def withdraw(
     context: typer.Context,
     ids: Annotated[list[str], typer.Argument(help="Ids of judgements, as `judge list --json` gives them.")],
@@ -107,6 +104,7 @@ def withdraw(
         typer.echo(f"{counted(len(gone), 'judgements')} withdrawn")
 
 
+@group.command(cls=takes("store"))
 def export(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(callback=may_write, help="The CSV file to write.")],

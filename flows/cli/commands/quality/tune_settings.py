@@ -8,7 +8,7 @@ import typer
 
 from docmill.flows.cli.commands.quality.evaluate_questions import Made
 from docmill.flows.cli.commands.start.ingest_and_plan import Sources
-from docmill.flows.cli.terminal.command import checked_settings_of, command_group, settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, command, command_group, settings_of, takes
 from docmill.flows.cli.terminal.output import AsJson, may_write, note, print_found, print_json, print_rows, print_text
 from docmill.flows.runs.phases import counted
 from docmill.storage.errors import ConfigError
@@ -35,16 +35,10 @@ WRITE = typer.Option("--write", help="Merge the result into docmill.toml, keepin
 OUTPUT = typer.Option("--output", callback=may_write, metavar="FILE", help="Write the result to a separate file.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command `tune` and the group `learn` to `app`."""
-    app.command(cls=takes("*"))(tune)
-    group = command_group("Let judged queries change docmill.toml, with a way back.")
-    group.command(cls=takes("*"))(run)
-    group.command("list", cls=takes("store"))(list_changes)
-    group.command(cls=takes("store"))(undo)
-    app.add_typer(group, name="learn")
+group = command_group("learn", "Let judged queries change docmill.toml, with a way back.")
 
 
+@command("*")
 def tune(
     context: typer.Context,
     sources: Sources = None,
@@ -172,6 +166,7 @@ def _save(found: "Tuning", write: bool, output: Path | None, config: Path | None
     hand_over(found)
 
 
+@group.command(cls=takes("*"))
 def run(
     context: typer.Context,
     sources: Sources = None,
@@ -197,6 +192,7 @@ def run(
     _print_learned(found.changes, as_json, "Nothing was decided.")
 
 
+@group.command("list", cls=takes("store"))
 def list_changes(context: typer.Context, as_json: AsJson = False) -> None:
     """List what judgements decided, oldest first."""
     settings = settings_of(context)
@@ -205,6 +201,7 @@ def list_changes(context: typer.Context, as_json: AsJson = False) -> None:
     _print_learned(learned.read(settings.store), as_json, "Nothing was learned yet.")
 
 
+@group.command(cls=takes("store"))
 def undo(
     context: typer.Context,
     change: Annotated[str, typer.Argument(help="Id of a change, or its beginning, as `learn list` shows it.")],

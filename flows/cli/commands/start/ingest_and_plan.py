@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.terminal.command import checked_settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, command
 from docmill.flows.cli.terminal.output import note, print_json, print_text
 from docmill.flows.cli.terminal.progress import progress_shown
 
@@ -31,12 +31,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 PLAN_KEPT = "a plan keeps nothing, and the store is as it was"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    for command in (ingest, plan):
-        app.command(cls=takes("*"))(command)
-
-
+@command("*")
 def ingest(
     context: typer.Context,
     sources: Sources = None,
@@ -53,6 +48,7 @@ def ingest(
     print_report(run(_settings(context, sources or ()), sources or (), options), as_json)
 
 
+@command("*")
 def plan(
     context: typer.Context,
     sources: Sources = None,

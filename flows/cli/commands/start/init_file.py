@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docmill.flows.cli.terminal.command import takes
+from docmill.flows.cli.terminal.command import command
 from docmill.flows.cli.terminal.output import note, print_text
 from docmill.storage.errors import ConfigError
 
@@ -33,11 +33,7 @@ SOURCE = typer.Option(
 K8S = typer.Option("--k8s", help="Write such a project with a Dockerfile and a work pool for Kubernetes.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command(cls=takes())(init)
-
-
+@command()
 def init(
     folder: Annotated[Path, FOLDER] = Path(),
     prefect: Annotated[bool, PREFECT] = False,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.commands.start.init_file import toml_value
-from docmill.flows.cli.terminal.command import assigned_of, takes
+from docmill.flows.cli.terminal.command import assigned_of, command
 from docmill.flows.cli.terminal.output import AsJson, plain, print_json
 from docmill.storage.errors import ConfigError
 
@@ -26,11 +26,7 @@ _ACCOUNT = re.compile(r"(?<=://)[^/@\s\"]+(?=@)")
 SEARCH = typer.Argument(help="Show only keys whose name or meaning has these words.", metavar="SEARCH")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command(cls=takes("*"))(settings)
-
-
+@command("*")
 def settings(
     context: typer.Context,
     search: Annotated[list[str] | None, SEARCH] = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.commands.start.ingest_and_plan import Sources
-from docmill.flows.cli.terminal.command import checked_settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, command
 from docmill.flows.watching.watch_options import EVERY_S, WatchOptions
 
 if TYPE_CHECKING:
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from docmill.flows.watching.observer import Observer
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    app.command(cls=takes("*"))(schedule)
-
-
+@command("*")
 def schedule(
     context: typer.Context,
     cron: Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.commands.start.ingest_and_plan import AllowDelete, RefreshContexts, Sources
-from docmill.flows.cli.terminal.command import checked_settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, command
 from docmill.flows.cli.terminal.output import note, print_json, print_text
 from docmill.flows.cli.terminal.progress import progress_shown
 from docmill.flows.watching.watch_options import DEBOUNCE_S, EVERY_S, POLL_S, WatchOptions
@@ -32,11 +32,7 @@ Every = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    app.command(cls=takes("*"))(watch)
-
-
+@command("*")
 def watch(
     context: typer.Context,
     sources: Sources = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, plain, print_found, print_json, print_rows
 from docmill.storage.errors import QueryError
 
@@ -18,12 +18,7 @@ VERBS = ("remove", "erase", "restore", "undelete", "reembed")
 _TO_THE_MINUTE = len("2026-11-24T15:40")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    app.command(cls=takes("store"))(history)
-    app.command(cls=takes("store", "wait_s", "retention"))(publish)
-
-
+@command("store")
 def history(context: typer.Context, as_json: AsJson = False) -> None:
     """List the snapshots, oldest first, and what each one changed.
 
@@ -74,6 +69,7 @@ def _made(run: "RunRow | None") -> dict[str, str]:
     return {"made by": run.engine if run.engine in VERBS else "ingest", "change": change}
 
 
+@command("store", "wait_s", "retention")
 def publish(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="Name of the held-back snapshot. Without it, list all.")] = None,

@@ -5,19 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, note, plain, print_json
 
 if TYPE_CHECKING:
     from docmill.storage.snapshots.change.restoring import Restored
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    for command in (restore, undelete):
-        app.command(cls=takes("store", "wait_s", "retention"))(command)
-
-
+@command("store", "wait_s", "retention")
 def restore(
     context: typer.Context,
     snapshot: Annotated[str, typer.Argument(help="A kept snapshot, by number or tag. `docmill history` lists them.")],
@@ -47,6 +42,7 @@ def _print_restored(done: "Restored") -> None:
         note("the next ingest compares your files with this snapshot, and ingests those that differ")
 
 
+@command("store", "wait_s", "retention")
 def undelete(
     context: typer.Context,
     uris: Annotated[list[str], typer.Argument(help="Uris of the documents.")],

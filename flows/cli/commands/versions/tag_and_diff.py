@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.commands.ask.search_and_sql import At
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, plain, print_found, print_json
 from docmill.storage.errors import QueryError
 
@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    app.command(cls=takes("store", "wait_s"))(tag)
-    app.command(cls=takes("store"))(diff)
-
-
+@command("store", "wait_s")
 def tag(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="The tag. Without it, list all tags.")] = None,
@@ -57,6 +52,7 @@ def _print_tags(held: dict[str, int], as_json: bool) -> None:
     print_found(rows, as_json, "No snapshot has a tag.")
 
 
+@command("store")
 def diff(
     context: typer.Context,
     old: Annotated[str, typer.Argument(help="A kept snapshot, by number or tag.")],
