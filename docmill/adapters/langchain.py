@@ -17,8 +17,8 @@ from docmill.adapters.filters import both
 from docmill.storage.process.extras import extra
 from docmill.storage.search.rank.candidates.search_options import Mode, check_where
 from docmill.storage.snapshots.read.document import Document as StoredDocument
+from docmill.storage.snapshots.read.document import whole_documents
 from docmill.storage.snapshots.read.store import Store
-from docmill.storage.snapshots.read.whole_documents import whole_documents
 
 with extra("langchain", "docmill.adapters.langchain"):
     from langchain_core.callbacks import CallbackManagerForRetrieverRun

@@ -1,4 +1,4 @@
-"""Cluster engine: an engine whose batches and texts go to the workers of a cluster.
+"""Cluster engine: an engine whose batches and texts go to the workers of a cluster, and a row about each worker.
 
 A driver takes over what workers have finished for one that died before it fetched their results.
 """
@@ -17,6 +17,7 @@ from docmill.flows.cluster.remote_batches import process_remote
 from docmill.flows.cluster.remote_rewriting import remote_rewriting
 from docmill.flows.cluster.sender import Sender, refusal
 from docmill.flows.cluster.workers_table import by_worker, rows, summed
+from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import ClusterSettings, Settings
 from docmill.flows.runs.engine import Engine, Node, RunSite
 from docmill.flows.runs.phases import Phase, counted
@@ -265,3 +266,28 @@ def _extract(made: ZipFile, draft: Path, target: Path) -> None:
     for table in TABLES:
         made.extract(table, draft)
     draft.replace(target)
+
+
+_NO_RUN = "status"
+
+
+def cluster_status(settings: Settings) -> list[dict[str, str]]:
+    """Return a row about each worker, by name; raise `Transient` if there is none, or no scheduler."""
+    chosen, space = settings.cluster, space_of(settings)
+    with joined(settings) as cluster:
+        freight = Freight(chosen.freight, _NO_RUN)  # which nobody opens
+        tokenizer = settings.chunk.tokenizer
+        sender = Sender(cluster, freight, _NO_RUN, Path(), space, tokenizer, (), lambda _: "")
+        resources = cluster.places()
+        rows = [_row(place, done, resources.get(place, {})) for place, done in sender.checks().items()]
+    return sorted(rows, key=lambda row: row["worker"])
+
+
+def _row(place: str, done: Receipt, resources: dict[str, float]) -> dict[str, str]:
+    return {
+        "worker": done.worker,
+        "address": place,
+        "resources": ", ".join(f"{name}={count:g}" for name, count in resources.items()),
+        "state": "ready" if done.outcome == "done" else done.outcome,
+        "about": done.message,
+    }

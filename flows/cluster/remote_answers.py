@@ -21,9 +21,8 @@ from docmill.tasks.work.batch.embed import Encoding
 from docmill.tasks.work.document.process import WorkResult
 from docmill.tasks.work.document.recipe import Recipe
 from docmill.tasks.work.pool.plain_json import Readers, decode
-from docmill.tasks.work.remote.answered_works import AnsweredBatch, answered
 from docmill.tasks.work.remote.parcels import Receipt
-from docmill.tasks.work.remote.perform import AGAIN
+from docmill.tasks.work.remote.perform import AGAIN, AnsweredBatch, answered
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from threading import Condition
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from docmill.flows.cluster.cluster import Needs, RemoteWorkers, WorkerLost
-from docmill.flows.cluster.exclusive_steps import ExclusiveSteps
 from docmill.flows.cluster.workers_table import told
 from docmill.storage.errors import ConfigError, Terminal, Transient
 from docmill.storage.files import hash_file, temporary
@@ -23,6 +23,55 @@ from docmill.storage.search.encode.space import EmbeddingSpace
 from docmill.tasks.work.pool.plain_json import Readers, decode, encode
 from docmill.tasks.work.remote.parcels import ModelName, Parcel, Receipt, terms_of
 from docmill.tasks.work.remote.perform import CHECK, EMBED, READ, Texts, spelled
+
+
+class ExclusiveSteps:
+    """Steps of several threads, side by side or alone; those that wait to be alone go first.
+
+    A cluster blames a dead worker on all steps that were given to it, those that only waited there among them. Of a
+    step that was carried out alone the blame is right.
+    """
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._beside = 0
+        self._waiting = 0
+        self._alone = False
+
+    @contextmanager
+    def turn(self, alone: bool) -> Iterator[None]:
+        """Hold a turn during the block: with no other step in flight, or beside others."""
+        with self._alone_turn() if alone else self._turn_beside():
+            yield
+
+    @contextmanager
+    def _turn_beside(self) -> Iterator[None]:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._alone and not self._waiting)
+            self._beside += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._beside -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def _alone_turn(self) -> Iterator[None]:
+        with self._changed:
+            self._waiting += 1
+            try:
+                self._changed.wait_for(lambda: not self._alone and not self._beside)
+                self._alone = True
+            finally:
+                self._waiting -= 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._alone = False
+                self._changed.notify_all()
+
 
 TRIES = 2
 """How often workers may die over a parcel before it is halved; the first death may have another cause.

@@ -24,7 +24,7 @@ from docmill.storage.schema import CostRow
 from docmill.storage.snapshots.artifacts.packs import Packs
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.tasks.model.budget import Budget, BudgetTracker, Forecast, Purse, purse_of
-from docmill.tasks.model.completion import Model, ModelOptions, Reply, SentPicture, Usage
+from docmill.tasks.model.completion import Model, ModelOptions, Reply, SentPicture, Usage, sent
 from docmill.tasks.model.journal import REPLIES, SHARED, Journal, PaidCall, costs_of, recover
 from docmill.tasks.model.prompt import Answer, Pictures, Prompt, no_pictures
 from docmill.tasks.model.providers import load_model
@@ -296,8 +296,6 @@ def _reply(model: Model, prompt: Prompt, pictures: Pictures) -> Reply | str:
 def _shown(prompt: Prompt, pictures: Pictures) -> SentPicture | None:
     if not prompt.picture:
         return None
-    from docmill.tasks.model.sent_picture import sent
-
     return sent(pictures(prompt.picture))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from docmill.flows.cluster.cluster import NEEDS_NOTHING, Needs, WorkerLost
 from docmill.flows.cluster.cluster_engine import ClusterEngine
-from docmill.flows.cluster.exclusive_steps import ExclusiveSteps
+from docmill.flows.cluster.sender import ExclusiveSteps
 from docmill.flows.config.settings import ClusterSettings
 from docmill.flows.runs import batches
 from docmill.flows.runs.pipeline import ingest

@@ -10,9 +10,9 @@ from docmill.storage.errors import ConfigError, Terminal
 from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import REFUSED, KeptPicture
 from docmill.storage.snapshots.clean.verify import verify
-from docmill.tasks.model import sent_picture
+from docmill.tasks.model import completion
+from docmill.tasks.model.completion import sent
 from docmill.tasks.model.prompt import PICTURE_TOKENS
-from docmill.tasks.model.sent_picture import sent
 from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench
 from tests.kit.writers.figures import data_uri, drawn
@@ -183,12 +183,12 @@ def kept(data: bytes, width: int, height: int) -> KeptPicture:
 def test_a_large_picture_is_sent_smaller_and_a_damaged_one_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     from base64 import b64decode
 
-    wide = drawn(1, 3 * sent_picture.LONGEST_SIDE, 100)
-    smaller = sent(kept(wide, 3 * sent_picture.LONGEST_SIDE, 100))
+    wide = drawn(1, 3 * completion.LONGEST_SIDE, 100)
+    smaller = sent(kept(wide, 3 * completion.LONGEST_SIDE, 100))
     with Image.open(BytesIO(b64decode(smaller.encoded))) as image:
         assert (smaller.media_type, image.size, image.format) == ("image/jpeg", (1024, 33), "JPEG")
     assert b64decode(sent(kept(ONE, 160, 120)).encoded) == ONE
-    monkeypatch.setattr(sent_picture, "_MOST_BYTES", len(ONE) - 1)
+    monkeypatch.setattr(completion, "_MOST_BYTES", len(ONE) - 1)
     assert sent(kept(ONE, 160, 120)).media_type == "image/jpeg"
     with pytest.raises(Terminal, match="cannot be read"):
         sent(kept(wide[: len(wide) // 2], 2000, 2000))

@@ -16,7 +16,7 @@ from docmill.storage.search.rank.candidates.fusion import FUSIONS, fuse
 from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.storage.search.rank.candidates.search_options import LONGEST_QUERY, Mode, SearchArguments
 from docmill.storage.search.rank.candidates.token_vectors import TokenMemory
-from docmill.storage.search.rank.steps.late_interaction import late_interaction
+from docmill.storage.search.rank.steps.rerankers import late_interaction
 from docmill.storage.snapshots.read.store import Store, open_store
 from tests.kit.fake_encoder import TokenCounts
 from tests.kit.workbench import Workbench

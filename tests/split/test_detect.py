@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.tasks.detect.content_types import CONTENT_TYPES
-from docmill.tasks.detect.embedded_regions import LONG
-from docmill.tasks.detect.regions import Region, find_regions
+from docmill.tasks.detect.regions import LONG, Region, find_regions
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS

@@ -1,9 +1,13 @@
-"""Document: one document of a snapshot, with its canonical text."""
+"""Document: documents of a snapshot with their canonical texts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from docmill.storage.schema import DocumentRow, Element
+from docmill.storage.snapshots.artifacts.packs import Packs, decode_parsed
+from docmill.storage.snapshots.history.folder import StoredSnapshot
+from docmill.storage.sql.document_warnings import messages_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +34,17 @@ class Document:
     metadata: dict[str, Any]
     row: DocumentRow
     warnings: tuple[str, ...] = ()
+
+
+def whole_documents(stored: StoredSnapshot, rows: Sequence[DocumentRow], packs: Packs | None = None) -> list[Document]:
+    """Return documents with their texts, in the order of their rows; several at once take less time than each alone.
+
+    `packs` are those of the snapshot's texts, if they are open already.
+    """
+    found = (packs or Packs(stored.ensure_packs("texts"))).take([row.text_key for row in rows]).to_pylist()
+    return [_document(row, text) for row, text in zip(rows, found, strict=True)]
+
+
+def _document(row: DocumentRow, text: dict[str, Any]) -> Document:
+    parsed, warnings = decode_parsed(text), messages_of(row.metadata, row.metadata_warnings)
+    return Document(row.uri, row.title, parsed.text, parsed.elements, parsed.metadata, row, warnings)

@@ -132,7 +132,7 @@ class StoredDocuments:
             >>> document.title, len(document.text)
             ('Undo', 44)
         """
-        from docmill.storage.snapshots.read.whole_documents import whole_documents
+        from docmill.storage.snapshots.read.document import whole_documents
 
         return whole_documents(self.stored, [row_of(self, uri)], self._sources.text_packs)[0]
 

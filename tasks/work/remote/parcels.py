@@ -1,12 +1,15 @@
 """Parcels: what is said to a worker and what it answers. Documents travel as freight, never in here."""
 
+import os
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import version
+from pathlib import Path, PurePosixPath
 
 from docmill.storage.files import hash_file
 from docmill.storage.search.encode.model_spaces import describe_model, late_space, tokenizer_dir
 from docmill.storage.search.encode.plugin_encoder import ENCODERS
+from docmill.storage.search.encode.shortened import shorten, split
 from docmill.storage.search.encode.space import FLOAT32
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.parsers import PARSERS
@@ -15,7 +18,6 @@ from docmill.tasks.split.syntax.grammars import absent
 from docmill.tasks.work.batch.embed import Embedding
 from docmill.tasks.work.document.process import PhaseSeconds
 from docmill.tasks.work.document.recipe import installed
-from docmill.tasks.work.remote.models_here import model_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +121,14 @@ def terms_of(model: ModelName) -> Terms:
         absent(),
         tuple(installed()),
     )
+
+
+VARIABLE = "DOCMILL_MODELS"
+
+
+def model_here(model: str) -> str:
+    """Return the folder of that name below `DOCMILL_MODELS` if there is one, else the name as it is."""
+    above = os.environ.get(VARIABLE)
+    name, dimensions = split(model)
+    own = Path(above) / PurePosixPath(name).name if above else None
+    return shorten(str(own), dimensions) if own and own.is_dir() else model

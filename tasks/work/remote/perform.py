@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from zipfile import ZipFile
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from docmill.storage.errors import Terminal, Transient
@@ -21,6 +22,7 @@ from docmill.storage.plugins.origin import described
 from docmill.storage.process.processors import processors
 from docmill.storage.remote.objects.bucket import Vanished, connect
 from docmill.storage.remote.objects.freight import Freight
+from docmill.storage.schema import Parsed
 from docmill.storage.search.encode.encoder import Window, load_encoder
 from docmill.storage.search.encode.model_spaces import tokenizer_dir
 from docmill.storage.snapshots.artifacts.late_vectors import encode_windows, keys_of
@@ -29,6 +31,8 @@ from docmill.tasks.archive.holding import head_bytes, held_by
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.encodings import counting_folder
 from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.model.prompt import Answer
+from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.work.batch.batch import Answering, Hands, Order, carry_out, mapped, wants
 from docmill.tasks.work.batch.embed import Embedding
 from docmill.tasks.work.batch.orders import load_order
@@ -39,10 +43,38 @@ from docmill.tasks.work.document.work_item import WorkItem
 from docmill.tasks.work.pool.plain_json import Readers, decode, encode
 from docmill.tasks.work.pool.pool import shared_pool
 from docmill.tasks.work.pool.temporary_folder import make_folder
-from docmill.tasks.work.remote.answered_works import AnsweredBatch
-from docmill.tasks.work.remote.models_here import model_here
-from docmill.tasks.work.remote.parcels import Counts, Parcel, Receipt, terms_of
+from docmill.tasks.work.remote.parcels import Counts, Parcel, Receipt, model_here, terms_of
 from docmill.tasks.work.remote.rewriting import rewrite_sent
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredWork:
+    """A document, its parsed text, and its look-up: vectors by text, and answers by the identity of their prompt."""
+
+    work: WorkItem
+    stored: Parsed | None
+    vectors: tuple[tuple[str, tuple[float, ...]], ...]
+    answers: tuple[tuple[tuple[str, ...], Answer], ...]
+
+    def request(self, recipe: Recipe) -> WorkRequest:
+        """Return the request for a pool of this machine."""
+        vectors = {text: np.array(vector, np.float32) for text, vector in self.vectors}
+        return WorkRequest(self.work, recipe, self.stored, Lookup(vectors, dict(self.answers)))
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredBatch:
+    """Documents to split again, and the recipe for all of them."""
+
+    recipe: Recipe
+    works: tuple[AnsweredWork, ...]
+
+
+def answered(job: WorkRequest) -> AnsweredWork:
+    """Return a request as plain values. Its file stays where it is: the document is parsed."""
+    vectors = tuple((text, tuple(vector.tolist())) for text, vector in job.lookup.vectors.items())
+    return AnsweredWork(job.work, job.stored, vectors, tuple(job.lookup.answers.items()))
+
 
 WORKER = "DOCMILL_WORKER"
 """The variable with the name of this worker."""

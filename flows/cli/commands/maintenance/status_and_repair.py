@@ -51,7 +51,7 @@ def status(
 
 def _show_workers(settings: "Settings", as_json: bool) -> None:
     """Print a row about each worker of the cluster."""
-    from docmill.flows.cluster.cluster_status import cluster_status
+    from docmill.flows.cluster.cluster_engine import cluster_status
 
     rows = cluster_status(settings)
     print_json(rows) if as_json else print_rows(rows)

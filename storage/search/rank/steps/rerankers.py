@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -10,14 +11,49 @@ import numpy.typing as npt
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.plugins.origin import Origin
 from docmill.storage.plugins.registry import Registry, Seam
-from docmill.storage.schema import ChunkRow, indexed_text
+from docmill.storage.process.one_blas_thread import one_blas_thread
+from docmill.storage.schema import ChunkRow, indexed_text, part_readings
+from docmill.storage.search.encode.encoder import TokenVectors
 from docmill.storage.search.rank.candidates.query import Query
-from docmill.storage.search.rank.steps.late_interaction import by_tokens
 from docmill.storage.search.rank.steps.rerank_server import RerankServer, is_server
 
 if TYPE_CHECKING:
     from docmill.storage.search.encode.rankers.cross_encoder import CrossEncoder
     from docmill.storage.search.rank.steps.local_reranker import MultiVectorReranker
+
+
+def by_tokens(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:
+    """Return a score for each chunk by late interaction, which needs no other model than the store's encoder.
+
+    It compares each token of the query with each token of a chunk and sums the best matches (Khattab and Zaharia,
+    "ColBERT", SIGIR 2020). Rare tokens weigh more.
+    """
+    return late_interaction(*_tokens_of(query, rows))
+
+
+def _tokens_of(query: Query, rows: Sequence[ChunkRow]) -> tuple[TokenVectors, list[TokenVectors]]:
+    """Return the token vectors of a query and of each chunk; the parts of a long chunk are encoded one by one."""
+    parts = [
+        [indexed_text(row.context, read) for read in part_readings(row.text, row.parts, row.unread)] for row in rows
+    ]
+    question = _joined([query.sources.encoder.encode_query_tokens(window) for window in query.windows])
+    left = iter(query.sources.tokens.of(list(chain.from_iterable(parts))))
+    return question, [_joined(list(islice(left, len(own)))) for own in parts]
+
+
+def _joined(parts: Sequence[TokenVectors]) -> TokenVectors:
+    ids = tuple(chain.from_iterable(part.ids for part in parts))
+    return TokenVectors(ids, np.concatenate([part.vectors for part in parts]))
+
+
+@one_blas_thread()
+def late_interaction(question: TokenVectors, chunks: Sequence[TokenVectors]) -> npt.NDArray[np.float64]:
+    """Return for each chunk the mean of the best cosine of each query token, weighted by the token's rarity."""
+    held = [set(chunk.ids) for chunk in chunks]
+    weights = np.array([np.log1p(len(held) / (1 + sum(token in own for own in held))) for token in question.ids])
+    best = [(chunk.vectors @ question.vectors.T).max(axis=0, initial=-1.0) for chunk in chunks]
+    return np.array([float(weights @ one) / float(weights.sum()) for one in best])
+
 
 _LATE_SHARE = 0.35
 """The share of late interaction in the score next to the fused one; see `python -m tests.bench.finding.retrieval`."""
