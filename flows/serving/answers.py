@@ -21,7 +21,6 @@ from docmill.storage.snapshots.history import tags
 from docmill.storage.snapshots.read.document import Document
 from docmill.storage.snapshots.read.figure import figures_of
 from docmill.storage.snapshots.read.outline import Section
-from docmill.storage.snapshots.read.store import Store
 
 CHUNK_COLUMNS = (
     "chunk_id", "uri", "ordinal", "start_char", "end_char", "text", "context", "headings", "page", "line",
@@ -151,14 +150,15 @@ def _shown(text: str, start: int, most: int) -> dict[str, Any]:
 
 def outline(served: ServedStore, uri: str, most: int) -> dict[str, Any]:
     """Return the sections of a document, without their texts."""
-    found = served.store.outline(uri)
-    kept, left = within([section_row(one) for one in found], most)
-    return {
-        **served.head,
-        "uri": uri,
-        "sections": kept,
-        "left_out": left_out(left, "sections", "allow more characters, or read the document by spans"),
-    }
+    rows = [section_row(one) for one in served.store.outline(uri)]
+    advice = "allow more characters, or read the document by spans"
+    return _listed({**served.head, "uri": uri}, "sections", rows, most, advice)
+
+
+def _listed(head: dict[str, Any], name: str, rows: list[dict[str, Any]], most: int, advice: str) -> dict[str, Any]:
+    """Return an answer with as many rows as fit, under their name."""
+    kept, left = within(rows, most)
+    return {**head, name: kept, "left_out": left_out(left, name, advice)}
 
 
 def section_row(one: Section) -> dict[str, Any]:
@@ -178,8 +178,10 @@ def chunk(served: ServedStore, asked: AskedChunk) -> dict[str, Any]:
     rows = served.store.neighbours(asked.chunk_id, asked.before, asked.after)
     place = next(place for place, row in enumerate(rows) if row.chunk_id == asked.chunk_id)
     others = _nearest_first(rows, place)
-    above = _parent(served.store, rows[place]) if asked.parent else []
-    kept, left = within([_chunk(row) for row in (rows[place], *above, *others)], asked.most)
+    parent = rows[place].parent_id if asked.parent else ""
+    above = served.store.chunks([parent] if parent else []).values()
+    every = (rows[place], *above, *others)
+    kept, left = within([{name: getattr(row, name) for name in CHUNK_COLUMNS} for row in every], asked.most)
     advice = "ask for fewer neighbours, or allow more characters"
     return {**served.head, **_around(*kept), "left_out": left_out(left, "chunks", advice)}
 
@@ -197,14 +199,6 @@ def _nearest_first(rows: Sequence[ChunkRow], place: int) -> list[ChunkRow]:
     """Return the rows around a place, so that the bound of an answer cuts the farthest."""
     around = (place_of for place_of in range(len(rows)) if place_of != place)
     return [rows[one] for one in sorted(around, key=lambda one: abs(one - place))]
-
-
-def _parent(store: Store, row: ChunkRow) -> list[ChunkRow]:
-    return list(store.chunks([row.parent_id]).values()) if row.parent_id else []
-
-
-def _chunk(row: ChunkRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in CHUNK_COLUMNS}
 
 
 def documents(served: ServedStore, asked: AskedPage) -> dict[str, Any]:
@@ -232,8 +226,9 @@ def times_of(row: DocumentRow) -> dict[str, str]:
 
 def facets(served: ServedStore, name: str, query: str | None, where: str | None, most: int) -> dict[str, Any]:
     """Return the values of a key of [metadata] or of a column with their counts, as many as fit."""
-    values, left = within([{**one} for one in served.store.facets(name, query, where)], most)
-    return {**served.head, "values": values, "left_out": left_out(left, "values", _MORE_VALUES)}
+    return _listed(
+        served.head, "values", [{**one} for one in served.store.facets(name, query, where)], most, _MORE_VALUES
+    )
 
 
 def sql(served: ServedStore, statement: str, rows: int, seconds: float, most: int) -> dict[str, Any]:
@@ -275,24 +270,21 @@ def judged(served: ServedStore, query: str | None, most: int) -> dict[str, Any]:
 
 def queries(served: ServedStore, most: int) -> dict[str, Any]:
     """Return what `docmill queries list --json` prints, the most frequent ones as far as they fit."""
-    kept, left = within([asdict(one) for one in served.store.queries()], most)
-    over = left_out(left, "queries", "allow more characters, or read them by SQL: SELECT * FROM frequent_queries")
-    return {**served.head, "queries": kept, "left_out": over}
+    advice = "allow more characters, or read them by SQL: SELECT * FROM frequent_queries"
+    return _listed(served.head, "queries", [asdict(one) for one in served.store.queries()], most, advice)
 
 
 def gaps(served: ServedStore, most: int) -> dict[str, Any]:
     """Return what `docmill queries gaps --json` prints, the most frequent ones as far as they fit."""
-    kept, left = within([asdict(one) for one in served.store.gaps()], most)
-    return {**served.head, "gaps": kept, "left_out": left_out(left, "gaps", "allow more characters")}
+    return _listed(served.head, "gaps", [asdict(one) for one in served.store.gaps()], most, "allow more characters")
 
 
 def replay(served: ServedStore, old: ServedStore, searching: Searching, most: int) -> dict[str, Any]:
     """Return what `docmill replay --json` prints, what moved most as far as it fits; no model is asked."""
     how = searching.how if searching.rewrite is None else SearchArguments({**searching.how, "expand": ""})
     found = old.store.replay(served.store, **how)
-    kept, left = within([asdict(one) for one in found], most)
-    over = left_out(left, "queries", "allow more characters")
-    return {**served.head, "before": old.store.snapshot.number, "queries": kept, "left_out": over}
+    head = {**served.head, "before": old.store.snapshot.number}
+    return _listed(head, "queries", [asdict(one) for one in found], most, "allow more characters")
 
 
 def difference(served: ServedStore, old: ServedStore, texts: bool, most: int) -> dict[str, Any]:

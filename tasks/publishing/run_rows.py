@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
@@ -23,6 +23,8 @@ from docmill.tasks.sources.source import SourceFile
 from docmill.tasks.work.document.recipe import Recipe
 
 Result = DocumentRow | StagedDocument
+_OF_CONTENT = {one.name for one in fields(DocumentRow)} & {one.name for one in fields(StagedDocument)}
+"""The columns of a document that its content decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,28 +175,9 @@ def _document(file: SourceFile, known: Result, keys: Mapping[str, str]) -> Docum
         document_id=document_key(file.uri),
         uri=file.uri,
         source=file.source,
-        content_hash=known.content_hash,
-        size=known.size,
         mtime_ns=file.mtime_ns,
-        format=known.format,
-        language=known.language,
-        title=known.title,
-        content_type=known.content_type,
-        text_key=known.text_key,
-        chunk_key=known.chunk_key,
-        characters=known.characters,
-        chunks=known.chunks,
         status="ok",
-        metadata=known.metadata,
-        content_types=known.content_types,
-        regions=known.regions,
-        author=known.author,
-        created=known.created,
-        modified=known.modified,
-        lang=known.lang,
         parent=file.parent,
-        reader=known.reader,
-        figures=known.figures,
         source_url=file.link,
         created_at=instant(known.created),
         modified_at=instant(known.modified),
@@ -202,6 +185,7 @@ def _document(file: SourceFile, known: Result, keys: Mapping[str, str]) -> Docum
         declared=declared.values,
         metadata_warnings=declared.warnings,
         access=access_of(file.described),
+        **{name: getattr(known, name) for name in _OF_CONTENT},
     )
 
 

@@ -56,17 +56,11 @@ class PageRoutes:
     def router(self) -> APIRouter:
         """Return the routes."""
         router = APIRouter(include_in_schema=False)
-        router.add_api_route("/facets", self.facets, methods=["GET"])
-        router.add_api_route("/map", self.map, methods=["GET"])
-        router.add_api_route("/newest", self.newest, methods=["GET"])
-        router.add_api_route("/outline", self.outline, methods=["GET"])
-        router.add_api_route("/rows", self.rows, methods=["POST"])
+        for answer in (self.facets, self.map, self.newest, self.outline, self.ignored, self.cuts, self.places,
+                       self.original, self.strategies):  # fmt: skip
+            router.add_api_route(f"/{answer.__name__}", answer, methods=["GET"])
         router.add_api_route("/near/{chunk_id}", self.near, methods=["GET"])
-        router.add_api_route("/ignored", self.ignored, methods=["GET"])
-        router.add_api_route("/cuts", self.cuts, methods=["GET"])
-        router.add_api_route("/places", self.places, methods=["GET"])
-        router.add_api_route("/original", self.original, methods=["GET"])
-        router.add_api_route("/strategies", self.strategies, methods=["GET"])
+        router.add_api_route("/rows", self.rows, methods=["POST"])
         router.add_api_route("/trial", self.trial, methods=["POST"])
         return router
 
