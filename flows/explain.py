@@ -1,6 +1,6 @@
 """Explain: the regions of a file, the rule that routes each, and the resulting chunks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import filterfalse
 from json import loads
@@ -18,7 +18,6 @@ from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.sources.discover import is_remote, open_source
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.work.document.preview import Read, Reading, Splitting, Taking, read, split, take
-from docmill.tasks.work.document.recipe import Recipe
 from docmill.tasks.work.pool.pool import Pool, shared_pool
 
 A = TypeVar("A")
@@ -112,7 +111,11 @@ def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Expl
             name: tuple(Routed(one.region, route, "--strategy") for one in routed) for name, route in trials.items()
         }
         splits = tuple(
-            Split(name, _chunks(pool, settings, _splitting(recipe, document, way)), _asked(way))
+            Split(
+                name,
+                _chunks(pool, settings, Splitting(document.parsed, tuple(way), recipe.tokenizer_dir, recipe.chunk)),
+                frozenset(route.strategy for one in way for route in one.route.ensemble),
+            )
             for name, way in ways.items()
         )
     return Explanation(path, uri, source, recipe.routes.matching(uri), document, routed, splits)
@@ -128,14 +131,6 @@ def _chunks(pool: Pool, settings: Settings, task: Splitting) -> list[Draft]:
         return chunks
     encoder = load_encoder(*settings.embedding.where())
     return _call(pool, split, replace(task, lookup=Lookup(dict(zip(asked, encoder.encode(asked), strict=True)))))[0]
-
-
-def _asked(way: Sequence[Routed]) -> frozenset[str]:
-    return frozenset(route.strategy for one in way for route in one.route.ensemble)
-
-
-def _splitting(recipe: Recipe, document: Read, routed: Sequence[Routed]) -> Splitting:
-    return Splitting(document.parsed, tuple(routed), recipe.tokenizer_dir, recipe.chunk)
 
 
 def _call(pool: Pool, function: Callable[[A], B], item: A) -> B:

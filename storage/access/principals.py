@@ -47,11 +47,7 @@ def visible_in(stored: StoredSnapshot, principals: Iterable[str], later: StoredS
 def _split(stored: StoredSnapshot, principals: Iterable[str]) -> tuple[pa.Array, pa.Array]:
     """Return the ids of all documents, and of those that name one of the principals."""
     table = read_table(stored, "documents", _COLUMNS).combine_chunks()
-    ids, access = (_whole(table.column(name)) for name in _COLUMNS)
+    ids, access = (table.column(name).combine_chunks() for name in _COLUMNS)
     may = pc.is_in(access.flatten(), value_set=pa.array(list(principals), pa.string()))
     rows = pc.unique(pc.list_parent_indices(access).filter(may))
     return ids, ids.take(rows)
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

@@ -35,7 +35,7 @@ def sentence_spans(text: str, by_line: bool = False) -> list[tuple[int, int]]:
     A row of a table, a line of code and a heading count as a sentence, and so does a list item unless it is long. With
     `by_line`, every line does, as in source code. The spans hold all of the text but white space.
     """
-    blocks = _by_line(text) if by_line else _joined(_blocks(text))
+    blocks = (_TextBlock("line", start, end) for _, start, end in _lines(text)) if by_line else _joined(_blocks(text))
     pieces = (piece for block in blocks for piece in pairwise([block.start, *_cuts(text, block), block.end]))
     return [span for span in (_trimmed(text, *piece) for piece in pieces) if span[0] < span[1]]
 
@@ -44,10 +44,6 @@ def _lines(text: str) -> Iterator[tuple[str, int, int]]:
     for match in _LINE.finditer(text):
         if match.group(1).strip():
             yield match.group(1), match.start(), match.end()
-
-
-def _by_line(text: str) -> Iterator[_TextBlock]:
-    return (_TextBlock("line", start, end) for _, start, end in _lines(text))
 
 
 def _blocks(text: str) -> Iterator[_TextBlock]:

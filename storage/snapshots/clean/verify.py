@@ -74,7 +74,7 @@ def miscounted(stored: StoredSnapshot) -> int:
 
 def _counted(postings: Postings, dead: npt.NDArray[np.int32]) -> _Part:
     """Return what the living chunks of postings have, in numbers that do not depend on the order of rows and terms."""
-    hashes = np.fromiter(_hashes(postings.terms), np.uint64, len(postings.terms))
+    hashes = np.fromiter((crc32(term.as_py().encode()) for term in postings.terms), np.uint64, len(postings.terms))
     of_posting = np.repeat(hashes, np.diff(postings.starts))
     lengths = np.stack([postings.lengths_of(field) for field in range(len(FIELDS))]).astype(np.uint64)
     sums = np.zeros_like(lengths)
@@ -85,10 +85,6 @@ def _counted(postings: Postings, dead: npt.NDArray[np.int32]) -> _Part:
     alive = np.ones(lengths.shape[1], bool)
     alive[dead] = False
     return postings.chunk_ids.filter(pa.array(alive)), np.concatenate([lengths, sums]).T[alive]
-
-
-def _hashes(terms: pa.StringArray) -> Iterator[int]:
-    return (crc32(term.as_py().encode()) for term in terms)
 
 
 def _together(parts: Sequence[_Part]) -> _Part:

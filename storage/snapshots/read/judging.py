@@ -281,7 +281,7 @@ class _Search:
         """Find passages in any document; of several, the one whose file has the same name comes first."""
         for uri, _, text in self._texts(self._documents if rows else []):
             for one in rows:
-                if self._is_open(one) or _named_alike(one.uri, uri):
+                if self._is_open(one) or PurePosixPath(one.uri).name == PurePosixPath(uri).name:
                     self._note(one, "moved", uri, text)
 
     def _in_part(self, rows: Sequence[Judgement]) -> None:
@@ -312,7 +312,3 @@ def _grouped(rows: Iterable[Judgement], name: str) -> dict[str, list[Judgement]]
     for one in rows:
         found[getattr(one, name)].append(one)
     return dict(found)
-
-
-def _named_alike(uri: str, other: str) -> bool:
-    return PurePosixPath(uri).name == PurePosixPath(other).name

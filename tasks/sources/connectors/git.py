@@ -224,7 +224,7 @@ class GitReader:
         if self._commit == before:
             return SourceListing((), state, gone=())
         self._obtain(self._commit)
-        if before and self._has(before):
+        if before and self.git.found("rev-list", "--max-count=1", "--missing=allow-promisor", before) is not None:
             changed, gone = self._difference(before)
             return SourceListing(self._items(changed, f"{before}..{self._commit}"), state, gone)
         entries = _entries(self.git.run("ls-tree", "-r", "-z", "--full-tree", self._commit, "--", *self._paths()))
@@ -279,9 +279,6 @@ class GitReader:
             if name in found:
                 return found[name]
         raise ConfigError(f"there is no branch or tag {self.ref!r}; set `ref`, or write @REF behind the address")
-
-    def _has(self, commit: str) -> bool:
-        return self.git.found("rev-list", "--max-count=1", "--missing=allow-promisor", commit) is not None
 
     def _obtain(self, commit: str) -> None:
         """Bring a commit with its history and folders, but no files."""

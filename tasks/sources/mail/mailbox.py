@@ -66,7 +66,7 @@ class MailReader:
 
     def list(self, checkpoint: str) -> SourceListing:
         """Return the mails that are new since the checkpoint, which has the names of all by folder and id."""
-        before = _before(checkpoint)
+        before = {name: KnownFolder(*told) for name, told in json.loads(checkpoint or "{}").items()}
         self._spool.clear()
         names, now, items = Names(".eml"), dict[str, KnownFolder](), dict[str, SourceItem]()
         store = self._opened()
@@ -134,10 +134,6 @@ class MailReader:
             if left < 0:
                 return
             yield name
-
-
-def _before(checkpoint: str) -> dict[str, KnownFolder]:
-    return {name: KnownFolder(*told) for name, told in json.loads(checkpoint or "{}").items()}
 
 
 def _looked(

@@ -167,7 +167,7 @@ class _Reader:
         for number, node in enumerate(nodes):
             start, leads = self._place(node), self._leads(node, nodes, number)
             defines = self._defines(nodes, number)
-            if node.start_byte < head or led or self._continues(start):
+            if node.start_byte < head or led or _CONTINUES.match(self.text, start):
                 seam = GLUE
             elif not inside:
                 seam = LEAD if defines else GLUE
@@ -178,9 +178,6 @@ class _Reader:
             yield Item(node, start, seam)
             inside |= node.start_byte >= head
             led, after_definition = leads, defines and not leads
-
-    def _continues(self, start: int) -> bool:
-        return _CONTINUES.match(self.text, start) is not None
 
     def _blank_before(self, start: int) -> bool:
         return _BLANK_LINE.search(self.text, max(0, start - _LOOK_BACK), start) is not None

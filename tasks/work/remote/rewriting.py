@@ -1,6 +1,5 @@
 """Rewriting: buckets of a table on their way to a worker, and back; the worker calls what the driver would call."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
@@ -59,7 +58,7 @@ def pack_change(root: Path, change: TableChange, store: str, target: Path) -> No
     with ZipFile(target, "w") as archive:  # Parquet is compressed already
         archive.writestr(_ORDER, encode(order))
         _put_rows(archive, _NEW, pa.concat_tables([SCHEMAS[change.name].empty_table(), *new]))
-        for path in () if store else _old_paths(order):
+        for path in () if store else (one.old.file.path for one in order.buckets if one.old):
             archive.writestr(path, (root / path).read_bytes())  # whole, which takes half as long as in small parts
 
 
@@ -104,10 +103,6 @@ def take_made(root: Path, change: TableChange, made: Path) -> Exchanged:
         for piece in told:
             _put(root, change.name, piece, archive.read(piece.file.path))
     return done
-
-
-def _old_paths(order: RewriteOrder) -> Iterator[str]:
-    return (one.old.file.path for one in order.buckets if one.old)
 
 
 def _fetched(order: RewriteOrder, folder: Path) -> bool:

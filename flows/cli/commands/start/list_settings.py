@@ -49,16 +49,12 @@ def settings(
         asked = " ".join(search or ())
         raise ConfigError(f"no setting has {asked!r} in its name or meaning; {nearest_keys(asked)}")
     else:
-        typer.echo("\n".join(_page(found, _width())))
+        typer.echo("\n".join(_page(found, max(NARROWEST, shutil.get_terminal_size().columns))))
 
 
 def _matches(key: "Key", words: Sequence[str]) -> bool:
     text = f"{key.dotted} {key.field.description}".casefold()
     return all(word in text for word in words)
-
-
-def _width() -> int:
-    return max(NARROWEST, shutil.get_terminal_size().columns)
 
 
 def _as_row(one: "Present") -> dict[str, Any]:

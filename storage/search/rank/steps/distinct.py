@@ -191,7 +191,7 @@ class _ComparedChunk:
     def __init__(self, one: Candidate, row: ShownChunk) -> None:
         self.one = one
         self.row = row
-        self.words = _words(row.text)
+        self.words = frozenset(_WORD.findall(row.text.casefold()))
         self.signs = _signs(self.words)
 
     def like(self, other: "_ComparedChunk") -> bool:
@@ -267,10 +267,6 @@ def _alike(one: Candidate, other: Candidate) -> bool:
         return False
     meanings = [found.vector_score for found in (one, other) if found.vector_score is not None]
     return len(meanings) != 1 and max(meanings, default=0.0) - min(meanings, default=0.0) <= _SAME_COSINE
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
 
 
 def _signs(words: frozenset[str]) -> list[tuple[int, int]]:

@@ -144,14 +144,10 @@ class _ReadHit:
 def with_passages(hits: Sequence[Hit], query: Query) -> list[Hit]:
     """Return hits with the passages in them that answer a query, with at most so many tokens as its options allow."""
     rows = query.rows([hit.chunk_id for hit in hits])
-    read = [_ReadHit(hit, rows[hit.chunk_id], _spans(hit)) for hit in hits]
+    read = [_ReadHit(hit, rows[hit.chunk_id], sentence_spans(hit.text, hit.content_type in _LINES)) for hit in hits]
     judged = _judged(read, query)
     runs = best_runs(judged, query.options.passages)
     return [_with_passage(one, runs.get(place)) for place, one in enumerate(read)]
-
-
-def _spans(hit: Hit) -> list[tuple[int, int]]:
-    return sentence_spans(hit.text, hit.content_type in _LINES)
 
 
 def _with_passage(one: _ReadHit, run: Run | None) -> Hit:
