@@ -8,7 +8,6 @@ judgement quotes its passage, so that it is found again after a document was edi
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -26,7 +25,7 @@ Verdict = Literal["right", "wrong", "answer", "absent", "withdrawn", "erased"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 _GONE = ("withdrawn", "erased")
 """Verdicts that take a judgement back: its files stay, or another mirror would bring an older one again."""
-MOST = 20_000
+MOST = row_files.MOST_FILES
 """Judgements of a store, withdrawn ones included: ten people who judge 2,000 hits each. Reading so many files takes
 12 s of CPU, once for each process."""
 
@@ -66,7 +65,7 @@ class Judgement:
 
 
 _NUMBERS = ("start_char", "end_char", "snapshot")
-JUDGEMENTS = row_files.schema_of(Judgement, **dict.fromkeys(_NUMBERS, pa.int64()))
+FILES = row_files.RowFiles("judgements", Judgement, **dict.fromkeys(_NUMBERS, pa.int64()))
 
 
 def now() -> str:
@@ -90,14 +89,14 @@ def keep(folder: StoreFolder, judgement: Judgement) -> None:
     Raises `QueryError` if the store has as many judgements as it takes.
     """
     path = folder.root / FOLDER / f"{key_of('judgement file', asdict(judgement))}.parquet"
-    if len(row_files.in_folder(folder.root, FOLDER)) >= MOST:
+    if len(FILES.paths(folder.root)) >= MOST:
         raise QueryError(f"the store has {MOST:,} judgements, which is the limit; export them and remove {path.parent}")
     row_files.keep(folder, path, _encode(judgement), "the judgement")
 
 
 def _encode(judgement: Judgement) -> bytes:
     # Uncompressed and without statistics: a file has one row, and its footer is most of it.
-    row = row_files.as_table([judgement], JUDGEMENTS)
+    row = FILES.as_table([judgement])
     return row_files.encoded(row, compression="none", use_dictionary=False, write_statistics=False)
 
 
@@ -112,11 +111,10 @@ def forget(folder: StoreFolder, uris: Collection[str], hashes: Collection[str], 
     A file stays under its name without words: of a file that is missing here, another mirror would share its copy.
     """
     gone = 0
-    for path in row_files.in_folder(folder.root, FOLDER):
-        own = _read(path)
-        if own is None or own.verdict == "erased":
-            continue
-        if own.uri in uris or own.content_hash in hashes or _is_of(own, texts):
+    for path in FILES.paths(folder.root):
+        for own in FILES.rows_in(path) or ():
+            if own.verdict == "erased" or not (own.uri in uris or own.content_hash in hashes or _is_of(own, texts)):
+                continue
             blank = Judgement(own.judgement_id, own.created, "", "erased")
             write_whole(path, _encode(blank))
             folder.share(FOLDER, path)
@@ -131,30 +129,11 @@ def _is_of(judgement: Judgement, texts: Collection[str]) -> bool:
 
 def read(root: Path) -> list[Judgement]:
     """Return the judgements that count, oldest first: the newest of each id, without withdrawn and damaged ones."""
-    found = [own for path in row_files.in_folder(root, FOLDER) if (own := _read(path)) is not None]
+    found = (own for path in FILES.paths(root) for own in FILES.rows_in(path) or ())
     newest = {one.judgement_id: one for one in sorted(found, key=lambda one: (one.created, one.verdict))}
     return sorted((one for one in newest.values() if one.verdict not in _GONE), key=lambda one: one.created)
 
 
 def table(root: Path) -> pa.Table:
     """Return the judgements that count, as rows."""
-    return row_files.as_table(read(root), JUDGEMENTS)
-
-
-def damaged(root: Path) -> list[Path]:
-    """Return the files that cannot be read."""
-    return [path for path in row_files.in_folder(root, FOLDER) if _read(path) is None and path.exists()]
-
-
-def _read(path: Path) -> Judgement | None:
-    try:
-        return _parsed(path, path.stat().st_mtime_ns)
-    except (OSError, pa.ArrowException, ValueError, TypeError):
-        return None
-
-
-@lru_cache(MOST)
-def _parsed(path: Path, _written: int) -> Judgement:
-    """Return the judgement of a file; the time at which it was written says whether it is the one read before."""
-    (row,) = row_files.stored_rows(path, JUDGEMENTS)
-    return Judgement(**row)
+    return FILES.as_table(read(root))

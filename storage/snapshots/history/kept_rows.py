@@ -21,7 +21,7 @@ class KeptRows(NamedTuple):
 
 KEPT_ROWS = (
     KeptRows("evaluations", "the results of an evaluation", "; repeat the evaluation", measurements.damaged),
-    KeptRows("judgements", "a judgement", "; judge again", judgements.damaged),
-    KeptRows("queries", "logged queries", "", query_log.damaged),
-    KeptRows("learned", "a learned setting", "", learned.damaged),
+    KeptRows("judgements", "a judgement", "; judge again", judgements.FILES.damaged),
+    KeptRows("queries", "logged queries", "", query_log.FILES.damaged),
+    KeptRows("learned", "a learned setting", "", learned.FILES.damaged),
 )

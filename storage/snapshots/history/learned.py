@@ -58,7 +58,7 @@ class LearnedChange:
 
 _KINDS: dict[str, pa.DataType] = {name: pa.int64() for name in ("questions", "wanted", "snapshot")}
 _KINDS |= {name: pa.float64() for name in ("gain", "low", "high")}
-LEARNED = row_files.schema_of(LearnedChange, **_KINDS)
+FILES = row_files.RowFiles("learned", LearnedChange, **_KINDS)
 
 
 def now() -> str:
@@ -69,30 +69,17 @@ def now() -> str:
 def keep(folder: StoreFolder, change: LearnedChange) -> None:
     """Store a decision and share it with all machines; it replaces an earlier one of the same id."""
     path = folder.root / FOLDER / f"{key_of('learned', asdict(change))}.parquet"
-    row_files.keep(folder, path, row_files.encoded(row_files.as_table([change], LEARNED)), "the learned setting")
+    row_files.keep(folder, path, row_files.encoded(FILES.as_table([change])), "the learned setting")
 
 
 def read(root: Path) -> list[LearnedChange]:
     """Return the decisions, oldest first: the newest row of each id, at the place of its first."""
-    rows = sorted(
-        (one for path in row_files.in_folder(root, FOLDER) for one in _read(path)), key=lambda one: one.created
-    )
-    return list({one.change_id: one for one in rows}.values())
+    for path in FILES.damaged(root):
+        row_files.LOG.warning("%s, a learned setting, cannot be read", path)
+    found = (one for path in FILES.paths(root) for one in FILES.rows_in(path) or ())
+    return list({one.change_id: one for one in sorted(found, key=lambda one: one.created)}.values())
 
 
 def table(root: Path) -> pa.Table:
     """Return the decisions, as rows."""
-    return row_files.as_table(read(root), LEARNED)
-
-
-def damaged(root: Path) -> list[Path]:
-    """Return the files that cannot be read."""
-    return [path for path in row_files.in_folder(root, FOLDER) if not _read(path) and path.exists()]
-
-
-def _read(path: Path) -> list[LearnedChange]:
-    try:
-        return [LearnedChange(**row) for row in row_files.stored_rows(path, LEARNED)]
-    except (OSError, pa.ArrowException, ValueError, TypeError) as error:
-        row_files.LOG.warning("%s, a learned setting, cannot be read: %s", path, error)
-        return []
+    return FILES.as_table(read(root))

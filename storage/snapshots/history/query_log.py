@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from pathlib import Path
 from secrets import token_hex
 
@@ -32,7 +31,6 @@ _CLEARED = "cleared"
 """In place of the mode, in the one row of a mark that all earlier queries count no more."""
 _MACHINE = ".machine"
 _NAME = re.compile(r"(?P<machine>[0-9a-f]{12})-(?P<day>\d{8})-(?P<number>\d{4})")
-_FILES_READ = 4_096  # kept in memory; 100,000 queries are in some 50 to 200 files
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ class LoggedQuery:
 _KINDS: dict[str, pa.DataType] = {name: pa.int64() for name in ("snapshot", "hits")}
 _KINDS |= {name: pa.float64() for name in ("relevance", "confidence")}
 _KINDS |= {name: pa.bool_() for name in ("filtered", "restricted")}
-QUERIES = row_files.schema_of(LoggedQuery, **_KINDS)
+FILES = row_files.RowFiles("queries", LoggedQuery, **_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +109,7 @@ def clear(folder: StoreFolder) -> int:
         path = root / f"{_machine(root)}-{_day(mark.created)}-{_CLEARED}.parquet"
         write_whole(path, _encode([mark]))
         _share(folder, path)
-        files = row_files.in_folder(folder.root, FOLDER)
+        files = FILES.paths(folder.root)
         _remove(folder, [one for one in files if _newest(one) <= mark.created and one != path])
     return gone
 
@@ -120,12 +118,12 @@ def prune(folder: StoreFolder, bounds: LogBounds) -> None:
     """Remove the files whose queries are all too old, were cleared, or are more than the log may have."""
     oldest = (datetime.now(UTC) - timedelta(days=bounds.days)).isoformat("T", "milliseconds")
     kept, over = 0, []
-    every = row_files.in_folder(folder.root, FOLDER)
-    whole = [path for path in every if _read(path) is not None]  # a repair sets the others aside
+    every = FILES.paths(folder.root)
+    whole = [path for path in every if FILES.rows_in(path) is not None]  # a repair sets the others aside
     files = sorted(whole, key=_newest, reverse=True)
     cleared = _cleared(files)
     for path in files:
-        kept += len(_read(path) or ())
+        kept += len(FILES.rows_in(path) or ())
         is_mark = path.stem.endswith(_CLEARED)
         limit = oldest if is_mark else max(oldest, cleared)
         # The newest file stays: it has 2,000 queries at most.
@@ -136,20 +134,15 @@ def prune(folder: StoreFolder, bounds: LogBounds) -> None:
 
 def read(root: Path) -> list[LoggedQuery]:
     """Return the logged queries that count, oldest first, without those of damaged files."""
-    files = row_files.in_folder(root, FOLDER)
+    files = FILES.paths(root)
     cleared = _cleared(files)
-    rows = (one for path in files for one in _read(path) or ())
+    rows = (one for path in files for one in FILES.rows_in(path) or ())
     return sorted((one for one in rows if one.mode != _CLEARED and one.created > cleared), key=lambda one: one.created)
 
 
 def table(root: Path) -> pa.Table:
     """Return the logged queries that count, as rows."""
-    return row_files.as_table(read(root), QUERIES)
-
-
-def damaged(root: Path) -> list[Path]:
-    """Return the files that cannot be read."""
-    return [path for path in row_files.in_folder(root, FOLDER) if _read(path) is None and path.exists()]
+    return FILES.as_table(read(root))
 
 
 def machine_of(root: Path) -> str:
@@ -180,7 +173,7 @@ def _open_file(root: Path) -> tuple[Path, list[LoggedQuery]]:
     start = f"{_machine(root)}-{_day(now())}"
     numbers = [int(path.stem[-4:]) for path in root.glob(f"{start}-*.parquet") if _NAME.fullmatch(path.stem)]
     last = root / f"{start}-{max(numbers, default=0):04d}.parquet"
-    rows = _read(last) if numbers else ()
+    rows = FILES.rows_in(last) if numbers else ()
     if rows is not None and len(rows) < _OF_A_FILE:
         return last, list(rows)
     return root / f"{start}-{max(numbers) + 1:04d}.parquet", []
@@ -204,27 +197,13 @@ def _remove(folder: StoreFolder, paths: Iterable[Path]) -> None:
 
 def _cleared(files: Iterable[Path]) -> str:
     """Return when the log was cleared last, or ""."""
-    marks = (one for path in files if path.stem.endswith(_CLEARED) for one in _read(path) or ())
+    marks = (one for path in files if path.stem.endswith(_CLEARED) for one in FILES.rows_in(path) or ())
     return max((one.created for one in marks), default="")
 
 
 def _newest(path: Path) -> str:
-    return max((one.created for one in _read(path) or ()), default="")
+    return max((one.created for one in FILES.rows_in(path) or ()), default="")
 
 
 def _encode(rows: Sequence[LoggedQuery]) -> bytes:
-    return row_files.encoded(row_files.as_table(rows, QUERIES))
-
-
-def _read(path: Path) -> tuple[LoggedQuery, ...] | None:
-    try:
-        status = path.stat()
-        return _parsed(path, status.st_mtime_ns, status.st_ino)
-    except (OSError, pa.ArrowException, ValueError, TypeError):
-        return None
-
-
-@lru_cache(_FILES_READ)
-def _parsed(path: Path, _written: int, _file: int) -> tuple[LoggedQuery, ...]:
-    """Return the queries of a file; time and number of the file say whether it is the one read before."""
-    return tuple(LoggedQuery(**row) for row in row_files.stored_rows(path, QUERIES))
+    return row_files.encoded(FILES.as_table(rows))

@@ -5,8 +5,9 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,10 @@ from docmill.storage.snapshots.history.folder import StoreFolder
 
 LOG = logging.getLogger("docmill.remote")
 _NOTHING = f"{NOTHING}.parquet"
+MOST_FILES = 20_000
+"""Files whose rows are kept in memory: as many as the judgements that a store may have, of which each has a file."""
+
+R = TypeVar("R")
 
 
 def schema_of(row: type[Any], **types: pa.DataType) -> pa.Schema:
@@ -25,9 +30,37 @@ def schema_of(row: type[Any], **types: pa.DataType) -> pa.Schema:
     return pa.schema([(one.name, types.get(one.name, pa.string())) for one in fields(row)])
 
 
-def as_table(rows: Iterable[Any], schema: pa.Schema) -> pa.Table:
-    """Return dataclass rows as a table."""
-    return pa.Table.from_pylist([asdict(one) for one in rows], schema=schema)
+class RowFiles(Generic[R]):
+    """The files with rows of one kind: their folder below a store, the class of a row, and its columns."""
+
+    def __init__(self, folder: str, row: type[R], **types: pa.DataType) -> None:
+        self.folder, self.row, self.schema = folder, row, schema_of(row, **types)
+
+    def paths(self, root: Path) -> list[Path]:
+        """Return the files of a store, by name, without the empty one."""
+        return in_folder(root, self.folder)
+
+    def rows_in(self, path: Path) -> tuple[R, ...] | None:
+        """Return the rows of a file, which are kept in memory; None for one that is damaged or gone."""
+        try:
+            status = path.stat()
+            return _parsed(self, path, status.st_mtime_ns, status.st_ino)
+        except (OSError, pa.ArrowException, ValueError, TypeError):
+            return None
+
+    def damaged(self, root: Path) -> list[Path]:
+        """Return the files that cannot be read."""
+        return [path for path in self.paths(root) if self.rows_in(path) is None and path.exists()]
+
+    def as_table(self, rows: Iterable[R]) -> pa.Table:
+        """Return rows as a table."""
+        return pa.Table.from_pylist([asdict(cast(Any, one)) for one in rows], schema=self.schema)
+
+
+@lru_cache(MOST_FILES)
+def _parsed(files: RowFiles[R], path: Path, _written: int, _file: int) -> tuple[R, ...]:
+    """Return the rows of a file; time and number of the file say whether it is the one read before."""
+    return tuple(files.row(**row) for row in _stored_rows(path, files.schema))
 
 
 def encoded(table: pa.Table, **writing: Any) -> bytes:
@@ -37,7 +70,7 @@ def encoded(table: pa.Table, **writing: Any) -> bytes:
     return data.getvalue()
 
 
-def stored_rows(path: Path, schema: pa.Schema) -> Iterator[Mapping[str, Any]]:
+def _stored_rows(path: Path, schema: pa.Schema) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a file, without the columns that only a newer docmill knows."""
     for row in pq.ParquetFile(path).read().to_pylist():
         yield {name: value for name, value in row.items() if name in schema.names}

@@ -77,9 +77,8 @@ def _folder(root: Path, number: int) -> Path:
 def prepare_folders(root: Path) -> None:
     """Create an empty file in each folder next to the snapshots that views read."""
     row_files.prepare(root, measurements.FOLDER, measurements.STORED)
-    row_files.prepare(root, judgements.FOLDER, judgements.JUDGEMENTS)
-    row_files.prepare(root, query_log.FOLDER, query_log.QUERIES)
-    row_files.prepare(root, learned.FOLDER, learned.LEARNED)
+    for kind in (judgements, query_log, learned):
+        row_files.prepare(root, kind.FILES.folder, kind.FILES.schema)
 
 
 def write_views(shown: StoredSnapshot) -> None:
