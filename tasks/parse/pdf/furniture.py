@@ -22,6 +22,8 @@ _CLAUSE = re.compile(r"\W*#(?:[.)]|\.#)+\W*")  # "4.", "2.2", "(3)", "18.13"
 _DOTTED = re.compile(r"#(?:\.#)*")
 # "12", "- 8 -", "Page 4 of 18", "A-3", "3/7"
 _LONE = re.compile(r"\W*(?:\w{1,6}[. -]\s*)?#(?:\s*(?:/|\w{1,4})\s*#)?\W*")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_SAID = 6  # words that say the same on all pages, at one place: the mark of a printer, and no row of a table
 # A number that a space parts from the other text. What a dot follows or goes before numbers a clause.
 _EDGE = re.compile(r"\W*(\d{1,4})(?=\s|$)|.*?(?:\s|\w-|^)(\d{1,4})$")
 
@@ -79,12 +81,15 @@ def edge_number(text: str) -> int | None:
 def repeat(form: str, lines: Sequence[tuple[int, tuple[int, ...]]]) -> bool:
     """Return whether lines of one form, each a page and its numbers, say the same on all pages but for their numbers.
 
-    Numbers stay the same or count with the pages; without a word beside them they must count.
+    Numbers stay the same or count with the pages; without a word beside them they must count. Beside many words, one
+    that counts is enough.
     """
     columns = list(zip(*(values for _, values in lines), strict=True))
     counted = _counted_columns([page for page, _ in lines], columns, _clause_numbers(form))
     others = _changing(columns, counted)
-    return not others and (not columns or _has_words(form) or (bool(counted) and not is_clause(form)))
+    if others and not (counted and len(_WORD.findall(form)) >= _SAID):
+        return False
+    return not columns or _has_words(form) or (bool(counted) and not is_clause(form))
 
 
 def _changing(columns: Sequence[Sequence[int]], counted: set[int]) -> list[Sequence[int]]:
@@ -120,7 +125,7 @@ def pages_in_a_row(pages: Sequence[int], step: int, least: int) -> set[int]:
 
 # Of the page's height. A wider margin holds text of the page, which few pages do not tell from what repeats.
 _MARGIN, _NARROW_MARGIN = 0.16, 0.08
-_LOWEST_MARGIN = 0.3  # below a narrow text: its last line may be the page's number, which has to count
+_FARTHEST = 0.3  # around a small text: its first or last line may be the page's number, which has to count
 _OFF_CENTRE = 0.03  # of the page's width, by which a number in the middle of its foot may be off it
 _LARGE = 1.12  # of the body's font size: text this large in a margin may be a heading
 _FEW = 6  # letters: fewer than these that run up a page are a label of a drawing
@@ -273,33 +278,38 @@ def _tells_number(one: _Marginal) -> bool:
 def _mark_lowest(sheets: list[PageContent]) -> None:
     """Mark the number of its page, or one in the middle, at the foot of one or two pages, on which no number counts."""
     for sheet in sheets:
-        lowest = _lowest_number([line for line in sheet.items if isinstance(line, TextLine)], sheet.height)
+        lowest = _lone_number([line for line in sheet.items if isinstance(line, TextLine)], sheet.height, top=False)
         if lowest is not None and lowest.box[1] > (1 - _MARGIN) * sheet.height:
             off = abs(lowest.box[0] + lowest.box[2] - sheet.width) / 2
             lowest.furniture |= off < _OFF_CENTRE * sheet.width or lowest.text == str(sheet.number)
 
 
-def _lowest_number(lines: list[TextLine], height: float) -> TextLine | None:
-    """Return the last line of a page if it is nothing but a number, with no other line beside it."""
+def _lone_number(lines: list[TextLine], height: float, top: bool) -> TextLine | None:
+    """Return the first or the last line of a page if it is nothing but a number, with no other line beside it."""
     lines = [line for line in lines if not line.furniture]
-    lowest = max(lines, key=lambda line: line.box[1], default=None)
-    if lowest is None or lowest.box[1] < (1 - _LOWEST_MARGIN) * height or not is_lone(form(lowest.text)):
+    outer = (min if top else max)(lines, key=lambda line: line.box[1], default=None)
+    if outer is None or not is_lone(form(outer.text)) or not _is_alone(outer, lines):
         return None
-    return lowest if all(line is lowest or line.box[3] < lowest.box[1] for line in lines) else None
+    return outer if (outer.box[3] if top else height - outer.box[1]) < _FARTHEST * height else None
+
+
+def _is_alone(line: TextLine, lines: list[TextLine]) -> bool:
+    _, top, _, bottom = line.box
+    return sum(one.box[1] <= bottom and one.box[3] >= top for one in lines) == 1
 
 
 def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
     """Mark what runs up a page; return the other lines at its top and at its bottom."""
     found = []
     lines = [line for line in sheet.items if isinstance(line, TextLine)]
-    lowest = _lowest_number(lines, sheet.height)
+    numbers = [_lone_number(lines, sheet.height, top) for top in (True, False)]
     for line in lines:
         left, top, right, bottom = line.box
         if bottom - top > _UPRIGHT * (right - left) and len(line.text) >= _FEW:
             line.furniture = True
-        elif bottom < sheet.height * margin:
+        elif bottom < sheet.height * margin or line is numbers[0]:
             found.append(_Marginal(line, True, bottom, form(line.text)))
-        elif top > sheet.height * (1 - margin) or line is lowest:
+        elif top > sheet.height * (1 - margin) or line is numbers[1]:
             found.append(_Marginal(line, False, sheet.height - bottom, form(line.text)))
     return found
 
@@ -383,8 +393,8 @@ def _is_said_again(group: list[_Marginal], pages: _Sheets) -> bool:
 
 
 def _mark_counted(found: list[_Marginal], pages: _Sheets) -> None:
-    """Mark lines with a page number, and the text beside them; large letters are of headings."""
-    found = [one for one in found if not pages.is_large(one.line)]
+    """Mark lines with a page number, and the text beside them; large letters are of headings but for a lone number."""
+    found = [one for one in found if _may_count(one, pages)]
     counting: defaultdict[tuple[bool, int], list[_Marginal]] = defaultdict(list)
     for one in found:
         number = _page_number(one)
@@ -392,6 +402,10 @@ def _mark_counted(found: list[_Marginal], pages: _Sheets) -> None:
             counting[one.top, number - one.page].append(one)
     counted = [one for group in counting.values() for at in _at_one_place(group) for one in _counted(at, pages)]
     _mark_beside(counted, found)
+
+
+def _may_count(one: _Marginal, pages: _Sheets) -> bool:
+    return not pages.is_large(one.line) or (is_lone(one.form) and not one.top)
 
 
 def _mark_running(found: list[_Marginal], pages: _Sheets) -> None:
