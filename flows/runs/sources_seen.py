@@ -9,8 +9,8 @@ from docmill.flows.runs.phases import FETCH, LIST, Phase
 from docmill.flows.runs.report import Report
 from docmill.storage.errors import DocmillError
 from docmill.storage.snapshots.history.source_log import log_sources
+from docmill.tasks.sources.incoming import Tally, Tell
 from docmill.tasks.sources.source import Source
-from docmill.tasks.sources.tally import Tally, Tell
 
 
 def shown_by(engine: Engine) -> Tell:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from os import close
 from pathlib import Path
 
-from docmill.storage.access.narrowed_folder import NarrowedFolder
+from docmill.storage.access.visible_part import NarrowedFolder
 from docmill.storage.errors import ConfigError
 from docmill.storage.exports.by_address import destination_of
 from docmill.storage.exports.chunk_rows import Selection, rows_of, select, since

@@ -1,15 +1,19 @@
 """Answers ahead: what the page asks about a snapshot, answered before a person waits for it.
 
-Answers are kept for those who ask the same about the snapshot again.
+Answers are kept for those who ask the same about the snapshot again; those about the newest one also in the cache of
+its store, for a server that starts again.
 """
 
 import math
+import shutil
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +22,48 @@ from starlette.responses import Response
 from docmill.flows.serving import answers
 from docmill.flows.serving.json_response import as_json, ready_json
 from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
-from docmill.flows.serving.page.answer_files import keep_answer, read_answer
 from docmill.flows.serving.page.facet_rows import AskedFacets, facet_rows
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.flows.serving.page.page_questions import RowsQuestion
 from docmill.storage.errors import DocmillError
+from docmill.storage.files import write_whole
 from docmill.storage.process.asker import Abandoned
+from docmill.storage.schema_evolution import schema_key
 from docmill.storage.snapshots.history import snapshots
+
+
+def read_answer(served: ServedStore, asked: str) -> bytes | None:
+    """Return the kept answer to a question about a snapshot, or None."""
+    with suppress(OSError):
+        return _path(served, asked).read_bytes()
+    return None
+
+
+def keep_answer(served: ServedStore, asked: str, answer: bytes) -> None:
+    """Keep an answer if it is about the newest snapshot, and remove those about others.
+
+    A store that cannot be written to keeps none.
+    """
+    if served.store.snapshot.number != snapshots.numbers(served.store.root)[-1]:
+        return
+    path = _path(served, asked)
+    if path.exists():
+        return
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, answer)
+        for other in path.parent.parent.iterdir():
+            if other.name != path.parent.name:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+def _path(served: ServedStore, asked: str) -> Path:
+    """Return the file of an answer; a store that was made again, or another docmill, has other ones."""
+    snapshot = served.store.snapshot
+    own = "\n".join((served.name, snapshot.created, version("docmill"), schema_key(), asked))
+    name = sha256(own.encode()).hexdigest()[:32]
+    return served.store.root / "cache" / "page" / str(snapshot.number) / f"{name}.json"
+
 
 _KEPT_S = 60.0
 """Seconds that an answer is kept. A snapshot does not change, but the time does, and evaluations join it later."""
