@@ -7,15 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from docmill.flows.serving.guard import App, Message, Receive, Scope, Send
 from docmill.flows.serving.json_text import json_text
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.asker import Asker, current_asker
 
 _MOST_URIS = 100  # in a line; `hits` counts all
 _OWNER_ONLY = 0o600
-_UNKNOWN = "other"  # in place of a path that no route takes: a client could write anything into the log
-_FAILED = 400  # the statuses from here on are failures
 
 
 @dataclass
@@ -66,28 +63,3 @@ def _uris(answer: Mapping[str, Any]) -> Iterator[str]:
                 yield str(row["uri"])
     if isinstance(answer.get("uri"), str):
         yield answer["uri"]
-
-
-class AuditedApp:
-    """An ASGI application around another, whose answers it notes; it is within the guard, which knows who asks."""
-
-    def __init__(self, app: App, log: AuditLog) -> None:
-        self._app = app
-        self._log = log
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on, and note it."""
-        statuses = [500]
-
-        async def noted(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                statuses.append(message["status"])
-            await send(message)
-
-        try:
-            await self._app(scope, receive, noted)
-        finally:
-            path = getattr(scope.get("route"), "path", None)
-            if scope["type"] == "http" and path is not None:
-                failed = str(statuses[-1]) if statuses[-1] >= _FAILED else ""
-                self._log.note(f"{scope['method']} {path}", current_asker(), failed)

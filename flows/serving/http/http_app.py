@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from docmill.flows.config.settings import Settings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
-from docmill.flows.serving.audit import AuditedApp, AuditLog
+from docmill.flows.serving.audit import AuditLog
 from docmill.flows.serving.guard import OPEN, App, Guard, error_of
 from docmill.flows.serving.http.http_routes import HttpRoutes
 from docmill.flows.serving.http.metrics import CountingApp, Metrics
@@ -141,10 +141,8 @@ def http_app(
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
         )
-    counted = CountingApp(app, metrics)
-    return Guard(
-        AuditedApp(counted, audit) if audit else counted, access, tokenless=lambda path: path == OPEN or is_page(path)
-    )
+    counted = CountingApp(app, metrics, audit)
+    return Guard(counted, access, tokenless=lambda path: path == OPEN or is_page(path))
 
 
 @asynccontextmanager

@@ -9,14 +9,17 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
+from docmill.flows.serving.audit import AuditLog
 from docmill.flows.serving.guard import App, Message, Receive, Scope, Send
 from docmill.flows.serving.kept_searches import KeptSearches, Outcome
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.storage.errors import DocmillError
+from docmill.storage.process.asker import current_asker
 
 _BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Bounds of latencies in seconds: from a search of a small store to a statement that is stopped."""
 _UNKNOWN = "other"  # the path of requests that no route has taken: a client could name endless ones
+_FAILED = 400  # the statuses from here on are failures
 _TABLES = ("documents", "chunks", "rejects")
 
 
@@ -88,11 +91,13 @@ class _CachedSearches(Collector):
 
 
 class CountingApp:
-    """An ASGI application around another, which counts and times its answers."""
+    """An ASGI application around another, which counts and times its answers, and notes who asked if there is a log.
 
-    def __init__(self, app: App, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
+    It is within the guard, which knows who asks.
+    """
+
+    def __init__(self, app: App, metrics: Metrics, audit: AuditLog | None) -> None:
+        self._app, self._metrics, self._audit = app, metrics, audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on."""
@@ -111,3 +116,6 @@ class CountingApp:
         finally:
             path = getattr(scope.get("route"), "path", None)
             self._metrics.answered(path, status[-1], time.perf_counter() - began)
+            if self._audit is not None and path is not None:  # else a client could write anything into the log
+                failed = str(status[-1]) if status[-1] >= _FAILED else ""
+                self._audit.note(f"{scope['method']} {path}", current_asker(), failed)
