@@ -7,7 +7,7 @@ rows, by columns, or in the order in which somebody typed them.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby, pairwise, takewhile
 from statistics import median
 
 from docmill.tasks.parse.pdf.layout.cell_columns import (
@@ -63,7 +63,10 @@ _CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its te
 _HEADER_SIZE = 0.4  # the same of a bold header, which may be set in small capitals
 _LEAST_BANDS = 3  # rows that rules part: fewer rules are those around a header and a sum
 _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
+_MOST_HEADER_ROWS = 4  # above a rule; more are rows of data above a sum
 _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
+
+_PlacedRow = tuple[float, list[str]]  # the height that a row stands at, and its texts by column
 
 
 def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTable | None = None) -> list[Item]:
@@ -105,12 +108,31 @@ def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tu
     cells = _cells(cut, spans, rules) if cut else None
     if cells is None:
         return 0, []
-    return begin + len(cut), [_made(before.cells[:begin] + cells, lines_of(cut), spans)]
+    made = _made(before.cells[:begin] + [texts for _, texts in cells], lines_of(cut), spans)
+    return begin + len(cut), [made]
 
 
-def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span]) -> PageTable:
+def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span], header: int = 0) -> PageTable:
     box = around_all([line.box for line in lines])
-    return PageTable(cells, header_rows(cells), box, lines[0].page, columns=spans)
+    return PageTable(cells, header or header_rows(cells), box, lines[0].page, columns=spans)
+
+
+def _headed(rows: list[_PlacedRow], spans: list[Span], rules: LevelRules) -> int:
+    """Return how many rows are a header: several above a rule as wide as the table; 0 if no rule tells."""
+    above = [*takewhile(lambda pair: not _is_above_rule(*pair, spans, rules), pairwise(rows[: _MOST_HEADER_ROWS + 1]))]
+    deep = len(above) + 1
+    several = 1 < deep <= min(_MOST_HEADER_ROWS, len(rows) - 1)
+    return deep if several and _are_names([texts for _, texts in rows], deep) else 0
+
+
+def _are_names(cells: list[list[str]], deep: int) -> bool:
+    """Return whether so many rows together name columns; all but one of them leave the first column empty."""
+    names = [" ".join(filter(None, column)) for column in zip(*cells[:deep], strict=True)]
+    return sum(bool(row[0]) for row in cells[:deep]) < 2 and header_rows([names, *cells[deep:]]) > 0
+
+
+def _is_above_rule(one: _PlacedRow, other: _PlacedRow, spans: list[Span], rules: LevelRules) -> bool:
+    return rules.parts(one[0], other[0], spans[0][0], spans[-1][1])
 
 
 def _next_items(rows: list[list[Item]], start: int, code: bool, rules: LevelRules) -> tuple[list[Item], int]:
@@ -208,8 +230,10 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), few))
     if not enough or are_doubtful(cut, spans, ruled or headed, _are_banded(cut, spans, rules)):
         return None
-    cells = _cells(cut, spans, rules)
-    return None if cells is None else _made(cells, lines_of(cut), spans)
+    placed = _cells(cut, spans, rules)
+    if placed is None:
+        return None
+    return _made([texts for _, texts in placed], lines_of(cut), spans, _headed(placed, spans, rules))
 
 
 def _is_ruled(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
@@ -270,18 +294,18 @@ def _are_enough(counts: Counter[int], width: int, least: int) -> bool:
     return full >= least and rows - counts[1] >= _MIN_SHARE * rows
 
 
-def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[list[str]] | None:
+def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[_PlacedRow] | None:
     """Return the texts of cells by row and column, None where a cell stands in no column."""
-    rows: list[defaultdict[int, list[str]]] = []
+    rows: list[tuple[float, defaultdict[int, list[str]]]] = []
     for at, row in enumerate(cut):
         places = [place_of(cell, spans) for cell in row]
         if -1 in places:
             return None
         if not at or not _is_more(cut[at - 1], row, places[0], rules):
-            rows.append(defaultdict(list))
+            rows.append((middle(row[0][0]), defaultdict(list)))
         for cell, place in zip(row, places, strict=True):
-            rows[-1][place] += texts_to_join(cell)
-    return [_texts(row, len(spans)) for row in rows]
+            rows[-1][1][place] += texts_to_join(cell)
+    return [(height, _texts(row, len(spans))) for height, row in rows]
 
 
 def _is_more(above: Row, row: Row, column: int, rules: LevelRules) -> bool:
@@ -354,7 +378,8 @@ def _grown_rows(
     held = [line for row, _ in rows for line in row]
     own = {*map(id, held)}
     heads = [(at, 0, 1, len(spans)) for at, (row, _) in enumerate(rows) if len(row) == 1]
-    table = replace(_made([texts for _, texts in rows], held, spans), spans=heads)
+    header = _headed([(row[0].middle, texts) for row, texts in rows], spans, rules)
+    table = replace(_made([texts for _, texts in rows], held, spans, header), spans=heads)
     around = [line for line in lines if id(line) not in own]
     table, taken = grown(table, around, rules, held[0].size, whole=False)
     return table, [*held, *taken]

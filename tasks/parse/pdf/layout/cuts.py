@@ -3,7 +3,7 @@
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median
 
 from docmill.tasks.parse.pdf.text.gaps import Gap
@@ -30,6 +30,8 @@ _SHARED = 0.25  # font sizes that a gap and a strip share: a header that is cent
 _MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work for each line
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
 _UNDRAWN_GAP = 0.6  # font sizes of a gap for which the page draws no space: beside code in a margin of its own is less
+_HEADER_ROWS = 3.5  # heights of a line between the lines of a header, and to the first row below them
+_LEAST_STRIPS = 2  # of rows, in which a header has gaps: in one of them a line of text has one, too
 _LEAST_GAPS = 3  # of a line: with more, one for which the page draws no space tells something
 
 _LOOSE, _LOOSE_TIMES = 0.55, 1.8  # font sizes, and times the usual gap of its line, of one that is no space
@@ -77,17 +79,31 @@ class _Strip:
 def cut_as_neighbours(lines: list[TextLine], layer: TextLayer) -> list[TextLine]:
     """Return lines, those of rows cut at the gaps that rows near them leave free, too, and between figures."""
     gaps, places = _gaps_of_rows(lines, layer)
-    found: list[TextLine] = []
+    found: list[list[TextLine]] = []
     for index, line in enumerate(lines):
         near = _crossing(line, gaps)
         beside = index in places
         figures = not any(map(str.isalpha, line.text))
         may_be_row = " " in line.text and (near or beside or figures)
-        pieces = parted(line, _cuts(line, near, beside, figures, layer), layer) if may_be_row else [line]
-        for one, other in pairwise(pieces):  # they tell where the next row is to be cut
-            insort(gaps, (line.middle, one.right, other.left))
-        found += pieces
-    return found
+        found.append(parted(line, _cuts(line, near, beside, figures, layer), layer) if may_be_row else [line])
+        _insert(gaps, found[-1])
+    _cut_headers(found, gaps, places, layer)
+    return [*chain.from_iterable(found)]
+
+
+def _cut_headers(found: list[list[TextLine]], gaps: list[_RowGap], places: set[int], layer: TextLayer) -> None:
+    """Cut the lines that are whole and stand above rows, from the rows up to the first line of their header."""
+    for index in reversed(range(len(found) if gaps else 0)):
+        line = found[index][0]
+        if len(found[index]) == 1 and index not in places and " " in line.text and not line.font.mono:
+            found[index] = parted(line, [sum(gap) / 2 for gap in sorted(_of_header(line, gaps, layer))], layer)
+            _insert(gaps, found[index])
+
+
+def _insert(gaps: list[_RowGap], pieces: list[TextLine]) -> None:
+    """Insert the gaps between pieces of a line, which tell where the next row is to be cut."""
+    for one, other in pairwise(pieces):
+        insort(gaps, (one.middle, one.right, other.left))
 
 
 def _gaps_of_rows(lines: list[TextLine], layer: TextLayer) -> tuple[list[_RowGap], set[int]]:
@@ -158,6 +174,35 @@ def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, laye
     if figures:
         cut.update(gap for gap, _ in gaps if _width(gap) > _FIGURES_GAP * line.size)
     return [sum(gap) / 2 for gap in sorted(cut)]
+
+
+def _of_header(line: TextLine, rows: list[_RowGap], layer: TextLayer) -> set[Gap]:
+    """Return the gaps of a line above rows that has one, and somewhere a loose one, in all strips that it crosses."""
+    crossed = _crossed(line, rows)
+    gaps = _gaps_of(line, layer) if len(crossed) >= _LEAST_STRIPS else []
+    if len(gaps) < _LEAST_STRIPS:
+        return set()
+    tightest = min(_width(gap) for gap, _ in gaps)
+    least = max(_LOOSE * line.size, min(_LOOSE_TIMES * tightest, _FIGURES_GAP * line.size))
+    found = [gap for strip in crossed for gap in _gap_in(strip, line, gaps, least)]
+    is_header = len(found) == len(crossed) and len({*found}) >= _LEAST_STRIPS
+    return {*found} if is_header and max(map(_width, found)) > least else set()
+
+
+def _crossed(line: TextLine, rows: list[_RowGap]) -> list[_Strip]:
+    """Return the strips within a line that the rows closely below it leave free."""
+    first = bisect_left(rows, (line.middle + _SHARED * line.size,))
+    last = bisect_left(rows, (line.middle + _HEADER_ROWS * line.height,))
+    strips = _strips(rows[first : min(last, first + _MOST_NEAR)], _GAP * line.size)
+    return [strip for strip in strips if line.left < strip.left and strip.right < line.right]
+
+
+def _gap_in(strip: _Strip, line: TextLine, gaps: _Gaps, least: float) -> Iterator[Gap]:
+    """Yield the gap of a line that shares most with a strip, if it is so wide, or cells begin or end there."""
+    shared, gap = max((min(gap[1], strip.right) - max(gap[0], strip.left), gap) for gap, _ in gaps)
+    is_loose = shared > _SHARED * line.size and _width(gap) > least
+    if is_loose or strip.sides_alike(line.middle, gap, _EXACT, _EXACT):
+        yield gap
 
 
 def _outliers(gaps: _Gaps, between: set[Gap], exact: set[Gap]) -> Iterator[Gap]:

@@ -19,6 +19,7 @@ Extent = tuple[float, float]  # where a row begins and ends, in points from the 
 
 _YEAR = range(1800, 2200)
 """Figures that are years: a header may be made of these, and of no other figures."""
+_RANGE = ("-", "\u2013")  # behind the first figure of a range, whose last is on the next line
 _YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
 
 
@@ -223,7 +224,9 @@ def _count_on(figures: list[str]) -> bool:
 
 
 def _is_figure(text: str) -> bool:
-    if text[:1].isalpha() or text[-1:].isalpha():  # as most cells
+    if (
+        text[:1].isalpha() or text[-1:].isalpha() or text[1:].endswith(("-", "\u2013"))
+    ):  # as most cells, and ranges begin
         return False
     plain = text.strip(" $€£%()+-–").replace(",", "").replace(".", "").replace(" ", "")
     return plain.isdecimal() and not (len(text) == _YEAR_DIGITS and int(plain) in _YEAR)

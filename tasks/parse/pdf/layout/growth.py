@@ -65,12 +65,13 @@ class Growth:
     size: float
     columns: list[tuple[float, float]] = field(default_factory=list)
     rules: LevelRules = field(default_factory=LevelRules)
+    known: int = 0  # rows of its header, if it is known to have several
     groups: int = 0  # rows of names that it took, each over several columns
 
     @property
     def header(self) -> int:
         """Return how many rows are its header."""
-        return self.groups + header_rows(self.rows.cells[self.groups :])
+        return self.groups + max(self.known, header_rows(self.rows.cells[self.groups :]))
 
     def grow(self, names: bool = True) -> list[TextLine]:
         """Let the table take what stands outside of it and belongs to it; return the lines that it took."""
@@ -245,7 +246,16 @@ class Growth:
             return []
         row = self._over_columns(sorted(level, key=lambda line: line.box[0]))
         is_close = edge - row.extent[1] < LAYOUT.close * level[0].height
-        return [row] if is_close and len(row.over) == len(level) and row.is_over_several() else []
+        is_over = len(row.over) == len(level) and row.is_over_several()
+        return [row] if is_close and is_over and not self._is_below_group(row) else []
+
+    def _is_below_group(self, row: _OuterRow) -> bool:
+        """Return whether a rule directly above names parts those of some columns from the name over these."""
+        top, bottom = row.extent
+        first, last = next(iter(row.over.items()))
+        above = partial(self.rules.between, 2 * top - bottom, top + 1)
+        group, whole = (self.spans[first][0], self.spans[last][1]), (self.spans[0][0], self.spans[-1][1])
+        return above(*group) and not above(*whole)
 
     def _over_columns(self, level: list[TextLine]) -> _OuterRow:
         """Return lines from the left as a row, each in the columns that it stands over."""
@@ -362,7 +372,7 @@ def grown(
     columns, extents = [*table.columns], [(table.box[1], table.box[3])] * len(table.cells)
     rows = CellRows([[*row] for row in table.cells], [*table.spans], extents)
     parts = partial(parts_by_columns, columns=columns)
-    growth = Growth(sides_of(columns), rows, lines, parts, size, columns, rules)
+    growth = Growth(sides_of(columns), rows, lines, parts, size, columns, rules, table.header_rows)
     taken = [*growth.take_header(whole=True)] if whole else growth.grow(False)
     box = around_all([table.box, *(line.box for line in taken)])
     changed = {"cells": rows.cells, "spans": rows.spans, "columns": columns, "header_rows": growth.header, "box": box}

@@ -1,5 +1,7 @@
 """Names of columns of tables that stand further above the rows, in several lines, or above several blocks of rows."""
 
+from itertools import chain
+
 import pytest
 
 from docmill.storage.schema import Element
@@ -94,3 +96,32 @@ def test_a_row_with_figures_where_others_have_them_is_no_header() -> None:
     for more in (["NA", "NA"], ["NA"]):
         rows = [[f"Share of mill {number}", f"1{number}", *more] for number in range(5)]
         assert _table(_rows(rows)).attributes["header_rows"] == 0
+
+
+def test_names_that_hold_figures_and_stand_as_close_as_words_are_a_header_above_a_rule() -> None:
+    words = ["Average", "Less than", "$10,000-", "$15,000-", "$55,000"]
+    gaps = ["   ", "     ", " ", " ", " "]
+    line = "".join(chain.from_iterable(zip(gaps, words, strict=True))).strip()
+    ends = [200 + text_width(line[: line.index(word) + len(word)], 10) for word in words]
+    below = ["amount", "$10,000", "14,999", "29,999", "above"]
+    rows = [[f"Place {n}", f"3{n},200", f"2{n}.5", f"1{n}.3", f"2{n}.0", f"1{n}.4"] for n in range(5)]
+    pdf = page()
+    pdf.text(200, 712, line)
+    for at, (name, *cells) in enumerate([["Places", *below], *rows]):
+        y = 700 - 12 * at - 6 * bool(at)
+        pdf.text(60, y, name)
+        for end, cell in zip(ends, cells, strict=True):
+            pdf.text(end - text_width(cell, 10), y, cell)
+    for y in (724, 692, 628):
+        pdf.rule(58, y, ends[-1] - 56)
+    table = _table(pdf)
+    assert table.attributes["cells"] == [["", *words], ["Places", *below], *rows]
+    assert table.attributes["header_rows"] == 2
+
+
+def test_a_line_below_the_rule_of_a_group_is_part_of_a_name_and_not_over_several_columns() -> None:
+    pdf = _rows([["Year", "only", "only", "Both"], *YEARS])
+    pdf.text(XS[2] + 40 - text_width("Port", 10), 711, "Port")
+    pdf.rule(XS[1], 721, XS[3] + 44 - XS[1])
+    pdf.text(306 - text_width("Schools", 10) / 2, 724, "Schools")
+    assert _table(pdf).attributes["cells"] == [["", "Schools", "", ""], ["Year", "only", "Port only", "Both"], *YEARS]
