@@ -206,12 +206,13 @@ def _drawn(draw: random.Random) -> str | None:
 
 
 @pytest.mark.slow
-def test_random_changes_of_metadata_equal_a_store_built_from_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", [24, pytest.param(120, marks=pytest.mark.soak)])
+def test_random_changes_of_metadata_equal_a_store_built_from_nothing(tmp_path: Path, steps: int) -> None:
     draw = random.Random(7)
     pages = [f"{folder}{number}.md" for folder in ("", "a/", "a/b/", "c/") for number in range(3)]
     bench = bench_with(tmp_path / "grown", {page: f"---\nteam: {page[:1]}\n---\nWords of {page}." for page in pages})
     bench.ingest()
-    for step in range(60):
+    for step in range(steps):
         for _ in range(draw.randint(1, 3)):
             text, page = _drawn(draw), draw.choice(pages)
             name = draw.choice([f"{page}.meta.json", f"{page}.meta.toml", f"{page.rpartition('/')[0]}/_metadata.toml"])
