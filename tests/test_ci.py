@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from docmill.tasks.work.pool.limits import Limits
+from docmill.tasks.work.pool.pool import Pool
 from tests.kit.house import ROOT, starts
 from tests.kit.skips import ALLOWED
 
@@ -119,6 +121,10 @@ def test_workflows_test_every_python_of_the_classifiers_and_publish_only_a_tag_o
 
 
 def test_a_test_that_starts_a_process_is_none_of_the_fast_ones() -> None:
+    def parses() -> None:
+        Pool(Limits(workers=1)).close()
+
     assert starts(test_tests_that_run_in_the_background_can_interrupt_what_they_start)
     assert starts(test_programs_are_installed_where_they_lack_and_only_there), "by a function that it calls"
+    assert starts(parses), "by a class of docmill"
     assert not starts(test_a_workflow_runs_verbs_and_scripts_that_exist_with_a_bound_and_few_rights)

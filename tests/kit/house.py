@@ -112,6 +112,8 @@ def _weight(node: ast.AST) -> int:
 
 STARTING = frozenset({"subprocess", "Popen", "fork", "sql"})
 """Names by which processes are started; statements of SQL run in one, too."""
+_STARTING_MODULES = ("docmill.storage.sql.statement_pool", "docmill.tasks.work.pool.pool")
+"""Modules of ours whose functions and classes start processes."""
 
 
 def starts_processes(item: pytest.Item) -> bool:
@@ -147,7 +149,8 @@ def _functions(value: Any) -> Iterator[FunctionType]:
 def _function_starts(function: FunctionType) -> bool:
     names = set(_names(function.__code__))
     called = [function.__globals__[name] for name in names & function.__globals__.keys()]
-    return bool(names & STARTING) or any(starts(one) for one in called if callable(one))
+    ours = any(getattr(one, "__module__", None) in _STARTING_MODULES for one in called)
+    return bool(names & STARTING) or ours or any(starts(one) for one in called if callable(one))
 
 
 def _names(code: CodeType) -> Iterator[str]:
