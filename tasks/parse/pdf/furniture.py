@@ -143,6 +143,8 @@ _NEARLY_ALL = 0.8  # of the pages with text: what stands on so many is furniture
 _SENTENCE, _NEXT = 8, 1.0  # words of the first line of a text, and font sizes above the next line, within a sentence
 _LEAST_COUNTED = 3  # pages that a number counts: on two it may do so by chance
 _APART = 1.0  # font sizes between the head of a part and the text of a page: the name of a table stands nearer
+_FAR = 2.5  # font sizes between the text of a page and its number: a sum stands nearer to its table
+_MOST_PAGES = 9_999  # of a book: larger numbers are those of forms and orders
 _STEP = 2  # pages from one page number to the next: books number left pages only, or leave out the first of a chapter
 
 
@@ -276,12 +278,23 @@ def _tells_number(one: _Marginal) -> bool:
 
 
 def _mark_lowest(sheets: list[PageContent]) -> None:
-    """Mark the number of its page, or one in the middle, at the foot of one or two pages, on which no number counts."""
+    """Mark the number of its page, or one in the middle, at the foot of one or two pages, on which no number counts.
+
+    Far below the text, any number is that of a page, and one in the middle may stand higher.
+    """
     for sheet in sheets:
-        lowest = _lone_number([line for line in sheet.items if isinstance(line, TextLine)], sheet.height, top=False)
-        if lowest is not None and lowest.box[1] > (1 - _MARGIN) * sheet.height:
+        lines = [line for line in sheet.items if isinstance(line, TextLine)]
+        lowest = _lone_number(lines, sheet.height, top=False)
+        if lowest is not None:
             off = abs(lowest.box[0] + lowest.box[2] - sheet.width) / 2
-            lowest.furniture |= off < _OFF_CENTRE * sheet.width or lowest.text == str(sheet.number)
+            named = off < _OFF_CENTRE * sheet.width or lowest.text == str(sheet.number)
+            low = lowest.box[1] > (1 - _MARGIN) * sheet.height
+            lowest.furniture |= low + named + _is_far_below(lowest, sheet) > 1
+
+
+def _is_far_below(lowest: TextLine, sheet: PageContent) -> bool:
+    gaps = (lowest.box[1] - item.box[3] for item in sheet.items if item is not lowest and not item.furniture)
+    return min(gaps, default=0.0) > _FAR * lowest.size and max(numbers(lowest.text)) <= _MOST_PAGES
 
 
 def _lone_number(lines: list[TextLine], height: float, top: bool) -> TextLine | None:

@@ -252,7 +252,8 @@ def _is_bullet(mark: re.Match[str], before: TextLine) -> bool:
 def _is_number(mark: re.Match[str], line: TextLine, block: list[TextLine], measure: FlowMeasure) -> bool:
     """Return whether a number begins an item: as far left as its block, or further in as the first of a list."""
     first, last = block[0], block[-1]
-    inner = _FIRST.fullmatch(mark[1]) is not None and line.box[0] > last.box[0] + _FURTHER_IN * line.size
+    further_in = line.box[0] > last.box[0] + _FURTHER_IN * line.size or last.text.endswith(":")
+    inner = _FIRST.fullmatch(mark[1]) is not None and further_in
     if inner and mark[1][0].isdigit() and marker_of(first.text) and not measure.is_short(last):
         inner = last.text.endswith(_STOPS)  # else "1." may end the sentence of a full line: "with exit status 1."
     return inner or line.box[0] <= first.box[0] + line.size

@@ -182,12 +182,25 @@ def test_what_says_that_it_numbers_the_page_is_the_foot_of_a_single_page(number:
 
 @pytest.mark.parametrize("text", ["page 30.", "Page 3 tells of the sea", "3 of 14 mills"])
 def test_a_line_that_only_names_a_page_stays(text: str) -> None:
-    assert parts(read(_single((60, 40, text, 10))), "furniture") == []
+    assert parts(read(_single((60, 810, text, 10))), "furniture") == []
 
 
-def test_the_number_of_the_page_in_the_corner_of_a_slide_goes_and_another_one_stays() -> None:
-    assert parts(read(_single((540, 30, "1", 8))), "furniture") == ["1"]
-    assert parts(read(_single((540, 30, "7", 8))), "furniture") == []
+@pytest.mark.parametrize(
+    ("x", "y", "number", "count"),
+    [
+        (540, 30, "118003", 0),
+        (540, 30, "7", 1),
+        (540, 30, "1", 1),
+        (290, 180, "7", 1),
+        (540, 180, "7", 0),
+        (540, 528, "7", 0),
+        (540, 528, "1", 0),
+    ],
+)
+def test_a_number_at_the_foot_of_a_single_page_is_furniture_far_below_its_text(
+    x: float, y: float, number: str, count: int
+) -> None:
+    assert parts(read(_single((x, y, number, 8))), "furniture") == [number] * count
 
 
 def _parts(head: str, pages: int, size: float = 9, below: float = 740) -> Pdf:

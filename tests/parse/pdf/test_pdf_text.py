@@ -140,6 +140,16 @@ def test_a_list_may_begin_within_an_item() -> None:
     assert [(one.kind, one.level) for one in read(pdf).elements] == [("list_item", n) for n in (1, 2, 2, 1)]
 
 
+def test_a_list_after_a_colon_may_begin_where_the_text_of_its_item_does() -> None:
+    pdf = page()
+    for y, x, text in ((760, 60, "1."), (760, 90, "Rivers are measured in one of"), (748, 90, "these ways:")):
+        pdf.text(x, y, text)
+    for y, mark, text in ((736, "a.", "by boat"), (724, "b.", "on foot")):
+        pdf.text(90, y, mark)
+        pdf.text(110, y, text)
+    assert parts(read(pdf)) == ["1. Rivers are measured in one of these ways:", "a. by boat", "b. on foot"]
+
+
 def test_bullets_that_are_drawn_make_items_and_other_dots_do_not() -> None:
     pdf = page()
     pdf.text(60, 740, "Three things are carried up to the station:")
