@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import typer.main
 import typer.testing
+from _pytest.unraisableexception import gc_collect_iterations_key
 
 from docmill.flows.prefect.prefect_server import embedded_server
 from docmill.flows.runs import run_state
@@ -56,8 +57,9 @@ _NEW_OBJECTS = 10_000  # between two searches for garbage; Python's 700 are for 
 ROOM = 4 << 30  # bytes that are free there: all tests together leave 1 GB, and containers often have 64 MB
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Write temporary files in memory where there is room: a commit waits for a disk four times, 10 ms each."""
+    config.stash[gc_collect_iterations_key] = 1  # of 5, at the end, among all modules; PyPy needs several
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
