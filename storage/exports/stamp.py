@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -138,16 +139,9 @@ def _space(held: Stamp, wanted: Stamp) -> str:
     return f"holds vectors of {_model(held)}, the store has others, of {_model(wanted)}"
 
 
-def _where(held: Stamp, wanted: Stamp) -> str:
-    if held.where == wanted.where:
-        return ""
-    return f"was exported {_condition('where', held.where)}, not {_condition('where', wanted.where)}"
-
-
-def _since(held: Stamp, wanted: Stamp) -> str:
-    if held.since == wanted.since:
-        return ""
-    return f"was exported {_condition('since', held.since)}, not {_condition('since', wanted.since)}"
+def _option(name: str, held: Stamp, wanted: Stamp) -> str:
+    before, now = getattr(held, name), getattr(wanted, name)
+    return "" if before == now else f"was exported {_condition(name, before)}, not {_condition(name, now)}"
 
 
 def _newer(held: Stamp, wanted: Stamp) -> str:
@@ -156,7 +150,9 @@ def _newer(held: Stamp, wanted: Stamp) -> str:
     return f"was exported from snapshot {held.snapshot}, which is newer than snapshot {wanted.snapshot}"
 
 
-_RULES: Iterable[Callable[[Stamp, Stamp], str]] = (_version, _store, _space, _where, _since, _newer)
+_RULES: Iterable[Callable[[Stamp, Stamp], str]] = (
+    _version, _store, _space, partial(_option, "where"), partial(_option, "since"), _newer,
+)  # fmt: skip
 """What keeps an export from following another, the deepest reason first."""
 
 

@@ -18,7 +18,7 @@ from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import FileRef
 from docmill.storage.remote.mirror import check, check_snapshots, collection, offline, pull, push, restore_objects
 from docmill.storage.remote.mirror.pull import IDENTITY, refresh, refuse, tidy
-from docmill.storage.remote.objects import own_files, shared_files
+from docmill.storage.remote.objects import shared_files
 from docmill.storage.remote.objects.bucket import Objects, connect
 from docmill.storage.remote.objects.lease import leased
 from docmill.storage.remote.objects.transfer import faults, key_of_file
@@ -158,11 +158,11 @@ class MirrorFolder(StoreFolder):
 
     def share_own(self, folder: str, path: Path) -> None:
         """Upload a file that this machine alone writes, and replace the object of the same name."""
-        own_files.share_own(self.objects, folder, path)
+        shared_files.share_own(self.objects, folder, path)
 
     def unshare_files(self, folder: str, names: Iterable[str]) -> None:
         """Delete the objects of shared files."""
-        own_files.unshare(self.objects, folder, names)
+        shared_files.unshare(self.objects, folder, names)
 
     def level(self, folder: str, own: str) -> None:
         """Fetch the objects in `folder`, and upload files that were never there."""

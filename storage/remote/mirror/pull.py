@@ -18,8 +18,7 @@ from docmill.storage.remote.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.remote.mirror.inventory import all_files, vector_files
 from docmill.storage.remote.mirror.restore_objects import answer
 from docmill.storage.remote.objects.bucket import Objects, Vanished
-from docmill.storage.remote.objects.own_files import level_own
-from docmill.storage.remote.objects.shared_files import level
+from docmill.storage.remote.objects.shared_files import level, level_own
 from docmill.storage.remote.objects.transfer import INCOMING, VECTORS, fetch, is_here
 from docmill.storage.snapshots.history import learned, query_log, snapshots, tags
 from docmill.storage.snapshots.history.garbage import garbage

@@ -11,7 +11,7 @@ from docmill.flows.cli.app import app
 from docmill.storage.errors import Transient
 from docmill.storage.files import hash_file
 from docmill.storage.remote.mirror.mirror_folder import open_folder
-from docmill.storage.remote.objects import own_files, shared_files
+from docmill.storage.remote.objects import shared_files
 from docmill.storage.snapshots.history import judgements, measurements, query_log
 from docmill.tasks.model.journal import REPLIES, SHARED
 from tests.kit.model_server import ModelServer
@@ -198,7 +198,7 @@ def test_queries_that_could_not_be_shared_are_shared_later_and_none_are_lost(
     with far.store as store:
         store.log_query("first", [])
         with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "docmill.remote"):
-            patch.setattr(own_files, "share_own", away)
+            patch.setattr(shared_files, "share_own", away)
             store.log_query("second", [])
     assert "not shared yet" in caplog.text
     assert logged(far) == ["first", "second"]
