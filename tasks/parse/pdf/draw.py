@@ -10,6 +10,7 @@ from typing import Any
 
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
+from docmill.tasks.parse.passes.table_rows import header_depth, titles_above
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.headings import Outline, mark_headings
 from docmill.tasks.parse.pdf.layout.cell_columns import release_header
@@ -175,7 +176,7 @@ class _PageDrawing:
             cells = [row[::-1] for row in cells]
             spans = [(row, len(cells[row]) - at - columns, rows, columns) for row, at, rows, columns in spans]
         more: dict[str, Any] = {"spans": [[*span] for span in spans]} if spans else {}
-        self.canvas.table(cells, table.header_rows, box, whole=True, **block.attributes, **more)
+        self.canvas.table(cells, _below_titles(cells, table.header_rows), box, whole=True, **block.attributes, **more)
 
     def _draw_text(self, block: PageBlock, text: str, box: Box) -> None:
         if block.kind == "title":
@@ -202,6 +203,12 @@ class _PageDrawing:
             return text
         notes = self.notes.get(page, ())
         return with_fractions(MARKED.sub(lambda found: _script(found, notes), text))
+
+
+def _below_titles(cells: list[list[str]], header: int) -> int:
+    """Return the rows of a header: where one row is known, with those of titles above the names of columns."""
+    titles = titles_above(cells) if header == 1 else 0
+    return titles + header_depth(cells[titles:], 1) if titles else header
 
 
 def _script(found: re.Match[str], notes: Container[str]) -> str:

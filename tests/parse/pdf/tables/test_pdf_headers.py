@@ -125,3 +125,13 @@ def test_a_line_below_the_rule_of_a_group_is_part_of_a_name_and_not_over_several
     pdf.rule(XS[1], 721, XS[3] + 44 - XS[1])
     pdf.text(306 - text_width("Schools", 10) / 2, 724, "Schools")
     assert _table(pdf).attributes["cells"] == [["", "Schools", "", ""], ["Year", "only", "Port only", "Both"], *YEARS]
+
+
+def test_a_title_over_all_columns_stands_above_their_names_in_the_header() -> None:
+    pdf = page()
+    rows = [["Name", "Label", "Page"], ["AGE", "age of the keeper", "11"], ["GATE", "number of the gate", "12"]]
+    pdf.table(60, 740, (100, 150, 60), [["", "", ""], *rows])
+    pdf.text(64, 728, "All its variables")
+    table = _table(pdf)
+    assert table.attributes["cells"][:2] == [["All its variables", "", ""], rows[0]]
+    assert table.attributes["header_rows"] == 2
