@@ -17,7 +17,7 @@ from docmill.tasks.chunking.chunk_options import ChunkOptions, chunker_key
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.context.model_context import MOST, MOST_TOKENS, phrased
 from docmill.tasks.counting.counter import counter_of
-from tests.kit.counting_encoder import LONG_RUN, slow_model
+from tests.kit.counting_encoder import LONG_RUN, Slow, slow_model
 from tests.kit.documents import tokenizer
 from tests.kit.model_server import ModelServer
 from tests.kit.workbench import Workbench
@@ -135,7 +135,10 @@ def test_a_limit_of_calls_leaves_the_rest_to_the_next_run(bench: Workbench, serv
     assert (asked(server), min(len(row.phrasings) for row in bench.chunks())) == (1, 6)
 
 
-def test_a_commit_in_which_no_chunk_has_all_its_vectors_yet_is_no_failure(bench: Workbench) -> None:
+def test_a_commit_in_which_no_chunk_has_all_its_vectors_yet_is_no_failure(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Slow, "wait_s", 0.005)  # so that a few chunks take as long as several commits
     text = "\n\n".join(f"## Buoy {number}\n\nIts lamp blinks {number} times a minute." for number in range(34))
     bench.write({"buoy.md": text})
     bench.settings |= {"chunk": {"phrasings": ["questions"]}, "run": LONG_RUN["run"]}
