@@ -23,6 +23,7 @@ from docmill.storage.search.keywords import keyword_search, keyword_writer, topk
 from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.storage.search.keywords.keyword_search import KeywordHit, KeywordIndex
 from docmill.storage.search.keywords.keyword_writer import merge_ahead, merged, rebuild, update
+from docmill.storage.search.keywords.reference import MemoryIndex
 from docmill.storage.search.keywords.scoring import Scoring
 from docmill.storage.search.keywords.segments import build, merge_segments
 from docmill.storage.search.keywords.segments.chunk_fields import ChunkFields
@@ -30,7 +31,6 @@ from docmill.storage.search.keywords.segments.merge_segments import MOST_SEGMENT
 from docmill.storage.search.keywords.segments.postings import StringLookup
 from docmill.storage.search.keywords.segments.state import KeywordState
 from tests.kit.drawing import examples
-from tests.retrieval.memory_index import MemoryIndex
 
 WORDS = ["alpha", "beta", "gamma", "parseHTTPHeader", "snake_case", "the", "résumé", "3.8.8", "自然言語"]
 WORDS += [f"{first}{second}" for first in "bdfghk" for second in ("ax", "ox", "ux")]

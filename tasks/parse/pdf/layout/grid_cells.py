@@ -224,9 +224,9 @@ def _count_on(figures: list[str]) -> bool:
 
 
 def _is_figure(text: str) -> bool:
-    if (
-        text[:1].isalpha() or text[-1:].isalpha() or text[1:].endswith(("-", "\u2013"))
-    ):  # as most cells, and ranges begin
+    if text[:1].isalpha() or text[-1:].isalpha():  # as most cells
+        return False
+    if text[1:].endswith(_RANGE):
         return False
     plain = text.strip(" $€£%()+-–").replace(",", "").replace(".", "").replace(" ", "")
     return plain.isdecimal() and not (len(text) == _YEAR_DIGITS and int(plain) in _YEAR)
