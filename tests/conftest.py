@@ -23,7 +23,7 @@ from docmill.flows.prefect.prefect_server import embedded_server
 from docmill.flows.runs import run_state
 from docmill.storage.files import flocked
 from docmill.storage.process import child_process
-from docmill.storage.process.sleeping_threads import let_threads_sleep
+from docmill.storage.process.library_environment import set_library_environment
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.vectors.deferred_client import defer_client
 from docmill.storage.snapshots.clean import verify
@@ -41,7 +41,7 @@ __all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]  # hooks: 
 
 # A shell ignores SIGINT for what it runs in the background, and what tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-let_threads_sleep()  # processes of pytest-xdist encode beside each other
+set_library_environment()  # processes of pytest-xdist encode beside each other
 defer_client()  # before the first test that imports LanceDB: a quarter of the time in which tests are collected
 vars(typer.testing)["_get_command"] = cache(
     typer.main.get_command

@@ -9,9 +9,9 @@ import typer
 
 from docmill.flows.cli.terminal.command import add_commands
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
+from docmill.storage.process.library_environment import set_library_environment
 from docmill.storage.process.light_arrow import load_arrow_lightly
 from docmill.storage.process.malloc_tuning import prefer_system_pool
-from docmill.storage.process.sleeping_threads import let_threads_sleep
 
 GROUPS = {
     "Start": ("init", "settings", "ingest", "plan", "watch", "schedule"),
@@ -130,7 +130,7 @@ def _options(
 def loaded() -> typer.Typer:
     """Return the program with the command that this process was asked for, or with all if it names none."""
     prefer_system_pool()
-    let_threads_sleep()
+    set_library_environment()
     load_arrow_lightly()
     # Most commands are run by name, and the other modules would take a tenth of the time of a short one.
     named = [module for module, names in MODULES.items() if {*names} & {*sys.argv[1:2]}]
