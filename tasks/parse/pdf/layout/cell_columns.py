@@ -364,8 +364,14 @@ def _are_alike(one: list[Span], other: list[Span]) -> bool:
     """Return whether columns are the same: each overlaps its counterpart, and others only as far as they may stray."""
     if not one or len(one) != len(other):
         return False
-    inner = [(left + min(STRAY, (right - left) / 4), right - min(STRAY, (right - left) / 4)) for left, right in one]
-    return all(spans_over(span, other) == [place] for place, span in enumerate(inner))
+    return all(spans_over(_inner(span), other) == [place] for place, span in enumerate(one))
+
+
+def _inner(span: Span) -> Span:
+    """Return a column without its edges, as far as these may stray."""
+    left, right = span
+    edge = min(STRAY, (right - left) / 4)
+    return left + edge, right - edge
 
 
 def _is_rest(above: list[str], row: list[str]) -> bool:
