@@ -3,29 +3,27 @@
 A chunk that does not fit is divided into parts, each with its own vector.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from tokenizers import Tokenizer
 
-from docmill.storage.keys import embedding_key, hash_bytes, late_key
-from docmill.storage.schema import MISSING, OCR_PAGES, Draft, Element, Parsed, indexed_text, part_readings
-from docmill.storage.search.sentences.sentence_spans import sentence_spans
+from docmill.storage.keys import embedding_key, late_key
+from docmill.storage.schema import Draft, Element, Parsed, indexed_text, part_readings
 from docmill.tasks.chunking.chunk_options import FIGURE, ChunkOptions
 from docmill.tasks.chunking.chunk_tree import ChunkNode, ChunkTree, grow, in_order, summary
+from docmill.tasks.chunking.figure_chunks import figure_chunks
 from docmill.tasks.chunking.fitting import Fitter
 from docmill.tasks.chunking.route import Route, Routed
+from docmill.tasks.chunking.windows import windows
 from docmill.tasks.context.context_input import ContextInput, context_input_of
 from docmill.tasks.context.contextualizer import nothing
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS, contextualizer_of
 from docmill.tasks.context.model_context import MOST_TOKENS, ChunkLead, ContextWriter
-from docmill.tasks.context.model_prompts import asking_ocr, describing
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
-from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.content.table import WIDEST_HEADER
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.options import Options
@@ -296,130 +294,6 @@ def _line_ends(text: str, span: Span) -> Iterator[tuple[int, int]]:
     while place >= 0:
         yield place + 1, LINE
         place = text.find("\n", place + 1, span.end)
-
-
-_LEAST, _MOST = 3, 6
-"""Eighths of a window that the chunks of one group fill.
-
-More leaves too little room for the text around them; less reads the text many times over, as each group has its own
-window. The text chooses a place between the two: were they closer, an edit would move more windows.
-"""
-_EIGHTHS = 8  # of a whole
-
-
-def windows(tokens: Tokens, spans: Sequence[Span], room: int) -> list[Span]:
-    """Return for each span, in order by start, the stretch of text that is embedded with it in late chunking.
-
-    It holds the span and has at most `room` tokens; a longer span is its own window. Neighbours share a window as long
-    as a quarter of it is left for the text around them, so windows overlap. The text itself decides where one group
-    ends and the next begins, as in content-defined chunking (Muthitacharoen, Chen and Mazieres, SOSP 2001): an edit
-    moves only the windows near it.
-    """
-    found: list[Span] = []
-    for group in _groups(tokens, spans, room):
-        extent = Span(group[0].start, max(span.end for span in group))
-        found += [_around(tokens, extent, room)] * len(group)
-    return found
-
-
-def _groups(tokens: Tokens, spans: Sequence[Span], room: int) -> Iterator[Sequence[Span]]:
-    """Yield the spans in runs of three eighths to three quarters of a window; longer spans are alone."""
-    first = 0
-    while first < len(spans):
-        last = _last(tokens, spans, first, room)
-        yield spans[first:last]
-        first = last
-
-
-def _last(tokens: Tokens, spans: Sequence[Span], first: int, room: int) -> int:
-    """Return the end of the run that begins with a span: the possible end before the span of least hash."""
-    start, end, cuts = spans[first].start, spans[first].end, list[int]()
-    for number in range(first + 1, len(spans)):
-        wider = max(end, spans[number].end)
-        if tokens.count(start, wider) > room * _MOST // _EIGHTHS:
-            return min(
-                [*cuts, number], key=lambda i: hash_bytes(tokens.text[slice(*spans[i])].encode("utf-8", "replace"))
-            )
-        if tokens.count(start, end) >= room * _LEAST // _EIGHTHS:
-            cuts.append(number)
-        end = wider
-    return len(spans)
-
-
-def _around(tokens: Tokens, span: Span, room: int) -> Span:
-    """Return a full window with the span in the middle, or to one side at the ends of the document."""
-    spare = max(0, room - tokens.exact([span])[0])
-    left = tokens.retreat(span.start, spare // 2)
-    right = tokens.reach(span.end, spare - tokens.count(left, span.start))
-    left = tokens.retreat(span.start, spare - tokens.count(span.end, right))
-    wide = Span(min(left, span.start), max(right, span.end))
-    return wide if tokens.exact([wide])[0] <= room else span
-
-
-_LABEL = re.compile(r"[\W_]*(\w+\.?\s*[\dIVX]+(?:[.-]\d+)*)")
-_WITHOUT_WORDS = "pages_without_text"
-_PROSE = ("paragraph", "list_item", "text")
-
-
-def figure_chunks(part: Part, fitter: Fitter, options: ChunkOptions) -> Iterator[ChunkNode]:
-    """Yield the chunk of each figure: the figure with its caption; its context has the sentence that refers to it.
-
-    If figures are `described`, the context also has what a language model says of the picture, and if they are `read`,
-    the words in it. Unless figures are `pictured`, one about which nothing says anything makes no chunk, and one makes
-    none whose caption is too long.
-    """
-    for figure in part.elements:
-        if figure.kind == FIGURE:
-            prompts = _prompts(part, figure, options)
-            caption = part.captions.of.get(figure.start_char)
-            told = caption is not None or options.pictured or bool(figure.attributes.get("alt"))
-            if told or _is_answered(prompts, fitter):
-                yield from _chunk(part, fitter, (figure, caption), prompts)
-
-
-def _prompts(part: Part, figure: Element, options: ChunkOptions) -> tuple[Prompt, ...]:
-    """Return what is asked about a figure; a page that OCR has read gave the words of its figures already."""
-    key, facts = figure.attributes["key"], part.parsed.metadata
-    described = (describing(key),) if options.described else ()
-    read = any(figure.page in facts.get(pages, ()) for pages in (OCR_PAGES, _WITHOUT_WORDS))
-    return described + ((asking_ocr(key),) if options.read and not read else ())
-
-
-def _is_answered(prompts: Sequence[Prompt], fitter: Fitter) -> bool:
-    """Return whether a model has answered, even by a refusal, or OCR by a word; or may in a run that only counts."""
-    said = [(prompt.by_ocr, *fitter.teller.said([prompt], waiting=False)) for prompt in prompts]
-    answered = any(bool(text) if by_ocr else state != MISSING for by_ocr, text, state in said)
-    return answered or (bool(prompts) and fitter.teller.lookup.ahead)
-
-
-def _chunk(
-    part: Part, fitter: Fitter, shown: tuple[Element, Element | None], prompts: Sequence[Prompt]
-) -> Iterator[ChunkNode]:
-    figure, caption = shown
-    ends = caption or figure
-    span = Span(min(figure.start_char, ends.start_char), max(figure.end_char, ends.end_char))
-    fitted = fitter.fit([span], nothing)
-    if len(fitted) == 1:
-        said = _referring(part, caption) if caption is not None else ""
-        own = (said and fitter.saying(span, said, nothing)) or fitted[0]
-        for prompt in prompts:  # each has room of its own in the context
-            own = fitter.tell(own, [prompt], waiting=False)
-        yield ChunkNode(own, role=FIGURE)
-
-
-def _referring(part: Part, caption: Element) -> str:
-    """Return the first sentence that names the figure of a caption, or ""."""
-    text = part.text
-    label = _LABEL.match(text, caption.start_char, caption.end_char)
-    if label is None:
-        return ""
-    named = re.compile(rf"(?<!\w){re.escape(label[1].rstrip('.'))}(?!\w)")
-    for one in part.parsed.elements:
-        if one.kind in _PROSE and one != caption and named.search(text, one.start_char, one.end_char):
-            own = text[one.start_char : one.end_char]
-            found = (own[start:end] for start, end in sentence_spans(own))
-            return " ".join(next(sentence for sentence in found if named.search(sentence)).split())
-    return ""
 
 
 class PageNumbers:
