@@ -268,7 +268,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "warnings": ("One row for each warning about a document: text that was lost, or a lesser way of reading it.", {
         "uri": "Name of the document.",
         "document_id": "Its id.",
-        "kind": "Kind of the warning: undecodable_pages, damaged_pages, scanned_pages, figures_left_out or read_as.",
+        "kind": "undecodable_pages, damaged_pages, scanned_pages, ocr_pages, figures_left_out, read_as or metadata.",
         "message": "What happened.",
         "lost": "Whether text of the document is missing.",
     }),

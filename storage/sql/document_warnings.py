@@ -17,7 +17,7 @@ class DocumentWarning(NamedTuple):
 
 
 _WHY = ("too_large", "too_many", "broken", "unread")
-_NOT_KEPT = " pictures are not kept: they are damaged, too large, too many, or of a type that is not read"
+_NOT_KEPT = "pictures that are not kept, as they are damaged, too large, too many, or of a type that is not read: "
 
 
 def warnings_of(metadata: str, beside: Iterable[str] = ()) -> list[DocumentWarning]:
@@ -45,7 +45,7 @@ def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
     if by_ocr:
         found.append(DocumentWarning("ocr_pages", _told_of_ocr(by_ocr, pages, _pages(facts, "ocr_confidence")), False))
     if lost := _left_out(facts):
-        found.append(DocumentWarning("figures_left_out", f"{lost}{_NOT_KEPT}", False))
+        found.append(DocumentWarning("figures_left_out", f"{_NOT_KEPT}{lost}", False))
     if facts.get("read_as"):
         found.append(DocumentWarning("read_as", f"read as {facts['read_as']}", False))
     return found
@@ -120,7 +120,7 @@ list_concat(list_filter([
             || ')' || CASE WHEN len({_SURE}) > 0 THEN '; it is at least ' || list_min({_SURE}) || ' % sure' ELSE '' END
     }} END,
     CASE WHEN {_LEFT_OUT} > 0 THEN {{
-        'kind': 'figures_left_out', 'lost': false, 'message': {_LEFT_OUT} || '{_NOT_KEPT}'
+        'kind': 'figures_left_out', 'lost': false, 'message': '{_NOT_KEPT}' || {_LEFT_OUT}
     }} END,
     CASE WHEN {_READ_AS} <> '' THEN {{'kind': 'read_as', 'lost': false, 'message': 'read as ' || {_READ_AS}}} END
 ], lambda found: found IS NOT NULL), list_transform(coalesce(metadata_warnings, []), lambda one: {{

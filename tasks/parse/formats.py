@@ -128,7 +128,7 @@ _ALL = (
     _form("pst", 6, "mail.messages.parse_outlook_store", ".ost .pst", "Outlook's data files",
         "readpst, where it is installed: folders, in them mails; calendars and contacts as files of their own",
         signatures=((0, b"!BDN"),), content_type="email", because="the file is a box of mails"),
-    _form("xml", 12, "markup.xml.generic_xml.parse_xml", ".atom .dbk .dita .nxml .rss .tei .xml",
+    _form("xml", 13, "markup.xml.generic_xml.parse_xml", ".atom .dbk .dita .nxml .rss .tei .xml",
         "XML of any kind, feeds",
         "a walk over lxml's tree: titles, paragraphs, tables, records of lines with element paths", holds=r"\A\s*<",
         labels="rdf svg xml"),

@@ -21,6 +21,10 @@ _ORG = re.compile(  # <2021-04-03 Sat 9:30>
 )
 _FORMS = ("%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%d-%b-%Y", "%d-%B-%Y", "%d. %B %Y", "%Y/%m/%d", "%Y%m%d")
 _FORMS_OF_MONTHS = ("%B %Y", "%b %Y", "%B, %Y")
+_ZEROS = ("0001-01-01", "1601-01-01", "1899-12-30", "1904-01-01", "1970-01-01")
+"""The days that clocks begin to count from. Programs write the first second of one for a time that they do not know; a
+day without a time is one that a person stated."""
+_FIRST_SECOND = re.compile(rf"(?:{'|'.join(_ZEROS)})T00:00:00(?:\+00:00)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,8 @@ def facts_of(metadata: Mapping[str, Any]) -> Facts:
     """Return the columns for a document's metadata."""
     return Facts(
         author=_names(metadata.get("author")),
-        created=as_date(metadata.get("created")),
-        modified=as_date(metadata.get("modified")),
+        created=_known_time(metadata.get("created")),
+        modified=_known_time(metadata.get("modified")),
         lang=as_language(metadata.get("language")),
     )
 
@@ -50,6 +54,11 @@ def _names(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "; ".join(filter(None, map(_names, value)))[:_MAX_CHARACTERS]
     return " ".join(str(value).split())[:_MAX_CHARACTERS] if value else ""
+
+
+def _known_time(value: Any) -> str:
+    found = as_date(value)
+    return "" if _FIRST_SECOND.match(found) else found
 
 
 def as_date(value: Any) -> str:

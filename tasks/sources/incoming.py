@@ -59,6 +59,8 @@ class Tally:
             count, size = count + 1, size + item.size
             self._say(source, count, 0, size)
             yield item
+        if self._tell and count:
+            self._tell(source, count, 0, size)
 
     def listed(self, source: Source, files: Sequence[SourceFile]) -> None:
         """Count the files that a source has. Sources of one name count together."""

@@ -74,6 +74,16 @@ def test_a_redirect_leads_to_one_document_and_around_no_rule(site: Site) -> None
         listed(site.url, depth=1)
 
 
+def test_of_two_pages_with_one_address_of_their_own_the_first_one_is_read(site: Site) -> None:
+    site.pages["/print"] = page("Print", head=f'<link rel="canonical" href="{site.url}/a">')
+    site.pages["/"] = page("Start", "/a", "/print")
+    source = opened(f"{site.url}/", depth=1)
+    files = {file.uri: file.item for file in source.list(ALL, Checkpoints()).found}
+    assert [*files] == ["site/a.html", "site/index.html"]
+    assert files["site/a.html"]
+    assert b"On Auk" in source.reader.fetch(files["site/a.html"])  # type: ignore[attr-defined]
+
+
 def test_the_longest_rule_of_robots_txt_counts_and_stars_are_any_text(site: Site) -> None:
     rules = ("Allow: /", "Disallow: /deep", "Allow: /deep/d$", "Disallow: /*?print", "Crawl-delay: 0.25", "Disallow:")
     site.pages |= {
@@ -136,6 +146,19 @@ def test_a_page_of_a_list_may_go_and_another_fail(site: Site, bench: Callable[..
     assert summary(work.ingest("web://site")) == {"deleted": 1, "unchanged": 3}
     with pytest.raises(SourceError, match="/never answers 404"):
         bench(site={**QUICK, "urls": [f"{site.url}/never", *pages[1:]]}).ingest("web://site")
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_new_page_that_does_not_answer_is_one_reject_until_it_does(
+    site: Site, bench: Callable[..., Workbench], status: int
+) -> None:
+    site.pages["/a"] = lambda request: request.answer(status, Retry_After="0")
+    work = bench(site={**QUICK, "depth": 1})
+    report = work.ingest(f"site={site.url}/")
+    assert (summary(report), report.exit_status) == ({"added": 2, "rejected": 1, "parsed": 2, "embedded": 2}, 3)
+    assert any(f"{site.url}/a answers {status}" in row.message for row in report.rejects)
+    site.pages["/a"] = page("Auk")
+    assert summary(work.ingest(f"site={site.url}/")) == {"added": 1, "unchanged": 2, "parsed": 1, "embedded": 1}
 
 
 def test_a_page_of_several_packed_parts_is_read_whole(site: Site) -> None:

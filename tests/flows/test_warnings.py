@@ -1,6 +1,7 @@
 """What a run could not read of a document, or read by a lesser way, it says: at its end, in SQL and in its status."""
 
 import json
+import re
 from pathlib import Path
 
 import duckdb
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
+from docmill.storage.sql.column_descriptions import TABLES
 from docmill.storage.sql.document_warnings import WARNINGS, messages_of, warnings_of, with_derived
 from tests.kit.pdf_pages import LEFT, page
 from tests.kit.workbench import Workbench
@@ -91,6 +93,7 @@ def test_sql_and_python_agree_on_every_warning() -> None:
         {"pages": 40, "scanned_pages": [2, 3], "garbled_pages": [1]},
         {"read_as": "text; it is no LaTeX"},
         {"pages": 2, "damaged_pages": [1], "half": float("nan")},
+        {"pages": 2, "ocr_pages": [2], "ocr_confidence": [86], "figures_left_out": {"broken": 1, "unread": 2}},
         {"pages": "many", "garbled_pages": "some", "damaged_pages": ["front matter"]},
         {},
     ]
@@ -112,6 +115,7 @@ def test_sql_and_python_agree_on_every_warning() -> None:
     beside = {1: ("one", "two")}
     every = [(f"{n}", *one) for n, text in enumerate(told) for one in warnings_of(text, beside.get(n, ()))]
     assert found == sorted(every)
+    assert {kind for _, kind, *_ in every} == {*re.findall(r"\w+_\w+|\bmetadata\b", TABLES["warnings"][1]["kind"])}
     assert dict(columns) == {f"{n}": list(messages_of(text, beside.get(n, ()))) for n, text in enumerate(told)}
 
 
@@ -130,6 +134,9 @@ def test_a_language_that_the_model_cannot_read_is_told_by_run_and_status(tmp_pat
     assert [*found] == ["ja"]
     assert found["ja"]["documents"] == 20
     assert 0.4 < found["ja"]["share"] < 0.9
+    assert re.search(
+        r"\npoorly read +ja 20 \(\d\d% of the letters unread\)\n", said(["status", "--store", str(bench.root)])
+    )
     bench.write({"mill.md": "# The mill\n\nIt stands near the river and grinds the rye in the winter.\n"})
     for number in range(20):
         (bench.docs / f"{number}.md").unlink()

@@ -28,6 +28,13 @@ def test_a_date_is_as_exact_as_it_was_stated_or_empty(stated: object, date: str)
     assert as_date(stated) == date
 
 
+def test_the_zero_of_a_clock_is_no_time_of_a_document() -> None:
+    made = "Thu, 01 Jan 1970 00:00:00 +0000", "1601-01-01T00:00:00Z", "1904-01-01 00:00:00", "0001-01-01T00:00:00"
+    assert [facts_of({"created": one, "modified": one}) for one in made] == [facts_of({})] * 4
+    own = facts_of({"created": "1970-01-01", "modified": "1970-01-01T00:00:01Z"})
+    assert (own.created, own.modified) == ("1970-01-01", "1970-01-01T00:00:01+00:00")
+
+
 @pytest.mark.parametrize(
     ("stated", "tag"),
     [

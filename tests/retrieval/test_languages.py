@@ -209,7 +209,7 @@ def test_names_of_another_script_and_quotations_do_not_change_the_language() -> 
 def test_rows_of_documents_say_their_language_and_source_code_has_none(bench: Workbench) -> None:
     bench.write(
         {
-            "a.md": "# Mühle\n\n" + " ".join(sentence for sentence, _ in TEXTS["german"]),
+            "a.md": f"# Mühle\n\n{_german()}",
             "b.html": '<html lang="nl"><p>The mill that stands by the river is the oldest of them all.</p></html>',
             "c.py": 'def mill() -> None:\n    """Grind the wheat that is brought by the farmers."""\n',
         }
@@ -217,3 +217,17 @@ def test_rows_of_documents_say_their_language_and_source_code_has_none(bench: Wo
     bench.ingest()
     rows = bench.store.sql("SELECT uri, lang FROM documents ORDER BY uri").to_pylist()
     assert [row["lang"] for row in rows] == ["de", "nl", ""]
+
+
+@pytest.mark.usefixtures("fake_model")
+def test_code_and_names_of_functions_within_a_page_say_nothing_of_its_language(bench: Workbench) -> None:
+    code = "\n\n```js\nfor (const one of the) { if (that.is(not)) { this.will(be); } }\n```\n\n"
+    sentences = "组件能够接收任意类型的值，我们可以用它来更新页面。" + "`getCurrentInstanceOfComponent()`" * 2
+    bench.write({"zh.md": f"# 插槽\n\n{sentences}{code * 9}", "de.md": f"# Mühle\n\n{_german()}{code * 60}"})
+    bench.ingest()
+    rows = bench.store.sql("SELECT uri, lang FROM documents ORDER BY uri").to_pylist()
+    assert [row["lang"] for row in rows] == ["de", "zh"]
+
+
+def _german() -> str:
+    return " ".join(sentence for sentence, _ in TEXTS["german"])

@@ -69,8 +69,10 @@ def test_listing_and_fetching_are_shown_while_they_go_on(bench: Workbench, site:
         ingest(settings, [f"farm={site.url}/"], engine)
     farm = [(one.name, one.done, one.total) for one in phases if one.source == "farm"]
     assert farm[0] == ("list", 1, 0)
+    assert ("list", 2, 0) in farm
     assert farm[-1] == ("fetch", 2, 2)
     assert figures(Phase("list", 3, 0, "items", source="farm", bytes=1200)) == "3 items of farm (1.2 kB)"
+    assert figures(Phase("list", 3, 0, "items", source="farm")) == "3 items of farm"
     assert figures(Phase("fetch", 3, 40, "items", source="farm", bytes=12)) == "3 of 40 items of farm (12 B)"
     assert sized(2_500_000) == "2.5 MB"
 

@@ -128,7 +128,8 @@ def figures(phase: Phase) -> str:
 
 
 def _of_source(phase: Phase) -> str:
-    return f" of {phase.source} ({sized(phase.bytes)})" if phase.source else ""
+    size = f" ({sized(phase.bytes)})" if phase.bytes else ""  # a web site does not say how large its pages are
+    return f" of {phase.source}{size}" if phase.source else ""
 
 
 @contextmanager

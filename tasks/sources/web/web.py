@@ -153,9 +153,14 @@ class WebReader:
             raise Rejected("unreadable", "no page of this name was listed")
         if item.version.startswith(_LEFT_OUT):
             raise Rejected("unreadable", item.version)
-        answer = self._client.get(self._urls[item.name][0])
-        if error := refused(answer):
-            raise Rejected("unreadable", str(error))
+        try:
+            answer = self._client.get(self._urls[item.name][0])
+        except Transient as error:
+            if item.version.startswith(_UNREAD):  # it did not answer the listing, either: one page, not the source
+                raise Rejected("unreadable", _message(error)) from None
+            raise
+        if wrong := refused(answer):
+            raise Rejected("unreadable", str(wrong))
         return in_own_charset(answer.data, answer.headers.get("content-type", ""))
 
     def link(self, item: SourceItem) -> str:
@@ -308,7 +313,8 @@ class WebReader:
         own = next(here, "")
         path = path_of(own or due.url, kind)
         name = names.of(path)
-        self._spool.put(name, data)
+        if name not in self._urls:  # of pages with one address of their own, the first one counts
+            self._spool.put(name, data)
         etag, modified = answer.headers.get("etag", ""), answer.headers.get("last-modified", "")
         return Known(path, name, hash_bytes(data), etag, modified, due.lastmod, said.links, own, said.is_hidden)
 

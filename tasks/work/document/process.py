@@ -213,7 +213,7 @@ def _document(
         characters=len(parsed.text),
         chunks=chunks,
         metadata=metadata,
-        **asdict(_with_language(facts_of(parsed.metadata), file_type, parsed.text)),
+        **asdict(_with_language(facts_of(parsed.metadata), file_type, parsed)),
         parsed=job.stored is None,
         reason="",
         message="",
@@ -225,9 +225,19 @@ def _document(
     )
 
 
-def _with_language(facts: Facts, file_type: FileType, text: str) -> Facts:
+def _with_language(facts: Facts, file_type: FileType, parsed: Parsed) -> Facts:
     """Return the facts of a document; its words say the language of a text that states none and is no source code."""
-    return facts if facts.lang or file_type.language else replace(facts, lang=written_language(text))
+    return facts if facts.lang or file_type.language else replace(facts, lang=written_language(prose_of(parsed)))
+
+
+def prose_of(parsed: Parsed) -> str:
+    """Return the text of a document without its code, whose words are of no language."""
+    written, end = [], 0
+    for element in parsed.elements:
+        if element.kind == "code" and element.start_char >= end:
+            written.append(parsed.text[end : element.start_char])
+            end = element.end_char
+    return "".join((*written, parsed.text[end:]))
 
 
 def _cover(parsed: Parsed) -> dict[str, str]:

@@ -60,12 +60,16 @@ def test_a_bare_ampersand_is_one() -> None:
     assert "read_as" not in parsed.metadata
 
 
-@pytest.mark.parametrize(
-    "damaged", ["<a><b c='<<<'>", '<!DOCTYPE a [<!ENTITY x "xx">]><a><b>&x; and so on', "<d>no end", "{<d>}"]
-)
-def test_what_only_begins_like_xml_or_defines_entities_is_rejected_with_its_damage(damaged: str) -> None:
-    with pytest.raises(Rejected):
-        read(damaged)
+@pytest.mark.parametrize("damaged", ["<a><b c='<<<'>", "<d>no end", "{<d>}", "<w:p w:x='1'/>\n\n<w:p w:x='2'/>"])
+def test_what_only_begins_like_xml_is_read_as_text(damaged: str) -> None:
+    parsed = read(damaged)
+    assert (parsed.text, parsed.elements[0].kind) == (damaged, "paragraph")
+    assert parsed.metadata["read_as"].startswith("text; not well-formed XML: ")
+
+
+def test_damaged_xml_that_defines_entities_is_rejected_with_its_damage() -> None:
+    with pytest.raises(Rejected, match="corrupt: not well-formed XML: "):
+        read('<!DOCTYPE a [<!ENTITY x "xx">]><a><b>&x; and so on')
 
 
 def test_a_patent_has_the_title_in_its_own_language_and_the_symbols_of_its_classes() -> None:

@@ -44,6 +44,10 @@ def status(
         return
     facts["vectors"] = store.snapshot.spelled_vectors()
     facts["source_runs"] = {row["source"]: seen(row) for row in facts["source_runs"]}
+    facts["poorly_read"] = {
+        lang: f"{poor['documents']:,} ({poor['share']:.0%} of the letters unread)"
+        for lang, poor in facts["poorly_read"].items()
+    }
     width = max(map(len, facts))
     for name, value in facts.items():
         typer.echo(f"{name.replace('_', ' '):<{width}}  {plain(_phrase(value))}")

@@ -28,6 +28,9 @@ _SCRIPTS = (
 _KANA = 0.2
 """The share of kana that makes a text of Chinese characters a Japanese one: Japanese has a third or more of them, and
 Chinese texts quote a few."""
+_LETTERS_A_SIGN = 3
+"""The Latin letters that a Chinese or Japanese sign counts for: a word has about five letters, or one to two signs. If
+it counted for one, a page on software in Chinese would be one of its names of functions."""
 _OF_THE_SCRIPT = {
     "cyrillic": (("uk", "\u0456\u0457\u0454\u0491"), ("ru", "\u044b\u044d\u0451")),
     "arabic": (
@@ -46,7 +49,7 @@ def written_language(text: str) -> str:
     letters = Counter({name: len(found) for name, pattern in _letters().items() if (found := pattern.findall(read))})
     han, kana = letters.pop("han", 0), letters.pop("kana", 0)
     if han + kana:
-        letters["zh" if kana < _KANA * (han + kana) else "ja"] = han + kana
+        letters["zh" if kana < _KANA * (han + kana) else "ja"] = _LETTERS_A_SIGN * (han + kana)
     script, most = next(iter(letters.most_common(1)), ("", 0))
     return _of_script(script, read) if most > _MOSTLY * letters.total() else ""
 

@@ -6,6 +6,7 @@ bounds is rejected. Every element has the `path` of its node.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape, unescape
 from itertools import islice
 from typing import Any
@@ -21,6 +22,7 @@ from docmill.tasks.parse.markup.html.formulas_and_ruby import is_within_text, ma
 from docmill.tasks.parse.markup.xml.xml_nodes import HEADS, choose_title, classifications, name_of, words_of
 from docmill.tasks.parse.markup.xml.xml_walk import XmlWalk
 from docmill.tasks.parse.metadata import iso_date
+from docmill.tasks.parse.plain import parse_text
 from docmill.tasks.parse.trees import drop
 
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
@@ -63,9 +65,18 @@ _MARK = "ref"  # an element within a line, in whose place the note stood
 _APART = "note"  # a paragraph by its name; as none of the notes' siblings is called so, their paths stay
 
 
-def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a document drawn as Markdown; its title is that of the outermost part that has one."""
-    root, encoding, damage = _root(data)
+def parse_xml(data: bytes, options: ParseOptions) -> Parsed:
+    """Return a document drawn as Markdown; its title is that of the outermost part that has one.
+
+    A text that only begins like XML is returned as it is.
+    """
+    try:
+        root, encoding, damage = _root(data)
+    except Rejected as why:
+        if _may_define_entities(data):
+            raise
+        text = parse_text(data, options)
+        return replace(text, metadata=text.metadata | {"read_as": f"text; {why.message}"})
     for term in [*root.iter("{*}indexterm", "{*}index-term", "{*}titlealts")]:  # said again in an index or a menu
         drop(term)
     for command in root.iterfind(".//{*}cmd"):  # of DITA: what a step says first
