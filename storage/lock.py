@@ -21,7 +21,7 @@ from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import FULL, OWNER_ONLY, UNSUPPORTED, take_lock, temporary
 
-_TAKEN = "{root} cannot be a store: a file stands where a folder should be; choose another name"
+TAKEN = "{root} cannot be a store: a file stands where a folder should be; choose another name"
 _POLL_S = 0.1  # seconds between two tries to get the lock
 _LOOKS = 5  # at the name of its holder, `_POLL_S` apart
 
@@ -29,7 +29,7 @@ _LOOKS = 5  # at the name of its holder, `_POLL_S` apart
 def check_free(root: Path) -> None:
     """Raise `StoreError` if a file is where the folder of a store, or a folder above it, should be."""
     if any(one.exists() and not one.is_dir() for one in (root, *root.parents)):
-        raise StoreError(_TAKEN.format(root=root))
+        raise StoreError(TAKEN.format(root=root))
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def _open(root: Path) -> int:
             root.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
             return os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     except (FileExistsError, NotADirectoryError):
-        raise StoreError(_TAKEN.format(root=root)) from None
+        raise StoreError(TAKEN.format(root=root)) from None
     except OSError as error:
         if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise

@@ -321,7 +321,7 @@ def _skipped(expanded: list[Listed]) -> Iterator[str]:
     """Yield messages about skipped files; what could not be looked at is told among the rejects."""
     for _, listing in expanded:
         told = (one for one in listing.skipped if one.reason not in (UNREADABLE, OUTSIDE))
-        yield from (f"{one.uri}: skipped, {one.reason}: {one.message}" for one in told)
+        yield from (f"{one.uri or '.'}: skipped, {one.reason}: {one.message}" for one in told)
     yield from links_out(expanded)
 
 

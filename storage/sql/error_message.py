@@ -10,6 +10,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
+from docmill.storage.sql.column_descriptions import TABLES
+
 _BEFORE, _AFTER = 60, 30
 """Characters of a line that are shown before and after a place: together they fit on a terminal of 100 columns."""
 _NAMED = {"start": "start_char", "end": "end_char"}
@@ -18,6 +20,7 @@ _COMPARED = r"(?:=|<|>|!=|<>|\b(?:I?LIKE|IN|THEN|ELSE)\b)"
 _BARE_TEXT = re.compile(rf"{_COMPARED}\s*\(?\s*(?:[\w./-]+\s+|[\w./-]*)$", re.IGNORECASE)
 """The end of a text in which a comparison is followed by words without quotes, or by nothing."""
 _IN_QUOTES = "put text in single quotes: 'like this'; double quotes are for names of columns"
+_MISSED = re.compile(r'(?:column|column named) "(\w+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +85,21 @@ def _hint(said: dict[str, Any], given: str, place: int, reserved: frozenset[str]
     if message.startswith("unterminated string"):
         return "a single quote within a text is doubled: 'it''s'"
     if kind == "COLUMN_NOT_FOUND" or message.startswith("Referenced table"):
-        return _IN_QUOTES if rest.startswith('"') or _BARE_TEXT.search(before) else ""
+        return _IN_QUOTES if rest.startswith('"') or _BARE_TEXT.search(before) else _elsewhere(message)
     if kind != "SYNTAX_ERROR":
-        return ""
+        return _elsewhere(message)
     word = _word_at_fault(before, rest, reserved)
     if word in reserved:
         return _reserved_hint(word)
     return _IN_QUOTES if _BARE_TEXT.search(before) else ""
+
+
+def _elsewhere(message: str) -> str:
+    """Return which table has the column that a statement misses, and how to come by it; "" if none has it."""
+    missed = _MISSED.search(message)
+    table = next((name for name, (_, columns) in TABLES.items() if missed and missed[1] in columns), "")
+    joined = "; add: JOIN {} USING (document_id)" if "document_id" in TABLES.get(table, ("", ()))[1] else ""
+    return f"{table} has a column {missed[1]}{joined.format(table)}" if missed and table else ""
 
 
 def _word_at_fault(before: str, rest: str, reserved: frozenset[str]) -> str:

@@ -215,6 +215,7 @@ def test_a_store_within_its_source_is_not_ingested(tmp_path: Path) -> None:
     again = made.ingest(str(tmp_path))
     assert (summary(again), again.snapshot) == ({"unchanged": 1}, None)
     assert again.problems == ["store: skipped, store: it is where the documents go"]
+    assert made.ingest(str(made.root)).problems[0] == ".: skipped, store: it is where the documents go"
 
 
 def test_a_missing_source_is_an_error(bench: Workbench) -> None:

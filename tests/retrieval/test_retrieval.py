@@ -258,6 +258,9 @@ def test_many_queries_at_once_have_the_hits_of_each_alone(store: Store) -> None:
     assert store.search_all(queries, 3, where="false") == [[], [], []]
     with pytest.raises(QueryError, match="the query is empty"):
         store.search_all(["heron", " "])
+    for asked in (store.search_all, store.chunks):
+        with pytest.raises(QueryError, match=r'must be a list such as \["heron"\], got the text'):
+            asked("heron")
 
 
 def test_many_queries_are_encoded_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,10 @@
-"""HTTP app: the stores over HTTP, with an OpenAPI description, errors in words, and metrics.
-
-An error says in words what is wrong with a request: the place, what would be right, and the value.
-"""
+"""HTTP app: the stores over HTTP, with an OpenAPI description, errors in words, and metrics."""
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Any
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -29,67 +25,8 @@ from docmill.flows.serving.page.answers_ahead import AnswersAhead
 from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
 from docmill.flows.serving.page.page_routes import PageRoutes
 from docmill.flows.serving.query_notes import QueryNotes
+from docmill.flows.serving.request_errors import in_words
 from docmill.storage.errors import DocmillError, QueryError, Transient
-
-_RIGHT = {
-    "greater_than_equal": "at least {ge}",
-    "greater_than": "more than {gt}",
-    "less_than_equal": "at most {le}",
-    "less_than": "less than {lt}",
-    "literal_error": "{expected}",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_parsing_size": "a whole number of fewer digits",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "string_type": "a text",
-    "string_unicode": "a text of whole characters",
-    "dict_type": "an object of JSON",
-}
-"""What a value must be, by the kind of error; the names in braces are those of pydantic."""
-_WHOLE = {
-    "missing": "{place} is missing",
-    "extra_forbidden": "there is no {place} here",
-    "json_invalid": "the body is not JSON: {error}",
-    "string_too_long": "{place} must have at most {max_length} characters, got {length}",
-    "too_long": "{place} must have at most {max_length} entries, got {actual_length}",
-    "model_attributes_type": "the body must be an object of JSON, sent as Content-Type: application/json",
-}
-_LONGEST = 80  # characters of a value that is shown
-
-
-def in_words(errors: Iterable[Mapping[str, Any]]) -> str:
-    """Return what is wrong with a request, from the errors of its validation. What two kinds allow is told once."""
-    rights: dict[tuple[str, str], list[str]] = {}
-    found: list[str] = []
-    for error in errors:
-        place, kind = _place(error["loc"]), error["type"]
-        values = {**error.get("ctx", {}), "place": place}
-        if right := _RIGHT.get(kind):
-            rights.setdefault((place, _shown(error["input"])), []).append(right.format(**values))
-        elif whole := _WHOLE.get(kind):
-            found.append(whole.format(**{**values, "length": len(str(error["input"]))}))
-        else:
-            found.append(f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}")
-    found += [
-        f"{place} must be {' or '.join(dict.fromkeys(right))}, got {got}" for (place, got), right in rights.items()
-    ]
-    return "; ".join(found)
-
-
-def _place(place: tuple[int | str, ...]) -> str:
-    """Return the name of a value: that after "body" or "query"; what follows it names a kind that it could be."""
-    return str(place[1]) if len(place) > 1 else f"the {place[0]} of the request"
-
-
-def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
-
 
 LOOK_S = 0.5
 """Seconds between two looks for a newer snapshot. A look lists a folder; at object storage it looks less often."""

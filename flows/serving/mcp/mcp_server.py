@@ -14,7 +14,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import Completion, CompletionArgument, CompletionContext, ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from docmill.flows.prefect.run_on_engine import sources_of, start_run
 from docmill.flows.runs.run_options import RunOptions
@@ -25,6 +25,7 @@ from docmill.flows.serving.bounds import cut, left_out
 from docmill.flows.serving.guard import App, Guard
 from docmill.flows.serving.mcp.mcp_tools import Answer, StoreTools, as_result
 from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.request_errors import in_words
 from docmill.storage.errors import DocmillError
 from docmill.storage.process.asker import Asker, current_asker
 
@@ -128,7 +129,10 @@ Stores: {stores}."""
 
 
 class _StrictServer(MCPServer):
-    """A server that refuses arguments that a tool does not have: a model would take its misspelt filter for applied."""
+    """A server that refuses arguments that a tool does not have: a model would take its misspelt filter for applied.
+
+    What is wrong with a value it says in words.
+    """
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Call a tool by its name, with arguments that it has."""
@@ -139,7 +143,18 @@ class _StrictServer(MCPServer):
         if unknown:
             takes = ", ".join(known or ()) or "no arguments"
             raise ToolError(f"there is no {', '.join(unknown)} here; {name} takes {takes}")
-        return await super().call_tool(name, arguments, context)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            raise _worded(error) from None
+
+
+def _worded(error: ToolError) -> ToolError:
+    """Return an error that says a wrong value in words, if it has one."""
+    if not isinstance(error.__cause__, ValidationError):
+        return error
+    errors = error.__cause__.errors(include_url=False)
+    return ToolError(in_words({**one, "loc": ("arguments", *one["loc"])} for one in errors))
 
 
 def mcp_server(

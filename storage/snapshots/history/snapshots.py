@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef
 from docmill.storage.keys import hash_bytes
+from docmill.storage.lock import TAKEN
 from docmill.storage.name_grammar import UnsafeName, check_table
 from docmill.storage.plain_values import plain
 from docmill.storage.search.encode.space import EmbeddingSpace
@@ -219,6 +220,8 @@ def existing(root: Path, name: str = "") -> Path:
     """Return `root` after checking that it is a store; errors name it by `name` or else by its folder."""
     if not numbers(root):
         where = name or root
+        if root.is_file():
+            raise StoreError(TAKEN.format(root=where))
         raise StoreError(f"{where} has no snapshot; create one with: docmill ingest SOURCE --store {where}")
     return root
 

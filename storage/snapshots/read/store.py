@@ -22,6 +22,7 @@ from docmill.storage.search.rank.candidates.search_options import (
     SearchArguments,
     SearchOptions,
     check_query,
+    check_several,
     check_text,
     check_where,
     options_of,
@@ -228,6 +229,7 @@ class Store(StoreFeedback):
         """
         if principals is not None:
             return self.seen_by(principals).search_all(texts, k, mode, where, rewrite=rewrite, **how)
+        check_several(texts, "texts")
         options = options_of(k, mode, where, how)
         for text in texts:
             check_query(text)

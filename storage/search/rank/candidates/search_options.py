@@ -181,6 +181,12 @@ def check_query(text: str) -> None:
         raise QueryError(f"the query has {len(text):,} characters, the limit is {LONGEST_QUERY:,}; shorten it")
 
 
+def check_several(texts: Sequence[str], what: str) -> None:
+    """Raise `QueryError` for one text, whose letters would be taken for texts."""
+    if isinstance(texts, str):
+        raise QueryError(f'{what} must be a list such as ["{texts}"], got the text {texts!r}')
+
+
 def check_text(text: str, what: str) -> None:
     """Raise `QueryError` for what is no text, or that UTF-8 cannot express, which no index and no database takes."""
     if not isinstance(text, str):
