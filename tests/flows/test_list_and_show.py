@@ -81,7 +81,11 @@ def test_show_prints_facts_outline_and_chunks(bench: Workbench) -> None:
 def test_show_says_that_there_is_no_such_document(bench: Workbench) -> None:
     done = CliRunner().invoke(app, ["show", "birds.md", "--store", str(bench.root)])
     assert done.exit_code == 1
-    assert done.stderr == "docmill: no document 'birds.md' in snapshot 1\n"
+    assert done.stderr == "docmill: no document 'birds.md' in snapshot 1; alike: 'a/birds.md'\n"
+
+
+def test_without_logged_queries_none_is_called_answered(bench: Workbench) -> None:
+    assert printed(bench, "queries", "gaps") == printed(bench, "queries", "list")
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,8 @@ def test_a_section_that_is_not_there_or_not_the_only_one_is_told_by_number(store
         store.section("manual.md", "7")
     with pytest.raises(QueryError, match=r"no document 'no\.md' in snapshot 1"):
         store.outline("no.md")
+    with pytest.raises(QueryError, match=r"no document 'Essay' in snapshot 1; alike: 'a/essay\.txt'$"):
+        store.document("Essay")
 
 
 def test_a_document_without_headings_is_one_section(store: Store) -> None:

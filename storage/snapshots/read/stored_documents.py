@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Self
 from weakref import finalize
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from docmill.storage.snapshots.read.outline import Section
 
 _ID = re.compile("[0-9a-f]{32}")
+_TELLING = 3  # characters of a name that tells documents apart; shorter ones are in most words
+_MOST_ALIKE = 3  # documents that an error names, in one line
 
 
 class SnapshotHold:
@@ -294,8 +296,18 @@ def row_of(store: StoredDocuments, uri: str) -> DocumentRow:
     check_text(uri, "the uri")
     rows = store._rows(uri)
     if not rows:
-        raise QueryError(f"no document {uri!r} in snapshot {store.snapshot.number}")
+        raise QueryError(f"no document {uri!r} in snapshot {store.snapshot.number}{_alike(store, uri)}")
     return rows[0]
+
+
+def _alike(store: StoredDocuments, uri: str) -> str:
+    """Return which documents have the name of one that is missed in theirs: people leave out folders and suffixes."""
+    name = PurePosixPath(uri).stem
+    if len(name) < _TELLING:
+        return ""
+    uris = read_table(store.stored, "documents", ["uri"]).column("uri")
+    found = uris.filter(pc.match_substring(uris, name, ignore_case=True)).to_pylist()
+    return f"; alike: {', '.join(map(repr, sorted(found, key=len)[:_MOST_ALIKE]))}" if found else ""
 
 
 def chunks_in(store: StoredDocuments, row: DocumentRow, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from docmill.storage.snapshots.read.replay import ReplayedQuery
 
 _EMPTY = "No query is logged; `queries.log = true` in docmill.toml logs what is asked from then on."
-
+_NO_GAPS = "Every logged query has a hit that is likely to answer it."
 
 group = command_group("queries", "Show what people ask, and what the documents do not answer.")
 
@@ -60,11 +60,12 @@ def gaps(context: typer.Context, at: At = None, as_json: AsJson = False) -> None
 
     with open_store(settings.store, at) as store:
         found = store.gaps()
+        is_logged = bool(found or store.queries())
     rows = [asdict(one) for one in found] if as_json else [
         {"times": one.times, "words": " ".join(one.words), "queries": " · ".join(own.query for own in one.queries)}
         for one in found
     ]  # fmt: skip
-    print_found(rows, as_json, "Every logged query has a hit that is likely to answer it.")
+    print_found(rows, as_json, _NO_GAPS if is_logged else _EMPTY)
 
 
 @group.command(cls=takes("store"))
