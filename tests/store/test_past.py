@@ -1,6 +1,7 @@
 """Earlier snapshots: named, opened, searched, asked in SQL and compared."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -196,6 +197,27 @@ def test_a_diff_shows_the_lines_that_changed(bench: Workbench) -> None:
     assert "documents  1 added, 1 removed, 1 changed" in shown
     assert "      +Turn the blue knob until" in shown
     assert json.loads(call(bench, "diff", "1", "--json"))["new"] == 3
+
+
+def test_chunks_that_moved_by_the_same_distance_are_one_line(bench: Workbench) -> None:
+    lines = [
+        f"Wheel number {number} turns and turns again, and the miller counts its {number} blades."
+        for number in range(40)
+    ]
+    bench.write({"long.md": "\n\n".join(lines)})
+    before = bench.ingest().snapshot
+    bench.write({"long.md": "\n\n".join([*lines[:20], "A line that is new here, of a cat.", *lines[20:]])})
+    after = bench.ingest().snapshot
+    assert before
+    assert after
+    moved = [change for change in between(bench, before, after).chunks if change.kind == "moved"]
+    first, last = moved[0].before or "", moved[-1].before or ""
+    said = call(bench, "diff", str(before), str(after))
+    assert f"{len(moved)} moved" in said
+    assert len(moved) > 10
+    assert re.findall(r"^  > (.*) → long\.md\[\d+:\d+\], (\d+) chunks$", said, re.MULTILINE) == [
+        (f"{first.partition(':')[0]}:{last.partition(':')[2]}", str(len(moved)))
+    ]
 
 
 def test_text_that_wanders_to_another_document_has_moved(bench: Workbench) -> None:

@@ -109,7 +109,8 @@ class _Lines:
         with self._lock:
             # Many sources are listed in no time, and of those nobody wants a line.
             least_s = max(self._least_s, FIRST_S) if self._phase and self._phase.source else self._least_s
-            if (phase := self._phase) is not None and time.monotonic() - self._began >= least_s:
+            phase = self._phase
+            if phase is not None and (phase.done or not phase.unit) and time.monotonic() - self._began >= least_s:
                 said = f"{counted(phase.done, phase.unit)}{_of_source(phase)} in " if phase.unit else "done in "
                 note(f"{phase.name}: {said}{time.monotonic() - self._began:.1f} s")
             self._phase = None

@@ -116,6 +116,8 @@ def test_every_phase_says_count_rate_and_time_left(capsys: pytest.CaptureFixture
     for phase in (*phases, Phase(COMMIT, 0, 1)):
         lines.show(phase)
         lines.say()
+    lines.show(Phase(EMBED, 0, 0, "tokens"))  # of which nobody wants a line
+    lines.close()
     said = [re.sub(r"\d\.\d s", "N s", line) for line in capsys.readouterr().err.splitlines()]
     assert said == [
         "docmill: parse: 3 of 7 documents, 3.0/s, 0:00:01 left",
@@ -125,6 +127,7 @@ def test_every_phase_says_count_rate_and_time_left(capsys: pytest.CaptureFixture
         "docmill: parse: 1 of 1 documents",
         "docmill: parse: 1 document in N s",
         "docmill: commit: at work",
+        "docmill: commit: done in N s",
     ]
 
 

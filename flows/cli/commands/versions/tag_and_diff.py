@@ -1,8 +1,10 @@
 """The commands that name and compare snapshots: tag, diff."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from docmill.storage.snapshots.change.diff import Change, Difference
 
 
+_SPAN = re.compile(r"(.*)\[(\d+):(\d+)\]", re.DOTALL)
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
 
 
@@ -83,11 +86,32 @@ def _print_difference(found: "Difference") -> None:
         typer.echo(f"vectors  {before} % → {after} % of the chunks")
     for name, changes in (("documents", found.documents), ("chunks", found.chunks)):
         typer.echo(f"{name}  {_counts(changes)}")
-        for change in changes:
+        for change in _joined(changes):
             places = dict.fromkeys(plain(place) for place in (change.before, change.after) if place)
             typer.echo(f"  {_SIGNS[change.kind]} {' → '.join(places)}")
             for line in change.text:
                 typer.echo(f"      {line[:1]}{plain(line[1:])}")
+
+
+def _joined(changes: Iterable["Change"]) -> Iterator["Change"]:
+    """Yield changes, with chunks of a document that moved by the same distance, one after the other, as one of all."""
+    for distance, run in groupby(changes, _distance):
+        first, *others = run
+        if distance is None or not others:
+            yield from (first, *others)
+            continue
+        before, after = (
+            f"{start[: start.rindex(':')]}:{end[end.rindex(':') + 1 :]}"
+            for start, end in ((first.before, others[-1].before), (first.after, others[-1].after))
+            if start and end
+        )
+        yield replace(first, before=before, after=f"{after}, {1 + len(others):,} chunks")
+
+
+def _distance(change: "Change") -> tuple[str, str, int] | None:
+    """Return from which document to which a chunk has moved, and how far; None for any other change."""
+    was, now = (_SPAN.fullmatch(place or "") for place in (change.before, change.after))
+    return (was[1], now[1], int(now[2]) - int(was[2])) if change.kind == "moved" and was and now else None
 
 
 def _counts(changes: Iterable["Change"]) -> str:
