@@ -54,6 +54,7 @@ def test_every_command_with_json_is_described_and_run() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("fake_model")  # whose processes start warm: a third of the CPU time
 def test_commands_print_the_fields_of_the_reference_and_what_their_schemas_allow() -> None:
     """In one test: the commands take half a minute, once in each process that has a test of them."""
     schemas, rarer = json.loads(JSON_SCHEMA.read_text(encoding="utf-8"))["$defs"], cases()
