@@ -48,7 +48,7 @@ def served(bench: Workbench) -> Iterator[str]:
         yield f"{url}/#token={TOKEN}"
 
 
-def test_files_that_are_dropped_anywhere_are_sent_and_read(page: Any, served: str, bench: Workbench) -> None:
+def test_files_that_are_dropped_anywhere_are_sent_and_read(served: str, page: Any, bench: Workbench) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     page.goto(served)
@@ -68,7 +68,7 @@ def test_files_that_are_dropped_anywhere_are_sent_and_read(page: Any, served: st
 
 
 def test_files_and_folders_are_added_by_keyboard_and_refusals_are_told(
-    page: Any, served: str, bench: Workbench, tmp_path: Path
+    served: str, page: Any, bench: Workbench, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.pdf").write_bytes(b"%PDF-1.4 nothing")
     (tmp_path / "x.meta.toml").write_text('access = ["all"]\n')
