@@ -72,6 +72,9 @@ def _last_of_each_name(entries: Iterable[ContainedFile]) -> tuple[ContainedFile,
     kept: dict[str, ContainedFile] = {}
     told = []
     for entry in entries:
+        if entry.skipped:  # such as one that an inner archive has told of, whose last of that name is to stay
+            told.append(entry)
+            continue
         if before := kept.pop(entry.name, None):
             told.append(replace(before, reason="duplicate", message="another file of this name follows", skipped=True))
         kept[entry.name] = entry

@@ -44,6 +44,18 @@ def test_a_listing_gives_paths_hashes_and_parents(tmp_path: Path) -> None:
     ]
 
 
+def test_of_files_with_one_name_the_last_is_read_at_every_depth(tmp_path: Path) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("a.md", "A")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("a.md", "B")
+    for name, data in (("a.md", made.getvalue()), ("in.zip/a.md", zipped({"in.zip": made.getvalue()}))):
+        found = contents(data, folder=tmp_path)
+        assert [(e.name, e.content_hash) for e in found.entries if not e.skipped] == [(name, hash_bytes(b"B"))]
+        assert [(e.name, e.reason) for e in found.entries if e.skipped] == [(name, "duplicate")]
+
+
 @pytest.mark.parametrize("data", [b"plain text", b"", b"%PDF-1.7", zipped({"word/document.xml": "<a/>"})])
 def test_what_holds_no_files_is_no_archive(tmp_path: Path, data: bytes) -> None:
     assert contents(data, "x.zip", folder=tmp_path) == Contents("")
