@@ -13,6 +13,11 @@ _NOT_YET = {
 """What each scheme names, and a program that brings its files into a folder."""
 _SOURCES_ALONE = ("gs", "az", "r2", "https", "http")
 """Schemes of sources that have no place for a store."""
+_IN_SETTINGS = {
+    **dict.fromkeys(("postgresql", "postgres", "mysql", "mariadb", "sqlite", "duckdb"), "sql"),
+    **dict.fromkeys(("imap", "imaps", "mbox", "maildir"), "mail"),
+}
+"""Schemes of what the settings of a source name, and the kind of that source."""
 _SPELLED_OTHERWISE = {
     "file": "write the path without file://",
     "s3a": "write s3://BUCKET/PREFIX",
@@ -30,6 +35,8 @@ def why_foreign(name: str) -> str:
         return "write s3:// in small letters"
     if scheme in _SPELLED_OTHERWISE:
         return _SPELLED_OTHERWISE[scheme]
+    if kind := _IN_SETTINGS.get(scheme):
+        return f"a source {kind}://NAME reads it; `docmill init --source {kind}` writes its settings"
     if scheme in _SOURCES_ALONE:
         return f"{scheme}:// can be a source, and no store"
     what, program = _NOT_YET.get(scheme, ("", ""))

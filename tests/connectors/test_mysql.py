@@ -85,7 +85,7 @@ def test_a_statement_that_writes_is_refused(desk: str) -> None:
         (lambda one: {"database": one.replace("mill@", "nobody@")}, ConfigError, "Access denied .*; set `password`"),
         (lambda _: {"database": "mysql://mill@127.0.0.1:1/desk"}, Transient, "Can't connect to MySQL server"),
         (lambda _: {"query": "SELECT * FROM nothing"}, SourceError, "Table 'desk.nothing' doesn't exist"),
-        (lambda _: {"query": "SELECT 1 AS id, 'x' AS body"}, SourceError, "Unknown column 'docmill_rows.when'"),
+        (lambda _: {"query": "SELECT 1 AS id, 'x' AS body"}, SourceError, "Unknown column 'your_query.when'"),
         (lambda one: {"database": one.replace("mill@", "mill:secret@")}, ConfigError, "leave the password out"),
         (lambda _: {"query": "SELECT sleep(5) AS id, '' AS body, 1 AS `when`", "timeout_s": 1}, Transient, "Lost"),
     ],

@@ -100,6 +100,20 @@ def test_a_row_with_an_older_time_is_read_as_well(
     assert asked == [3, 1]
 
 
+@pytest.mark.parametrize("time", ["NULL", "'2026-02-01 10:00:00'"])
+def test_a_row_without_a_time_is_compared_by_content(
+    desk: Path, bench: Callable[..., Workbench], asked: list[int], time: str
+) -> None:
+    run(desk, "UPDATE tickets SET changed = NULL WHERE id < 3")
+    work = bench(desk={"database": str(desk), **BY_TIME})
+    assert summary(work.ingest("sql://desk")) == {"added": 3, "parsed": 3, "embedded": 3}
+    assert asked == [3, 2, 1]  # ids and times, the two rows without one, and the one that is new by its time
+    assert work.ingest("sql://desk").snapshot is None
+    run(desk, f"UPDATE tickets SET body = 'The gate opens.', changed = {time} WHERE id = 1")
+    assert summary(work.ingest("sql://desk")) == {"changed": 1, "unchanged": 2, "parsed": 1, "embedded": 1}
+    assert work.ingest("sql://desk").snapshot is None
+
+
 def test_without_a_time_rows_are_compared_by_content(desk: Path, bench: Callable[..., Workbench]) -> None:
     work = bench(desk={"database": str(desk), **TABLE})
     assert work.ingest("sql://desk").documents.added == 3
@@ -169,7 +183,7 @@ def test_a_duckdb_file_is_read_and_never_written(tmp_path: Path) -> None:
     [
         ({"text": "txt"}, ConfigError, r"no column 'txt' \(text\); it gives id, title, body, owner, url, changed"),
         ({"id": "key"}, ConfigError, r"no column 'key' \(id\)"),
-        ({"id": "key", "updated_at": "changed"}, SourceError, r"desk\.db: no such column: docmill_rows\.key"),
+        ({"id": "key", "updated_at": "changed"}, SourceError, r"desk\.db: no such column: your_query\.key"),
         ({"metadata": ["x"]}, ConfigError, r"no column 'x' \(metadata\)"),
         ({"query": "SELECT * FROM tickets UNION ALL SELECT * FROM tickets"}, SourceError, "gives the id 1 twice"),
         ({"query": "SELEKT"}, SourceError, r"desk\.db: no such table: SELEKT"),

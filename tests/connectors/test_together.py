@@ -105,7 +105,7 @@ class World:
         """Return the ids of each request for whole rows that the database has logged."""
         log = Path(self.database.partition("host=")[2].partition("&")[0]) / "log"
         text = log.read_text("utf-8", "replace")
-        return re.findall(r"AS docmill_rows WHERE [^\n]*\n[^\n]*parameters: ([^\n]*)", text)
+        return re.findall(r"AS your_query WHERE [^\n]*\n[^\n]*parameters: ([^\n]*)", text)
 
     def fetched(self) -> dict[str, list[str]]:
         """Return the documents that each server has sent since `clear`."""

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 from pydantic import Field, field_validator
 
 from docmill.storage.errors import ConfigError, Rejected, SourceError
+from docmill.storage.keys import hash_bytes
 from docmill.storage.plugins.secret import Secret
 from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, SourceListing, SourceReader
 from docmill.tasks.sources.connectors.source_settings import SourceSettings
@@ -24,6 +26,8 @@ from docmill.tasks.sources.connectors.texts import (
 )
 from docmill.tasks.sources.databases.databases import Database, Row, open_database
 
+_UNTIMED = str(None)
+"""The version of a row without a time, until its content has been read."""
 _BATCH = 500
 """Rows that one statement reads by their ids: databases take some thousand parameters."""
 
@@ -65,7 +69,10 @@ class RowsSettings(SourceSettings):
 
 
 class ChangedRows:
-    """Reads rows that say when they changed: a listing asks for ids and times alone, and changed rows come by id."""
+    """Reads rows that say when they changed: a listing asks for ids and times alone, and changed rows come by id.
+
+    A row without a time, as many tables have them until their first change, is read by each listing and compared.
+    """
 
     def __init__(self, settings: RowsSettings) -> None:
         self._settings = settings
@@ -82,7 +89,7 @@ class ChangedRows:
         columns = [settings.id, settings.updated_at, *filter(None, (settings.link, settings.access))]
         database = _database(settings)
         names = ", ".join(_quoted(column, database) for column in columns)
-        sql = f"SELECT {names} FROM ({settings.query}\n) AS docmill_rows"
+        sql = f"SELECT {names} FROM ({settings.query}\n) AS your_query"
         items, newest = dict[str, SourceItem](), known
         self._ids, self._due, self._links = {}, [], {}
         for row in database.rows(sql):
@@ -90,10 +97,24 @@ class ChangedRows:
             items[name] = SourceItem(name, str(time), metadata=told_of(_access(row, settings)))
             self._ids[name] = row[settings.id]
             self._links[name] = str(row.get(settings.link) or "")
-            if _is_after(time, known):
+            if time is not None and _is_after(time, known):
                 self._due.append(name)
                 newest = time if _is_after(time, newest) else newest
+        if any(item.version == _UNTIMED for item in items.values()):
+            items |= self._untimed(database, items)
         return SourceListing(items.values(), json.dumps({"newest": newest}))
+
+    def _untimed(self, database: Database, items: Mapping[str, SourceItem]) -> dict[str, SourceItem]:
+        """Return the rows without a time by their content, which is kept."""
+        settings, found = self._settings, dict[str, SourceItem]()
+        null = f"{_quoted(settings.updated_at, database)} IS NULL"
+        for row in database.rows(f"SELECT * FROM ({settings.query}\n) AS your_query WHERE {null}"):
+            name = self._names.of(_id(row, settings))
+            data = document_of(_entry(row, settings), settings.format)
+            if name in items:
+                self._spool.put(name, data)
+                found[name] = replace(items[name], version=hash_bytes(data))
+        return found
 
     def fetch(self, item: SourceItem) -> bytes:
         """Return the document of a row, which comes with others that are likely to be fetched next."""
@@ -118,7 +139,7 @@ class ChangedRows:
         if told := database.mark(settings.query):
             return told
         newest = f"max({_quoted(settings.updated_at, database)})"
-        sql = f"SELECT count(*) AS held, {newest} AS newest FROM ({settings.query}\n) AS docmill_rows"
+        sql = f"SELECT count(*) AS held, {newest} AS newest FROM ({settings.query}\n) AS your_query"
         return " ".join(str(value) for row in database.rows(sql) for value in row.values())
 
     def _named(self, row: Row, items: Mapping[str, SourceItem]) -> str:
@@ -131,7 +152,7 @@ class ChangedRows:
         settings, database = self._settings, _database(self._settings)
         marks = ", ".join([database.parameter] * len(names))
         query = settings.query.replace("%", "%%") if database.parameter == "%s" else settings.query
-        sql = f"SELECT * FROM ({query}\n) AS docmill_rows WHERE {_quoted(settings.id, database)} IN ({marks})"
+        sql = f"SELECT * FROM ({query}\n) AS your_query WHERE {_quoted(settings.id, database)} IN ({marks})"
         for row in database.rows(sql, [self._ids[name] for name in names]):
             name = self._names.of(_id(row, settings))
             self._spool.put(name, document_of(_entry(row, settings), settings.format))
@@ -152,7 +173,7 @@ def _database(settings: RowsSettings) -> Database:
 
 def _all(settings: RowsSettings) -> Iterator[Entry]:
     seen = set[str]()
-    for row in _database(settings).rows(f"SELECT * FROM ({settings.query}\n) AS docmill_rows"):
+    for row in _database(settings).rows(f"SELECT * FROM ({settings.query}\n) AS your_query"):
         entry = _entry(row, settings)
         if entry.id in seen:
             raise SourceError(f"the query gives the {settings.id} {row[settings.id]!r} twice")
@@ -200,11 +221,9 @@ def _check_column(row: Row, key: str, column: str) -> None:
         raise ConfigError(f"the query gives no column {column!r} ({key}); it gives {', '.join(row)}")
 
 
-def _time(row: Row, settings: RowsSettings) -> int | str:
+def _time(row: Row, settings: RowsSettings) -> int | str | None:
     value = row[settings.updated_at]
-    if value is None:
-        raise SourceError(f"the row {row[settings.id]!r} has no {settings.updated_at}; leave out such rows, or the key")
-    return value if isinstance(value, int) else str(value)
+    return value if value is None or isinstance(value, int) else str(value)
 
 
 def _is_after(time: int | str, known: int | str | None) -> bool:
@@ -217,7 +236,7 @@ def _is_after(time: int | str, known: int | str | None) -> bool:
 def _quoted(column: str, database: Database) -> str:
     # With the name of the table: SQLite takes an unknown column in quotes for a text.
     quote = database.quote
-    return f"docmill_rows.{quote}{column.replace(quote, 2 * quote)}{quote}"
+    return f"your_query.{quote}{column.replace(quote, 2 * quote)}{quote}"
 
 
 CONNECTOR = OwnConnector(RowsSettings, _reader)

@@ -81,6 +81,8 @@ def test_a_name_that_is_not_utf_8_is_still_json() -> None:
 
 ADDRESSES = {
     "abfs://b/docs": "Azure Data Lake Storage) yet; bring its files into a folder, as with `rclone copy`, or take s3://",
+    "postgresql://b/docs": "a source sql://NAME reads it; `docmill init --source sql` writes its settings",
+    "imaps://b": "a source mail://NAME reads it; `docmill init --source mail` writes its settings",
     "gopher://b/docs": "nothing reads gopher:// yet; bring its files into a folder, or take s3://",
     "file:///docs": "write the path without file://",
     "s3a://b/docs": "write s3://BUCKET/PREFIX",
