@@ -114,15 +114,22 @@ _LETTERS = re.compile("[A-Za-z]{2,}")
 _PARTS = re.compile(r"[^\W_]+(?:[^\s\w'’.,\-/:;()&@\"“”–—]+[^\W_]+)*")
 _WORD = re.compile(r"[^\W\d_]?(?:[^\W\d_A-Z]*|[A-Z]*)|\d+")
 _SHORT = 3  # letters and signs, from which on a word has a form
+_OTHER_SCRIPT = re.compile("[\u0400-\u1cff]")  # behind Greek, which formulas mix with Latin, before East Asia
+_LEAST_NEIGHBOURS, _MOST_CHANGES = 30, 0.1
+"""Pairs of letters that tell, and the share in two scripts that no text has: formulas and brands stay below .03 on
+2,532 files, pages of fonts whose glyphs are numbered have .15 to .53."""
 
 
 def is_nonsense(text: str) -> bool:
-    """Return whether a page's text is no language: common pairs of letters are missing, and words look like none.
+    """Return whether a page's text is no language.
 
-    Capital letters, figures and signs stand within its words, as where each letter is another one. Text in other than
-    Latin letters is not judged, nor is a text in letters of one case that no one can read: it may be a code.
+    Either its words change between scripts, or common pairs of letters are missing and words look like none: capital
+    letters, figures and signs stand within them, as where each letter is another one. A text in letters of one case
+    that no one can read is none of these: it may be a code.
     """
     sample = text[:_SAMPLE]
+    if _OTHER_SCRIPT.search(sample) and _changes_scripts(sample):
+        return True
     if sum(map(sample.count, "aeion")) > _PLAIN * len(sample):  # as on nearly all pages, and quicker
         return False
     runs = _LETTERS.findall(sample)
@@ -131,6 +138,18 @@ def is_nonsense(text: str) -> bool:
         return False
     words = [word for word in _PARTS.findall(sample) if len(word) >= _SHORT and not word.isdigit()]
     return sum(_WORD.fullmatch(word) is None for word in words) > _LEAST_ODD * len(words)
+
+
+def _changes_scripts(sample: str) -> bool:
+    pairs = [(one, other) for one, other in pairwise(sample) if one.isalpha() and other.isalpha()]
+    foreign = [pair for pair in pairs if _OTHER_SCRIPT.match(pair[0]) or _OTHER_SCRIPT.match(pair[1])]
+    changes = sum(_script(one) != _script(other) for one, other in foreign)
+    return len(pairs) >= _LEAST_NEIGHBOURS and changes > _MOST_CHANGES * len(pairs)
+
+
+def _script(letter: str) -> str:
+    """Return the first word of a letter's Unicode name, such as GREEK."""
+    return unicodedata.name(letter, "").split(" ", 1)[0]
 
 
 _MARKS = ",.;:)"  # with which words may stand
