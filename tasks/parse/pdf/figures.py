@@ -1,11 +1,11 @@
-"""PDF figures: the pictures that pages show among their text, and the vector drawings that captions name."""
+"""PDF figures: the pictures that pages show among their text, their plots, and the drawings that captions name."""
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from io import BytesIO
-from itertools import compress, islice, product
+from itertools import compress, islice
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock, figure_block
+from docmill.tasks.parse.pdf.layout.plots import CELL, LABEL, LEAST_DRAWN, grouped, is_letterhead, is_within
 from docmill.tasks.parse.pdf.page_content import PageContent, transform
 from docmill.tasks.parse.pdf.text.pdfium_calls import (
     Place,
@@ -25,7 +26,7 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import (
     placed,
     tenths,
 )
-from docmill.tasks.parse.pictures.album import LEAST_SIDE, MAX_PIXELS, Album
+from docmill.tasks.parse.pictures.album import LEAST_SIDE, MAX_PIXELS, REPEATED, Album
 from docmill.tasks.parse.titles.labels import is_caption, names_table
 
 _IMAGE, _FORM = 3, 5  # FPDF_PAGEOBJ_IMAGE, FPDF_PAGEOBJ_FORM
@@ -34,33 +35,43 @@ _MOST_ON_PAGE = 50  # pictures of a page: more are the tiles of one, or icons
 _WHOLE = 0.6
 """Share of a page from which on a picture is its background or the scan of it."""
 _LEAST_POINTS = 20.0  # of the shorter side as shown: smaller ones are icons and signs, of however many pixels
-_EDGE, _SMALL = 0.12, 0.04
-"""A picture in this share of the page at its top or bottom, of less than this share of its area, is a letterhead."""
 _OVERLAP = 2.0  # points that a picture may reach into the line above it
 
 
 class PlacedPicture(NamedTuple):
-    """A picture on a page, counted from 1, and its box in points from the top left."""
+    """A picture on a page, counted from 1, its box in points from the top left, and the words in a plot.
 
-    picture: KeptPicture
+    There is no `picture` of a plot where the document has too many.
+    """
+
+    picture: KeptPicture | None
     page: int
     box: Box
+    words: str = ""
 
 
 def placed_pictures(opened: Any, sheet: PageContent, album: Album) -> list[PlacedPicture]:
-    """Return the pictures of an open page that are figures; the album counts the others."""
+    """Return the pictures of an open page that are figures, and its plots; the album counts the others."""
     place: Place | None = None
-    found = list[PlacedPicture]()
+    found = [*_plotted(opened, sheet, album)]
+    plots = [one.box for one in found]
     for image, bounds in _images(opened):
         place = place or transform(address(opened), *opened.get_size())
         (box,) = placed([bounds], place)
-        if _is_background(box, sheet):
+        if _is_background(box, sheet) or any(is_within(box, plot) for plot in plots):
             continue
         if len(found) >= _MOST_ON_PAGE or _is_decoration(box, sheet) or min(image.get_px_size()) < LEAST_SIDE:
             album.left_out["decoration"] += 1
         elif (picture := _picture(image, album)) is not None:
             found.append(PlacedPicture(picture, sheet.number, box))
     return found
+
+
+def _plotted(opened: Any, sheet: PageContent, album: Album) -> Iterator[PlacedPicture]:
+    for plot in sheet.plots:
+        page = _DrawnPage(opened, sheet.width, sheet.height, ())
+        box = _beside(plot.box, None, page)
+        yield PlacedPicture(album.add(*_drawing(page, box)), sheet.number, box, plot.words)
 
 
 def _images(opened: Any) -> Iterator[tuple[Any, Box]]:
@@ -87,10 +98,8 @@ def _is_background(box: Box, sheet: PageContent) -> bool:
 
 def _is_decoration(box: Box, sheet: PageContent) -> bool:
     left, top, right, bottom = box
-    height = sheet.width if sheet.turn else sheet.height
-    at_edge = bottom < _EDGE * height or top > (1 - _EDGE) * height
-    small = (right - left) * (bottom - top) < _SMALL * sheet.width * sheet.height
-    return min(right - left, bottom - top) < _LEAST_POINTS or (at_edge and small)
+    width, height = (sheet.height, sheet.width) if sheet.turn else (sheet.width, sheet.height)
+    return min(right - left, bottom - top) < _LEAST_POINTS or is_letterhead(box, width, height)
 
 
 def _picture(image: Any, album: Album) -> KeptPicture | None:
@@ -134,12 +143,21 @@ def with_pictures(blocks: Sequence[DrawnBlock], pictures: Sequence[PlacedPicture
     """Return the blocks of all pages, each picture below the last block above it or at the beginning of its page."""
     after: dict[int, list[DrawnBlock]] = {}
     pages = [one.page for one in blocks]
-    for picture, page, box in sorted(pictures, key=lambda one: (one.page, one.box[1])):
-        first, last = bisect_left(pages, page), bisect_left(pages, page + 1)
-        above = (at for at in range(first, last) if _is_above(blocks[at].box, box))
+    places = Counter(one.picture.key for one in pictures if one.picture)
+    for one in sorted(pictures, key=lambda one: (one.page, one.box[1])):
+        first, last = bisect_left(pages, one.page), bisect_left(pages, one.page + 1)
+        above = (at for at in range(first, last) if _is_above(blocks[at].box, one.box))
         place = max(above, default=first - 1)
-        after.setdefault(place, []).append(figure_block(picture, "", "", page, box))
+        after.setdefault(place, []).append(_shown(one, places))
     return [*after.get(-1, ()), *(one for at, block in enumerate(blocks) for one in (block, *after.get(at, ())))]
+
+
+def _shown(one: PlacedPicture, places: Counter[str]) -> DrawnBlock:
+    """Return a figure, or the words of a plot that is no figure, as where many places show it."""
+    picture, page, box, words = one
+    if picture is None or (words and places[picture.key] >= REPEATED):
+        return DrawnBlock("paragraph", words, 0, page, box)
+    return figure_block(picture, words, "", page, box)
 
 
 def _is_above(block: Box | None, picture: Box) -> bool:
@@ -153,14 +171,8 @@ def _is_above(block: Box | None, picture: Box) -> bool:
 _DRAWN = {2, 4, _FORM}  # FPDF_PAGEOBJ_PATH, FPDF_PAGEOBJ_SHADING
 _MOST_PAGES = 300  # of a document on which captions are looked at: each is opened once more
 _LEAST_PATHS = 3  # of a drawing: two boxes and an arrow; fewer are a rule or a frame
-_LEAST_SIDE = 40.0  # points of a drawing: lower ones are rules, with or without ticks
-_CELL = 7.0
-"""Points of the cells by which parts of a drawing are joined: those with less than two cells between them are one, as
-an axis and its legend are. With larger ones drawings of two columns join, with smaller ones a drawing is torn."""
-_MOST_CELLS = 200  # along a side of the page; those of larger pages are larger
 _FAR = 60.0  # points from a drawing to its caption: three lines of labels between them
 _FRAME = 0.9  # share of the page: a background, or a frame around it
-_LABEL = 60  # characters: a longer block beside a drawing is text and no label of it
 _PROSE = 500  # characters in a drawing: with more it is a box of text or a table
 _MARGIN = 2.0  # points around a drawing: half of a thick line is outside of its path
 _SCALE = 2.0  # pixels a point, as of a page that is shown
@@ -179,7 +191,7 @@ class _DrawnPage(NamedTuple):
 def with_drawings(document: Any, blocks: Sequence[DrawnBlock], album: Album) -> list[DrawnBlock]:
     """Return the blocks of a PDF with a figure beside each caption that names a drawing and has no picture beside it.
 
-    The words in a drawing stay text of the page, too. Pages that are turned are left as they are.
+    The words in such a drawing stay text of the page, too. Pages that are turned are left as they are.
     """
     captions = defaultdict[int, list[DrawnBlock]](list)
     pages = defaultdict[int, list[DrawnBlock]](list)
@@ -257,12 +269,9 @@ def _distance(box: Box, other: Box | None) -> float:
 def _drawings(page: _DrawnPage) -> Iterator[Box]:
     """Yield the boxes of what is drawn together."""
     paths, weights = _paths(page)
-    groups = defaultdict[int, list[int]](list)
-    for at, group in enumerate(_grouped(paths, page)):
-        groups[group].append(at)
-    for members in groups.values():
+    for members in grouped(paths, page.width, page.height):
         box = around_all([paths[at] for at in members])
-        low = min(box[2] - box[0], box[3] - box[1]) < _LEAST_SIDE
+        low = min(box[2] - box[0], box[3] - box[1]) < LEAST_DRAWN
         if not low and sum(weights[at] for at in members) >= _LEAST_PATHS and not _holds_text(page, box):
             yield box
 
@@ -270,15 +279,9 @@ def _drawings(page: _DrawnPage) -> Iterator[Box]:
 def _holds_text(page: _DrawnPage, box: Box) -> bool:
     """Return whether a box is that of a table, or of a text."""
     placed_blocks = [(one, one.box) for one in page.blocks if one.box]
-    if any(one.kind == "table" and (_is_within(own, box) or _is_within(box, own)) for one, own in placed_blocks):
+    if any(one.kind == "table" and (is_within(own, box) or is_within(box, own)) for one, own in placed_blocks):
         return True
-    return sum(len(one.text) for one, own in placed_blocks if _is_within(own, box)) > _PROSE
-
-
-def _is_within(inner: Box, outer: Box) -> bool:
-    """Return whether the middle of a box is within another one."""
-    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+    return sum(len(one.text) for one, own in placed_blocks if is_within(own, box)) > _PROSE
 
 
 def _paths(page: _DrawnPage) -> tuple[list[Box], list[int]]:
@@ -296,33 +299,9 @@ def _paths(page: _DrawnPage) -> tuple[list[Box], list[int]]:
     return boxes, weights
 
 
-def _grouped(boxes: Sequence[Box], page: _DrawnPage) -> Iterator[int]:
-    """Yield the number of the group of each box: those with less than two cells of the page between them are one."""
-    cell = max(_CELL, page.width / _MOST_CELLS, page.height / _MOST_CELLS)
-    filled = set[tuple[int, int]]()
-    for left, top, right, bottom in boxes:
-        rows, columns = range(int(top / cell), int(bottom / cell) + 2), range(int(left / cell), int(right / cell) + 2)
-        filled.update(product(rows, columns))
-    groups = dict[tuple[int, int], int]()
-    for left, top, _, _ in boxes:
-        _spread((int(top / cell), int(left / cell)), filled, groups)
-    for left, top, _, _ in boxes:
-        yield groups[int(top / cell), int(left / cell)]
-
-
-def _spread(start: tuple[int, int], filled: set[tuple[int, int]], groups: dict[tuple[int, int], int]) -> None:
-    """Give all filled cells that lead to a cell the number of a new group, unless it has one."""
-    number, waiting = len(groups), [start]
-    while waiting:
-        row, column = waiting.pop()
-        if (row, column) in filled and (row, column) not in groups:
-            groups[row, column] = number
-            waiting += [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
-
-
 def _figure(page: _DrawnPage, number: int, drawing: Box, caption: DrawnBlock, album: Album) -> DrawnBlock | None:
     """Return the figure of a drawing with its labels, or None if it is none that is kept."""
-    reach = 2 * _CELL
+    reach = 2 * CELL
     around = (drawing[0] - reach, drawing[1] - reach, drawing[2] + reach, drawing[3] + reach)
     labels = [one.box for one in page.blocks if one.box and one is not caption and _is_label(one, around)]
     box = _beside(around_all([drawing, *labels]), caption.box, page)
@@ -333,7 +312,7 @@ def _figure(page: _DrawnPage, number: int, drawing: Box, caption: DrawnBlock, al
 def _is_label(block: DrawnBlock, around: Box) -> bool:
     """Return whether a block is a short text that reaches into a box."""
     left, top, right, bottom = block.box or around
-    short = len(block.text) <= _LABEL and block.kind not in ("figure", "furniture", "table")
+    short = len(block.text) <= LABEL and block.kind not in ("figure", "furniture", "table")
     return short and left <= around[2] and right >= around[0] and top <= around[3] and bottom >= around[1]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
+from docmill.tasks.parse.pdf.layout.plots import Plot, plots, without_plots
 from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
 from docmill.tasks.parse.pdf.list_marks import may_hold_bullets, with_bullets, with_marks
@@ -14,7 +15,7 @@ from docmill.tasks.parse.pdf.paragraph_flow import mark_leads
 from docmill.tasks.parse.pdf.text.annotations import Link, fields, link_annotations, page_links, with_fields
 from docmill.tasks.parse.pdf.text.characters import NO_LETTER, is_nonsense
 from docmill.tasks.parse.pdf.text.line import TextLine, drawn_once
-from docmill.tasks.parse.pdf.text.pdfium_calls import Place, around, calls, placed, tenths
+from docmill.tasks.parse.pdf.text.pdfium_calls import Place, around, calls, is_upright, placed, tenths
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
@@ -40,15 +41,16 @@ class PageContent:
     that orders them. `turn` is 1 if the text runs up the page and -1 if it runs down; boxes are then those of the page
     turned upright. A `garbled` page has fonts that do not map glyphs to letters, or to false ones, and only the lines
     in other fonts; one with `unknown_lines` has lines in such fonts, which are left out; a `damaged` one cannot be
-    loaded. A `scanned` one is a picture with hardly any text, and was not read by OCR; nor was a `pictured` one, which
-    has an image beside it. OCR is `sure` of what it read from 0 to 1; `back` leads from boxes of such a page, made
-    upright and level, to the page as displayed.
+    loaded. The lines within `plots` are no items. A `scanned` one is a picture with hardly any text, and was not read
+    by OCR; nor was a `pictured` one, which has an image beside it. OCR is `sure` of what it read from 0 to 1; `back`
+    leads from boxes of such a page, made upright and level, to the page as displayed.
     """
 
     number: int
     width: float
     height: float
     items: list[Item] = field(default_factory=list)
+    plots: list[Plot] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     level: LevelRules = field(default_factory=LevelRules)
     paragraphs: list[list[TextLine]] = field(default_factory=list)
@@ -64,7 +66,8 @@ class PageContent:
     @property
     def characters(self) -> int:
         """Return how many characters the page's lines hold."""
-        return sum([len(item.text) for item in self.items if isinstance(item, TextLine)])
+        items = sum([len(item.text) for item in self.items if isinstance(item, TextLine)])
+        return items + sum(len(plot.words) for plot in self.plots)
 
     def has_characters(self, least: int) -> bool:
         """Return whether the page's lines hold at least so many characters; usually the first line decides."""
@@ -117,25 +120,29 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
     links = link_annotations(page) if annotations else []
     filled = fields(page, form, place, number) if annotations > len(links) else []
     lines = with_fields(lines, filled) if filled else lines
-    sheet.items, sheet.level = _with_tables(lines, layer, page, place)
+    _lay_out(sheet, lines, layer, page, place)
     sheet.links = page_links(links, document, text_page, place)
     return sheet
 
 
-def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Place) -> tuple[list[Item], LevelRules]:
-    """Return lines with those between rules as tables, and the level rules by which others may be found."""
+def _lay_out(sheet: PageContent, lines: list[TextLine], layer: TextLayer, page: int, place: Place) -> None:
+    """Give a page its lines, those between rules as tables, its plots, and the level rules of other tables."""
     tables = bool(layer.drawn.upright) or may_hold_table(lines)
     # Rules decide nothing on a page of plain text, and to find them is to look at every object that it draws.
     rules = page_rules(page, place, not tables) if tables or may_hold_bullets(lines) else PageRules()
     if layer.drawn.upright:
         rules.level = sorted(rules.level + layer.drawn.level)
         rules.upright = sorted(rules.upright + layer.drawn.upright)
+    if is_upright(place) and not sheet.turn:
+        sheet.plots = plots(lines, rules, (sheet.width, sheet.height))
+        lines, rules = without_plots(lines, rules, sheet.plots)
     with_bullets(lines, [dot for dot in rules.dots if dot[0] >= 0])  # a drawing may begin beside the page
     if not tables:
-        return with_marks([*lines]), LevelRules()
-    level = LevelRules(rules.level, rules.edges)
+        sheet.items = with_marks([*lines])
+        return
+    sheet.level = LevelRules(rules.level, rules.edges)
     pieces = cut_as_neighbours(join_scripts(lines), layer)
-    return with_marks(ruled_tables(pieces, rules, layer)), level
+    sheet.items = with_marks(ruled_tables(pieces, rules, layer))
 
 
 def _shown(lines: list[TextLine], sheet: PageContent) -> list[TextLine]:

@@ -126,8 +126,10 @@ def test_what_is_no_language_but_a_list_of_codes_or_a_cipher_is_text() -> None:
 
 def test_words_that_change_between_scripts_are_no_language() -> None:
     glyphs = "".join(chr(0xC0 + 7919 * ord(sign) % 3000) if sign.isalpha() else sign for sign in WORDS)
-    assert is_nonsense(glyphs) and is_nonsense(4 * glyphs + WORDS)
-    russian = "Совет собрался в понедельник и решил, что новое отопление стоит девятьсот сорок фунтов за каждый дом. API v2"
+    assert all(map(is_nonsense, (glyphs, 4 * glyphs + WORDS)))
+    russian = (
+        "Совет собрался в понедельник и решил, что новое отопление стоит девятьсот сорок фунтов за каждый дом. API v2"
+    )
     symbols = "The \u03b1-particle hits \u03b2\u2080; \u0394x = v\u0394t and \u03bcm are small. " * 3
     japanese = "評議会は月曜日に開かれ、新しい暖房は一軒につき九百四十ポンドかかるとのことでした。アルファαとベータβ。"
     assert not any(map(is_nonsense, (russian, symbols, japanese, glyphs[:20])))

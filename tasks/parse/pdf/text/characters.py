@@ -128,16 +128,18 @@ def is_nonsense(text: str) -> bool:
     that no one can read is none of these: it may be a code.
     """
     sample = text[:_SAMPLE]
-    if _OTHER_SCRIPT.search(sample) and _changes_scripts(sample):
-        return True
+    return _is_shifted(sample) or (_OTHER_SCRIPT.search(sample) is not None and _changes_scripts(sample))
+
+
+def _is_shifted(sample: str) -> bool:
     if sum(map(sample.count, "aeion")) > _PLAIN * len(sample):  # as on nearly all pages, and quicker
         return False
-    runs = _LETTERS.findall(sample)
-    pairs = [run[at : at + 2].lower() for run in runs for at in range(len(run) - 1)]
-    if len(pairs) < _LEAST or sum(pair in _PAIRS for pair in pairs) >= _MOST_PAIRS * len(pairs):
+    pairs = [pair for run in _LETTERS.findall(sample.lower()) for pair in map("".join, pairwise(run))]
+    if len(pairs) < _LEAST or sum(map(_PAIRS.__contains__, pairs)) >= _MOST_PAIRS * len(pairs):
         return False
     words = [word for word in _PARTS.findall(sample) if len(word) >= _SHORT and not word.isdigit()]
-    return sum(_WORD.fullmatch(word) is None for word in words) > _LEAST_ODD * len(words)
+    known = filter(_WORD.fullmatch, words)
+    return len(words) - len([*known]) > _LEAST_ODD * len(words)
 
 
 def _changes_scripts(sample: str) -> bool:

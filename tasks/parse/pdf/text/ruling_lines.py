@@ -42,7 +42,8 @@ _SNAP = 2.5  # points: a line drawn in two strokes, or cell by cell, is off by l
 _STRAY = 4.0  # points that a rule may end short of what is above it: the inner margin of a cell
 # Limits of a page that cost time without being a table: maps, plots, drawings of engineers.
 _MAX_OBJECTS = 30_000  # also those within others
-_MAX_SEGMENTS = 400  # of one path: a whole table drawn in one stroke has fewer
+_OF_BOX = 5  # segments of a path: more make a fill that may be no box
+_MAX_SEGMENTS = 400  # of one path: a whole table drawn in one stroke has fewer, a curve by its points may have more
 _MAX_POINTS = 20_000  # of all paths together
 _MAX_DEPTH = 4  # forms within forms; deeper ones hold no table of the page, and may be made to take long
 _MAX_RULES = 1_500  # of one direction: a page has room for some hundred that can be told apart; more are a drawing
@@ -52,13 +53,15 @@ _MAX_RULES = 1_500  # of one direction: a page has room for some hundred that ca
 class PageRules:
     """The rules of a page: horizontal ones as (y, from x, to x), vertical ones as (x, from y, to y).
 
-    `dots` are the boxes of small shapes about as wide as high, `edges` the upper and lower ones of filled boxes.
+    `dots` are the boxes of small shapes about as wide as high, `edges` the upper and lower ones of filled boxes, and
+    `curves` the boxes of larger shapes with a side that slants or bends, each with how many segments it has.
     """
 
     level: list[Rule] = field(default_factory=list)
     upright: list[Rule] = field(default_factory=list)
     dots: list[Box] = field(default_factory=list)
     edges: list[Rule] = field(default_factory=list)
+    curves: list[tuple[Box, int]] = field(default_factory=list)
 
     def add(self, box: Box) -> None:
         """Add the rule in a thin box, if it is one."""
@@ -111,7 +114,8 @@ def page_rules(page: int, place: Place, only_dots: bool = False) -> PageRules:
     level, upright = joined_rules(walk.rules.level), joined_rules(walk.rules.upright)
     if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
         return PageRules()
-    return PageRules(level, upright, walk.rules.dots, joined_rules(walk.rules.edges[:_MAX_RULES], _STRAY))
+    edges = joined_rules(walk.rules.edges[:_MAX_RULES], _STRAY)
+    return PageRules(level, upright, walk.rules.dots, edges, walk.rules.curves[:_MAX_RULES])
 
 
 class _ObjectWalk:
@@ -175,23 +179,33 @@ class _ObjectWalk:
 
     def _add_sides(self, path: Handle, box: Box, place: Place) -> None:
         """Add the segments of a stroked path, if all are horizontal or vertical, or the edges of a filled box."""
-        known = self.ask["FPDFPath_GetDrawMode"](path, *self._mode_at)
-        stroked = known and self._modes[1]
-        if known and self._modes[0] and not stroked:
+        filled, stroked = self._mode(path)
+        if filled and not stroked:
             self.rules.edges += [(box[1], box[0], box[2]), (box[3], box[0], box[2])]
-        sides = self._sides(path) if stroked else []
-        if sides:
-            within = _within(place, self._matrix(path))
-            for box in placed([(*one, *other) for one, other in sides], within):
-                self.rules.add(box)
+        count = self.ask["FPDFPath_CountSegments"](path)
+        sides = self._sides(path, count) if stroked or count > _OF_BOX else []
+        if sides is None:
+            self.rules.curves.append((box, count))
+        elif stroked:
+            self._add_lines(sides, _within(place, self._matrix(path)))
 
-    def _sides(self, path: Handle) -> list[Side]:
-        """Return the segments of a path in its own coordinates; none if one is curved or oblique, or there are too
-        many.
+    def _mode(self, path: Handle) -> tuple[bool, bool]:
+        """Return whether a path is filled, and whether it is stroked."""
+        known = self.ask["FPDFPath_GetDrawMode"](path, *self._mode_at)
+        return bool(known and self._modes[0]), bool(known and self._modes[1])
+
+    def _add_lines(self, sides: list[Side], within: Place) -> None:
+        for box in placed([(*one, *other) for one, other in sides], within):
+            self.rules.add(box)
+
+    def _sides(self, path: Handle, count: int) -> list[Side] | None:
+        """Return the segments of a path in its own coordinates; None if one slants or bends, none if they are too
+        many to look at.
         """
         ask = self.ask
-        count = ask["FPDFPath_CountSegments"](path)
-        if count > min(_MAX_SEGMENTS, self._points):
+        if count > _MAX_SEGMENTS:
+            return None
+        if count > self._points:
             return []
         start = before = (0.0, 0.0)
         sides: list[Side] = []
@@ -202,7 +216,7 @@ class _ObjectWalk:
             if kind == _MOVE_TO:
                 start = point
             elif kind != _LINE_TO or not _is_straight(before, point):
-                return []
+                return None
             else:
                 sides.append((before, point))
             if ask["FPDFPathSegment_GetClose"](segment):

@@ -1,0 +1,184 @@
+"""PDF plots: charts and diagrams, told by the curves and slanted lines that a page draws, with the words in them."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
+from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
+from docmill.tasks.parse.titles.labels import is_caption
+
+CELL = 7.0
+"""Points of the cells by which parts of a drawing are joined: those with less than two cells between them are one, as
+an axis and its legend are. With larger ones drawings of two columns join, with smaller ones a drawing is torn."""
+LEAST_DRAWN = 40.0  # points of a drawing: lower ones are rules, with or without ticks
+LABEL = 60  # characters: a longer text in a drawing, or beside one, is no label of it
+_MOST_CELLS = 200  # along a side of the page; those of larger pages are larger
+_LEAST_CURVES, _LEAST_SEGMENTS = 3, 20
+"""Of a plot: fewer are a line of a form, an arrow, or a round corner; one curve by its points has so many segments."""
+_LEAST_LABELS = 2  # lines of a plot: a text beside a sign or in a frame is one
+_LABELS, _MEAN = 500, 20  # characters of all labels, and of one on average: with more it is a text in a frame
+_CURVED = 0.25  # share of a plot's width over which its curves reach: a logo at the end of a rule has less
+_PART = 0.5  # share of the page: a larger drawing is what all of it stands on
+_EDGE, _SMALL = 0.12, 0.04
+"""A drawing in this share of the page at its top or bottom, of less than this share of its area, is a letterhead."""
+_REACH = 14.0  # points from a plot to labels beside it, such as those of an axis
+_OUTER = 30  # characters of one
+_STEP, _ALIGNED = 1.5, 2.0
+"""Heights of a line to the next of its paragraph, and points between where both begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """The box of a chart or diagram, in points from the page's top left, and the lines of its labels."""
+
+    box: Box
+    labels: list[TextLine]
+
+    @property
+    def words(self) -> str:
+        """Return the labels as one text."""
+        return "; ".join(line.text for line in self.labels)
+
+
+def plots(lines: Sequence[TextLine], rules: PageRules, size: tuple[float, float]) -> list[Plot]:
+    """Return the plots of a page of this width and height; none if it holds no other text. No line is in two."""
+    if not _are_many([count for _, count in rules.curves]):
+        return []
+    found = list[Plot]()
+    free = list(lines)
+    for box in _drawings(rules, size):
+        labels = _labels(free, box)
+        if len(labels) >= _LEAST_LABELS:
+            found.append(Plot(around_all([box, *(line.box for line in labels)]), labels))
+            free = [line for line in free if line not in labels]
+    return found if free else []
+
+
+def _are_many(counts: Sequence[int]) -> bool:
+    return len(counts) >= _LEAST_CURVES or max(counts, default=0) >= _LEAST_SEGMENTS
+
+
+def _drawings(rules: PageRules, size: tuple[float, float]) -> Iterator[Box]:
+    """Yield the boxes of what is drawn together with enough curves."""
+    boxes = [_on_page(box, size) for box in _drawn(rules)]
+    for members in grouped(boxes, *size):
+        box = around_all([boxes[at] for at in members])
+        curves = [(boxes[at], rules.curves[at][1]) for at in members if at < len(rules.curves)]
+        if _may_be_plot(box, *size) and _is_curved(box, curves):
+            yield box
+
+
+def _drawn(rules: PageRules) -> Iterator[Box]:
+    """Yield the boxes of all that a page draws, its curves first."""
+    for curve, _ in rules.curves:
+        yield curve
+    for y, start, end in (*rules.level, *rules.edges):
+        yield start, y, end, y
+    for x, start, end in rules.upright:
+        yield x, start, x, end
+
+
+def _is_curved(box: Box, curves: Sequence[tuple[Box, int]]) -> bool:
+    """Return whether a drawing has enough curves, given with their segments, and over enough of its width."""
+    if not _are_many([count for _, count in curves]):
+        return False
+    left, _, right, _ = around_all([curve for curve, _ in curves])
+    return right - left >= _CURVED * (box[2] - box[0])
+
+
+def _on_page(box: Box, size: tuple[float, float]) -> Box:
+    (left, top, right, bottom), (width, height) = box, size
+    return (min(max(left, 0), width), min(max(top, 0), height), min(max(right, 0), width), min(max(bottom, 0), height))
+
+
+def _may_be_plot(box: Box, width: float, height: float) -> bool:
+    left, top, right, bottom = box
+    low = min(right - left, bottom - top) < LEAST_DRAWN
+    large = (right - left) * (bottom - top) >= _PART * width * height
+    return not low and not large and not is_letterhead(box, width, height)
+
+
+def is_letterhead(box: Box, width: float, height: float) -> bool:
+    """Return whether a small box is at the top or the bottom of a page of this size."""
+    left, top, right, bottom = box
+    at_edge = bottom < _EDGE * height or top > (1 - _EDGE) * height
+    return at_edge and (right - left) * (bottom - top) < _SMALL * width * height
+
+
+def _labels(lines: Sequence[TextLine], box: Box) -> list[TextLine]:
+    """Return the labels of a drawing, which are the lines in it and short ones beside it; none if it holds a text."""
+    around = (box[0] - _REACH, box[1] - _REACH, box[2] + _REACH, box[3] + _REACH)
+    near, others = list[TextLine](), list[TextLine]()
+    for line in lines:
+        side = near if is_within(line.box, around) else others
+        side.append(line)
+    labels = [line for line in near if is_within(line.box, box) or _is_beside(line, others)]
+    return labels if _are_short(labels) else []
+
+
+def _are_short(labels: Sequence[TextLine]) -> bool:
+    lengths = [len(line.text) for line in labels]
+    return sum(lengths) <= min(_MEAN * len(labels), _LABELS) and max(lengths, default=0) <= LABEL
+
+
+def _is_beside(line: TextLine, others: Sequence[TextLine]) -> bool:
+    """Return whether a line near a drawing is short and no part of a paragraph or a caption."""
+    if len(line.text) > _OUTER or is_caption(line.text):
+        return False
+    near = (other for other in others if abs(other.middle - line.middle) < _STEP * line.height)
+    return all(abs(other.left - line.left) > _ALIGNED for other in near)
+
+
+def is_within(inner: Box, outer: Box) -> bool:
+    """Return whether the middle of a box is within another one."""
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+
+
+def without_plots(lines: list[TextLine], rules: PageRules, found: Sequence[Plot]) -> tuple[list[TextLine], PageRules]:
+    """Return the lines and the rules of a page that are no part of a plot."""
+    if not found:
+        return lines, rules
+    boxes = [plot.box for plot in found]
+    level, edges = _level_outside(rules.level, boxes), _level_outside(rules.edges, boxes)
+    upright = [rule for rule in rules.upright if not _is_drawn((rule[0], (rule[1] + rule[2]) / 2), boxes)]
+    labels = [line for plot in found for line in plot.labels]
+    return [line for line in lines if line not in labels], PageRules(level, upright, rules.dots, edges)
+
+
+def _level_outside(rules: Sequence[Rule], boxes: Sequence[Box]) -> list[Rule]:
+    return [rule for rule in rules if not _is_drawn(((rule[1] + rule[2]) / 2, rule[0]), boxes)]
+
+
+def _is_drawn(middle: tuple[float, float], boxes: Sequence[Box]) -> bool:
+    return any(is_within((*middle, *middle), box) for box in boxes)
+
+
+def grouped(boxes: Sequence[Box], width: float, height: float) -> list[list[int]]:
+    """Return the places of the boxes of each group: those with less than two cells of the page between them are one."""
+    cell = max(CELL, width / _MOST_CELLS, height / _MOST_CELLS)
+    filled = set[tuple[int, int]]()
+    for left, top, right, bottom in boxes:
+        rows, columns = range(int(top / cell), int(bottom / cell) + 2), range(int(left / cell), int(right / cell) + 2)
+        filled.update(product(rows, columns))
+    numbers = dict[tuple[int, int], int]()
+    groups = defaultdict[int, list[int]](list)
+    for at, (left, top, _, _) in enumerate(boxes):
+        first = int(top / cell), int(left / cell)
+        _spread(first, filled, numbers)
+        groups[numbers[first]].append(at)
+    return [*groups.values()]
+
+
+def _spread(start: tuple[int, int], filled: set[tuple[int, int]], groups: dict[tuple[int, int], int]) -> None:
+    """Give all filled cells that lead to a cell the number of a new group, unless it has one."""
+    number, waiting = len(groups), [start]
+    while waiting:
+        row, column = waiting.pop()
+        if (row, column) in filled and (row, column) not in groups:
+            groups[row, column] = number
+            waiting += [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
