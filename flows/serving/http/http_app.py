@@ -116,8 +116,9 @@ async def _looking(
             thread.join(_END_S)
 
 
-def _check_names(request: Request) -> None:
+async def _check_names(request: Request) -> None:
     """Refuse parameters that a path does not have: passed over, a misspelt condition would answer with everything."""
+    # `async`, as FastAPI hands any other function to a thread, which takes as long as the rest of its routing.
     known = {one.alias for one in request.scope["route"].dependant.query_params}
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
