@@ -16,7 +16,7 @@ from tests.kit.workbench import MakeBench
 from tests.serving.http_server import running
 
 pytestmark = pytest.mark.usefixtures("fake_model")
-TOLD = "vectors say little about 2 in ja"
+TOLD = "vectors say little about documents in ja (2)"
 
 
 def test_the_header_names_a_language_that_the_model_cannot_read(

@@ -89,7 +89,7 @@ def test_rows_of_a_long_table_stand_below_the_header_in_their_context(page: Any,
 
 def test_a_hit_says_what_put_it_before_the_next_and_which_words_were_ignored(page: Any, url: str) -> None:
     page.goto(f"{url}#/search?q=when+does+the+wheel+and+the+price")
-    page.locator(".told", has_text=re.compile(r"best in snapshot \d+\s*$")).wait_for()
+    page.locator(".told", has_text=re.compile(r"best in snapshot \d+(, confidence \d\.\d\d)?\s*$")).wait_for()
     hits = page.locator(".hit")
     hits.first.locator("summary").click()
     ahead = r"Ahead of #2 by \d+\.\d{3}: \d+\.\d{3} (more|less) from (the (vectors|keywords)|the word “\w+”)"

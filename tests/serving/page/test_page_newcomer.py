@@ -49,7 +49,7 @@ def test_a_pointer_that_rests_on_the_hits_holds_no_answer_to_the_next_question_b
     page.keyboard.press("/")
     page.keyboard.type("which wheel turns")
     page.wait_for_url(re.compile("wheel"))
-    page.locator(".told", has_text=re.compile(r"best in snapshot \d+$")).wait_for()
+    page.locator(".told", has_text=re.compile(r"best in snapshot \d+, confidence \d\.\d\d$")).wait_for()
     assert page.get_by_role("button", name="Show the better order").count() == 0
     assert page.get_by_text("by keyword so far").count() == 0
 

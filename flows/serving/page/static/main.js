@@ -94,11 +94,18 @@ function Where({ place, served: { stores, status } }) {
       <span>${number(status.documents)} documents, ${number(status.chunks)} <${Term} of="chunk">chunks<//></span>
       <span class=${place.at ? "needed" : ""}><${Term} of="snapshot" /> ${status.snapshot}, ${time(status.created)}</span>
       ${status.vectors.pending > 0 && html`<span class="needed">vectors: ${Math.floor(100 * status.vectors.share)} %, keywords answer</span>`}
-      ${Object.entries(status.poorly_read).map(([lang, of]) => html`<span title=${`The embedding model cannot read ${Math.round(100 * of.share)} % of their letters. Name a multilingual model.`}>vectors say little about ${number(of.documents)} in ${lang}</span>`)}
+      ${Object.keys(status.poorly_read).length > 0 && html`<${PoorlyRead} languages=${Object.entries(status.poorly_read)} />`}
       ${isReport && html`<span class="needed">a report of <span class="figure">${time(status.made)}</span></span>`}
       ${place.at && html`<a class="needed" href=${link(place.view, { ...place, view: "", at: "" })}>to the newest</a>`}
     </div>
   `;
+}
+
+/** The languages about which vectors say little, with their documents. */
+function PoorlyRead({ languages }) {
+  const letters = languages.map(([lang, of]) => `${Math.round(100 * of.share)} % of the letters in ${lang}`).join(", ");
+  const named = languages.map(([lang, of]) => `${lang} (${number(of.documents)})`).join(", ");
+  return html`<span title=${`The embedding model cannot read ${letters}. Name a multilingual model.`}>vectors say little about documents in ${named}</span>`;
 }
 
 /** Ask for the token, for those who have not opened the address that holds it. */

@@ -99,12 +99,13 @@ function Results({ typed, asked, mode, where, place = {}, set }) {
   if (error) return STOPPED.test(error.message) ? html`<${Stopped} mode=${mode} asked=${asked === typed} />` : html`<${Failure} error=${error} />`;
   if (!shown.value) return html`<p class="busy" role="status">Searching…</p>`;
   const hits = shown.value.hits;
+  const sure = hits.flatMap((hit) => hit.confidence ?? []);
   const one = (hit, at) => html`<${Found} key=${hit.chunk_id} hit=${hit} other=${hits[at + 1] ?? hits[at - 1]} most=${strongest(hits)} asked=${typed} ignored=${ignored} judging=${judging} snapshot=${shown.value.snapshot} />`;
   return html`
     <${Back} ready=${shown} />
     <${JudgeAll} judging=${judging} snapshot=${shown.value.snapshot} />
     <p class="told" role="status">
-      ${hits.length ? `${hits.length} best` : "Nothing found"} in snapshot ${shown.value.snapshot}${shown === first && mode !== "keyword" ? ", by keyword so far" : ""}
+      ${hits.length ? `${hits.length} best` : "Nothing found"} in snapshot ${shown.value.snapshot}${shown === first && mode !== "keyword" ? ", by keyword so far" : ""}${ready && sure.length > 0 && html`, <${Term} of="confidence">confidence ${Math.max(...sure).toFixed(2)}<//>`}
       ${held.waits && html` <button type="button" onClick=${held.take}>Show the better order</button>`}
     </p>
     <ol class="hits" onPointerMove=${() => setOver(true)} onPointerLeave=${() => setOver(false)}>
