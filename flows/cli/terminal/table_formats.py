@@ -4,6 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Callable
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 1_048_575, 16_384, 32_767
 """Rows below the header, columns, and characters of a cell that a sheet of Excel holds."""
+_FIRST_DAY = datetime(1900, 3, 1)
+"""Excel counts a day too many before it, and none before 1900; earlier days become text."""
+_MICROSECONDS = 6  # digits of a second that a moment of Python has
+_DAY, _TIME = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"  # how cells show days, and times, which are those of UTC
 _EXACT = 1 << 53  # Excel's numbers are floats; an integer beyond this becomes text
 
 
@@ -119,10 +124,37 @@ def _xlsx(table: "pa.Table") -> bytes:
     with xlsxwriter.Workbook(data, {"in_memory": True}) as book:
         sheet = book.add_worksheet("docmill")
         sheet.freeze_panes(1, 0)
-        for line, row in enumerate([tuple(table.column_names), *_rows(table)]):
-            for place, value in enumerate(row):
-                _write_cell(sheet, line, place, value)
+        shapes = [_shape(field.type, book) for field in table.schema]
+        for place, (name, shape) in enumerate(zip(table.column_names, shapes, strict=True)):
+            sheet.write_string(0, place, name)
+            if shape:
+                sheet.set_column(place, place, len(shape.num_format) + 1)
+        for line, row in enumerate(_rows(table), 1):
+            for place, (value, shape) in enumerate(zip(row, shapes, strict=True)):
+                if shape and value is not None and (moment := _moment(value)):
+                    sheet.write_datetime(line, place, moment, shape)
+                else:
+                    _write_cell(sheet, line, place, value)
     return data.getvalue()
+
+
+def _shape(kind: "pa.DataType", book: Any) -> Any:
+    """Return the format of the cells of a column of days or times; None for any other."""
+    from pyarrow import types
+
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return book.add_format({"num_format": _DAY if types.is_date(kind) else _TIME})
+    return None
+
+
+def _moment(text: str) -> datetime | None:
+    """Return a day or a time as SQL writes it; None for one that Excel lacks."""
+    try:
+        found = datetime.fromisoformat(text.removesuffix("+00"))
+    except ValueError:
+        return None
+    is_exact = len(text.removesuffix("+00").partition(".")[2]) <= _MICROSECONDS
+    return found if is_exact and found >= _FIRST_DAY else None
 
 
 def _write_cell(sheet: Any, line: int, place: int, value: Any) -> None:

@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import openpyxl
@@ -34,14 +35,34 @@ def test_without_a_file_it_is_a_table_and_an_unknown_suffix_names_those_there_ar
 
 
 def test_a_workbook_holds_numbers_and_texts() -> None:
-    sql = (
-        "SELECT 1.5 AS d, 7 AS n, 'a' AS t, true AS b, NULL AS x, [1] AS l, DATE '2026-01-02' AS at, 'inf'::FLOAT AS f"
-    )
+    sql = "SELECT 1.5 AS d, 7 AS n, 'a' AS t, true AS b, NULL AS x, [1] AS l, 'inf'::FLOAT AS f"
     assert cells(sql) == [
-        ["d", "n", "t", "b", "x", "l", "at", "f"],
-        [1.5, 7, "a", True, None, "[1]", "2026-01-02", "inf"],
+        ["d", "n", "t", "b", "x", "l", "f"],
+        [1.5, 7, "a", True, None, "[1]", "inf"],
     ]
     assert cells("SELECT 9007199254740993 AS n") == [["n"], ["9007199254740993"]]
+
+
+@pytest.mark.parametrize(
+    ("sql", "cell"),
+    [
+        ("DATE '2026-01-02'", datetime(2026, 1, 2)),
+        ("TIMESTAMP '2026-01-02 03:04:05'", datetime(2026, 1, 2, 3, 4, 5)),
+        ("TIMESTAMPTZ '2026-01-02 03:04:05+02'", datetime(2026, 1, 2, 1, 4, 5)),
+        ("DATE '1899-12-31'", "1899-12-31"),
+        ("DATE 'infinity'", "infinity"),
+        ("'1970-01-01 00:00:00.000000001'::TIMESTAMP_NS", "1970-01-01 00:00:00.000000001"),
+        ("'2026-01-02'", "2026-01-02"),
+    ],
+)
+def test_a_workbook_holds_days_and_times_where_excel_has_them(sql: str, cell: object) -> None:
+    assert cells(f"SELECT {sql} AS at") == [["at"], [cell]]
+
+
+def test_a_column_of_times_is_as_wide_as_they_are() -> None:
+    sql = "SELECT TIMESTAMP '2026-01-02 03:04:05' AS at UNION ALL SELECT NULL"  # narrower, Excel shows ####
+    sheet = openpyxl.load_workbook(io.BytesIO(render(query({}, {}, sql), TableFormat.xlsx))).active
+    assert sheet.column_dimensions["A"].width >= len(sheet["A2"].number_format)
 
 
 @pytest.mark.parametrize(
