@@ -20,6 +20,7 @@ from tests.kit.drawing import examples
 CORPUS = Path(__file__).parents[1] / "corpus"
 FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 ITSELF = ("text", "markdown", "code")
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:5af6b1678cae46ec\nsize 370\n"
 
 
 def parse_file(path: Path, options: ParseOptions | None = None) -> tuple[FileType, Parsed]:
@@ -141,6 +142,8 @@ def test_any_markdown_has_exact_spans_and_loses_nothing(lines: list[str], newlin
         (b"<html><body><script>1</script></body></html>", "a.html", "no_text"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "a.docx", "encrypted"),
         (b'{"cells": [], "nbformat": 4}', "a.ipynb", "no_text"),
+        (LFS_POINTER, "a.csv", "unreadable"),
+        (LFS_POINTER, "a.png", "unreadable"),
     ],
 )
 def test_what_cannot_be_used_is_rejected_with_a_true_reason(data: bytes, name: str, reason: str) -> None:
@@ -148,6 +151,11 @@ def test_what_cannot_be_used_is_rejected_with_a_true_reason(data: bytes, name: s
         parse(data, detect_file_type(name, data), ParseOptions())
     assert why.value.reason == reason
     assert why.value.message
+
+
+def test_a_text_that_begins_like_a_pointer_of_git_lfs_is_read() -> None:
+    text = LFS_POINTER + b"A pointer has three lines. " * 40
+    assert "three lines" in parse(text, FileType("text"), ParseOptions()).text
 
 
 def test_a_text_longer_than_allowed_is_rejected() -> None:

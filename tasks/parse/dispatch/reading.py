@@ -25,6 +25,8 @@ _BEGINNING = 1_000  # bytes searched first for a non-blank one: enough for nearl
 _ZIP = b"PK\x03\x04"
 _MAX_MEMBERS = 1_000  # of a container, of which names are corrected: each takes a pass over the file
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_POINTER, _MOST_OF_POINTER = b"version https://git-lfs.github.com/spec/", 1_024
+"""How a pointer of Git LFS begins, which a checkout may have for a large file; the specification has it shorter."""
 _MAX_ERROR = 100  # characters of a library's message: some quote the damaged bytes
 _PAD = b"\x36"  # what MS-OFFCRYPTO fills a key with
 _BITS_A_BYTE = 8  # key sizes are stated in bits
@@ -38,6 +40,8 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions, reader: Chose
     """
     if not data[:_BEGINNING].strip(_BLANK) and not data.strip(_BLANK):  # `strip` copies the whole
         raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
+    if len(data) < _MOST_OF_POINTER and data.startswith(_POINTER):
+        raise Rejected("unreadable", "a pointer of Git LFS; its content is not here: `git lfs pull` fetches it")
     parser_for(file_type, reader)  # first, for a password is of no use to a file that nothing reads
     opened = _slashed(unlocked(data, options.passwords))
     if opened is not data and (inner := binary_kind(opened)) in FORMATS:

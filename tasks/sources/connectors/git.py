@@ -134,7 +134,6 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _HEAD = re.compile(rb"\x01(?P<time>\d+)\x02(?P<id>[0-9a-f]{40,64})\x02(?P<author>.*)", re.DOTALL)
 _FILES = (b"100644", b"100755")
 """The modes of files: a link may lead anywhere, and a submodule is another repository."""
-_POINTER = b"version https://git-lfs.github.com/spec/"
 _HOSTS = {
     "github.com": "https://{host}/{path}/blob/{ref}/{name}",
     "gitlab.com": "https://{host}/{path}/-/blob/{ref}/{name}",
@@ -240,8 +239,6 @@ class GitReader:
             data = self.git.found("cat-file", "blob", _raw(path))
         if data is None:
             raise Rejected("unreadable", f"the commit {self._commit[:12]} has no such file")
-        if data.startswith(_POINTER):
-            raise Rejected("unreadable", "a pointer of Git LFS; its content is not in the repository")
         return data
 
     def mark(self) -> str:
