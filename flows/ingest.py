@@ -29,8 +29,6 @@ from docmill.flows.runs.visible_text import one_line
 from docmill.storage.errors import DocmillError
 
 T = TypeVar("T")
-MOST_LINES = 100
-"""Rejects in the log of a run. Each line is a row on the server; the table of rejects holds more."""
 MOST_NAMED = 3  # sources in the name of a run
 
 
@@ -103,10 +101,8 @@ class PrefectEngine:
         """Publish what the run did: its log, its artifacts and its events."""
         self._update(100.0)
         store, log = self._own.settings.store, get_run_logger()
-        for problem in report.problems[:MOST_LINES]:
+        for problem in report.told():
             log.warning(one_line(problem))
-        if len(report.problems) > MOST_LINES:
-            log.warning(f"and {len(report.problems) - MOST_LINES:,} more; docmill rejects lists them all")
         log.info(report.headline)
         leave_artifacts(report, store)
         emit_events(report, store)

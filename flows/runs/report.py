@@ -21,6 +21,10 @@ EXIT_HELD = 4
 EXIT_UNREACHED = 5
 EARLIER = " (in an earlier run)"
 """The end of a problem that an earlier run has reported."""
+MOST_TOLD = 100
+"""Problems that a report lists: two screens, and in Prefect each is a row on the server. A source may have thousands of
+files that cannot be read, which each run would list again."""
+MOST_RECHUNKED = 20  # documents that a plan names, in one line
 CALLS = ("calls", "failed", "refused", "input", "cached", "output")
 """The counts of calls of a language model."""
 REQUESTS = ("calls", "input")
@@ -163,6 +167,13 @@ class Report:
         for row in self.rejected_before:
             yield f"{row.uri}: {row.reason}: {row.message}{EARLIER}"
 
+    def told(self) -> list[str]:
+        """Return the problems that a report lists, earlier ones behind those of this run, and how many it leaves out."""
+        first = sorted(self.problems, key=lambda problem: problem.endswith(EARLIER))
+        left = len(first) - MOST_TOLD
+        more = f"and {left:,} more; `docmill rejects` and the view `warnings` of `docmill sql` list them"
+        return [*first[:MOST_TOLD], more] if left > 0 else first
+
     @property
     def exit_status(self) -> int:
         """Return 0 if every document in the store is up to date, 3 if some were rejected or are stale, 4 if gated.
@@ -207,7 +218,7 @@ class Report:
         """Return a summary for a person."""
         far = [f"  source     {one_line(self._seen(one))}" for one in self.sources if one.far]
         told = [f"  {name:<9}  {said}" for name, said in self._facts().items() if said]
-        return "\n".join([self.headline, *far, *told, *(f"  ! {one_line(problem)}" for problem in self.problems)])
+        return "\n".join([self.headline, *far, *told, *(f"  ! {one_line(problem)}" for problem in self.told())])
 
     def _facts(self) -> dict[str, str]:
         """Return the lines of the summary by their names; "" for one that is left out."""
@@ -245,7 +256,9 @@ class Report:
     def _some_rechunked(self) -> str:
         """Return the uris of the rechunked documents in a plan, else their number."""
         if self.dry_run:
-            return ", ".join(map(one_line, self.rechunked))
+            left = len(self.rechunked) - MOST_RECHUNKED
+            more = [f"and {left:,} more"] if left > 0 else []
+            return ", ".join([*map(one_line, self.rechunked[:MOST_RECHUNKED]), *more])
         return f"{len(self.rechunked)} from their stored text"
 
     def as_markdown(self) -> str:
@@ -259,7 +272,7 @@ class Report:
             *([f"| gate | {self.gate.spelled()} |"] if self.gate else []),
             *(f"| seconds: {step} | {seconds:.2f} |" for step, seconds in self.seconds.items()),
         ]
-        problems = [f"- {one_line(problem)}" for problem in self.problems]
+        problems = [f"- {one_line(problem)}" for problem in self.told()]
         return "\n".join([f"## {self.headline}", "", "| | |", "|---|---|", *rows, "", *problems])
 
     @property

@@ -2,7 +2,7 @@
 
 from docmill.flows.cli.pages.explain_chunks_text import sizes_spelled
 from docmill.flows.runs.phases import counted
-from docmill.flows.runs.report import Report, unsaid
+from docmill.flows.runs.report import EARLIER, Report, unsaid
 
 
 def test_a_count_agrees_with_its_unit() -> None:
@@ -29,3 +29,17 @@ def test_the_sizes_of_one_chunk_are_one_size() -> None:
     assert sizes_spelled([]) == "no chunks"
     assert sizes_spelled([1]) == "1 chunk of 1 token"
     assert sizes_spelled([12, 20, 23]) == "3 chunks of 12 to 23 tokens, half below 20"
+
+
+def test_a_report_lists_a_hundred_problems_and_the_new_ones_first() -> None:
+    earlier = [f"{number}.md: empty: 0 bytes{EARLIER}" for number in range(5_000)]
+    report = Report(problems=[*earlier, "new.md: empty: 0 bytes"], rechunked=[f"{n}.md" for n in range(1_000)])
+    report.dry_run = True
+    lines = report.as_text().splitlines()
+    told = [line for line in lines if line.startswith("  ! ")]
+    assert told[:2] == ["  ! new.md: empty: 0 bytes", f"  ! {earlier[0]}"]
+    assert len(told) == 101
+    assert told[-1].startswith("  ! and 4,901 more; `docmill rejects` and ")
+    (named,) = (line for line in lines if line.startswith("  re-chunk"))
+    assert named.endswith("19.md, and 980 more")
+    assert Report(problems=earlier[:100]).as_markdown().count(EARLIER) == 100

@@ -89,7 +89,7 @@ def print_report(report: "Report", as_json: bool) -> None:
     """Print the report of a run, and exit with its exit status."""
     if as_json:
         print_json(report.as_json())
-        for problem in report.problems:
+        for problem in report.told():
             note(problem)
     else:
         print_text(report.as_text())
