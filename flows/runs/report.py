@@ -168,7 +168,7 @@ class Report:
             yield f"{row.uri}: {row.reason}: {row.message}{EARLIER}"
 
     def told(self) -> list[str]:
-        """Return the problems that a report lists, earlier ones behind those of this run, and how many it leaves out."""
+        """Return the problems that a report lists, earlier ones behind those of the run, and how many it leaves out."""
         first = sorted(self.problems, key=lambda problem: problem.endswith(EARLIER))
         left = len(first) - MOST_TOLD
         more = f"and {left:,} more; `docmill rejects` and the view `warnings` of `docmill sql` list them"

@@ -82,6 +82,20 @@ def test_predicates_over_values_leave_out_what_has_none(tmp_path: Path) -> None:
         found(bench, "metadata.colour = 'red'")
 
 
+@pytest.mark.parametrize("keys", [{}, {"team": "text"}])
+def test_a_key_that_is_not_declared_is_told_as_such(tmp_path: Path, keys: dict[str, str]) -> None:
+    bench = Workbench(tmp_path, {"metadata": keys})
+    bench.write({"page.md": f"{FRONT}Words of a page."})
+    bench.ingest()
+    with bench.store as store:
+        for ask in (store.documents, lambda where: store.search("words", where=where)):
+            with pytest.raises(
+                QueryError, match=r"\[metadata\] declares no key 'due'.*metadata->'front_matter'->>'due'"
+            ):
+                ask("metadata.due > '2027-01-01'")
+        assert [row.uri for row in store.documents("metadata->'front_matter'->>'due' > '2027-01-01'")] == ["page.md"]
+
+
 def test_a_change_of_what_is_said_parses_splits_and_embeds_nothing(tmp_path: Path) -> None:
     bench = bench_with(tmp_path, {f"part/{number}.md": f"Words of page {number}." for number in range(5)})
     bench.ingest()
