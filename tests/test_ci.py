@@ -16,7 +16,7 @@ import yaml
 
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import Pool
-from tests.kit.house import ROOT, starts
+from tests.kit.house import PYTEST, ROOT, starts
 from tests.kit.skips import ALLOWED
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -71,7 +71,7 @@ def test_where_nothing_can_be_installed_the_packages_are_named(tmp_path: Path) -
 @pytest.mark.parametrize("ci", ["", "true"])
 def test_a_skip_fails_in_ci_unless_it_is_allowed(tmp_path: Path, ci: str) -> None:
     (tmp_path / "test_sample.py").write_text(SAMPLE)
-    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(tmp_path), "-p", "tests.kit.skips"]
+    command = [*PYTEST, "--rootdir", str(tmp_path), "-p", "tests.kit.skips"]
     environment = {**os.environ, "CI": ci, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [*command, "-p", "no:cacheprovider", "-rs", str(tmp_path)],

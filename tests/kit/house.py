@@ -1,6 +1,8 @@
 """The house as its code says it: modules, the folders that they import, branches of functions, tests with processes."""
 
 import ast
+import os
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -16,6 +18,9 @@ FACE = sorted([*(ROOT / "docmill").glob("*.py"), *(ROOT / "docmill" / "adapters"
 SOURCES = sorted(
     [*MODULES, *FACE, *(path for path in (ROOT / "tests").rglob("*.py") if not {"corpus", "golden"} & {*path.parts})]
 )
+
+PYTEST = [sys.executable, "-m", "pytest", "-c", os.devnull, "-p", "no:langsmith_plugin", "-p", "no:schemathesis"]
+"""pytest without our configuration, and without the two plugins that load a package of a second at every start."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -4,7 +4,6 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 
 import docmill
 from docmill.storage.snapshots.clean.verify import verify
-from tests.kit.house import ROOT
+from tests.kit.house import PYTEST, ROOT
 from tests.plugins.distributions import EXAMPLE, install
 
 MILL = "# The mill\n\nIt grinds the wheat of the valley.\n\n## Water\n\nThe river turns the wheel all year.\n"
@@ -198,9 +197,8 @@ def test_a_document_stays_as_it_is_while_its_parser_is_gone(project: Project) ->
 
 
 def test_the_example_passes_the_suites_of_docmill(made: Project) -> None:
-    pytest_of_the_author = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (made.site, ROOT)))}
-    code = [*pytest_of_the_author, str(EXAMPLE / "suites.py")]
+    code = [*PYTEST, "-q", "-p", "no:cacheprovider", str(EXAMPLE / "suites.py")]
     done = subprocess.run(code, cwd=made.folder, env=environment, capture_output=True, text=True, check=False)
     assert "15 passed" in done.stdout, done.stdout
 
