@@ -179,10 +179,16 @@ def no_writer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return one home of Prefect for the session, which all processes of pytest-xdist share."""
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the session that all processes of pytest-xdist share."""
     own = tmp_path_factory.getbasetemp()
-    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "prefect home"
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@pytest.fixture(scope="session")
+def prefect_home(shared: Path) -> Path:
+    """Return one home of Prefect for the session."""
+    return shared / "prefect home"
 
 
 @pytest.fixture(scope="session")

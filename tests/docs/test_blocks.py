@@ -5,7 +5,6 @@ shows what its blocks print, and with `--write` writes that into the page.
 """
 
 import doctest
-import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,10 +36,9 @@ MOST_NOT_RUN = 24  # each with its reason; a page that needs more of them should
 
 
 @pytest.fixture(scope="session")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shelf(shared: Path) -> Path:
     """Return the folder in which the stores of pages stand, one for all processes of the tests."""
-    own = tmp_path_factory.getbasetemp()
-    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shelf"
+    return shared / "shelf"
 
 
 def difference(played: Played) -> str:

@@ -15,8 +15,8 @@ QUERY = ["search", "wheel river", "-k", "1", "--json"]
 
 
 @pytest.mark.slow
-def test_the_example_comes_and_goes(tmp_path: Path) -> None:
-    installed = install_wheel(tmp_path)
+def test_the_example_comes_and_goes(tmp_path: Path, shared: Path) -> None:
+    installed = install_wheel(tmp_path, shared)
     package = copytree(EXAMPLE, tmp_path / "package")
     installed.pip("install", "--no-deps", "--no-index", "--no-build-isolation", str(package))
     user = tmp_path / "user"

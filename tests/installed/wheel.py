@@ -1,5 +1,6 @@
 """docmill's wheel in an environment of its own, which has the packages of this one and not the checkout."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from docmill.storage.files import flocked
 from tests.kit.house import ROOT
 
 _PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
@@ -41,21 +43,31 @@ class Installed:
         subprocess.run([*_PIP, "--python", self.python, *arguments], check=True)
 
 
-def install_wheel(folder: Path) -> Installed:
-    """Build the wheel and install it into a new environment below a folder."""
+def install_wheel(folder: Path, shared: Path) -> Installed:
+    """Install the wheel into a new environment below a folder; it is built and unpacked once below `shared`."""
+    built = shared / "wheel"
+    built.mkdir(exist_ok=True)
+    with flocked(built / "lock", fcntl.LOCK_EX, 0o600):
+        wheel = next(built.glob("docmill-*.whl"), None) or _build(built)
+    venv.create(folder / "venv", symlinks=True)
+    site = next((folder / "venv").glob("lib/python*/site-packages"))
+    # A folder named by a .pth file is a path entry and nothing more: the editable install stays unknown.
+    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    for each in (built / "unpacked").iterdir():
+        (site / each.name).symlink_to(each)  # so each module is compiled once
+    return Installed(folder / "venv", wheel)
+
+
+def _build(folder: Path) -> Path:
     # In a folder of its own: two that build in that of the checkout at once break each other, and an older build stays.
     own = folder / "own-build.cfg"
     own.write_text(f"[build]\nbuild_base = {folder / 'build'}\n[egg_info]\negg_base = {folder}\n")
     command = [*_PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
     subprocess.run(command, check=True, env=os.environ | {"DIST_EXTRA_CONFIG": str(own)})
     wheel = next(folder.glob("docmill-*.whl"))
-    venv.create(folder / "venv", symlinks=True)
-    site = next((folder / "venv").glob("lib/python*/site-packages"))
-    # A folder named by a .pth file is a path entry and nothing more: the editable install stays unknown.
-    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
-    return Installed(folder / "venv", wheel)
+        archive.extractall(folder / "unpacked")
+    return wheel
 
 
 def install_editable(folder: Path, clone: Path) -> str:
