@@ -21,6 +21,7 @@ _BARE_TEXT = re.compile(rf"{_COMPARED}\s*\(?\s*(?:[\w./-]+\s+|[\w./-]*)$", re.IG
 """The end of a text in which a comparison is followed by words without quotes, or by nothing."""
 _IN_QUOTES = "put text in single quotes: 'like this'; double quotes are for names of columns"
 _MISSED = re.compile(r'(?:column|column named) "(\w+)"')
+_LOOSE_ARROW = "'json_extract(VARCHAR, BOOLEAN)'"
 _NO_KEY = re.compile(
     r"Cannot extract field '(?P<field>[^']+)' from expression \"declared\""
     r'|Could not find key "(?P<key>[^"]+)" in struct(?:\W+Candidate Entries: (?P<others>.+))?'
@@ -44,7 +45,7 @@ def message_of(error: Exception, source: AskedStatement, reserved: frozenset[str
     """
     kind, said = _parts(error)
     message = str(said["exception_message"])
-    head = _undeclared(message, source.given) or re.sub(r"!?\n", "; ", f"{kind}: {message}".strip())
+    head = _in_own_words(message, source.given) or re.sub(r"!?\n", "; ", f"{kind}: {message}".strip())
     place = _place(said, source)
     if place is None:
         return head
@@ -100,14 +101,16 @@ def _hint(said: dict[str, Any], given: str, place: int, reserved: frozenset[str]
     return _IN_QUOTES if _BARE_TEXT.search(before) else ""
 
 
-def _undeclared(message: str, given: str) -> str:
-    """Return in words that [metadata] has no key of a name; "" for any other error."""
+def _in_own_words(message: str, given: str) -> str:
+    """Return in words that [metadata] has no key of a name, or that `->` took a comparison; "" for any other error."""
+    if _LOOSE_ARROW in message:
+        return "-> binds less than a comparison; write metadata->>'$.front_matter.KEY' = …, or put it in parentheses"
     found = _NO_KEY.search(message)
     key = (found["key"] or found["field"]) if found else ""
     if not found or not re.search(rf'\b(?:metadata|declared)\."?{re.escape(key)}\b', given):
         return ""
     others = f", but {found['others']}" if found["others"] else ""
-    return f"[metadata] declares no key {key!r}{others}; what files state is in metadata->'front_matter'->>'{key}'"
+    return f"[metadata] declares no key {key!r}{others}; what files state is in metadata->>'$.front_matter.{key}'"
 
 
 def _elsewhere(message: str) -> str:

@@ -90,10 +90,14 @@ def test_a_key_that_is_not_declared_is_told_as_such(tmp_path: Path, keys: dict[s
     with bench.store as store:
         for ask in (store.documents, lambda where: store.search("words", where=where)):
             with pytest.raises(
-                QueryError, match=r"\[metadata\] declares no key 'due'.*metadata->'front_matter'->>'due'"
+                QueryError, match=r"^\[metadata\] declares no key 'due'.* metadata->>'\$.front_matter.due'"
             ):
                 ask("metadata.due > '2027-01-01'")
-        assert [row.uri for row in store.documents("metadata->'front_matter'->>'due' > '2027-01-01'")] == ["page.md"]
+        assert [row.uri for row in store.documents("metadata->>'$.front_matter.due' > '2027-01-01'")] == ["page.md"]
+        with pytest.raises(
+            QueryError, match=r"^-> binds less than a comparison; write metadata->>'\$\.front_matter\.KEY'"
+        ):
+            store.documents("metadata->'front_matter'->>'due' > '2027-01-01'")
 
 
 def test_a_change_of_what_is_said_parses_splits_and_embeds_nothing(tmp_path: Path) -> None:
