@@ -184,6 +184,7 @@ def test_sql_status_snapshots_and_diff(client: httpx.Client, bench: Workbench) -
         ("POST", "/search", {"query": "x", "at": 99}, 404, "no snapshot 99"),
         ("POST", "/search", {"query": "x", "store": "other"}, 404, "this server has handbook"),
         ("GET", "/documents/no.md", None, 404, "no document 'no.md'"),
+        ("GET", "/documents/a/b%0Ac%2Fd.md", None, 404, r"no document 'a/b\nc/d.md'"),
         ("GET", "/documents/git.md?start_char=99", None, 400, "start_char must be in"),
         ("GET", "/documents/git.md?at=no-tag", None, 404, "no snapshot or tag"),
         ("GET", "/documents?where=1%20=", None, 400, "where must be one SQL predicate"),

@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, HTTPException, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
+from starlette.convertors import PathConvertor, register_url_convertor
 
 from docmill.flows.serving import answers
 from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
@@ -163,6 +164,15 @@ _PICTURE_HEADERS = {
     "Cache-Control": "private, max-age=31536000, immutable",  # its key is its content
 }
 _PLAIN = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics for Prometheus."}
+
+
+class _AnyPath(PathConvertor):
+    """A part of an address with slashes, and with line breaks, which names of files may have."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("path", _AnyPath())
 
 
 class HttpRoutes:
