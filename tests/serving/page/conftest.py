@@ -1,4 +1,4 @@
-"""A browser for the tests of the page."""
+"""A browser for the tests of the page, and its addresses."""
 
 import os
 import re
@@ -7,6 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from docmill.flows.serving.access import Access
+from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.http.http_app import http_app
+from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.flows.serving.page.report_files import write_report
+from tests.kit.workbench import Workbench
+from tests.serving.http_server import running
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")  # as .ci/programs knows them
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
@@ -55,6 +63,28 @@ def page(tab: Any) -> Iterator[Any]:
         for event, hear in heard.items():
             tab.remove_listener(event, hear)
         _forget(tab)
+
+
+@pytest.fixture(scope="module")
+def served(bench: Workbench) -> Iterator[str]:
+    """The address of a server of the module's `bench`."""
+    access = Access(port=0)
+    with running(http_app(OpenStores({"handbook": bench.root}), Searching({}), access), access) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def report(bench: Workbench, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of the page of the module's `bench`, written as files."""
+    with bench.store as store:
+        done = write_report(ServedStore("handbook", store), tmp_path_factory.mktemp("written") / "report", 100)
+    return (done.folder / "index.html").as_uri()
+
+
+@pytest.fixture(params=["served", "report"])
+def url(request: pytest.FixtureRequest) -> str:
+    """The address of the page of a server, and of the same page as files."""
+    return str(request.getfixturevalue(request.param))
 
 
 def _forget(tab: Any) -> None:

@@ -7,16 +7,12 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from docmill.flows.serving.access import Access
-from docmill.flows.serving.answers import Searching
-from docmill.flows.serving.http.http_app import http_app
-from docmill.flows.serving.open_stores import OpenStores, ServedStore
-from docmill.flows.serving.page.report_files import held_of, values_of, write_report
+from docmill.flows.serving.open_stores import ServedStore
+from docmill.flows.serving.page.report_files import held_of, values_of
 from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.storage.snapshots.read.store import open_store
 from tests.kit.model_server import model_server
 from tests.kit.workbench import MakeBench, Workbench
-from tests.serving.http_server import running
 from tests.serving.page.test_page import faults
 
 TWIN = f"# Ferry\n\nThe ferry leaves at nine and comes back at noon.\n\n## Later\n\n{'A boat sails at ten. ' * 25}\n"
@@ -38,26 +34,6 @@ def bench(make_bench: MakeBench) -> Iterator[Workbench]:
         asked = {"provider": "openai", "model": "loopback", "base_url": f"{model.url}/v1"}
         refused = {"<b>bad</b>.pdf": "%PDF-1.4 nothing"}
         yield make_bench(DOCUMENTS, refused, model=asked, chunk={"contextualizer": "llm"})
-
-
-@pytest.fixture(scope="module")
-def served(bench: Workbench) -> Iterator[str]:
-    access = Access(port=0)
-    with running(http_app(OpenStores({"handbook": bench.root}), Searching({}), access), access) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def report(bench: Workbench, tmp_path_factory: pytest.TempPathFactory) -> str:
-    with bench.store as store:
-        done = write_report(ServedStore("handbook", store), tmp_path_factory.mktemp("written") / "report", 100)
-    return (done.folder / "index.html").as_uri()
-
-
-@pytest.fixture(params=["served", "report"])
-def url(request: pytest.FixtureRequest) -> str:
-    """The address of the page of a server, and of the same page as files."""
-    return str(request.getfixturevalue(request.param))
 
 
 def test_a_table_in_a_hit_is_drawn_and_its_exact_text_is_there(page: Any, url: str) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +34,6 @@ def bench(make_bench: MakeBench) -> Workbench:
     files["secret.md"] = "---\nteam: secret\ntags: [hidden]\n---\n# Secret\n\nThe mill.\n"
     files["secret.md.meta.toml"] = 'access = ["board"]\n'
     return make_bench({**files, "plain.txt": "The mill of nobody."}, metadata=KEYS)
-
-
-@pytest.fixture(scope="module")
-def served(bench: Workbench) -> Iterator[str]:
-    access = Access(port=0)
-    with running(http_app(OpenStores({"handbook": bench.root}), Searching({}), access), access) as url:
-        yield url
 
 
 def counts(url: str, facet: str, **asked: str) -> dict[str, int]:

@@ -7,15 +7,9 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from docmill.flows.serving.access import Access
-from docmill.flows.serving.answers import Searching
-from docmill.flows.serving.http.http_app import http_app
-from docmill.flows.serving.open_stores import OpenStores, ServedStore
-from docmill.flows.serving.page.report_files import write_report
 from tests.kit.site import site_on_loopback
 from tests.kit.workbench import MakeBench, Workbench
 from tests.kit.writers.figures import data_uri, drawn
-from tests.serving.http_server import running
 from tests.serving.page.test_page import faults
 
 ONE, TWO, THREE = (drawn(number, 300, 200) for number in (1, 2, 3))
@@ -50,26 +44,6 @@ def bench(make_bench: MakeBench, asked_far: Any) -> Workbench:
     far = f"![Far]({asked_far.url}/far.png)"
     files = {"readme.md": README.replace("FAR", far), "pics/one.png": ONE, "pics/two.png": TWO}
     return make_bench(files, parse={"ocr": False})
-
-
-@pytest.fixture(scope="module")
-def served(bench: Workbench) -> Iterator[str]:
-    access = Access(port=0)
-    with running(http_app(OpenStores({"handbook": bench.root}), Searching({}), access), access) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def report(bench: Workbench, tmp_path_factory: pytest.TempPathFactory) -> str:
-    with bench.store as store:
-        done = write_report(ServedStore("handbook", store), tmp_path_factory.mktemp("written") / "report", 100)
-    return (done.folder / "index.html").as_uri()
-
-
-@pytest.fixture(params=["served", "report"])
-def url(request: pytest.FixtureRequest) -> str:
-    """The address of the page of a server, and of the same page as files."""
-    return str(request.getfixturevalue(request.param))
 
 
 def test_a_hit_of_a_readme_shows_its_pictures_and_asks_nobody_else(page: Any, url: str, asked_far: Any) -> None:
