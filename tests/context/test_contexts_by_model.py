@@ -53,18 +53,11 @@ def rows(bench: Workbench, uri: str = "manual.md") -> list[ChunkRow]:
     return sorted((row for row in bench.chunks() if row.uri == uri), key=lambda row: row.ordinal)
 
 
-def asked(server: ModelServer) -> int:
-    """Return the number of requests since the last time."""
-    count = len(server.requests)
-    server.requests.clear()
-    return count
-
-
 def test_what_the_model_says_follows_the_title_and_the_headings(bench: Workbench, server: ModelServer) -> None:
     report = bench.ingest()
     chunks = rows(bench)
     assert len(chunks) >= SECTIONS
-    assert asked(server) == report.model["calls"] == len(chunks)
+    assert server.asked() == report.model["calls"] == len(chunks)
     path, said = chunks[5].context.split("\n")
     assert path.startswith("The manual of the mill")
     assert said.startswith("It speaks of The manual of the mill › Wheel")
@@ -78,14 +71,14 @@ def test_a_second_run_and_a_rename_ask_nothing_and_a_line_asks_for_its_chunk(
 ) -> None:
     bench.write({"manual.md": manual(sections=100)})
     bench.ingest()
-    assert asked(server) >= 100
+    assert server.asked() >= 100
     assert summary(bench.ingest()) == {"unchanged": 1}
     (bench.docs / "manual.md").rename(bench.docs / "guide.md")
     assert bench.ingest().documents.moved == 1
-    assert asked(server) == 0
+    assert server.asked() == 0
     bench.write({"guide.md": manual(changed=50, sections=100)})
     bench.ingest()
-    assert 1 <= asked(server) <= 3
+    assert 1 <= server.asked() <= 3
 
 
 def test_contexts_of_a_document_that_changed_elsewhere_are_kept_marked_and_made_again_when_asked_to(
@@ -98,11 +91,11 @@ def test_contexts_of_a_document_that_changed_elsewhere_are_kept_marked_and_made_
     new = [row for row in rows(bench) if row.chunk_id not in before]
     assert all(before[row.chunk_id] == row.context for row in rows(bench) if row not in new)
     assert states(bench) == {"": len(new), STALE: len(rows(bench)) - len(new)}
-    asked(server)
+    server.asked()
     planned = bench.ingest(dry_run=True, refresh_contexts=True)
-    assert asked(server) == 0
+    assert server.asked() == 0
     report = bench.ingest(refresh_contexts=True)
-    assert planned.model["calls"] == report.model["calls"] == asked(server) == len(before) - len(new)
+    assert planned.model["calls"] == report.model["calls"] == server.asked() == len(before) - len(new)
     assert states(bench) == {"": len(rows(bench))}
     assert summary(bench.ingest(refresh_contexts=True)) == {"unchanged": 1}
 
@@ -168,25 +161,25 @@ def test_an_answer_that_is_odd_is_asked_for_once(bench: Workbench, server: Model
     server.behave(mood)
     bench.ingest()
     assert states(bench) == {state: 1}
-    assert asked(server) == 1
+    assert server.asked() == 1
     bench.ingest()
-    assert asked(server) == 0
+    assert server.asked() == 0
     server.behave("well")
     bench.ingest(refresh_contexts=True)
-    assert asked(server) == (state == REFUSED)
+    assert server.asked() == (state == REFUSED)
 
 
 def test_a_bound_of_calls_commits_what_is_done_and_says_what_is_left(bench: Workbench, server: ModelServer) -> None:
     bench.settings["model"] |= {"max_calls": 4}
     report = bench.ingest()
-    assert asked(server) == report.model["calls"] == 4
+    assert server.asked() == report.model["calls"] == 4
     left = len(rows(bench)) - 4
     assert (report.model["left"], report.exit_status) == (left, 3)
     assert states(bench) == {"": 4, MISSING: left}
     assert any(f"{left} " in problem and "max-calls" in problem for problem in report.problems)
     bench.settings["model"] |= {"max_calls": -1}
     bench.ingest()
-    assert asked(server) == left
+    assert server.asked() == left
     assert states(bench) == {"": len(rows(bench))}
 
 
@@ -197,7 +190,7 @@ def test_a_bound_of_cost_is_kept_and_what_was_spent_is_in_the_ledger(bench: Work
     assert report.model["left"] > 0
     (row,) = bench.store.sql("FROM costs").to_pylist()
     assert (row["snapshot"], row["purpose"], row["model"]) == (1, "contexts", "openai/loopback")
-    assert row["calls"] == asked(server)
+    assert row["calls"] == server.asked()
     assert row["money"] == pytest.approx(report.model["money"])
 
 
@@ -211,10 +204,10 @@ def test_what_a_failed_run_paid_is_in_the_ledger_of_the_next_commit(
         patch.setattr("docmill.flows.runs.batches.gather", broken)
         with pytest.raises(OSError, match="the disk is gone"):
             bench.ingest()
-    paid = asked(server)
+    paid = server.asked()
     assert paid >= SECTIONS
     assert bench.ingest().snapshot == 1
-    assert asked(server) == 0
+    assert server.asked() == 0
     assert [row["calls"] for row in bench.store.sql("FROM costs").to_pylist()] == [paid]
     bench.write({"more.md": "# More\n\nMore words.\n"})
     bench.ingest()
@@ -223,10 +216,10 @@ def test_what_a_failed_run_paid_is_in_the_ledger_of_the_next_commit(
 
 def test_a_plan_tells_calls_tokens_and_money_and_makes_none(bench: Workbench, server: ModelServer) -> None:
     planned = bench.ingest(dry_run=True)
-    assert asked(server) == 0
+    assert server.asked() == 0
     assert (planned.model["failed"], planned.problems) == (0, [])
     done = bench.ingest()
-    assert planned.model["calls"] == done.model["calls"] == asked(server)
+    assert planned.model["calls"] == done.model["calls"] == server.asked()
     assert planned.model["input"] == pytest.approx(done.model["input"], rel=0.1)
     assert planned.model["money"] >= done.model["money"] > 0
     assert "money" in planned.as_text()
@@ -291,10 +284,10 @@ def test_of_a_long_document_the_outline_and_the_section_are_shown(bench: Workben
     prompts = [body["messages"][0]["content"] for _, _, body in server.requests]
     assert all("<outline-" in prompt and "<section-" in prompt for prompt in prompts)
     assert all(len(prompt) < 600 * 4 + 2500 for prompt in prompts)
-    asked(server)
+    server.asked()
     bench.write({"manual.md": manual(changed=7)})
     bench.ingest()
-    assert asked(server) <= 3
+    assert server.asked() <= 3
     assert states(bench).get(STALE, 0) <= 3, "an edit in another section makes no context stale"
 
 
@@ -303,7 +296,7 @@ def test_a_model_can_be_named_for_a_type_or_a_glob(bench: Workbench, server: Mod
     bench.settings["routes"] = [{"glob": "told/**", "contextualizer": "llm"}]
     bench.write({"told/a.md": "# A\n\nWords of a.\n", "plain/b.md": "# B\n\nWords of b.\n"})
     bench.ingest()
-    assert asked(server) == 1
+    assert server.asked() == 1
     assert {row.uri for row in bench.chunks() if "It speaks of" in row.context} == {"told/a.md"}
     bench.settings["routes"] = []
     bench.ingest()
@@ -314,7 +307,7 @@ def test_paragraphs_and_sentences_share_what_is_said_of_their_section(bench: Wor
     bench.settings["routes"] = [{"glob": "**", "strategy": "hierarchical"}]
     bench.ingest()
     sections = [row for row in rows(bench) if row.depth == 0]
-    assert asked(server) == len(sections) < len(rows(bench))
+    assert server.asked() == len(sections) < len(rows(bench))
     assert states(bench) == {"": len(rows(bench))}
 
 
@@ -324,7 +317,7 @@ def test_cuts_come_first_and_contexts_are_those_of_the_chunks_they_make(bench: W
     bench.ingest()
     assert {row["purpose"]: row["calls"] for row in bench.store.sql("FROM costs").to_pylist()} == {
         "contexts": len(rows(bench)),
-        "cuts": asked(server) - len(rows(bench)),
+        "cuts": server.asked() - len(rows(bench)),
     }
     assert len(rows(bench)) == 6
 
@@ -335,11 +328,11 @@ def test_a_model_can_sum_up(bench: Workbench, server: ModelServer, contextualize
     bench.ingest()
     assert "It speaks of" in "".join(row.context for row in rows(bench))
     assert states(bench) == {"": len(rows(bench))}
-    asked(server)
+    server.asked()
     bench.ingest()
     bench.write({"manual.md": manual(changed=7)})
     bench.ingest()
-    assert 1 <= asked(server) <= 3
+    assert 1 <= server.asked() <= 3
 
 
 def test_a_summary_points_to_the_chunks_that_it_sums_up(bench: Workbench, server: ModelServer) -> None:
@@ -352,7 +345,7 @@ def test_a_summary_points_to_the_chunks_that_it_sums_up(bench: Workbench, server
     assert [text[row.about_start : row.about_end].strip().splitlines()[0] for row in found].count("# One") == 2
     assert max((row.about_start, row.about_end) for row in found if row.about_start == 0)[1] == len(text)
     assert all(row.about_start <= row.start_char < row.end_char <= row.about_end for row in found)
-    assert asked(server) == 0
+    assert server.asked() == 0
 
 
 def test_without_a_model_the_settings_say_what_is_missing(bench: Workbench) -> None:

@@ -42,19 +42,12 @@ def bench(tmp_path: Path, fake_model: str, server: ModelServer) -> Workbench:
     return made
 
 
-def asked(server: ModelServer) -> int:
-    """Return the number of requests since the last time."""
-    count = len(server.requests)
-    server.requests.clear()
-    return count
-
-
 def test_a_chunk_has_the_phrasings_that_a_model_writes(bench: Workbench, server: ModelServer) -> None:
     planned = bench.ingest(dry_run=True)
-    assert asked(server) == 0
+    assert server.asked() == 0
     report = bench.ingest()
     mooring, lamp = bench.chunks()
-    assert planned.model["calls"] == report.model["calls"] == asked(server) == 4
+    assert planned.model["calls"] == report.model["calls"] == server.asked() == 4
     assert lamp.phrasings == (
         "In Buoy \u203a Lamp, Lamp.",
         "In Buoy \u203a Lamp, The lamp blinks twice a minute.",
@@ -88,17 +81,17 @@ def test_a_phrasing_finds_its_chunk_by_vectors_and_by_keywords(bench: Workbench,
 
 def test_nothing_is_asked_again_of_an_unchanged_chunk(bench: Workbench, server: ModelServer) -> None:
     bench.ingest()
-    assert asked(server) == 4
+    assert server.asked() == 4
     assert bench.ingest().snapshot is None
     (bench.docs / "buoy.md").rename(bench.docs / "float.md")
     assert bench.ingest().documents.moved == 1
-    assert asked(server) == 0
+    assert server.asked() == 0
     bench.write({"float.md": PAGE.replace("a winter", "a summer")})
     report = bench.ingest()
-    assert (asked(server), report.chunks.added, report.chunks.kept) == (2, 1, 1)
+    assert (server.asked(), report.chunks.added, report.chunks.kept) == (2, 1, 1)
     bench.settings["chunk"] = {"phrasings": ["statements"]}
     bench.ingest()
-    assert asked(server) == 0
+    assert server.asked() == 0
     assert not [said for row in bench.chunks() for said in row.phrasings if "?" in said]
     assert verify(bench.root, deep=True) == []
     before = {row.chunk_id for row in bench.chunks()}
@@ -120,19 +113,19 @@ def test_an_outage_a_refusal_and_a_limit_are_reported(bench: Workbench, server: 
     assert any("gave no usable answer" in problem for problem in report.problems)
     assert {(row.context_state, row.phrasings) for row in bench.chunks()} == {(REFUSED, ())}
     server.behave("well")
-    asked(server)
+    server.asked()
     bench.ingest()
-    assert asked(server) == 0
+    assert server.asked() == 0
     assert bench.ingest(refresh_contexts=True).exit_status == 0
-    assert (asked(server), {row.context_state for row in bench.chunks()}) == (4, {""})
+    assert (server.asked(), {row.context_state for row in bench.chunks()}) == (4, {""})
 
 
 def test_a_limit_of_calls_leaves_the_rest_to_the_next_run(bench: Workbench, server: ModelServer) -> None:
     bench.settings["model"] |= {"max_calls": 3}
     report = bench.ingest()
-    assert (report.model["left"], report.exit_status, asked(server)) == (1, 3, 3)
+    assert (report.model["left"], report.exit_status, server.asked()) == (1, 3, 3)
     assert bench.ingest().exit_status == 0
-    assert (asked(server), min(len(row.phrasings) for row in bench.chunks())) == (1, 6)
+    assert (server.asked(), min(len(row.phrasings) for row in bench.chunks())) == (1, 6)
 
 
 def test_a_commit_in_which_no_chunk_has_all_its_vectors_yet_is_no_failure(

@@ -38,13 +38,6 @@ def bench(tmp_path: Path, fake_model: str, server: ModelServer) -> Workbench:
     return made
 
 
-def asked(server: ModelServer) -> int:
-    """Return the number of requests since the last time."""
-    count = len(server.requests)
-    server.requests.clear()
-    return count
-
-
 def said(bench: Workbench) -> dict[str, str]:
     """Return what the contexts of the figures' chunks end with, and their states, by their texts."""
     rows = [row for row in bench.chunks() if row.role == "figure"]
@@ -53,9 +46,9 @@ def said(bench: Workbench) -> dict[str, str]:
 
 def test_a_picture_is_found_by_what_a_model_says_of_it(bench: Workbench, server: ModelServer) -> None:
     planned = bench.ingest(dry_run=True)
-    assert asked(server) == 0
+    assert server.asked() == 0
     report = bench.ingest()
-    assert planned.model["calls"] == report.model["calls"] == asked(server) == 2
+    assert planned.model["calls"] == report.model["calls"] == server.asked() == 2
     assert planned.model["input"] > 2 * PICTURE_TOKENS
     assert said(bench) == {
         "![Bars by": "It shows a walrus on an ice floe.",
@@ -72,7 +65,7 @@ def test_a_picture_is_found_by_what_a_model_says_of_it(bench: Workbench, server:
 
 def test_nothing_is_paid_for_twice(bench: Workbench, server: ModelServer) -> None:
     bench.ingest()
-    assert asked(server) == 2
+    assert server.asked() == 2
     assert bench.ingest().snapshot is None
     (bench.docs / "lagoon.html").rename(bench.docs / "laguna.html")
     assert bench.ingest().documents.moved == 1
@@ -81,16 +74,16 @@ def test_nothing_is_paid_for_twice(bench: Workbench, server: ModelServer) -> Non
     )
     bench.write({"two.png": TWO})
     bench.ingest()
-    assert asked(server) == 0, "other documents show pictures that are known"
+    assert server.asked() == 0, "other documents show pictures that are known"
     bench.write({"three.png": THREE})
     bench.ingest()
-    assert asked(server) == 1
+    assert server.asked() == 1
     bench.settings["chunk"] = {}
     bench.ingest()
     assert said(bench) == {}
     bench.settings["chunk"] = {"describe_figures": True}
     bench.ingest()
-    assert asked(server) == 0
+    assert server.asked() == 0
 
 
 def test_a_picture_without_a_word_is_a_chunk_by_its_description_alone(bench: Workbench, server: ModelServer) -> None:
@@ -102,7 +95,7 @@ def test_a_picture_without_a_word_is_a_chunk_by_its_description_alone(bench: Wor
     bench.settings["chunk"] = {}
     bench.ingest()
     assert bench.chunks() == []
-    assert asked(server) == 1
+    assert server.asked() == 1
 
 
 def test_a_stored_document_is_described_from_the_pictures_that_the_store_has(
@@ -110,10 +103,10 @@ def test_a_stored_document_is_described_from_the_pictures_that_the_store_has(
 ) -> None:
     bench.settings["chunk"] = {}
     bench.ingest()
-    assert asked(server) == 0
+    assert server.asked() == 0
     bench.settings["chunk"] = {"describe_figures": True}
     report = bench.ingest()
-    assert (report.parsed, asked(server)) == (0, 2)
+    assert (report.parsed, server.asked()) == (0, 2)
     assert len(said(bench)) == 2
 
 
@@ -137,17 +130,17 @@ def test_a_refused_picture_is_marked_and_asked_for_again_on_request(bench: Workb
     assert (report.model["refused"], report.model["failed"], report.exit_status) == (2, 0, 3)
     assert said(bench) == {"![Bars by": REFUSED, "![](docmi": REFUSED}
     server.behave("well")
-    asked(server)
+    server.asked()
     bench.ingest()
-    assert asked(server) == 0
+    assert server.asked() == 0
     assert bench.ingest(refresh_contexts=True).exit_status == 0
-    assert (asked(server), "walrus" in said(bench)["![Bars by"]) == (2, True)
+    assert (server.asked(), "walrus" in said(bench)["![Bars by"]) == (2, True)
 
 
 def test_a_bound_of_cost_holds(bench: Workbench, server: ModelServer) -> None:
     bench.settings["model"] |= {"max_cost": PICTURE_TOKENS * PRICES["input"] / 1e6}
     report = bench.ingest()
-    assert (report.model, report.exit_status, asked(server)) == ({"left": 2}, 3, 0)
+    assert (report.model, report.exit_status, server.asked()) == ({"left": 2}, 3, 0)
     assert any("--max-cost was reached" in problem for problem in report.problems)
 
 

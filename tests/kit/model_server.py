@@ -67,6 +67,12 @@ class ModelServer:
         """Answer the next requests in a mood."""
         self.mood, self.times = mood, times
 
+    def asked(self) -> int:
+        """Return the number of requests since the last time."""
+        count = len(self.requests)
+        self.requests.clear()
+        return count
+
     @contextmanager
     def counted(self) -> Iterator[None]:
         """Count how many requests are under way at a time."""
