@@ -102,6 +102,23 @@ def test_what_is_drawn_fourteen_points_apart_is_no_one_drawing() -> None:
     assert (apart(5), apart(15)) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("heights", "is_plot"),
+    [((40, 90, 70, 100), True), ((40, 90, 90, 40), False), ((40, 90, 70), False), ((90, 90, 90, 90), False)],
+)
+def test_four_bars_of_three_heights_on_one_line_are_a_plot(heights: tuple[int, ...], is_plot: bool) -> None:
+    pdf = Pdf({})
+    pdf.add_page()
+    pdf.lines(60, 740, [PROSE])
+    for number, height in enumerate(heights):
+        pdf.pages[-1].append(f"0.2 0.5 0.5 rg {110 + 40 * number} 560 9 {height} re f 0 g")
+        pdf.text(112 + 40 * number, 548, "MJJA"[number], 8)
+    pdf.rule(100, 560, 40 * len(heights) + 10)
+    parsed = read(pdf)
+    words = [one.attributes["alt"] for one in parsed.elements if one.kind == "figure"]
+    assert words == (["M; J; J; A"] if is_plot else [])
+
+
 def page() -> Pdf:
     pdf = Pdf({})
     pdf.add_page()

@@ -6,6 +6,7 @@ SAS, mainframes and terminals draw them by characters.
 import ctypes
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, compress
@@ -40,6 +41,7 @@ _LEAST_DOT = 1.0  # points: smaller dots are specks and dotted lines, larger one
 _LEAST_ROUND, _MOST_ROUND = 0.6, 1.6  # width by height of a dot: a disc or a square, also one that is scaled a little
 _SNAP = 2.5  # points: a line drawn in two strokes, or cell by cell, is off by less; rows of a table are further apart
 _STRAY = 4.0  # points that a rule may end short of what is above it: the inner margin of a cell
+_LEAST_BARS, _LEAST_HEIGHTS = 4, 3  # of a chart: cells of a row are as high as each other, or in two rows
 # Limits of a page that cost time without being a table: maps, plots, drawings of engineers.
 _MAX_OBJECTS = 30_000  # also those within others
 _OF_BOX = 5  # segments of a path: more make a fill that may be no box
@@ -54,7 +56,8 @@ class PageRules:
     """The rules of a page: horizontal ones as (y, from x, to x), vertical ones as (x, from y, to y).
 
     `dots` are the boxes of small shapes about as wide as high, `edges` the upper and lower ones of filled boxes, and
-    `curves` the boxes of larger shapes with a side that slants or bends, each with how many segments it has.
+    `curves` the boxes of larger shapes with a side that slants or bends and of bars that stand on one line, each with
+    how many segments it has.
     """
 
     level: list[Rule] = field(default_factory=list)
@@ -115,7 +118,19 @@ def page_rules(page: int, place: Place, only_dots: bool = False) -> PageRules:
     if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
         return PageRules()
     edges = joined_rules(walk.rules.edges[:_MAX_RULES], _STRAY)
-    return PageRules(level, upright, walk.rules.dots, edges, walk.rules.curves[:_MAX_RULES])
+    curves = [*walk.rules.curves, *((bar, _OF_BOX) for bar in _chart_bars(walk.shapes))]
+    return PageRules(level, upright, walk.rules.dots, edges, curves[:_MAX_RULES])
+
+
+def _chart_bars(shapes: Iterable[Box]) -> Iterator[Box]:
+    """Yield the boxes as wide as each other that stand on one line and have different heights, as those of a chart."""
+    rows = defaultdict[tuple[int, int], list[Box]](list)
+    for box in shapes:
+        left, _, right, bottom = box
+        rows[round(bottom), round(right - left)].append(box)
+    for row in rows.values():
+        if len(row) >= _LEAST_BARS and len({round(box[1]) for box in row}) >= _LEAST_HEIGHTS:
+            yield from row
 
 
 class _ObjectWalk:
@@ -127,6 +142,7 @@ class _ObjectWalk:
     def __init__(self, only_dots: bool) -> None:
         self.ask = calls()
         self.rules = PageRules()
+        self.shapes: list[Box] = []
         self._only_dots = only_dots
         self._left = _MAX_OBJECTS
         self._points = _MAX_POINTS
@@ -174,8 +190,10 @@ class _ObjectWalk:
                 continue
             elif wide <= _THIN or high <= _THIN:
                 self.rules.add(box)
-            elif wide >= _SMALL and high >= _SHORT:
-                self._add_sides(path, box, place)
+            elif high >= _SHORT:
+                self.shapes.append(box)
+                if wide >= _SMALL:
+                    self._add_sides(path, box, place)
 
     def _add_sides(self, path: Handle, box: Box, place: Place) -> None:
         """Add the segments of a stroked path, if all are horizontal or vertical, or the edges of a filled box."""
