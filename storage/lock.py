@@ -21,6 +21,7 @@ from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import FULL, OWNER_ONLY, UNSUPPORTED, take_lock, temporary
 
+WAIT = "wait for it with --wait SECONDS (in Python: the setting wait_s)"
 TAKEN = "{root} cannot be a store: a file stands where a folder should be; choose another name"
 _POLL_S = 0.1  # seconds between two tries to get the lock
 _LOOKS = 5  # at the name of its holder, `_POLL_S` apart
@@ -103,7 +104,7 @@ def _explain(name: str, content: bytes) -> str:
         who = f"{process} since {holder['since']}"
     except (ValueError, KeyError):
         who = "another writer"
-    return f"{name} is being written by {who}; wait for it with --wait SECONDS"
+    return f"{name} is being written by {who}; {WAIT}"
 
 
 def _check_links(root: Path) -> None:

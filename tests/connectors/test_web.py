@@ -257,7 +257,7 @@ def test_what_a_hostile_server_does_ends_in_one_line(
 def test_no_address_of_a_private_network_is_asked_also_after_a_redirect(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SourceError, match=r"127.0.0.1 is 127.0.0.1, an address of a private network \(private = true"):
+    with pytest.raises(SourceError, match=r"127.0.0.1 is an address of a private network \(private = true"):
         listed(f"{site.url}/a", private=False)
     assert site.asked == []
     monkeypatch.setattr(web_client, "is_public", lambda address: address == "127.0.0.2")

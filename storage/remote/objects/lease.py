@@ -21,6 +21,7 @@ from typing import Any
 from docmill.storage.address import MirrorMark
 from docmill.storage.errors import DocmillError, Locked, Transient
 from docmill.storage.files import remove, write_whole
+from docmill.storage.lock import WAIT
 from docmill.storage.process.shutdown import released
 from docmill.storage.remote.objects.bucket import REQUEST_S, Objects, Vanished, Version
 
@@ -90,7 +91,7 @@ def _acquire(objects: Objects, holder: dict[str, Any], deadline: float) -> None:
         if _is_free(objects, held, before, holder) and objects.put_if_same(KEY, _encode(holder), held.tag):
             return
         if time.monotonic() >= deadline:
-            raise Locked(f"{objects.url} is being written by {_who(objects)}; wait for it with --wait SECONDS")
+            raise Locked(f"{objects.url} is being written by {_who(objects)}; {WAIT}")
         time.sleep(_POLL_S)
 
 

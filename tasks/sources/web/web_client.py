@@ -81,9 +81,9 @@ def address_of(host: str, port: int, private: bool) -> str:
         raise Transient(f"there is no host {host!r}, or the name service does not answer") from None
     for address in found:
         if not private and not is_public(str(address)):
-            raise Rejected(
-                "unreadable", f"{host} is {address}, an address of a private network (private = true allows it)"
-            )
+            is_it = "is" if host == address else f"is {address},"
+            why = f"{host} {is_it} an address of a private network (private = true allows it)"
+            raise Rejected("unreadable", why)
     return str(found[0])
 
 

@@ -38,7 +38,12 @@ def end(process: "subprocess.Popen[str]") -> None:
 
 def test_a_second_writer_is_told_who_holds_the_store(tmp_path: Path, holder: "subprocess.Popen[str]") -> None:
     try:
-        with pytest.raises(Locked, match=rf"process {holder.pid} on .+ since 20.+--wait"), open_folder(tmp_path).lock():
+        with (
+            pytest.raises(
+                Locked, match=rf"process {holder.pid} on .+ since 20.+--wait SECONDS .in Python: the setting wait_s"
+            ),
+            open_folder(tmp_path).lock(),
+        ):
             pass
     finally:
         end(holder)
