@@ -1,6 +1,6 @@
 """The machines of the tests: one cluster for all tests of this folder."""
 
-from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,21 +10,39 @@ from tests.kit.faults.machines import Machines, machines
 from tests.kit.remote_bench import make_bucket
 from tests.kit.workbench import Workbench
 
+_HERE = Path(__file__).parent
+_RUNNING: list[Machines] = []
+_ENDING = ExitStack()
 
-@pytest.fixture(scope="package")  # it takes a tenth of a processor while it waits
+
+@pytest.fixture
 def cluster(
     tmp_path_factory: pytest.TempPathFactory,
     token_counts_folder: Path,
     object_store_environment: dict[str, str],
-) -> Iterator[Machines]:
-    """Run a scheduler and two workers that share nothing with the driver but a bucket; `two` has a GPU by its label."""
-    folder = tmp_path_factory.mktemp("machines")
-    with pytest.MonkeyPatch.context() as patch:
+) -> Machines:
+    """Return a scheduler and two workers that share nothing with the driver but a bucket; `two` has a GPU by its label.
+
+    They run until the next test is of another folder: they take a tenth of a processor while they wait, and the scope
+    "package" would last as long as the session where no folder has an `__init__.py`.
+    """
+    if not _RUNNING:
+        patch = _ENDING.enter_context(pytest.MonkeyPatch.context())
         for name, value in object_store_environment.items():
             patch.setenv(name, value)
         make_bucket("freight")
-        with machines(folder, token_counts_folder, {"one": "", "two": "GPU=1"}, object_store_environment) as found:
-            yield found
+        labels = {"one": "", "two": "GPU=1"}
+        made = machines(tmp_path_factory.mktemp("machines"), token_counts_folder, labels, object_store_environment)
+        _RUNNING.append(_ENDING.enter_context(made))
+    return _RUNNING[0]
+
+
+@pytest.hookimpl(trylast=True)  # after the fixtures of the test
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End the cluster after the last test of this folder."""
+    if nextitem is None or _HERE not in nextitem.path.parents:
+        _RUNNING.clear()
+        _ENDING.close()
 
 
 @pytest.fixture
