@@ -10,12 +10,14 @@ from docmill.storage.address import is_address
 from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.search.encode.api.api_address import is_api
 from docmill.storage.search.encode.api_encoder import forget_documents
-from docmill.storage.snapshots.clean.erase import Erased, erase_held, found
+from docmill.storage.snapshots.clean.erase import Erased, erase_held, found, same_elsewhere
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.storage.snapshots.write.current_folder import writing
 from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.sources import fingerprint, listings, sidecars
+
+_MOST_NAMED = 10  # copies of a document that are named, in one line
 
 
 def erase(settings: Settings, uris: Sequence[str], unlisted: bool = False, dry_run: bool = False) -> Erased:
@@ -27,17 +29,22 @@ def erase(settings: Settings, uris: Sequence[str], unlisted: bool = False, dry_r
     with nullcontext() if dry_run else writing(folder, settings.wait_s):
         folder.complete(tables_of=snapshots.needed(folder.root))
         done = found(folder, list(dict.fromkeys(uris)), unlisted)
+        alike = same_elsewhere(folder, done.uris)
         if not dry_run:
             fingerprint.forget(folder.root, done.uris)
             listings.forget(folder.root, done.uris)
             sidecars.forget(folder.root)
             forget_documents()
             done = erase_held(folder, done, retention_of(settings))
-        return replace(done, remains=tuple(_remains(folder, done)))
+        return replace(done, remains=tuple(_remains(folder, done, alike)))
 
 
-def _remains(folder: StoreFolder, done: Erased) -> Iterator[str]:
+def _remains(folder: StoreFolder, done: Erased, alike: Sequence[str]) -> Iterator[str]:
     """Yield where copies may be that an erasure does not reach, each with what removes them."""
+    if alike:
+        more = f" and {len(alike) - _MOST_NAMED} more" if len(alike) > _MOST_NAMED else ""
+        named = f"{', '.join(alike[:_MOST_NAMED])}{more}"
+        yield f"the same content under other names, present or deleted: {named}: type docmill erase for these, too"
     if done.documents:
         yield "the files themselves: the next ingest adds what is still in its source"
     if any((folder.root / REPLIES).glob("*")):

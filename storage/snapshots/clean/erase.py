@@ -87,6 +87,15 @@ def found(folder: StoreFolder, uris: Sequence[str], unlisted: bool) -> Erased:
     )
 
 
+def same_elsewhere(folder: StoreFolder, uris: Collection[str]) -> list[str]:
+    """Return the other documents, present or deleted, with the content of some: copies, and what a file was called."""
+    newest = folder.read()
+    held = pa.concat_tables([read_table(newest, name, ["uri", "content_hash"]) for name in _LISTING[:2]])
+    hashes = _of(held, uris).column("content_hash")
+    alike = held.filter(pc.is_in(held.column("content_hash"), value_set=hashes.combine_chunks()))
+    return sorted({*alike.column("uri").to_pylist()} - {*uris})
+
+
 def erase_held(folder: StoreFolder, what: Erased, retention: Retention) -> Erased:
     """Erase what `found` has returned, for a caller that holds the writer's lock."""
     root, before = folder.root, snapshots.numbers(folder.root)
