@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.errors import ConfigError, QueryError, StoreError
+from docmill.storage.process.malloc_tuning import give_back
 from docmill.storage.process.no_telemetry import stay_offline
 from docmill.storage.process.one_torch_thread import one_torch_thread
 from docmill.storage.process.processors import processors
@@ -238,6 +239,9 @@ def _computed(
         yield from zip(batches, threads.map(made, batches), strict=True)
     finally:
         threads.shutdown(cancel_futures=True)
+        # Batches differ in size, so that what one has freed seldom fits the next: an ingest of 300 documents in float32
+        # peaked at 0.96 to 1.1 GB instead of 0.79. To give it back takes 0.01 s.
+        give_back()
 
 
 def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:

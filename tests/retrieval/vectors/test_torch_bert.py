@@ -233,9 +233,11 @@ def test_many_texts_are_tokenized_in_order_by_several_threads(monkeypatch: pytes
     assert all(name.startswith("docmill-tokenize") for name in used)
 
 
-def test_batches_are_computed_side_by_side_each_by_one_thread() -> None:
+def test_batches_are_computed_side_by_side_each_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
+    given_back: list[int] = []
+    monkeypatch.setattr(encoder, "give_back", lambda: given_back.append(threading.active_count()))
     before = torch.get_num_threads()
     inner: set[int] = set()
 
@@ -251,6 +253,7 @@ def test_batches_are_computed_side_by_side_each_by_one_thread() -> None:
     space = describe_model(PACKAGED)
     ours, theirs = (Encoder(space, one).encode(MANY) for one in (told, alone))
     assert np.abs(ours - theirs).max() < 1e-6
+    assert given_back == [threading.active_count()]  # once, after the threads of the batches have ended
     assert inner == {1}
     assert torch.get_num_threads() == before  # of the caller
 
