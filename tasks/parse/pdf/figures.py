@@ -35,6 +35,7 @@ _MOST_ON_PAGE = 50  # pictures of a page: more are the tiles of one, or icons
 _WHOLE = 0.6
 """Share of a page from which on a picture is its background or the scan of it."""
 _LEAST_POINTS = 20.0  # of the shorter side as shown: smaller ones are icons and signs, of however many pixels
+_PACKED = 3  # of 9 levels of zlib: takes 40 % less time than the usual 6, for 3 % more bytes
 _OVERLAP = 2.0  # points that a picture may reach into the line above it
 
 
@@ -133,7 +134,7 @@ def _png(image: Any) -> bytes:
     sink = BytesIO()
     try:
         with closing(image.get_bitmap()) as bitmap:
-            bitmap.to_pil().convert("RGB").save(sink, "PNG")
+            bitmap.to_pil().convert("RGB").save(sink, "PNG", compress_level=_PACKED)
     except (pypdfium2.PdfiumError, ValueError, RuntimeError):
         return b""
     return sink.getvalue()
@@ -336,5 +337,5 @@ def _drawing(page: _DrawnPage, box: Box) -> tuple[bytes, str]:
     crop = (left, page.height - bottom, page.width - right, top)
     with closing(page.opened.render(scale=scale, crop=crop, may_draw_forms=False)) as bitmap:
         picture = bitmap.to_pil().convert("RGB")
-    picture.save(sink := BytesIO(), "PNG")
+    picture.save(sink := BytesIO(), "PNG", compress_level=_PACKED)
     return sink.getvalue(), key_of("drawing", *picture.size, hash_bytes(picture.tobytes()))

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -161,24 +160,30 @@ def _is_drawn(middle: tuple[float, float], boxes: Sequence[Box]) -> bool:
 def grouped(boxes: Sequence[Box], width: float, height: float) -> list[list[int]]:
     """Return the places of the boxes of each group: those with less than two cells of the page between them are one."""
     cell = max(CELL, width / _MOST_CELLS, height / _MOST_CELLS)
-    filled = set[tuple[int, int]]()
-    for left, top, right, bottom in boxes:
-        rows, columns = range(int(top / cell), int(bottom / cell) + 2), range(int(left / cell), int(right / cell) + 2)
-        filled.update(product(rows, columns))
-    numbers = dict[tuple[int, int], int]()
+    rows = defaultdict[int, list[tuple[int, int, int]]](list)
+    for at, (left, top, right, bottom) in enumerate(boxes):
+        span = int(left / cell), int(right / cell) + 2, at
+        for row in range(int(top / cell), int(bottom / cell) + 3):
+            rows[row].append(span)
+    leaders = [*range(len(boxes))]
+    for spans in rows.values():
+        _join(sorted(spans), leaders)
     groups = defaultdict[int, list[int]](list)
-    for at, (left, top, _, _) in enumerate(boxes):
-        first = int(top / cell), int(left / cell)
-        _spread(first, filled, numbers)
-        groups[numbers[first]].append(at)
+    for at in range(len(boxes)):
+        groups[_leader(at, leaders)].append(at)
     return [*groups.values()]
 
 
-def _spread(start: tuple[int, int], filled: set[tuple[int, int]], groups: dict[tuple[int, int], int]) -> None:
-    """Give all filled cells that lead to a cell the number of a new group, unless it has one."""
-    number, waiting = len(groups), [start]
-    while waiting:
-        row, column = waiting.pop()
-        if (row, column) in filled and (row, column) not in groups:
-            groups[row, column] = number
-            waiting += [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
+def _join(spans: Sequence[tuple[int, int, int]], leaders: list[int]) -> None:
+    """Join the groups of the spans of a row that overlap, given from the left: from, to and the place of the box."""
+    leader, until = 0, -1
+    for left, right, at in spans:
+        if left <= until:
+            leaders[_leader(at, leaders)] = leader
+        leader, until = _leader(at, leaders), max(until, right)
+
+
+def _leader(at: int, leaders: list[int]) -> int:
+    while leaders[at] != at:
+        leaders[at] = at = leaders[leaders[at]]
+    return at
