@@ -18,6 +18,7 @@ from docmill.flows.cli.commands.start.init_file import template, toml_value
 from docmill.flows.config.assignments import read_assignments
 from docmill.flows.config.configuration import Key, keys, load
 from docmill.flows.config.key_lines import key_lines, line_of
+from tests.kit.drawing import examples
 
 
 def call(*arguments: str) -> Result:
@@ -142,6 +143,7 @@ def test_lines_are_found_in_the_written_file_with_every_key_set() -> None:
         assert text.splitlines()[found[key.path] - 1].startswith(f"{key.path[-1]} =")
 
 
+@examples(100)
 @given(
     st.lists(st.sampled_from(["a", "b.c", '"d e"', "[t]", "[t.u]", "[[r]]", "[r.s]", "[[r.v]]"]), max_size=8),
     st.sampled_from(["1", '"# no"', '"""\n[x]\n"""', "[\n1, # one\n2]", "{k = 1, l = [{m = 2}]}"]),

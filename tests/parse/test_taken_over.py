@@ -29,6 +29,7 @@ from docmill.tasks.work.pool import messages, worker
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.plain_json import Readers, Unreadable, decode, encode
 from docmill.tasks.work.pool.pool import Pool
+from tests.kit.drawing import examples
 
 
 class Payload:
@@ -185,12 +186,14 @@ ANSWERS: dict[Callable[..., Any], st.SearchStrategy[Any]] = {
 
 
 @pytest.mark.parametrize("function", ANSWERS, ids=lambda function: function.__name__)
+@examples(100)
 @given(data=st.data())
 def test_every_answer_comes_as_it_was_sent(function: Callable[..., Any], data: st.DataObject) -> None:
     sent = data.draw(ANSWERS[function])
     assert decode(messages.answer(sent), messages.message_reader(function)) == sent
 
 
+@examples(100)
 @given(TEXTS)
 def test_notes_and_reasons_come_as_they_were_sent(text: str) -> None:
     read = messages.message_reader(look)
@@ -200,6 +203,7 @@ def test_notes_and_reasons_come_as_they_were_sent(text: str) -> None:
         assert (type(why), why.reason, why.message, why.parser) == (Rejected, reason, text, text)
 
 
+@examples(100)
 @given(JSON)
 def test_what_is_no_answer_is_said_to_be_none(value: object) -> None:
     for function in (process_document, look, preview.read):
@@ -228,6 +232,7 @@ class Mixed:
     _cache: dict[str, str] | None = None
 
 
+@examples(100)
 @given(TEXTS, st.binary(max_size=9), st.sets(TEXTS, max_size=3), NUMBERS | TEXTS)
 def test_all_other_kinds_come_back_too(text: str, data: bytes, some: set[str], either: int | str) -> None:
     inner = Mixed(Pair(text, data), frozenset(some), None, "a", either)

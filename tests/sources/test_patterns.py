@@ -15,6 +15,7 @@ from docmill.storage.errors import ConfigError
 from docmill.tasks.paths.patterns import patterns_of
 from docmill.tasks.sources.discover import discover, open_source
 from docmill.tasks.sources.source import DiscoverOptions
+from tests.kit.drawing import examples
 
 SOON = 30  # seconds; the walk takes a moment, the interpreter up to some seconds on a busy machine
 WALK = """
@@ -53,12 +54,14 @@ def agree(lines: list[str], *paths: str) -> None:
 @example(["**/"], "a/b")
 @example(["*a*b"], "aab")
 @example(["b", "!b/**/b"], "b/a/b")
+@examples(100)
 @given(lines_of(*ATOMS), DEEP)
 def test_patterns_select_the_paths_that_pathspec_selects(lines: list[str], path: str) -> None:
     assume(not any(re.search(r"\[[!^]", line) for line in lines))  # see the next test
     agree(lines, path, f"{path}/")
 
 
+@examples(100)
 @given(lines_of(*(atom for atom in ATOMS if atom != "/"), *NEGATED), NAMES)
 def test_negated_brackets_select_the_names_that_pathspec_selects(lines: list[str], name: str) -> None:
     agree(lines, name)  # no folders: those of pathspec match a slash, unlike those of git

@@ -13,6 +13,7 @@ from docmill.tasks.parse.markup.html.hypertext import parse_html
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
 from docmill.tasks.split.spans.reading_map import reading_of
 from tests.kit.documents import tokenizer
+from tests.kit.drawing import examples
 
 MARKDOWN = {
     "# The *mill* #": "The mill",
@@ -108,6 +109,7 @@ def test_a_foot_within_a_chunk_over_two_pages_is_read_only_if_it_is_kept(kept: t
         assert one.tokens == len(tokenizer().encode(indexed_text("", one.text, one.unread)).ids)
 
 
+@examples(100)
 @given(st.text(st.sampled_from("ab*_`[]()<>!#|-~\\ \n&;"), max_size=60))
 def test_a_reading_has_the_length_of_its_document_and_its_words_in_order(source: str) -> None:
     parsed = parse_markdown(source.encode(), ParseOptions())
