@@ -69,6 +69,8 @@ def test_renames_copies_and_touches_parse_and_embed_nothing(bench: Workbench) ->
     bench.ingest()
     (bench.docs / "guide.md").rename(bench.docs / "manual.md")
     assert summary(bench.ingest()) == {"moved": 1, "unchanged": 2}
+    assert bench.store.sql("FROM deleted").num_rows == 0
+    assert bench.store.sql("FROM deleted_chunks").num_rows == 0
     shutil.copy(bench.docs / "manual.md", bench.docs / "copy.md")
     assert summary(bench.ingest()) == {"added": 1, "unchanged": 3}
     os.utime(bench.docs / "manual.md")
@@ -83,6 +85,7 @@ def test_a_deleted_document_leaves_and_comes_back_for_nothing(bench: Workbench) 
     (bench.docs / "prices.csv").unlink()
     assert summary(bench.ingest(allow_delete=True)) == {"deleted": 1, "unchanged": 2}
     assert "prices.csv" not in {chunk.uri for chunk in bench.chunks()}
+    assert bench.store.sql("SELECT uri FROM deleted").to_pylist() == [{"uri": "prices.csv"}]
     bench.write({"prices.csv": TABLE})
     report = bench.ingest()
     assert report.embedded == 0

@@ -13,16 +13,19 @@ from docmill.storage.snapshots.tables.tables import read_table, write_single
 
 
 def deleted_tables(
-    base: StoredSnapshot | None, left: Mapping[str, pa.Table], leaving: Collection[str], days: float
+    base: StoredSnapshot | None, left: Mapping[str, pa.Table], entered: pa.Table, leaving: Collection[str], days: float
 ) -> dict[str, tuple[StoredFile, ...]]:
     """Return the tables `deleted` and `deleted_chunks` after a commit.
 
-    `left` are the rows of `documents` and `chunks` that enter. The documents `leaving`, and those deleted more than
+    `left` are the rows of `documents` and `chunks` that enter, but for documents that have moved: `entered`, the rows
+    of the documents that the commit writes, have their content. The documents `leaving`, and those deleted more than
     `days` ago, leave.
     """
     if base is None:
         return {}
+    hashes = entered.column("content_hash").combine_chunks()
     fresh = left["documents"]
+    fresh = fresh.filter(pc.invert(pc.is_in(fresh.column("content_hash"), value_set=hashes)))
     leaving = {*leaving, *fresh.column("document_id").to_pylist()}
     horizon = (datetime.now(UTC) - timedelta(days=days)).isoformat("T", "seconds")
     held = read_table(base, "deleted")
@@ -34,16 +37,17 @@ def deleted_tables(
     now = pa.array([datetime.now(UTC).isoformat("T", "seconds")] * fresh.num_rows, pa.string())
     documents = pa.concat_tables([kept, fresh.append_column("deleted", now)])
     chunks = _among(read_table(base, "deleted_chunks"), kept.column("document_id").to_pylist())
+    fresh_chunks = _among(left["chunks"], fresh.column("document_id").to_pylist())
     return {
         "deleted": write_single(base.root, "deleted", documents),
-        "deleted_chunks": write_single(base.root, "deleted_chunks", pa.concat_tables([chunks, left["chunks"]])),
+        "deleted_chunks": write_single(base.root, "deleted_chunks", pa.concat_tables([chunks, fresh_chunks])),
     }
 
 
 def without_expired(base: StoredSnapshot, days: float) -> StoredSnapshot:
     """Return a snapshot without the documents that were deleted more than `days` ago; the same if there are none."""
     nothing = {"documents": DOCUMENTS.empty_table(), "chunks": CHUNKS.empty_table()}
-    tables = deleted_tables(base, nothing, (), days)
+    tables = deleted_tables(base, nothing, nothing["documents"], (), days)
     changed = base.changed(tables={**base.snapshot.tables, **tables})
     return base if all(tables.get(name, ()) == base.pieces(name) for name in tables) else changed
 

@@ -298,7 +298,7 @@ def _single_tables(
     runs = pa.concat_tables([other_runs(base, run), to_table([run], RUNS)])
     returned = changes.documents.column("document_id").to_pylist()
     return {
-        **deleted_tables(base, deleted, changes.erased.union(returned), changes.undelete_days),
+        **deleted_tables(base, deleted, changes.documents, changes.erased.union(returned), changes.undelete_days),
         "rejects": write_single(root, "rejects", changes.rejects),
         "runs": write_single(root, "runs", runs),
         "costs": write_single(root, "costs", costs_of(base, changes.costs, run)),
