@@ -117,9 +117,12 @@ def test_no_floor_has_too_many_rooms() -> None:
 def test_no_function_branches_too_much() -> None:
     for path, function in ((one, function) for one in (*MODULES, *FACE) for function in functions(one)):
         count, lines = branches(function), length(function)
-        assert count <= MOST_BRANCHES, f"{name_of(path)}: {function.name} has {count} branches"
+        assert count <= MOST_BRANCHES, (
+            f"{name_of(path)}: {function.name} has {count} branches, more than {MOST_BRANCHES}"
+        )
         dense = count > MOST_DENSE and count >= DENSE * lines
-        assert not dense, f"{name_of(path)}: {function.name} has {count} branches in {lines} lines"
+        why = f"{count} branches in {lines} lines; above {MOST_DENSE}, fewer than {DENSE} a line are allowed"
+        assert not dense, f"{name_of(path)}: {function.name} has {why}"
 
 
 def test_a_class_name_has_one_meaning() -> None:
