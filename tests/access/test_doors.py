@@ -188,8 +188,8 @@ def test_the_audit_log_has_who_asked_what_and_no_text(company: Workbench, tokens
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(line["verb"], line["hits"], line["uris"], line.get("failed")) for line in lines] == [
         ("POST /search", len(found), [*dict.fromkeys(hit["uri"] for hit in found)], None),
-        ("GET /documents/{uri:path}", 1, ["open/notice.md"], None),
-        ("GET /documents/{uri:path}", 0, [], "404"),
+        ("GET /documents/{uri:any_path}", 1, ["open/notice.md"], None),
+        ("GET /documents/{uri:any_path}", 0, [], "404"),
         ("POST /sql", 2, [], None),
     ]
     assert {(*line["principals"], line["client"]) for line in lines} == {("all", "127.0.0.1")}

@@ -172,7 +172,7 @@ class _AnyPath(PathConvertor):
     regex = "(?s:.*)"
 
 
-register_url_convertor("path", _AnyPath())
+register_url_convertor("any_path", _AnyPath())
 
 
 class HttpRoutes:
@@ -190,7 +190,7 @@ class HttpRoutes:
         for method, path, answer in (
             ("POST", "/search", self.search),
             ("GET", "/documents", self.documents),
-            ("GET", "/documents/{uri:path}", self.document),
+            ("GET", "/documents/{uri:any_path}", self.document),
             ("GET", "/chunks/{chunk_id}", self.chunk),
             ("GET", "/facets/{name}", self.facets),
             ("POST", "/sql", self.sql),
