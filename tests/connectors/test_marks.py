@@ -170,6 +170,8 @@ def test_postgresql_is_asked_for_its_newest_time() -> None:
             lambda: connection.execute("UPDATE t SET text = 'b', changed = 2"),
             lambda: connection.execute("DELETE FROM t"),
         )
+        connection.execute("INSERT INTO t VALUES (1, 'a', 1), (2, 'b', NULL)")
+        assert opened("sql://it", {**table, "updated_at": "changed"}).mark() is None, "only a listing compares row 2"
 
 
 def test_how_often_a_source_is_asked_does_not_list_it_anew(site: Site) -> None:

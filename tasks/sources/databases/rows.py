@@ -133,14 +133,18 @@ class ChangedRows:
         """Return the link that the row gives."""
         return self._links.get(item.name, "")
 
-    def mark(self) -> str:
-        """Return what changes with the files of the database, else the number of rows and the newest time."""
+    def mark(self) -> str | None:
+        """Return what changes with the files of the database, else the number of rows and the newest time.
+
+        None for a server with rows without a time: only a listing tells that they have changed.
+        """
         settings, database = self._settings, _database(self._settings)
         if told := database.mark(settings.query):
             return told
-        newest = f"max({_quoted(settings.updated_at, database)})"
-        sql = f"SELECT count(*) AS held, {newest} AS newest FROM ({settings.query}\n) AS your_query"
-        return " ".join(str(value) for row in database.rows(sql) for value in row.values())
+        time = _quoted(settings.updated_at, database)
+        sql = f"SELECT count(*) AS held, count({time}) AS timed, max({time}) AS newest"
+        (row,) = database.rows(f"{sql} FROM ({settings.query}\n) AS your_query")
+        return f"{row['held']} {row['newest']}" if row["held"] == row["timed"] else None
 
     def _named(self, row: Row, items: Mapping[str, SourceItem]) -> str:
         name = self._names.of(_id(row, self._settings))
