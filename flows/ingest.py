@@ -21,7 +21,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.prefect.records.outcome import emit_events, final_state, leave_artifacts
 from docmill.flows.prefect.records.task_graph import TaskGraph
 from docmill.flows.runs.engine import SPARE_THREADS, THREADS, Node, RunSite
-from docmill.flows.runs.phases import COMMIT, Phase
+from docmill.flows.runs.phases import COMMIT, Phase, first_of
 from docmill.flows.runs.pipeline import ingest as run_pipeline
 from docmill.flows.runs.report import Report, artifact_key
 from docmill.flows.runs.run_context import RunContext, current
@@ -125,8 +125,7 @@ def run_name() -> str:
         settings = held.settings if held else _settings(store, given["config"], IngestParameters())
         store, sources = settings.store, sources or settings.sources
     names = [PurePath(one).name or one for one in sources]
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return one_line(f"ingest {', '.join(names[:MOST_NAMED])}{more} → {PurePath(store).name}")
+    return one_line(f"ingest {first_of(names, MOST_NAMED)} → {PurePath(store).name}")
 
 
 @flow(

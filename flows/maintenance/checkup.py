@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from docmill.flows.config.configuration import KeyPath, chosen_file, load
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import configured_api
-from docmill.flows.runs.phases import counted
+from docmill.flows.runs.phases import counted, first_of
 from docmill.storage.address import url_of
 from docmill.storage.errors import DocmillError
 from docmill.storage.process.extras import command
@@ -116,8 +116,7 @@ def _packages() -> Checked:
     version = metadata.version("docmill")
     if not wrong:
         return Checked("docmill", "ok", f"{version}, {len(required)} packages as required")
-    more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-    found = f"{version}, but {', '.join(wrong[:_NAMED])}{more}"
+    found = f"{version}, but {first_of(wrong, _NAMED)}"
     return Checked("docmill", "broken", found, f"pip install --force-reinstall docmill=={version}")
 
 
@@ -268,8 +267,7 @@ def _quick_look(name: str, root: Path) -> Checked:
     newest = snapshots.read(root)
     faults = list(_faults(root, newest))
     if faults:
-        more = f" and {len(faults) - _NAMED} more" if len(faults) > _NAMED else ""
-        return Checked("store", "broken", f"{name}: {'; '.join(faults[:_NAMED])}{more}", _repair(name))
+        return Checked("store", "broken", f"{name}: {first_of(faults, _NAMED, '; ')}", _repair(name))
     counts = ", ".join(counted(newest.rows(kind), kind) for kind in ("documents", "chunks"))
     return Checked("store", "ok", f"{name}: snapshot {newest.number}, {counts}; files present, by size")
 
@@ -287,8 +285,7 @@ def _deep_look(name: str, settings: Settings) -> Checked:
 
     findings = verify(open_folder(settings.store, settings.mirrors), deep=True)
     if findings:
-        more = f" and {len(findings) - 1} more" if len(findings) > 1 else ""
-        return Checked("store", "broken", f"{name}: {findings[0]}{more}", _repair(name))
+        return Checked("store", "broken", f"{name}: {first_of([*map(str, findings)], 1)}", _repair(name))
     return Checked("store", "ok", f"{name}: every file and every vector compared")
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from docmill.flows.config.from_settings import retention_of
 from docmill.flows.config.settings import Settings
+from docmill.flows.runs.phases import first_of
 from docmill.storage.address import is_address
 from docmill.storage.remote.mirror.mirror_folder import open_folder
 from docmill.storage.search.encode.api.api_address import is_api
@@ -42,8 +43,7 @@ def erase(settings: Settings, uris: Sequence[str], unlisted: bool = False, dry_r
 def _remains(folder: StoreFolder, done: Erased, alike: Sequence[str]) -> Iterator[str]:
     """Yield where copies may be that an erasure does not reach, each with what removes them."""
     if alike:
-        more = f" and {len(alike) - _MOST_NAMED} more" if len(alike) > _MOST_NAMED else ""
-        named = f"{', '.join(alike[:_MOST_NAMED])}{more}"
+        named = first_of(alike, _MOST_NAMED)
         yield f"the same content under other names, present or deleted: {named}: type docmill erase for these, too"
     if done.documents:
         yield "the files themselves: the next ingest adds what is still in its source"

@@ -1,5 +1,6 @@
 """Phases: what a run is at, how far it is, and how fast: items fetched, documents parsed, tokens embedded, commit."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 LIST, FETCH, PLAN, PARSE, EMBED, COMMIT = "list", "fetch", "plan", "parse", "embed", "commit"
@@ -41,6 +42,12 @@ class Phase:
         """Return the share of the whole run that is done when the phase is this far, in percent."""
         before, share = _SHARES[self.name]
         return before + share * self.done / max(self.total, 1)
+
+
+def first_of(texts: Sequence[str], most: int, between: str = ", ") -> str:
+    """Return the first of some texts, and how many more there are."""
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return f"{between.join(texts[:most])}{more}"
 
 
 def counted(count: int, units: str) -> str:

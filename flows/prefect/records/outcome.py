@@ -10,7 +10,7 @@ from prefect.client.schemas.objects import State
 from prefect.events import emit_event
 from prefect.states import Completed
 
-from docmill.flows.runs.phases import counted
+from docmill.flows.runs.phases import counted, first_of
 from docmill.flows.runs.report import Report, artifact_key
 from docmill.flows.runs.visible_text import one_line
 from docmill.storage.address import absolute
@@ -38,9 +38,8 @@ def _message(report: Report) -> str:
     said = [report.headline, *(f"source {one.source} not reached: {one.message}" for one in report.unreached)]
     bad = [*report.rejects, *report.rejected_before]
     if bad:
-        names = ", ".join(f"{row.uri} ({row.reason})" for row in bad[:MOST_NAMED])
-        more = f" and {len(bad) - MOST_NAMED:,} more" if len(bad) > MOST_NAMED else ""
-        said.append(f"{counted(len(bad), 'documents')} rejected, {len(report.rejects):,} of them now: {names}{more}")
+        names = first_of([f"{row.uri} ({row.reason})" for row in bad], MOST_NAMED)
+        said.append(f"{counted(len(bad), 'documents')} rejected, {len(report.rejects):,} of them now: {names}")
     return "; ".join(said)
 
 

@@ -11,6 +11,7 @@ from docmill.flows.cli.commands.maintenance.list_sources import seen
 from docmill.flows.cli.commands.start.ingest_and_plan import print_report, run
 from docmill.flows.cli.terminal.command import checked_settings_of, command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json, print_rows
+from docmill.flows.runs.phases import first_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -137,8 +138,7 @@ def repair(
 
 def _advise(at_stake: Sequence[str], store: str) -> None:
     """Say what would be lost, and what can be done before it is."""
-    more = f" and {len(at_stake) - MOST_NAMED} more" if len(at_stake) > MOST_NAMED else ""
-    note(f"not repaired, because this would be lost: {', '.join(sorted(at_stake)[:MOST_NAMED])}{more}")
+    note(f"not repaired, because this would be lost: {first_of(sorted(at_stake), MOST_NAMED)}")
     note("nothing was removed. Restore the damaged files from a copy of the store,")
     from docmill.storage.address import is_address
 
