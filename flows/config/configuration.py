@@ -312,12 +312,34 @@ def _explain(error: Mapping[str, Any], origins: ValueOrigins) -> str:
     path = error["loc"]
     if error["type"] == "extra_forbidden":
         return f"{origins.spell(path)}: no such key; {_right_key(path)}"
-    # pydantic puts this before messages of our own.
-    wrong = error["msg"].removeprefix("Value error, ")
+    wrong = _wrong(error, path)
     key = _key_of(path)
     # A password must not end up in a log because it is wrong.
     got = "" if key and key.is_secret else f", got {error['input']!r}"
     return f"{origins.spell(path)}: {wrong[0].lower()}{wrong[1:]}{got}"
+
+
+_SHAPES = {
+    "dict_type": "a table",
+    "model_type": "a table",
+    "dataclass_type": "a table",
+    "tuple_type": "a list",
+    "list_type": "a list",
+}
+"""What a value must be, by pydantic's kind of error, in the words of docmill.toml instead of those of Python."""
+
+
+def _wrong(error: Mapping[str, Any], path: tuple[int | str, ...]) -> str:
+    """Return what is wrong with a value. A key that takes another shape may be a slip for one of nearly its name."""
+    if not (shape := _SHAPES.get(error["type"])):
+        # pydantic puts this before messages of our own.
+        return str(error["msg"]).removeprefix("Value error, ")
+    others = [name for name in Settings.model_fields if name != path[0]] if len(path) == 1 else []
+    near = get_close_matches(str(path[0]), others, 1, _SLIP)
+    return f"input should be {shape}{f' (or is {near[0]} meant?)' if near else ''}"
+
+
+_SLIP = 0.8  # `source` and `sources` are 0.92 alike; the next keys, `source` and `store`, 0.73
 
 
 def _dotted(path: Iterable[int | str]) -> str:

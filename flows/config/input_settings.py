@@ -22,7 +22,12 @@ from docmill.tasks.work.pool.limits import Limits
 
 def decode(value: Any) -> Any:
     """Parse JSON if an environment variable or a flag gives a list or a table as text."""
-    return json.loads(value) if isinstance(value, str) else value
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+        return value  # the settings refuse a text and say what it should be
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"not the JSON of a list or a table: {error}") from None
 
 
 def decode_texts(value: Any) -> Any:

@@ -90,7 +90,7 @@ def test_the_last_of_several_counts_and_a_part_of_a_table_keeps_the_rest_of_the_
         (["search.weight=9"], "--set search.weight: input should be less than or equal to 1, got 9"),
         (["search.weight=much"], "--set search.weight: input should be a valid number"),
         (["chunk.context_tokens=1\nstore = 2"], "--set chunk.context_tokens: input should be a valid integer"),
-        (["split.fixed=3"], "--set split.fixed: input should be a valid dictionary, got 3"),
+        (["split.fixed=3"], "--set split.fixed: input should be a table, got 3"),
         (["split={}", "split.fixed.size=90"], "--set split.fixed.size and --set split contradict each other"),
         (["split.fixed=x", "split.fixed.size=90"], "--set split.fixed.size and --set split.fixed contradict"),
     ],

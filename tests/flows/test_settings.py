@@ -125,7 +125,12 @@ def test_lists_and_tables_are_json_in_a_variable_and_one_text_is_a_list(monkeypa
         ('engine = "spark"', "engine: input should be 'auto', 'local', 'prefect' or 'dask', got 'spark'"),
         ('[[routes]]\nglob = "a"\nstrategi = "x"', "the nearest is routes[0].strategy"),
         ('[[routes]]\nstrategy = "x"', "routes[0]: must have exactly one of glob and type"),
-        ("chunk = 3", "chunk: input should be a valid"),
+        ("chunk = 3", "chunk: input should be a table, got 3"),
+        ('source = ["docs"]', "source: input should be a table (or is sources meant?)"),
+        ('source = "docs"', "source: input should be a table (or is sources meant?)"),
+        ("[source]\nwiki = 3", "source.wiki: input should be a table"),
+        ('[discover]\ninclude = { a = "b" }', "discover.include: input should be a list, got {'a': 'b'}"),
+        ('routes = "[{]"', "routes: not the JSON of a list or a table: "),
         ("a =", "docmill.toml:1: Invalid value"),
     ],
 )
