@@ -112,6 +112,15 @@ def test_a_page_that_is_turned_reads_as_one_that_is_not() -> None:
     assert right - left < 80 < 200 < bottom - top  # the box is that of the page as it is shown
 
 
+def test_text_on_a_gentle_slope_has_the_size_of_its_font() -> None:
+    pdf = page()
+    for at in range(4):
+        place = f"0.998 0.065 -0.065 0.998 60 {600 - 14 * at}"
+        pdf.pages[-1].append(f"BT /F0 10 Tf {place} Tm (line {at} of a note that is longer than the others are) Tj ET")
+    pdf.text(60, 400, "An ordinary line of text, as long as those of the note are.")
+    assert [one.kind for one in read(pdf).elements] == ["paragraph", "paragraph"]
+
+
 def test_text_without_height_is_read_all_the_same() -> None:
     pdf = page()
     pdf.pages[-1].append("BT /F0 0 Tf 60 700 Td (A line of text that nobody can see at all) Tj ET")

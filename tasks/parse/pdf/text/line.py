@@ -113,10 +113,14 @@ def line_box(box: Box, size: float, baseline: float) -> Box:
     return (left, min(top, baseline - _ABOVE * size), right, max(bottom, baseline + _BELOW * size))
 
 
+def fits(size: float, height: float) -> bool:
+    """Return whether a line in a font of this size may be so high."""
+    return _LEAST_FIT * size <= height <= _MOST_FIT * size
+
+
 def fitting_size(size: float, height: float) -> float:
     """Return a font's size in tenths of a point if it fits the height of its line, else one by that height."""
-    fits = _LEAST_FIT * size <= height <= _MOST_FIT * size
-    found = tenths(size if fits else _OF_HEIGHT * height)
+    found = tenths(size if fits(size, height) else _OF_HEIGHT * height)
     return found if found > _LEAST_SIZE else _LEAST_SIZE
 
 

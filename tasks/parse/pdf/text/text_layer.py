@@ -41,6 +41,7 @@ from docmill.tasks.parse.pdf.text.line import (
     Font,
     TextLine,
     after_initial,
+    fits,
     from_the_left,
     is_flat,
     line_box,
@@ -78,7 +79,7 @@ _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _SIGN_FIRST = re.compile(r"(?:^|(?<=\n))\x02(?= )")  # of a font without letters; elsewhere it says that a word is cut
 _SPAN = methodcaller("span")
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
-_SLOPE = 0.1  # of its length, by which a level line may go up: scans are askew by less
+_SLOPE = 0.05  # of its length, by which a level line may go up: scans are askew by less
 _STEPS = 20
 """Steps a point for heights that count as the same: with more, more sizes are asked for; with fewer, two are one."""
 _RISE = 0.5  # points that a superscript stands higher; baselines of one line differ by less
@@ -137,7 +138,9 @@ class TextLayer:
             boxes = [*map(self._whole_box, boxes, sizes, middles, pointers)]
         lines = []
         said = self._cleaned(texts, spans)
-        for text, plain, span, box, size, pointer in zip(texts, said, spans, boxes, sizes, pointers, strict=True):
+        for text, plain, span, box, size, pointer, middle in zip(
+            texts, said, spans, boxes, sizes, pointers, middles, strict=True
+        ):
             if not plain or plain == HYPHEN:
                 continue
             font = self._font(pointer)
@@ -147,9 +150,16 @@ class TextLayer:
                     plain = in_columns(text)
             first, last = span
             box = self._beside_initial(text, size, box, span)
-            size = line_size(text, size, box, first, self._real_sizes)
+            size = line_size(text, size, self._letter(box, size, middle), first, self._real_sizes)
             lines.append(TextLine(plain, size, font, box, self._number, first, last, cut=last in self._cuts))
         return lines
+
+    def _letter(self, box: Box, size: float, middle: int) -> Box:
+        """Return a box as high as the letters of a line: of one on a slope, that of its middle letter."""
+        left, top, right, bottom = box
+        if fits(size, bottom - top) or bottom - top > right - left or self._is_level(middle):
+            return box
+        return self._boxes([(middle, middle)])[0]
 
     def _beside_initial(self, text: str, size: float, box: Box, span: Span) -> Box:
         """Return the box of a line that may begin with an initial: as high as the text beside it, as wide as both."""
@@ -267,7 +277,7 @@ class TextLayer:
         some = [lines[index] for index in wide]
         groups = []
         for index, line, words in zip(wide, some, self._words(some), strict=True):
-            two = index in tall and holds_two(line, words) and self._is_level(line)
+            two = index in tall and holds_two(line, words) and self._is_level(line.first)
             letters = [*self._apart(line, words)] if two else words
             size = size_of_each(line, words) if two else line.size
             groups.append(groups_of_words(letters, GAP * size, is_right_to_left(line.text)))
@@ -275,9 +285,9 @@ class TextLayer:
         parts = {index: from_the_left(each) for index, each in zip(wide, cut, strict=True)}
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
-    def _is_level(self, line: TextLine) -> bool:
-        """Return whether the letters of a line stand upright, and not on a slope or along the side of the page."""
-        along, up, *_ = numbers_from("FPDFText_GetMatrix", [line.first], self._reference)
+    def _is_level(self, index: int) -> bool:
+        """Return whether a character stands upright, and not on a slope or along the side of the page."""
+        along, up, *_ = numbers_from("FPDFText_GetMatrix", [index], self._reference)
         return abs(self._place[1] * along + self._place[3] * up) < _SLOPE * hypot(along, up)
 
     def _cut(self, lines: list[TextLine], groups: list[list[Span]]) -> list[list[TextLine]]:
