@@ -160,6 +160,8 @@ class _PageDrawing:
         if block.kind == "toc":
             rows = [" ".join(row) for row in first.cells] if isinstance(first, PageTable) else ()
             self.canvas.paragraph("\n".join(rows or [line.text for line in block.lines]), box, "toc")
+        elif isinstance(first, PageTable) and first.form:
+            self._draw_form(first, block.page)
         elif isinstance(first, PageTable):
             self._draw_table(first, block, box)
         elif block.kind == "code":
@@ -177,6 +179,10 @@ class _PageDrawing:
             spans = [(row, len(cells[row]) - at - columns, rows, columns) for row, at, rows, columns in spans]
         more: dict[str, Any] = {"spans": [[*span] for span in spans]} if spans else {}
         self.canvas.table(cells, _below_titles(cells, table.header_rows), box, whole=True, **block.attributes, **more)
+
+    def _draw_form(self, form: PageTable, page: int) -> None:
+        for entry, box in zip(form.cells, form.form, strict=True):
+            self.canvas.paragraph(self._with_scripts(" ".join(entry), page), self.sheets[page].box(box))
 
     def _draw_text(self, block: PageBlock, text: str, box: Box) -> None:
         if block.kind == "title":

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import parted
+from docmill.tasks.parse.pdf.layout.forms import form_of, is_form
 from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellRows, header_rows, rows_of_cells
 from docmill.tasks.parse.pdf.layout.growth import Growth, parts_by_letters
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, replaced
@@ -166,9 +167,14 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     lines = [item for item in items if isinstance(item, TextLine)]
     inside = [line for line in lines if _is_inside(line.box, grid.box)]
     held = _held(inside, grid, layer)
-    rows = rows_of_cells(_cells(grid, held), {*_empty_columns(grid)})
+    cells = _cells(grid, held)
+    rows = rows_of_cells(cells, {*_empty_columns(grid)})
     texts = {number: [piece.text for piece in pieces] for number, pieces in held.items()}
-    if not _is_table(rows.cells, grid, texts) or _is_half_ruled(inside, grid):
+    if not _is_table(rows.cells, grid, texts):
+        return items
+    if is_form(cells, len(grid.xs) - 1):
+        return replaced(items, inside, form_of(cells, grid.box, inside[0].page), inside[0])
+    if _is_half_ruled(inside, grid):
         return items
     table, taken = _grown(rows, grid, lines, layer)
     return replaced(items, [*inside, *taken], table, inside[0])
@@ -226,7 +232,9 @@ def _cells(grid: Grid, held: Mapping[int, list[TextLine]]) -> list[Cell]:
             (min(rows), max(rows)),
             (min(columns), max(columns)),
             grid.xs[min(columns)],
+            grid.ys[min(rows)],
             grid.xs[max(columns) + 1],
+            grid.ys[max(rows) + 1],
             held.get(number, []),
         )
         for number, (rows, columns) in _places_of_cells(grid).items()

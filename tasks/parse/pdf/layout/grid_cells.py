@@ -33,7 +33,9 @@ class Cell:
     rows: tuple[int, int]
     columns: tuple[int, int]
     left: float
+    top: float
     right: float
+    bottom: float
     pieces: Pieces
 
 

@@ -20,6 +20,7 @@ class PageTable:
 
     `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
     `columns` are where each begins and ends; `end_page` is the page that the table ends on, and `bottom` where.
+    A `form` is one whose rows are boxes, given here, with their labels and what is filled in.
     """
 
     cells: list[list[str]]
@@ -30,6 +31,7 @@ class PageTable:
     contents: bool = False  # it is a list of contents
     spans: list[CellSpan] = field(default_factory=list)
     columns: list[tuple[float, float]] = field(default_factory=list)
+    form: list[Box] = field(default_factory=list)
     end_page: int = field(init=False)
     bottom: float = field(init=False)
 
