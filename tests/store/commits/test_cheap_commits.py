@@ -7,14 +7,17 @@ import pyarrow as pa
 import pytest
 
 from docmill.storage.arrow_schema import CHUNKS
+from docmill.storage.errors import StoreError
 from docmill.storage.keys import bucket_of, document_key
 from docmill.storage.schema_evolution import conform
 from docmill.storage.search.keywords.keyword_writer import rebuild, update
 from docmill.storage.search.keywords.segments import postings
 from docmill.storage.search.keywords.segments.build import build
 from docmill.storage.search.keywords.segments.chunk_fields import ChunkFields
+from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.tables.exchange import BucketTable, Leaving, exchange_documents, replace_documents
 from docmill.storage.snapshots.tables.tables import partition, read_stored_file
+from tests.kit.workbench import MakeBench
 
 BUCKETS, EACH = 4, 3
 URIS = [f"{number}.md" for number in range(30)]
@@ -84,3 +87,18 @@ def test_postings_are_found_whether_their_rows_are_close_or_scattered(
     ((made, _),) = build(tmp_path, ((f"chunk-{number:03d}", fields(number, 1)) for number in range(300)), "english")
     wanted = np.array(rows_of, np.int32)
     assert made.entries_of(wanted).tolist() == np.flatnonzero(np.isin(made.rows, wanted)).tolist()
+
+
+def test_a_snapshot_is_parsed_once_for_each_content_of_its_file(
+    make_bench: MakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = snapshots.path_of(make_bench({"a.md": "# A\n\nText.\n"}).root, 1)
+    whole = path.read_bytes()
+    assert snapshots.decode(path) is snapshots.decode(path)
+    assert 10 * len(whole) < snapshots._LARGEST_KEPT, "that of a store with ten times as many files"
+    path.write_bytes(whole.replace(b'"rows": 1', b'"rows": 2', 1))
+    with pytest.raises(StoreError, match="its checksum is wrong"):
+        snapshots.decode(path)
+    path.write_bytes(whole)
+    monkeypatch.setattr(snapshots, "_LARGEST_KEPT", len(whole) - 1)
+    assert snapshots.decode(path) is not snapshots.decode(path)
